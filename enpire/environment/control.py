@@ -1,0 +1,126 @@
+"""Cartesian actions in, joint setpoints out, for all stations at once.
+
+An action moves each hand's setpoint by a small translation and rotation (a twist over one control
+period) and sets its gripper. Damped least squares turns the twist into joint increments (Nakamura and
+Hanafusa 1986; Wampler 1986); increments add to the last setpoint, not to the measured joints, so that
+a hand held back by contact pushes as far as the position controller is soft. mink solves the same
+problem more generally one arm at a time (resets use it); this is the batched special case that a
+control period of many stations needs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from enpire.twin import Twin
+from enpire.twin.twin import Rows
+from enpire.types import Float32Array, FloatArray
+
+DAMPING = 0.02  # of the least squares, in metres
+ROTATION_LENGTH = 0.1  # metres that one radian weighs as much as
+
+
+@dataclass(frozen=True, slots=True)
+class ArmAction:
+    """What a full action (1.0) does to one arm in one control period.
+
+    translation [m] and rotation [rad], in the world frame. Axes with scale 0 are held.
+    """
+
+    translation: tuple[float, float, float]
+    rotation: tuple[float, float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class ActionSpec:
+    """The layout of an action vector: per arm dx dy dz rx ry rz gripper, all in [-1, 1].
+
+    gripper: -1 is closed, 1 open. lead: how far a setpoint may run ahead of its joint [rad], which
+    bounds how hard a hand pushes.
+    """
+
+    arms: tuple[ArmAction, ...]
+    lead: float = 0.12
+
+    @property
+    def size(self) -> int:
+        """Length of the action vector."""
+        return 7 * len(self.arms)
+
+    @property
+    def scale(self) -> FloatArray:
+        """Physical size of a full twist, shape (arms, 6)."""
+        return np.array([(*arm.translation, *arm.rotation) for arm in self.arms])
+
+
+class CartesianControl:
+    """Joint and gripper setpoints of n stations, moved by actions."""
+
+    def __init__(self, twin: Twin, spec: ActionSpec, period: float) -> None:
+        """Control `twin` at one action every `period` seconds."""
+        self.twin = twin
+        self.spec = spec
+        self.arms = twin.scene.arms
+        robot = twin.scene.robot
+        dof = len(robot.arms[0].home)
+        model = twin.model
+        self.setpoints: FloatArray = np.zeros((twin.stations, len(self.arms), dof))
+        self.gripper: FloatArray = np.zeros((twin.stations, len(self.arms)))
+        self._low = np.array([model.jnt_range[arm.joints, 0] for arm in self.arms])
+        self._high = np.array([model.jnt_range[arm.joints, 1] for arm in self.arms])
+        self._step = np.array(robot.limits.joint_speed) * period
+        self._qpos = np.array([arm.qpos for arm in self.arms])
+        self._joints = np.array([arm.joints for arm in self.arms])
+        self._grasp = np.array([arm.grasp for arm in self.arms])
+        self._actuators = np.array([arm.actuators for arm in self.arms])
+        self._grippers = np.array([arm.gripper for arm in self.arms])
+        self._grip_range = np.array([arm.gripper_range for arm in robot.arms])
+        self._scale = spec.scale
+
+    def measured(self, rows: Rows) -> FloatArray:
+        """Joint angles, shape (m, arms, dof), in radians."""
+        return self.twin.qpos[rows[:, None, None], self._qpos]
+
+    def set(self, row: int, joints: FloatArray, gripper: FloatArray) -> None:
+        """Set one station's setpoints outright (in a reset): (arms, dof) rad and (arms,)."""
+        self.setpoints[row] = np.clip(joints, self._low, self._high)
+        self.gripper[row] = gripper
+        self.send(np.array([row]))
+
+    def jacobian(self, rows: Rows) -> FloatArray:
+        """Geometric Jacobian of each grasp point, shape (m, arms, 6, dof), world frame."""
+        axis = self.twin.xaxis[rows[:, None, None], self._joints]
+        anchor = self.twin.xanchor[rows[:, None, None], self._joints]
+        grasp = self.twin.site_xpos[rows[:, None], self._grasp][:, :, None, :]
+        columns = np.concatenate([np.cross(axis, grasp - anchor), axis], axis=-1)
+        return np.swapaxes(columns, -1, -2)
+
+    def lead(self, rows: Rows, jacobian: FloatArray) -> FloatArray:
+        """How far the hands' setpoints run ahead of the hands, (m, arms, 3) metres."""
+        ahead = self.setpoints[rows] - self.measured(rows)
+        result: FloatArray = np.einsum("maij,maj->mai", jacobian[:, :, :3], ahead)
+        return result
+
+    def apply(self, rows: Rows, actions: Float32Array, jacobian: FloatArray) -> None:
+        """Move the setpoints of `rows` by `actions`, shape (m, act), and send them."""
+        actions = np.clip(actions, -1.0, 1.0).reshape(len(rows), len(self.arms), 7)
+        twist = actions[:, :, :6] * self._scale
+        weight = np.array([1.0, 1.0, 1.0] + [ROTATION_LENGTH] * 3)
+        weighted = jacobian * weight[:, None]
+        gram = weighted @ np.swapaxes(weighted, -1, -2) + DAMPING**2 * np.eye(6)
+        solved = np.linalg.solve(gram, (twist * weight)[..., None])
+        increment = (np.swapaxes(weighted, -1, -2) @ solved)[..., 0]
+        increment = np.clip(increment, -self._step, self._step)
+        measured = self.measured(rows)
+        ahead = np.clip(self.setpoints[rows] + increment - measured, -self.spec.lead, self.spec.lead)
+        self.setpoints[rows] = np.clip(measured + ahead, self._low, self._high)
+        closed, opened = self._grip_range[:, 0], self._grip_range[:, 1]
+        self.gripper[rows] = closed + (actions[:, :, 6] + 1.0) / 2.0 * (opened - closed)
+        self.send(rows)
+
+    def send(self, rows: Rows) -> None:
+        """Write the setpoints of `rows` to their position controllers."""
+        self.twin.ctrl[rows[:, None, None], self._actuators] = self.setpoints[rows]
+        self.twin.ctrl[rows[:, None], self._grippers] = self.gripper[rows]

@@ -1,0 +1,75 @@
+"""From a task pack's `task.py` to a task."""
+
+from __future__ import annotations
+
+import importlib.util
+import inspect
+import sys
+import traceback
+from pathlib import Path
+from types import ModuleType
+
+from enpire.environment.task import Task
+from enpire.errors import PackError
+from enpire.packs import Pack
+
+
+def load_task(pack: Pack) -> Task:
+    """Import `task.py` of a pack and make its task.
+
+    The pack's folder becomes a private package named after its hash, so its modules import one
+    another relatively (`from .strap import ...`) and two versions never mix.
+
+    Raises:
+        PackError: with file and line, when the module does not import, holds no task or several, or
+            when the task lacks a method or an attribute.
+    """
+    path = pack.folder / "task.py"
+    module = _import(pack)
+    found = [
+        item
+        for item in vars(module).values()
+        if inspect.isclass(item)
+        and issubclass(item, Task)
+        and item is not Task
+        and item.__module__ == module.__name__
+    ]
+    if len(found) != 1:
+        raise PackError(f"{path}: one subclass of enpire.environment.Task expected, {len(found)} found")
+    cls = found[0]
+    line = inspect.getsourcelines(cls)[1]
+    missing = sorted(cls.__abstractmethods__)
+    required = set(Task.__annotations__) - set(vars(Task))
+    missing += sorted(name for name in required if not hasattr(cls, name))
+    if missing:
+        raise PackError(f"{path}:{line}: {cls.__name__} lacks {', '.join(missing)}")
+    return cls(pack.folder)
+
+
+def _import(pack: Pack) -> ModuleType:
+    package = f"enpire_pack_{pack.name}_{pack.sha256[:12]}"
+    name = f"{package}.task"
+    if name in sys.modules:
+        return sys.modules[name]
+    parent = ModuleType(package)
+    parent.__path__ = [str(pack.folder)]
+    sys.modules[package] = parent
+    spec = importlib.util.spec_from_file_location(name, pack.folder / "task.py")
+    if spec is None or spec.loader is None:
+        raise PackError(f"{pack.folder / 'task.py'} cannot be imported")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        del sys.modules[name]
+        raise PackError(f"{_where(error, pack.folder)}: {type(error).__name__}: {error}") from error
+    return module
+
+
+def _where(error: BaseException, folder: Path) -> str:
+    if isinstance(error, SyntaxError):
+        return f"{error.filename}:{error.lineno}"
+    frames = traceback.extract_tb(error.__traceback__)
+    inside = [f for f in frames if Path(f.filename).is_relative_to(folder)]
+    return f"{inside[-1].filename}:{inside[-1].lineno}" if inside else str(folder / "task.py")

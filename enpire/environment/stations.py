@@ -1,0 +1,249 @@
+"""The stations of one process, stepping together, each in its own phase of its own episode.
+
+A station runs reset → execute → verify and is then free for the next episode at once; nobody waits
+for another. One `tick` is one control period of every busy station: controllers are asked once for
+all stations that execute under them, then the physics of all takes one step.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+
+import numpy as np
+
+from enpire.environment.control import CartesianControl
+from enpire.environment.controller import Controller
+from enpire.environment.sensing import Readings, Sensors
+from enpire.environment.task import Evidence, Task
+from enpire.errors import PolicyError
+from enpire.packs import Robot, World
+from enpire.twin import Twin, compose
+from enpire.twin.twin import Rows
+from enpire.types import (
+    Episode,
+    Float32Array,
+    Outcome,
+    Purpose,
+    Times,
+    Verdict,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One episode asked for: the seed fixes its initial condition, noise and exploration."""
+
+    seed: int
+    purpose: Purpose
+    controller: Controller
+    policy: str
+    round: int = 0
+    exploration: float = 0.0
+
+
+class Phase(Enum):
+    """Where in its episode a station is."""
+
+    IDLE = "idle"
+    RESET = "reset"
+    EXECUTE = "execute"
+    VERIFY = "verify"
+
+
+@dataclass(slots=True)
+class _Running:
+    """One station's episode under way; counts are in control periods."""
+
+    job: Job
+    phase: Phase = Phase.RESET
+    reset: int = 0
+    execute: int = 0
+    verify: int = 0
+    observations: list[Float32Array] = field(default_factory=list)
+    actions: list[Float32Array] = field(default_factory=list)
+    evidence: list[Readings] = field(default_factory=list)
+    rng: np.random.Generator = field(default_factory=np.random.default_rng)
+    verdict: Verdict | None = None
+
+
+class Stations:
+    """n stations of one task on one twin."""
+
+    def __init__(
+        self, task: Task, world: World, robot: Robot, stations: int, threads: int = 0
+    ) -> None:
+        """Compile the scene and make `stations` of it; raises PackError if it does not compile."""
+        self.task = task
+        scene = compose(world, robot, task.build)
+        self.twin = Twin(scene, stations, threads)
+        self.period = 1.0 / task.control_hz
+        self.substeps = round(self.period / scene.model.opt.timestep)
+        self.control = CartesianControl(self.twin, task.actions, self.period)
+        longest = task.time_limit + task.probe_limit + 2 * self.period
+        self.sensors = Sensors(self.control, task.tracked, task.noise, self._periods(longest))
+        self.packs = {"robot": robot.sha256, "world": world.sha256}
+        self.execute_periods = self._periods(task.time_limit)
+        self._running: dict[int, _Running] = {}
+        task.prepare(self.twin)
+
+    def __len__(self) -> int:
+        return self.twin.stations
+
+    @property
+    def idle(self) -> list[int]:
+        """Stations without an episode."""
+        return [row for row in range(len(self)) if row not in self._running]
+
+    @property
+    def busy(self) -> bool:
+        """Whether any episode is under way."""
+        return bool(self._running)
+
+    def begin(self, row: int, job: Job) -> None:
+        """Start an episode on an idle station; its reset begins with the next tick."""
+        variation, noise, exploration = np.random.default_rng(job.seed).spawn(3)
+        running = _Running(job, rng=noise)
+        self._running[row] = running
+        self.twin.reset(row)
+        self.task.place(self.twin, self.control, row, self.task.sample(variation))
+        self.twin.forward(row)
+        job.controller.begin(row, exploration, job.exploration)
+
+    def abort(self, reason: str) -> list[Episode]:
+        """End every episode under way, labelled aborted; returns them."""
+        verdict = Verdict(Outcome.ABORTED, reason=reason)
+        return [self._finish(row, verdict) for row in sorted(self._running)]
+
+    def tick(self) -> list[Episode]:
+        """One control period of every busy station; returns the episodes that ended.
+
+        Raises:
+            PolicyError: a controller returned a wrong shape or a value that is not a number. The
+                episodes under way are untouched: `abort` them.
+        """
+        self._reset_phase()
+        rows = self._rows(Phase.EXECUTE, Phase.VERIFY)
+        if len(rows):
+            self._sense_and_act(rows)
+        done = [
+            self._finish(row, running.verdict)
+            for row, running in list(self._running.items())
+            if running.verdict is not None
+        ]
+        busy = np.array(sorted(self._running), dtype=np.int64)
+        if len(busy):
+            for row in self.twin.step(busy, self.substeps):
+                done.append(self._finish(row, Verdict(Outcome.INVALID, reason="physics diverged")))
+        return done
+
+    def _reset_phase(self) -> None:
+        for row, running in self._running.items():
+            if running.phase is not Phase.RESET:
+                continue
+            elapsed = running.reset * self.period
+            if self.task.settle(self.twin, self.control, row, elapsed):
+                self.sensors.begin(row, running.rng)
+                running.phase = Phase.EXECUTE
+            elif elapsed > self.task.settle_limit:
+                running.verdict = Verdict(Outcome.INVALID, reason="the reset did not settle")
+            else:
+                running.reset += 1
+
+    def _sense_and_act(self, rows: Rows) -> None:
+        states = [self._running[int(row)] for row in rows]
+        jacobian = self.control.jacobian(rows)
+        period = np.array([state.execute + state.verify for state in states])
+        readings = self.sensors.read(rows, period, jacobian)
+        ready = self.task.ready(readings)
+        for i, state in enumerate(states):
+            out_of_time = state.execute >= self.execute_periods
+            if state.phase is Phase.EXECUTE and (ready[i] or out_of_time):
+                state.phase = Phase.VERIFY
+        actions = np.zeros((len(rows), self.task.actions.size), dtype=np.float32)
+        executing = [i for i, state in enumerate(states) if state.phase is Phase.EXECUTE]
+        if executing:
+            self._execute(rows, states, executing, readings, actions)
+        for i, state in enumerate(states):
+            if state.phase is Phase.VERIFY:
+                self._verify(state, readings.row(i), actions[i])
+        moving = [i for i, state in enumerate(states) if state.verdict is None]
+        if moving:
+            self.control.apply(rows[moving], actions[moving], jacobian[moving])
+
+    def _execute(
+        self,
+        rows: Rows,
+        states: list[_Running],
+        executing: list[int],
+        readings: Readings,
+        actions: Float32Array,
+    ) -> None:
+        observations = self.task.observe(readings)
+        controllers = {id(states[i].job.controller): states[i].job.controller for i in executing}
+        for key, controller in controllers.items():
+            mine = [i for i in executing if id(states[i].job.controller) == key]
+            chosen = controller.act(rows[mine], observations[mine], readings.at(mine))
+            actions[mine] = _checked(chosen, len(mine), self.task.actions.size)
+        for i in executing:
+            states[i].observations.append(observations[i])
+            states[i].actions.append(np.clip(actions[i], -1.0, 1.0))
+            states[i].execute += 1
+
+    def _verify(self, state: _Running, readings: Readings, action: Float32Array) -> None:
+        state.evidence.append(readings)
+        elapsed = state.verify * self.period
+        probe = self.task.probe(readings, elapsed) if elapsed < self.task.probe_limit else None
+        if probe is None:
+            state.verdict = self.task.judge(Evidence(tuple(state.evidence), self.period))
+        else:
+            action[:] = probe
+            state.verify += 1
+
+    def _finish(self, row: int, verdict: Verdict) -> Episode:
+        running = self._running.pop(row)
+        job, length = running.job, len(running.actions)
+        rewards = np.zeros(length, dtype=np.float32)
+        if verdict.outcome is Outcome.SUCCESS and length:
+            rewards[-1] = 1.0
+        observation_size = len(self.task.observation_names)
+        return Episode(
+            id=episode_id(job),
+            task=self.task.folder.name,
+            seed=job.seed,
+            purpose=job.purpose,
+            policy=job.policy,
+            round=job.round,
+            station=row,
+            verdict=verdict,
+            times=Times(*(n * self.period for n in (running.reset, running.execute, running.verify))),
+            observations=np.array(running.observations, np.float32).reshape(-1, observation_size),
+            actions=np.array(running.actions, np.float32).reshape(-1, self.task.actions.size),
+            stamps=np.arange(length) * self.period,
+            rewards=rewards,
+            exploration=job.exploration,
+            packs=self.packs,
+        )
+
+    def _rows(self, *phases: Phase) -> Rows:
+        return np.array(
+            sorted(row for row, running in self._running.items() if running.phase in phases),
+            dtype=np.int64,
+        )
+
+    def _periods(self, seconds: float) -> int:
+        return round(seconds / self.period)
+
+
+def episode_id(job: Job) -> str:
+    """An id that is unique in a run: purpose, policy and seed."""
+    return f"{job.purpose.value}-r{job.round}-{job.policy}-{job.seed:016x}"
+
+
+def _checked(actions: Float32Array, rows: int, size: int) -> Float32Array:
+    if actions.shape != (rows, size):
+        raise PolicyError(f"actions of shape {actions.shape}, expected {(rows, size)}")
+    if not np.isfinite(actions).all():
+        raise PolicyError("the policy returned actions that are not finite numbers")
+    return actions
+

@@ -1,0 +1,103 @@
+"""What a task pack has to say: its scene, its variation, what is seen, and what success is.
+
+One lifecycle, in this order, for every episode of every station:
+
+    sample → place → settle … → (observe → act) … until ready or out of time → probe … → judge
+
+Everything but `place` and `settle` sees sensor readings only, so it is the same on a twin and an arm.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+import mujoco
+import numpy as np
+from numpy.typing import NDArray
+
+from enpire.environment.control import ActionSpec, CartesianControl
+from enpire.environment.sensing import Readings, SensorNoise
+from enpire.twin import Twin
+from enpire.types import Float32Array, FloatArray, Verdict
+
+
+class Demonstrator(ABC):
+    """A scripted expert for one episode, with a teleoperator's imperfections."""
+
+    @abstractmethod
+    def act(self, readings: Readings) -> Float32Array:
+        """The next action, shape (act,) in [-1, 1], from one station's readings (m = 1)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What the verifier may look at: the readings of one station while it probed, oldest first."""
+
+    readings: tuple[Readings, ...]
+    period: float
+
+
+class Task(ABC):
+    """A task; a pack's `task.py` holds one subclass."""
+
+    robot: ClassVar[str]
+    world: ClassVar[str] = "bench"
+    instruction: ClassVar[str]
+    control_hz: ClassVar[float] = 25.0
+    time_limit: ClassVar[float]  # of the execution [s]
+    probe_limit: ClassVar[float] = 3.0  # of the verification [s]
+    settle_limit: ClassVar[float] = 2.0  # of the reset [s]
+    tracked: ClassVar[tuple[str, ...]]  # sites whose poses the tracker gives
+    noise: ClassVar[SensorNoise] = SensorNoise()
+    actions: ClassVar[ActionSpec]
+    observation_names: ClassVar[tuple[str, ...]]
+    variation_names: ClassVar[tuple[str, ...]]
+
+    def __init__(self, folder: Path) -> None:
+        """A task of the pack in `folder`."""
+        self.folder = folder
+
+    def build(self, spec: mujoco.MjSpec) -> None:
+        """Add the task's objects, by default all of `scene.xml`, under names that begin `task_`."""
+        scene = mujoco.MjSpec.from_file(str(self.folder / "scene.xml"))
+        spec.attach(scene, prefix="task_", frame=spec.worldbody.add_frame())
+
+    def prepare(self, twin: Twin) -> None:
+        """Called once on a new twin, to expand the model fields that `place` varies."""
+
+    @abstractmethod
+    def sample(self, rng: np.random.Generator) -> FloatArray:
+        """Draw an initial condition, a value per name in `variation_names`."""
+
+    @abstractmethod
+    def place(
+        self, twin: Twin, control: CartesianControl, row: int, variation: FloatArray
+    ) -> None:
+        """Write an initial condition into a station that was just reset to defaults."""
+
+    def settle(self, twin: Twin, control: CartesianControl, row: int, elapsed: float) -> bool:
+        """Before each control period of a reset; True once the scene is ready [s elapsed]."""
+        return elapsed >= 0.2
+
+    @abstractmethod
+    def observe(self, readings: Readings) -> Float32Array:
+        """What a policy sees, shape (m, len(observation_names))."""
+
+    @abstractmethod
+    def ready(self, readings: Readings) -> NDArray[np.bool_]:
+        """Whether the scene looks done, shape (m,): the harness then ends execution and verifies."""
+
+    @abstractmethod
+    def probe(self, readings: Readings, elapsed: float) -> Float32Array | None:
+        """The verifier's own next action for one station, shape (act,); None when it has seen all."""
+
+    @abstractmethod
+    def judge(self, evidence: Evidence) -> Verdict:
+        """Success or failure from the evidence; never from a policy's word."""
+
+    @abstractmethod
+    def demonstrator(self, rng: np.random.Generator) -> Demonstrator:
+        """A scripted expert for one episode."""

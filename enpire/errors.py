@@ -1,0 +1,41 @@
+"""Every error that enpire raises on purpose, under one root.
+
+The message of each says what is wrong, where, and what to do about it. The command line prints the
+message alone and ends with `exit_code`; a traceback means a fault of ours.
+"""
+
+
+class EnpireError(Exception):
+    """Root of all errors raised on purpose."""
+
+    exit_code = 1
+
+
+class UsageError(EnpireError):
+    """The command line asks for something that is not there (unknown name, bad number)."""
+
+    exit_code = 2
+
+
+class PackError(EnpireError):
+    """A pack does not parse, lacks a method, or does not compile."""
+
+
+class PolicyError(EnpireError):
+    """A policy does not fit its task, or returned something that is not an action."""
+
+
+class SimulationUnstable(EnpireError):
+    """The physics of one station diverged; its episode is invalid."""
+
+
+class ResetFailed(EnpireError):
+    """A station could not be put back into an initial condition."""
+
+
+class StoreError(EnpireError):
+    """A run folder cannot be written, read or continued."""
+
+
+class RecipeError(EnpireError):
+    """A recipe diverged or lacks what it needs; the incumbent stays."""

@@ -1,0 +1,107 @@
+"""Where packs are looked for, and the seal on what was found.
+
+Search order: a path given on the command line, `./<kind>/`, the folders in `ENPIRE_PACKS`, entry
+points of the group `enpire.packs`, the built-in ones. The first folder with the name wins, so a user's
+own pack shadows a built-in one; its content hash, written into every episode, says which it was.
+"""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+from typing import Literal, get_args
+
+from enpire.errors import PackError, UsageError
+
+Kind = Literal["robots", "tasks", "agents", "sim"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+MARKER: dict[Kind, str] = {
+    "robots": "robot.toml",
+    "tasks": "task.py",
+    "agents": "agent.toml",
+    "sim": "world.toml",
+}
+SINGULAR: dict[Kind, str] = {"robots": "robot", "tasks": "task", "agents": "agent", "sim": "world"}
+
+
+@dataclass(frozen=True, slots=True)
+class Pack:
+    """A folder of one kind, with the sha256 of everything in it."""
+
+    kind: Kind
+    name: str
+    folder: Path
+    sha256: str
+
+
+def find(kind: Kind, name: str) -> Pack:
+    """Return the pack called `name`, or at the path `name`.
+
+    Raises:
+        UsageError: there is none; the message gives the nearest names.
+        PackError: the folder lacks the file that makes it a pack of this kind.
+    """
+    if os.sep in name or name.startswith("."):
+        folder = Path(name).resolve()
+        if not (folder / MARKER[kind]).is_file():
+            raise PackError(f"{folder} is no {SINGULAR[kind]} pack: it has no {MARKER[kind]}")
+        return _pack(kind, folder)
+    for root in _roots(kind):
+        if (root / name / MARKER[kind]).is_file():
+            return _pack(kind, (root / name).resolve())
+    raise UsageError(unknown(SINGULAR[kind], name, available(kind)))
+
+
+def available(kind: Kind) -> list[str]:
+    """Names of all packs of a kind that can be found, sorted."""
+    return sorted(
+        {
+            folder.name
+            for root in _roots(kind)
+            if root.is_dir()
+            for folder in root.iterdir()
+            if (folder / MARKER[kind]).is_file()
+        }
+    )
+
+
+def unknown(what: str, name: str, names: list[str]) -> str:
+    """One line for an unknown name: what it was, the nearest ones, or all there are."""
+    near = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
+    if near:
+        return f"unknown {what} {name!r}; did you mean {' or '.join(near)}?"
+    return f"unknown {what} {name!r}; there are: {', '.join(names) or 'none'}"
+
+
+def content_hash(folder: Path) -> str:
+    """Sha256 over the relative names and bytes of all files, hidden and compiled ones left out."""
+    digest = hashlib.sha256()
+    for path in sorted(p for p in folder.rglob("*") if p.is_file()):
+        relative = path.relative_to(folder)
+        if any(part.startswith(".") or part == "__pycache__" for part in relative.parts):
+            continue
+        data = path.read_bytes()
+        digest.update(f"{relative.as_posix()}\0{len(data)}\0".encode())
+        digest.update(data)
+    return digest.hexdigest()
+
+
+def _pack(kind: Kind, folder: Path) -> Pack:
+    return Pack(kind, folder.name, folder, content_hash(folder))
+
+
+def _roots(kind: Kind) -> Iterator[Path]:
+    yield Path.cwd() / kind
+    for root in filter(None, os.environ.get("ENPIRE_PACKS", "").split(os.pathsep)):
+        yield Path(root) / kind
+    for entry in metadata.entry_points(group="enpire.packs"):
+        module = entry.load()
+        yield Path(module.__path__[0]) / kind
+    package = Path(__file__).resolve().parent.parent
+    yield package / "builtin_packs" / kind  # in an installed wheel
+    yield package.parent / kind  # in a checkout

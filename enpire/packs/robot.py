@@ -1,0 +1,90 @@
+"""A robot pack: one or more arms of one model on their bases, with limits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from enpire.errors import PackError
+from enpire.packs.finder import Pack
+from enpire.packs.toml import Table
+
+
+@dataclass(frozen=True, slots=True)
+class Arm:
+    """One arm: its MJCF model and where its base stands in the world.
+
+    position [m] and quaternion (w x y z) of the base in the world frame; home: joint angles [rad];
+    gripper_range: setpoints of the closed and the open gripper, in the gripper's own unit.
+    """
+
+    name: str
+    model: Path
+    position: tuple[float, ...]
+    quaternion: tuple[float, ...]
+    home: tuple[float, ...]
+    gripper_range: tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What no setpoint may exceed.
+
+    joint_speed [rad/s] and joint_acceleration [rad/s^2] per joint, cartesian_speed of the grasp
+    point [m/s], workspace box of the grasp point in the world frame [m].
+    """
+
+    joint_speed: tuple[float, ...]
+    joint_acceleration: tuple[float, ...]
+    cartesian_speed: float
+    workspace_low: tuple[float, ...]
+    workspace_high: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Robot:
+    """Everything a station needs to know about its arms."""
+
+    name: str
+    description: str
+    arms: tuple[Arm, ...]
+    limits: Limits
+    sha256: str
+
+
+def load_robot(pack: Pack) -> Robot:
+    """Read `robot.toml` of a robot pack; raises PackError naming file and key."""
+    table = Table.read(pack.folder / "robot.toml")
+    arms = tuple(_arm(row, pack.folder) for row in table.tables("arms"))
+    if len({arm.name for arm in arms}) != len(arms):
+        raise PackError(f"{pack.folder / 'robot.toml'}: two arms have the same name")
+    joints = len(arms[0].home)
+    limits = table.table("limits")
+    return Robot(
+        name=pack.name,
+        description=table.text("description"),
+        arms=arms,
+        limits=Limits(
+            joint_speed=limits.numbers("joint_speed", joints),
+            joint_acceleration=limits.numbers("joint_acceleration", joints),
+            cartesian_speed=limits.number("cartesian_speed"),
+            workspace_low=limits.numbers("workspace_low", 3),
+            workspace_high=limits.numbers("workspace_high", 3),
+        ),
+        sha256=pack.sha256,
+    )
+
+
+def _arm(table: Table, folder: Path) -> Arm:
+    closed, opened = table.numbers("gripper_range", 2)
+    model = folder / table.text("model")
+    if not model.is_file():
+        raise PackError(f"{folder / 'robot.toml'}: model {model.name} is not in the pack")
+    return Arm(
+        name=table.text("name"),
+        model=model,
+        position=table.numbers("position", 3),
+        quaternion=table.numbers("quaternion", 4),
+        home=table.numbers("home"),
+        gripper_range=(closed, opened),
+    )

@@ -1,0 +1,68 @@
+"""Reading a pack's TOML file into typed fields, with errors that name the file and the key."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+from enpire.errors import PackError
+
+T = TypeVar("T")
+
+
+class Table:
+    """A TOML table that remembers where it stands."""
+
+    def __init__(self, values: dict[str, Any], where: str) -> None:
+        self._values = values
+        self._where = where
+
+    @classmethod
+    def read(cls, path: Path) -> Table:
+        """Parse `path`; raises PackError with file and line."""
+        try:
+            return cls(tomllib.loads(path.read_text()), str(path))
+        except tomllib.TOMLDecodeError as error:
+            raise PackError(f"{path} does not parse: {error}") from error
+
+    def text(self, key: str, default: str | None = None) -> str:
+        """A string."""
+        return self._typed(key, str, default)
+
+    def number(self, key: str, default: float | None = None) -> float:
+        """A number, as float."""
+        value = self._values.get(key, default)
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise PackError(f"{self._where}: {key} must be a number, found {value!r}")
+        return float(value)
+
+    def numbers(self, key: str, count: int | None = None) -> tuple[float, ...]:
+        """A list of numbers, of the given length if one is given."""
+        value = self._values.get(key)
+        good = isinstance(value, Sequence) and all(
+            isinstance(v, int | float) and not isinstance(v, bool) for v in value
+        )
+        if not good or (count is not None and len(value or ()) != count):
+            size = "" if count is None else f"{count} "
+            raise PackError(f"{self._where}: {key} must be {size}numbers, found {value!r}")
+        return tuple(float(v) for v in value or ())
+
+    def table(self, key: str) -> Table:
+        """A sub-table."""
+        return Table(self._typed(key, dict, None), f"{self._where} [{key}]")
+
+    def tables(self, key: str) -> list[Table]:
+        """An array of tables, at least one."""
+        rows = self._typed(key, list, None)
+        if not rows:
+            raise PackError(f"{self._where}: [[{key}]] needs at least one entry")
+        return [Table(row, f"{self._where} [[{key}]] {i + 1}") for i, row in enumerate(rows)]
+
+    def _typed(self, key: str, kind: type[T], default: T | None) -> T:
+        value = self._values.get(key, default)
+        if not isinstance(value, kind):
+            found = "is missing" if value is None else f"is {value!r}"
+            raise PackError(f"{self._where}: {key} {found}, expected {kind.__name__}")
+        return value

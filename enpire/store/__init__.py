@@ -1,0 +1,26 @@
+"""Durable record of a run: episodes (zarr), ledger (SQLite), policies (safetensors)."""
+
+from enpire.store.rows import (
+    Decision,
+    EpisodeRow,
+    Interval,
+    Phase,
+    PolicyRow,
+    RoundRow,
+    SealedRow,
+)
+from enpire.store.run import Run, default_folder
+from enpire.store.writer import EpisodeWriter
+
+__all__ = [
+    "Decision",
+    "EpisodeRow",
+    "EpisodeWriter",
+    "Interval",
+    "Phase",
+    "PolicyRow",
+    "RoundRow",
+    "Run",
+    "SealedRow",
+    "default_folder",
+]

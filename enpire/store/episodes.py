@@ -1,0 +1,257 @@
+"""Batches of episodes as zarr v3 groups, each published by one rename.
+
+One array a field (observations, actions, stamps, rewards) with the episodes end to end along time.
+The group's attributes hold `offsets` (episode i is rows offsets[i] to offsets[i + 1]) and
+`episodes`, everything else about each. A batch is read whole or not at all, and never changes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from enpire.errors import StoreError
+from enpire.store import zarr3
+from enpire.store.durable import disk_errors, publish_folder, temporary_name, write_file
+from enpire.types import Episode, Outcome, Predicate, Purpose, Times, Verdict
+
+LAYOUT = 1
+"""Version of the layout below, in every batch's attributes."""
+
+_FIELDS: dict[str, tuple[type[np.floating[Any]], int]] = {
+    "observations": (np.float32, 2),
+    "actions": (np.float32, 2),
+    "stamps": (np.float64, 1),
+    "rewards": (np.float32, 1),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """A published batch: its folder, the hash over its files, their size in bytes."""
+
+    path: Path
+    sha256: str
+    bytes: int
+
+
+def digest(files: zarr3.Files) -> str:
+    """SHA-256 over names and contents in sorted order of names, each with its length before it."""
+    total = hashlib.sha256()
+    for name in sorted(files):
+        for part in (name.encode(), files[name]):
+            total.update(len(part).to_bytes(8, "little"))
+            total.update(part)
+    return total.hexdigest()
+
+
+def frozen(episode: Episode) -> Episode:
+    """The episode with read-only arrays of its own, checked against the contract of `Episode`.
+
+    Raises StoreError naming the episode and the field that does not fit.
+    """
+
+    def wrong(what: str) -> StoreError:
+        return StoreError(f"episode {episode.id!r} cannot be stored: {what}")
+
+    if not episode.id:
+        raise wrong("its id is empty")
+    if not 0 <= episode.seed < 2**63:
+        raise wrong(f"its seed {episode.seed} is not an unsigned integer of 63 bits")
+    arrays: dict[str, Any] = {}
+    for name, (dtype, ndim) in _FIELDS.items():
+        array = _own(getattr(episode, name), dtype)
+        if array.ndim != ndim:
+            raise wrong(f"{name} has shape {array.shape}, not {ndim} dimensions")
+        if array.shape[0] != len(episode):
+            raise wrong(f"{name} has {array.shape[0]} rows, actions have {len(episode)}")
+        arrays[name] = array
+    return replace(episode, packs=dict(episode.packs), **arrays)
+
+
+def _own(array: NDArray[Any], dtype: DTypeLike) -> NDArray[Any]:
+    if array.dtype == dtype and array.flags.c_contiguous and not array.flags.writeable:
+        return array
+    copy = np.array(array, dtype=dtype, order="C")
+    copy.flags.writeable = False
+    return copy
+
+
+def _number(value: float) -> float | str:
+    """JSON has no NaN and no infinity: those go as the words that `float` reads back."""
+    number = float(value)
+    return number if np.isfinite(number) else str(number)
+
+
+def _describe(episode: Episode) -> dict[str, object]:
+    verdict, times = episode.verdict, episode.times
+    return {
+        "id": episode.id,
+        "task": episode.task,
+        "seed": int(episode.seed),
+        "purpose": str(episode.purpose),
+        "policy": episode.policy,
+        "round": int(episode.round),
+        "station": int(episode.station),
+        "exploration": _number(episode.exploration),
+        "packs": dict(episode.packs),
+        "times": {name: _number(getattr(times, name)) for name in ("reset", "execute", "verify")},
+        "verdict": {
+            "outcome": str(verdict.outcome),
+            "score": _number(verdict.score),
+            "stage": verdict.stage,
+            "reason": verdict.reason,
+            "predicates": [
+                {
+                    "name": p.name,
+                    "value": _number(p.value),
+                    "threshold": _number(p.threshold),
+                    "unit": p.unit,
+                    "at_least": bool(p.at_least),
+                }
+                for p in verdict.predicates
+            ],
+        },
+    }
+
+
+def _restore(about: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Episode:
+    verdict = about["verdict"]
+    predicates = tuple(
+        Predicate(
+            p["name"], float(p["value"]), float(p["threshold"]), p["unit"], bool(p["at_least"])
+        )
+        for p in verdict["predicates"]
+    )
+    return Episode(
+        id=about["id"],
+        task=about["task"],
+        seed=about["seed"],
+        purpose=Purpose(about["purpose"]),
+        policy=about["policy"],
+        round=about["round"],
+        station=about["station"],
+        verdict=Verdict(
+            Outcome(verdict["outcome"]),
+            predicates,
+            float(verdict["score"]),
+            verdict["stage"],
+            verdict["reason"],
+        ),
+        times=Times(**{name: float(value) for name, value in about["times"].items()}),
+        exploration=float(about["exploration"]),
+        packs=about["packs"],
+        **arrays,
+    )
+
+
+def _encode(episodes: Sequence[Episode]) -> zarr3.Files:
+    first = episodes[0]
+    for episode in episodes:
+        for name in ("observations", "actions"):
+            width, expected = getattr(episode, name).shape[1], getattr(first, name).shape[1]
+            if width != expected:
+                raise StoreError(
+                    f"episode {episode.id!r} has {width} {name} a row, {first.id!r} has {expected}:"
+                    " store episodes of different tasks in batches of their own"
+                )
+    offsets = np.cumsum([0, *(len(episode) for episode in episodes)])
+    return zarr3.encode(
+        {name: np.concatenate([getattr(e, name) for e in episodes]) for name in _FIELDS},
+        {
+            "layout": LAYOUT,
+            "offsets": [int(offset) for offset in offsets],
+            "episodes": [_describe(episode) for episode in episodes],
+        },
+    )
+
+
+def write_batch(folder: Path, episodes: Sequence[Episode]) -> Batch:
+    """Publish `episodes`, one or more of equal widths, as the zarr group `folder`, durably.
+
+    `folder` must not exist; its parent must. Raises StoreError, as `publish_folder` does.
+    """
+    if not episodes:
+        raise StoreError(f"batch {folder} would be empty: pass at least one episode")
+    files = _encode([frozen(episode) for episode in episodes])
+    temporary = temporary_name(folder)
+    with disk_errors(folder):
+        try:
+            temporary.mkdir()
+            for name in _FIELDS:
+                (temporary / name).mkdir()
+            for name, content in files.items():
+                write_file(temporary / name, content)
+        except OSError:
+            shutil.rmtree(temporary, ignore_errors=True)
+            raise
+    publish_folder(temporary, folder)
+    return Batch(folder, digest(files), sum(map(len, files.values())))
+
+
+def _read_files(folder: Path) -> zarr3.Files:
+    return {
+        Path(parent, name).relative_to(folder).as_posix(): Path(parent, name).read_bytes()
+        for parent, _, names in os.walk(folder)
+        for name in names
+    }
+
+
+def read_batch(folder: Path, sha256: str | None = None) -> list[Episode]:
+    """All episodes of a batch in the order they were written; their arrays are read-only views.
+
+    With `sha256` the files must be the ones it was taken over. Raises StoreError for a batch that
+    is missing, damaged or of a newer layout.
+    """
+    if not folder.is_dir():
+        raise StoreError(f"batch {folder} is missing: restore it from a copy of the run")
+    try:
+        files = _read_files(folder)
+    except OSError as error:
+        raise StoreError(f"batch {folder} cannot be read: {error.strerror}") from error
+    if sha256 is not None and digest(files) != sha256:
+        raise StoreError(
+            f"batch {folder} is not what was recorded (its sha256 differs): "
+            "restore it from a copy of the run"
+        )
+    try:
+        arrays, attributes = zarr3.decode(files)
+        layout, offsets = attributes["layout"], attributes["offsets"]
+        if layout > LAYOUT:
+            raise StoreError(
+                f"batch {folder} has layout {layout}, newer than {LAYOUT}: update enpire"
+            )
+        return [
+            _restore(about, {name: arrays[name][start:stop] for name in _FIELDS})
+            for about, start, stop in zip(
+                attributes["episodes"], offsets[:-1], offsets[1:], strict=True
+            )
+        ]
+    except (KeyError, TypeError, ValueError) as error:
+        raise StoreError(f"batch {folder} is damaged ({error}): restore it from a copy") from error
+
+
+def read_episode(folder: Path, index: int) -> Episode:
+    """The episode at place `index` of a batch."""
+    episodes = read_batch(folder)
+    if not 0 <= index < len(episodes):
+        raise StoreError(f"batch {folder} holds {len(episodes)} episodes, none at {index}")
+    return episodes[index]
+
+
+def iterate(folder: Path) -> Iterator[Episode]:
+    """Every episode of every batch under `folder` (a run's `episodes/`), in order of batch name.
+
+    What is on the disk, whether or not a ledger knows of it: `Run.episodes` is the record.
+    """
+    for batch in sorted(folder.iterdir()):
+        if batch.is_dir() and not batch.name.startswith("."):
+            yield from read_batch(batch)

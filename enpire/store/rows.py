@@ -1,0 +1,116 @@
+"""What the ledger holds, a dataclass a table. Names are those of `ledger.SCHEMA`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from enpire.types import Outcome, Purpose
+
+
+class Phase(StrEnum):
+    """What a station spends an interval of its robot time on."""
+
+    RESET = "reset"
+    EXECUTE = "execute"
+    VERIFY = "verify"
+    IDLE = "idle"
+
+
+@dataclass(frozen=True, slots=True)
+class EpisodeRow:
+    """One episode as the ledger knows it; its arrays are at `index` of the batch at `path`.
+
+    path: relative to the run folder. sha256, bytes: of the whole batch.
+    committed_at: Unix time [s].
+    """
+
+    id: str
+    seed: int
+    purpose: Purpose
+    policy: str
+    round: int
+    station: int
+    outcome: Outcome
+    score: float
+    stage: str
+    reason: str
+    reset_s: float
+    execute_s: float
+    verify_s: float
+    path: str
+    index: int
+    sha256: str
+    bytes: int
+    committed_at: float
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """A stretch of one station's own clock [s], the account that MRU is taken from.
+
+    `episode` is empty where the station was idle.
+    """
+
+    station: int
+    phase: Phase
+    start_s: float
+    end_s: float
+    episode: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RoundRow:
+    """One round: the incumbent at its end, its evaluation, what it cost.
+
+    robot_s: robot time of all stations [s]. wall_s: time on the clock [s]. low, high: 95% interval.
+    """
+
+    number: int
+    policy: str
+    successes: int = 0
+    trials: int = 0
+    low: float = 0.0
+    high: float = 1.0
+    robot_s: float = 0.0
+    wall_s: float = 0.0
+    numbers: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyRow:
+    """One frozen policy. path: relative to the run folder; sha256: of the file."""
+
+    name: str
+    sha256: str
+    path: str
+    parent: str = ""
+    recipe: str = ""
+    round: int = 0
+    state: str = "candidate"
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """Something the loop decided, in words for a person and with the numbers behind it."""
+
+    round: int
+    kind: str
+    text: str
+    incumbent: str = ""
+    candidate: str = ""
+    numbers: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class SealedRow:
+    """One examination on sealed seeds. entropy: what its seeds were drawn from; low, high: 95%."""
+
+    attempt: int
+    policy: str
+    entropy: int
+    successes: int
+    trials: int
+    low: float
+    high: float

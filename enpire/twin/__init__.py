@@ -1,0 +1,6 @@
+"""Twins: simulated stations, many in one process, on `mujoco.batch`."""
+
+from enpire.twin.scene import ArmIndex, Scene, compose
+from enpire.twin.twin import Twin
+
+__all__ = ["ArmIndex", "Scene", "Twin", "compose"]

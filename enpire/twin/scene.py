@@ -1,0 +1,91 @@
+"""One MuJoCo model of a station, put together from a world, a robot and a task's objects."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import mujoco
+import numpy as np
+from numpy.typing import NDArray
+
+from enpire.errors import PackError
+from enpire.packs import Arm, Robot, World
+
+IntArray = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class ArmIndex:
+    """Where one arm's quantities stand in the model's arrays.
+
+    joints: joint ids, shape (dof,); qpos, actuators: addresses of the same joints, shape (dof,);
+    gripper: actuator id; grasp, wrist: site ids; force, torque: sensor addresses (three values).
+    """
+
+    name: str
+    joints: IntArray
+    qpos: IntArray
+    dofs: IntArray
+    actuators: IntArray
+    gripper: int
+    grasp: int
+    wrist: int
+    force: int
+    torque: int
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """The compiled model of one station with the indices of its arms, and its home state."""
+
+    model: mujoco.MjModel
+    arms: tuple[ArmIndex, ...]
+    robot: Robot
+    world: World
+
+
+def compose(world: World, robot: Robot, build: Callable[[mujoco.MjSpec], None]) -> Scene:
+    """Compile world + arms + objects into one model.
+
+    Args:
+        world: the bench with its cameras; its `<option>` holds for the whole model.
+        robot: each arm is attached on its base with the prefix `<arm name>_`.
+        build: adds the task's objects to the spec; may refer to the arms' elements.
+
+    Raises:
+        PackError: MuJoCo does not compile the result; the message carries MuJoCo's own.
+    """
+    try:
+        spec = mujoco.MjSpec.from_file(str(world.model))
+        for arm in robot.arms:
+            frame = spec.worldbody.add_frame(pos=arm.position, quat=arm.quaternion)
+            child = mujoco.MjSpec.from_file(str(arm.model))
+            spec.attach(child, prefix=f"{arm.name}_", frame=frame)
+        build(spec)
+        model = spec.compile()
+    except (ValueError, mujoco.FatalError) as error:
+        raise PackError(
+            f"the scene of {robot.name} in {world.name} does not compile: {error}"
+        ) from error
+    return Scene(model, tuple(_index(model, arm) for arm in robot.arms), robot, world)
+
+
+def _index(model: mujoco.MjModel, arm: Arm) -> ArmIndex:
+    names = [f"{arm.name}_joint{i + 1}" for i in range(len(arm.home))]
+    try:
+        joints = np.array([model.joint(name).id for name in names])
+        return ArmIndex(
+            name=arm.name,
+            joints=joints,
+            qpos=model.jnt_qposadr[joints].astype(np.int64),
+            dofs=model.jnt_dofadr[joints].astype(np.int64),
+            actuators=np.array([model.actuator(name).id for name in names]),
+            gripper=model.actuator(f"{arm.name}_gripper").id,
+            grasp=model.site(f"{arm.name}_grasp").id,
+            wrist=model.site(f"{arm.name}_wrist").id,
+            force=int(model.sensor(f"{arm.name}_wrist_force").adr[0]),
+            torque=int(model.sensor(f"{arm.name}_wrist_torque").adr[0]),
+        )
+    except KeyError as error:
+        raise PackError(f"{arm.model}: an arm needs joint1.., gripper, grasp, wrist: {error}") from error

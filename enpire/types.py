@@ -1,0 +1,149 @@
+"""The words that every module shares, as plain immutable data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+import numpy as np
+from numpy.typing import NDArray
+
+FloatArray = NDArray[np.float64]
+Float32Array = NDArray[np.float32]
+
+
+class Outcome(StrEnum):
+    """How an episode ended.
+
+    `failure` is a judged failure, `aborted` was ended on purpose before judgement (a budget, a
+    person, a safety stop), `invalid` says nothing about the policy (unstable physics, lost driver,
+    failed reset). Rates are over success and failure; nothing is dropped from the store.
+    """
+
+    SUCCESS = "success"
+    FAILURE = "failure"
+    ABORTED = "aborted"
+    INVALID = "invalid"
+
+
+class Purpose(StrEnum):
+    """Why an episode was run."""
+
+    DEMONSTRATION = "demonstration"
+    COLLECTION = "collection"
+    EVALUATION = "evaluation"
+    SEALED = "sealed"
+
+
+@dataclass(frozen=True, slots=True)
+class Predicate:
+    """One named condition of success: a measure held against its threshold.
+
+    `margin` is positive when the condition holds, in the measure's own unit.
+    """
+
+    name: str
+    value: float
+    threshold: float
+    unit: str
+    at_least: bool = True
+
+    @property
+    def margin(self) -> float:
+        """Distance to the threshold, positive on the good side, in `unit`."""
+        gap = self.value - self.threshold
+        return gap if self.at_least else -gap
+
+    @property
+    def holds(self) -> bool:
+        """Whether the condition holds; never for a measure that is not a number."""
+        return bool(self.margin >= 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The judged outcome of one episode with its evidence.
+
+    `score` in [0, 1] is the share of the task done, `stage` the name of the last stage reached,
+    `reason` one line for a person.
+    """
+
+    outcome: Outcome
+    predicates: tuple[Predicate, ...] = ()
+    score: float = 0.0
+    stage: str = ""
+    reason: str = ""
+
+    @property
+    def failed(self) -> tuple[str, ...]:
+        """Names of the predicates that did not hold."""
+        return tuple(p.name for p in self.predicates if not p.holds)
+
+
+@dataclass(frozen=True, slots=True)
+class Times:
+    """Robot time of one episode by phase, in seconds of the station's own clock."""
+
+    reset: float = 0.0
+    execute: float = 0.0
+    verify: float = 0.0
+
+    @property
+    def total(self) -> float:
+        """Reset to verdict [s]."""
+        return self.reset + self.execute + self.verify
+
+
+@dataclass(frozen=True, slots=True)
+class Episode:
+    """One reset → execute → verify, with what was seen and done, a row per control period.
+
+    observations: shape (T, obs), as the policy saw them.
+    actions: shape (T, act), in [-1, 1], as they were carried out (exploration included).
+    stamps: shape (T,), seconds since execution began.
+    rewards: shape (T,), 1.0 at the last row of a success, else 0.0.
+    """
+
+    id: str
+    task: str
+    seed: int
+    purpose: Purpose
+    policy: str
+    round: int
+    station: int
+    verdict: Verdict
+    times: Times
+    observations: Float32Array
+    actions: Float32Array
+    stamps: FloatArray
+    rewards: Float32Array
+    exploration: float = 0.0
+    packs: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def success(self) -> bool:
+        """Judged a success by the harness."""
+        return self.verdict.outcome is Outcome.SUCCESS
+
+    def __len__(self) -> int:
+        return int(self.actions.shape[0])
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A success rate with its count and 95% interval."""
+
+    successes: int
+    trials: int
+    low: float
+    high: float
+
+    @property
+    def rate(self) -> float:
+        """Point estimate; not a number when nothing was measured."""
+        return self.successes / self.trials if self.trials else float("nan")
+
+    def __str__(self) -> str:
+        if not self.trials:
+            return "not measured"
+        return f"{self.rate:.3f} [{self.low:.3f}, {self.high:.3f}] of {self.trials}"

@@ -1,0 +1,34 @@
+"""Frames of the zip tie task, and the tail as seen from the head."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from enpire.environment import Readings
+from enpire.types import FloatArray
+
+from .strap import GRASP
+
+HEAD = np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])  # head frame to world
+HEAD_AT = np.array([0.42, 0.0, 0.20])  # nominal [m]
+TAIL_AT = np.array([0.42, -0.006 - 0.022 - GRASP, 0.20])  # where the right fingers hold, nominal [m]
+YAW = math.radians(20.0)  # hands turn outwards by this, which keeps the wrists off their limits
+
+
+def hand_rotation(arm: int) -> FloatArray:
+    """Grasp frame to world of a hand that reaches forward and opens upwards; arm 0 left, 1 right."""
+    yaw = -YAW if arm == 0 else YAW
+    approach = np.array([math.cos(yaw), math.sin(yaw), 0.0])
+    opening = np.array([0.0, 0.0, 1.0])
+    return np.stack([opening, np.cross(approach, opening), approach], axis=1)
+
+
+def in_head(readings: Readings) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """The tail's tip, direction and width axis in the head's frame, each (m, 3); metres and unit."""
+    inverse = np.swapaxes(readings.rotation[:, 0], -1, -2)
+    offset = readings.position[:, 1] - readings.position[:, 0]
+    tip = (inverse @ offset[..., None])[..., 0]
+    frame = inverse @ readings.rotation[:, 1]
+    return tip, frame[..., 0], frame[..., 1]

@@ -1,0 +1,256 @@
+"""Fasten a zip tie: feed the strap's tail through the head until the ratchet holds the loop.
+
+The left hand holds the head, the right hand the tail, the strap is already round the bundle: the reset
+goes to just before the hard phase, as in the ENPIRE paper. Success: the tail is through the head by
+15 mm or more, the loop is closed round the bundle, and it holds a pull of 5 N.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import mujoco
+import numpy as np
+from numpy.typing import NDArray
+
+from enpire.environment import (
+    ActionSpec,
+    ArmAction,
+    CartesianControl,
+    Demonstrator,
+    Evidence,
+    Readings,
+    Task,
+)
+from enpire.environment.kinematics import Kinematics
+from enpire.environment.sensing import small_rotation
+from enpire.twin import Twin
+from enpire.types import Float32Array, FloatArray, Verdict
+
+from . import strap
+from .demonstrator import Teleoperator
+from .frames import HEAD, HEAD_AT, TAIL_AT, hand_rotation, in_head
+from .verify import judge
+
+LEFT, RIGHT = 0, 1
+GRASPED = f"task_link{strap.GRASPED}"
+READY_DEPTH = 0.0195  # of the tip beyond the slot: enough that 15 mm stay after the slack [m]
+PULL_SPEED = 0.02  # of the verifier's pull [m/s]
+PULL_FORCE = 6.5  # the verifier stops pulling here [N]
+OPEN, CLOSED = 0.02, 0.0  # gripper setpoints in the reset [m]
+GRIP_AT, RELEASE_AT, DONE_AT = 0.20, 0.36, 0.56  # times in the reset [s]
+ACTION = ArmAction(translation=(0.0024,) * 3, rotation=(0.03,) * 3)
+
+
+class ZipTie(Task):
+    """The zip tie on two arms."""
+
+    robot = "yam_bimanual"
+    instruction = "Feed the tail of the zip tie through its head until it holds."
+    time_limit = 8.0
+    probe_limit = 2.0
+    tracked = ("task_head", "task_tip", "task_bundle", *(f"task_mark{i}" for i in range(len(strap.MARKS))))
+    actions = ActionSpec((ACTION, ACTION), lead=0.03)
+    observation_names = (
+        *(f"tip_in_head_{a}" for a in "xyz"),
+        *("tail_pitch", "tail_yaw", "tail_roll"),
+        *(f"head_{a}" for a in ("x", "y", "z", "rx", "ry", "rz")),
+        *(f"{s}_hand_{a}" for s in ("left", "right") for a in ("x", "y", "z")),
+        *(f"{s}_hand_{a}" for s in ("left", "right") for a in ("rx", "ry", "rz")),
+        *(f"{s}_force_{a}" for s in ("left", "right") for a in "xyz"),
+        *(f"{s}_lead_{a}" for s in ("left", "right") for a in "xyz"),
+        *(f"{s}_gripper" for s in ("left", "right")),
+    )
+    variation_names = (
+        *(f"head_{a}" for a in ("x", "y", "z", "rx", "ry", "rz")),
+        *(f"tail_{a}" for a in ("x", "y", "z", "rx", "ry", "rz")),
+        *("left_offset_x", "left_offset_z", "right_offset_x", "right_offset_z"),
+        *("friction", "stiffness", "latency"),
+    )
+    _nominal: ClassVar[FloatArray] = np.array(
+        [[HEAD_AT[0], HEAD_AT[1], HEAD_AT[2]], [TAIL_AT[0], TAIL_AT[1], TAIL_AT[2]]]
+    )
+
+    def build(self, spec: mujoco.MjSpec) -> None:
+        """Bundle, head and strap; two welds that hold things in the fingers while these close."""
+        scene = mujoco.MjSpec.from_file(str(self.folder / "scene.xml"))
+        strap.add_strap(scene)
+        spec.attach(scene, prefix="task_", frame=spec.worldbody.add_frame())
+        for hand, held in (("left_link6", "task_head"), ("right_link6", GRASPED)):
+            weld = spec.add_equality(
+                name=f"reset_{held}",
+                type=mujoco.mjtEq.mjEQ_WELD,
+                objtype=mujoco.mjtObj.mjOBJ_BODY,
+                name1=hand,
+                name2=held,
+                active=False,
+            )
+            weld.data[:3] = 0.0  # anchored at the held body's origin
+            weld.data[10] = 0.1
+            weld.solref = (0.01, 1)
+
+    def prepare(self, twin: Twin) -> None:
+        """Expand what the reset varies."""
+        scene = twin.scene
+        self._kinematics = Kinematics(scene.world, scene.robot)
+        self._nominal_joints = self._kinematics.solve(
+            list(self._nominal), [hand_rotation(LEFT), hand_rotation(RIGHT)]
+        )
+        model = scene.model
+        self._welds = [
+            model.equality("reset_task_head").id,
+            model.equality(f"reset_{GRASPED}").id,
+        ]
+        self._relative = twin.expand("eq_data")
+        self._friction = twin.expand("geom_friction")
+        self._stiffness = twin.expand("jnt_stiffness")
+        self._delay = twin.expand("actuator_delay")
+        names = [model.geom(i).name for i in range(model.ngeom)]
+        self._zip_geoms = np.array([i for i, name in enumerate(names) if name.startswith(_ZIP)])
+        self._bends = np.array([model.joint(f"task_bend{i}").id for i in range(len(strap.LENGTHS))])
+
+    def sample(self, rng: np.random.Generator) -> FloatArray:
+        """Head and tail poses [m, rad], grasp offsets [m], scales of friction and stiffness, latency [s]."""
+        return np.concatenate(
+            [
+                rng.uniform(-0.006, 0.006, 3),
+                rng.uniform(-0.08, 0.08, 3),
+                rng.uniform((-0.005, -0.006, -0.006), (0.005, 0.006, 0.006)),
+                rng.uniform(-0.10, 0.10, 3),
+                rng.uniform(-0.002, 0.002, 4),
+                rng.uniform(0.7, 1.4, 2),
+                rng.uniform(0.0, 0.03, 1),
+            ]
+        )
+
+    def place(
+        self, twin: Twin, control: CartesianControl, row: int, variation: FloatArray
+    ) -> None:
+        """Hands at the sampled head and tail, both welded to them until the fingers hold."""
+        v = dict(zip(self.variation_names, variation, strict=True))
+        head_rotation = small_rotation(variation[3:6]) @ HEAD
+        head_position = HEAD_AT + variation[0:3]
+        tail_rotation = small_rotation(variation[9:12]) @ HEAD
+        tail_position = TAIL_AT + variation[6:9]
+        positions = [
+            head_position + head_rotation @ (v["left_offset_x"], 0, v["left_offset_z"]),
+            tail_position + tail_rotation @ (v["right_offset_x"], 0, 0),
+        ]
+        rotations = [
+            small_rotation(variation[3:6]) @ hand_rotation(LEFT),
+            small_rotation(variation[9:12]) @ hand_rotation(RIGHT),
+        ]
+        joints = self._kinematics.solve(positions, rotations, warm=self._nominal_joints)
+        model = twin.model
+        for arm, angles in zip(control.arms, joints, strict=True):
+            twin.qpos[row, arm.qpos] = angles
+            for finger in ("finger_left", "finger_right"):
+                twin.qpos[row, model.joint(f"{arm.name}_{finger}").qposadr[0]] = OPEN / 2
+        twin.qpos[row, model.jnt_qposadr[self._bends]] = strap.rest_angles()
+        at = model.joint("task_head").qposadr[0]
+        twin.qpos[row, at : at + 3] = head_position
+        mujoco.mju_mat2Quat(twin.qpos[row, at + 3 : at + 7], head_rotation.ravel())
+        held = tail_position - tail_rotation @ (strap.TAIL[0] / 2, 0, 0)
+        objects = [(head_position, head_rotation), (held, tail_rotation)]
+        for weld, arm, hand, rotation, (position, frame) in zip(
+            self._welds, control.arms, positions, rotations, objects, strict=True
+        ):
+            self._relative[row, weld, 3:10] = _relative(model, arm.grasp, hand, rotation, position, frame)
+            twin.eq_active[row, weld] = 1.0
+        self._friction[row, self._zip_geoms, 0] = (
+            model.geom_friction[self._zip_geoms, 0] * v["friction"]
+        )
+        self._stiffness[row, self._bends] = _first(model.jnt_stiffness)[self._bends] * v["stiffness"]
+        self._delay[row] = v["latency"]
+        control.set(row, joints, np.full(2, OPEN))
+
+    def settle(self, twin: Twin, control: CartesianControl, row: int, elapsed: float) -> bool:
+        """Close the fingers, let go of the welds, wait until it is still."""
+        if elapsed >= GRIP_AT:
+            control.set(row, control.setpoints[row], np.full(2, CLOSED))
+        if elapsed >= RELEASE_AT:
+            twin.eq_active[row, self._welds] = 0.0
+        return elapsed >= DONE_AT
+
+    def observe(self, readings: Readings) -> Float32Array:
+        """The tail seen from the head; both hands, forces and setpoints in the world frame."""
+        m = len(readings.joints)
+        tip, direction, side = in_head(readings)
+        turned = np.swapaxes(_HANDS, -1, -2) @ readings.hand_rotation
+        parts = [
+            tip / 0.01,
+            direction[:, 1:] / 0.1,
+            side[:, 2:] / 0.1,
+            (readings.position[:, 0] - HEAD_AT) / 0.01,
+            rotation_vector(readings.rotation[:, 0] @ HEAD.T) / 0.1,
+            ((readings.hand_position - self._nominal) / 0.01).reshape(m, 6),
+            (rotation_vector(turned) / 0.1).reshape(m, 6),
+            (readings.wrist_force / 5.0).reshape(m, 6),
+            (readings.lead / 0.01).reshape(m, 6),
+            readings.gripper / 0.01,
+        ]
+        return np.concatenate(parts, axis=1).astype(np.float32)
+
+    def ready(self, readings: Readings) -> NDArray[np.bool_]:
+        """The tip is seen far enough beyond the slot, and in line with it."""
+        tip, _, _ = in_head(readings)
+        result: NDArray[np.bool_] = (
+            (tip[:, 0] > 0.006 + READY_DEPTH) & (abs(tip[:, 1]) < 0.006) & (abs(tip[:, 2]) < 0.006)
+        )
+        return result
+
+    def probe(self, readings: Readings, elapsed: float) -> Float32Array | None:
+        """Pull the tail back along the slot until the wrist feels enough, or it has come out."""
+        axis = readings.rotation[0, 0, :, 0]
+        pull = -float(axis @ readings.wrist_force[0, RIGHT])
+        tip, _, _ = in_head(readings)
+        action = np.zeros(self.actions.size, dtype=np.float32)
+        action[[6, 13]] = -1.0
+        if tip[0, 0] < 0.006:
+            return None
+        if pull >= PULL_FORCE and elapsed > 0.2:
+            return None
+        period = 1.0 / self.control_hz
+        action[7:10] = -axis * PULL_SPEED * period / np.array(ACTION.translation)
+        return action
+
+    def judge(self, evidence: Evidence) -> Verdict:
+        """Through by 15 mm, closed round the bundle, and holding 5 N."""
+        return judge(evidence)
+
+    def demonstrator(self, rng: np.random.Generator) -> Demonstrator:
+        """Skills of a person at two leader arms."""
+        return Teleoperator(rng, self.actions)
+
+
+_ZIP = tuple(f"task_{p}" for p in ("floor", "roof", "side", "bridge", "lead", "pawl", "link", "taper", "grip"))
+_HANDS = np.stack([hand_rotation(LEFT), hand_rotation(RIGHT)])
+
+
+def rotation_vector(rotation: FloatArray) -> FloatArray:
+    """Rotation vectors (..., 3) of rotations (..., 3, 3) below half a turn, to second order [rad]."""
+    skew = 0.5 * (rotation - np.swapaxes(rotation, -1, -2))
+    return np.stack([skew[..., 2, 1], skew[..., 0, 2], skew[..., 1, 0]], axis=-1)
+
+
+def _first(values: NDArray[np.float64]) -> FloatArray:
+    """A joint's stiffness, whether the model keeps one number or a polynomial."""
+    return values[:, 0] if values.ndim > 1 else values
+
+
+def _relative(
+    model: mujoco.MjModel,
+    site: int,
+    hand: FloatArray,
+    hand_frame: FloatArray,
+    position: FloatArray,
+    frame: FloatArray,
+) -> FloatArray:
+    """Pose (position, quaternion) of an object in the body that carries the grasp site."""
+    mount = np.zeros(9)
+    mujoco.mju_quat2Mat(mount, model.site_quat[site])
+    body_rotation = hand_frame @ mount.reshape(3, 3).T
+    body_position = hand - body_rotation @ model.site_pos[site]
+    quaternion = np.zeros(4)
+    mujoco.mju_mat2Quat(quaternion, (body_rotation.T @ frame).ravel())
+    return np.concatenate([body_rotation.T @ (position - body_position), quaternion])

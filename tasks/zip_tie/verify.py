@@ -1,0 +1,52 @@
+"""The verdict on a fastened zip tie, from readings taken while the verifier pulled at the tail."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from enpire.environment import Evidence
+from enpire.types import FloatArray, Outcome, Predicate, Verdict
+
+from .frames import in_head
+
+SLOT_END = 0.006  # of the head, along the slot from its middle [m]
+LAST = 5  # readings that a final measure averages
+
+
+def judge(evidence: Evidence) -> Verdict:
+    """Depth, alignment, closed loop and held pull; success is all of them."""
+    tips = np.array([in_head(r)[0][0] for r in evidence.readings])
+    axes = np.array([r.rotation[0, 0, :, 0] for r in evidence.readings])
+    forces = np.array([r.wrist_force[0, 1] for r in evidence.readings])
+    pull = -np.einsum("ti,ti->t", axes, forces)
+    tip = tips[-LAST:].mean(axis=0)
+    depth = float(tip[0] - SLOT_END)
+    held = float(np.sort(pull)[-2:].min())  # reached in two readings, not one noisy one
+    predicates = (
+        Predicate("through", 1e3 * depth, 15.0, "mm"),
+        Predicate("in_line", 1e3 * float(np.linalg.norm(tip[1:])), 6.0, "mm", at_least=False),
+        Predicate("loop_closed", _turns(evidence), 0.75, "turns"),
+        Predicate("holds_pull", held, 5.0, "N"),
+    )
+    failed = [p for p in predicates if not p.holds]
+    stage = "apart" if depth < -0.012 else "entered" if depth < 0.015 else "through"
+    if not failed:
+        stage = "fastened"
+    reason = "; ".join(f"{p.name} {p.value:.2f} {p.unit} (needs {p.threshold:g})" for p in failed)
+    share = np.mean([p.holds for p in predicates])
+    return Verdict(
+        outcome=Outcome.FAILURE if failed else Outcome.SUCCESS,
+        predicates=predicates,
+        score=float(share),
+        stage=stage,
+        reason=reason,
+    )
+
+
+def _turns(evidence: Evidence) -> float:
+    """How often the strap goes round the bundle, from head over its marks to the tip [turns]."""
+    last = evidence.readings[-1].position[0]
+    bundle = last[2]
+    points: FloatArray = np.concatenate([last[:1], last[3:], last[1:2]])[:, 1:] - bundle[1:]
+    angles = np.unwrap(np.arctan2(points[:, 1], points[:, 0]))
+    return float(abs(angles[-1] - angles[0]) / (2 * np.pi))

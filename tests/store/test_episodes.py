@@ -1,0 +1,143 @@
+"""A batch gives back what it was given, opens with zarr, and is refused when it was altered."""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import zarr
+from hypothesis import given, settings
+
+from enpire.errors import StoreError
+from enpire.store import zarr3
+from enpire.store.episodes import (
+    digest,
+    frozen,
+    iterate,
+    read_batch,
+    read_episode,
+    write_batch,
+)
+from enpire.types import Episode
+
+from .strategies import batches, episode, same
+
+
+@given(batches())
+@settings(max_examples=60, deadline=None)
+def test_round_trip_is_exact(episodes: list[Episode]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        batch = write_batch(Path(folder, "b"), episodes)
+        assert same(read_batch(batch.path, batch.sha256), episodes)
+
+
+def test_plain_zarr_opens_a_batch(tmp_path: Path) -> None:
+    episodes = [episode("a", 4), episode("b", 0), episode("c", 7)]
+    write_batch(tmp_path / "b", episodes)
+    group = zarr.open_group(tmp_path / "b", mode="r")
+    offsets = group.attrs["offsets"]
+    assert offsets == [0, 4, 4, 11]
+    for name in ("observations", "actions", "stamps", "rewards"):
+        whole = np.concatenate([getattr(e, name) for e in episodes])
+        array = group[name]
+        assert isinstance(array, zarr.Array)
+        assert array.dtype == whole.dtype
+        np.testing.assert_array_equal(array[...], whole)
+
+
+def test_plain_zarr_opens_an_empty_batch(tmp_path: Path) -> None:
+    write_batch(tmp_path / "b", [episode("a", 0)])
+    array = zarr.open_group(tmp_path / "b", mode="r")["observations"]
+    assert isinstance(array, zarr.Array)
+    assert array[...].shape == (0, 6)  # type: ignore[union-attr]
+
+
+def test_one_episode_and_all_of_a_folder(tmp_path: Path) -> None:
+    write_batch(tmp_path / "2", [episode("c")])
+    write_batch(tmp_path / "1", [episode("a"), episode("b")])
+    assert read_episode(tmp_path / "1", 1).id == "b"
+    assert [e.id for e in iterate(tmp_path)] == ["a", "b", "c"]
+    with pytest.raises(StoreError, match="holds 2 episodes, none at 2"):
+        read_episode(tmp_path / "1", 2)
+
+
+def test_size_and_hash_are_those_of_the_files(tmp_path: Path) -> None:
+    batch = write_batch(tmp_path / "b", [episode()])
+    files = {
+        p.relative_to(batch.path).as_posix(): p.read_bytes()
+        for p in batch.path.rglob("*")
+        if p.is_file()
+    }
+    assert batch.bytes == sum(map(len, files.values()))
+    assert batch.sha256 == digest(files)
+
+
+def test_hash_sees_where_a_name_ends() -> None:
+    assert digest({"ab": b"c"}) != digest({"a": b"bc"})
+
+
+def test_an_altered_batch_is_refused(tmp_path: Path) -> None:
+    batch = write_batch(tmp_path / "b", [episode()])
+    chunk = batch.path / "stamps" / "c.0"
+    chunk.write_bytes(bytes(len(chunk.read_bytes())))
+    with pytest.raises(StoreError, match="sha256 differs"):
+        read_batch(batch.path, batch.sha256)
+
+
+@pytest.mark.parametrize("damage", ["actions/c.0.0", "actions/zarr.json", "zarr.json"])
+def test_a_batch_that_lost_a_file_is_refused(tmp_path: Path, damage: str) -> None:
+    batch = write_batch(tmp_path / "b", [episode()])
+    (batch.path / damage).unlink()
+    with pytest.raises(StoreError, match=r"damaged.*restore it"):
+        read_batch(batch.path)
+
+
+def test_a_newer_layout_is_refused(tmp_path: Path) -> None:
+    batch = write_batch(tmp_path / "b", [episode()])
+    (batch.path / "zarr.json").write_bytes(
+        zarr3.group_file({"layout": 2, "offsets": [], "episodes": []})
+    )
+    with pytest.raises(StoreError, match="newer than 1: update enpire"):
+        read_batch(batch.path)
+
+
+def test_frozen_does_not_share_the_callers_arrays() -> None:
+    given_ = episode()
+    kept = frozen(given_)
+    before = kept.actions.copy()
+    given_.actions[:] = 9.0
+    np.testing.assert_array_equal(kept.actions, before)
+    with pytest.raises(ValueError, match="read-only"):
+        kept.actions[0] = 0.0
+
+
+@pytest.mark.parametrize(
+    ("changes", "what"),
+    [
+        ({"id": ""}, "id is empty"),
+        ({"seed": -1}, "seed -1"),
+        ({"seed": 2**63}, "not an unsigned integer of 63 bits"),
+        ({"stamps": np.zeros(4)}, "stamps has 4 rows, actions have 5"),
+        ({"observations": np.zeros(5, np.float32)}, "not 2 dimensions"),
+    ],
+)
+def test_an_episode_against_its_contract_is_refused(changes: dict[str, object], what: str) -> None:
+    with pytest.raises(StoreError, match=what):
+        frozen(replace(episode(), **changes))  # type: ignore[arg-type]
+
+
+def test_a_batch_of_two_widths_is_refused(tmp_path: Path) -> None:
+    odd = episode("b", actions=np.zeros((5, 2), np.float32))
+    with pytest.raises(StoreError, match="'b' has 2 actions a row, 'a' has 3"):
+        write_batch(tmp_path / "b", [episode("a"), odd])
+    with pytest.raises(StoreError, match="empty"):
+        write_batch(tmp_path / "b", [])
+    assert not list(tmp_path.iterdir())
+
+
+def test_other_numbers_are_not_stored_as_arrays() -> None:
+    with pytest.raises(ValueError, match="int64"):
+        zarr3.encode({"a": np.arange(3)}, {})
