@@ -37,8 +37,8 @@ class ArmAction:
 class ActionSpec:
     """The layout of an action vector: per arm dx dy dz rx ry rz gripper, all in [-1, 1].
 
-    gripper: -1 is closed, 1 open. lead: how far a setpoint may run ahead of its joint [rad], which
-    bounds how hard a hand pushes.
+    gripper: -1 is closed, 1 open. lead: no action takes a setpoint further than this ahead of its
+    joint [rad], which bounds how hard a hand pushes.
     """
 
     arms: tuple[ArmAction, ...]
@@ -113,9 +113,10 @@ class CartesianControl:
         solved = np.linalg.solve(gram, (twist * weight)[..., None])
         increment = (np.swapaxes(weighted, -1, -2) @ solved)[..., 0]
         increment = np.clip(increment, -self._step, self._step)
-        measured = self.measured(rows)
-        ahead = np.clip(self.setpoints[rows] + increment - measured, -self.spec.lead, self.spec.lead)
-        self.setpoints[rows] = np.clip(measured + ahead, self._low, self._high)
+        held, measured = self.setpoints[rows], self.measured(rows)
+        low = np.maximum(np.minimum(measured - self.spec.lead, held), self._low)
+        high = np.minimum(np.maximum(measured + self.spec.lead, held), self._high)
+        self.setpoints[rows] = np.clip(held + increment, low, high)
         closed, opened = self._grip_range[:, 0], self._grip_range[:, 1]
         self.gripper[rows] = closed + (actions[:, :, 6] + 1.0) / 2.0 * (opened - closed)
         self.send(rows)

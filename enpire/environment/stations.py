@@ -24,6 +24,7 @@ from enpire.types import (
     Episode,
     Float32Array,
     Outcome,
+    Predicate,
     Purpose,
     Times,
     Verdict,
@@ -156,12 +157,20 @@ class Stations:
         period = np.array([state.execute + state.verify for state in states])
         readings = self.sensors.read(rows, period, jacobian)
         ready = self.task.ready(readings)
+        force = np.linalg.norm(readings.wrist_force, axis=-1).max(axis=-1)
         for i, state in enumerate(states):
-            out_of_time = state.execute >= self.execute_periods
-            if state.phase is Phase.EXECUTE and (ready[i] or out_of_time):
+            if state.phase is not Phase.EXECUTE:
+                continue
+            if force[i] > self.task.force_limit:
+                state.verdict = self._too_hard(float(force[i]))
+            elif ready[i] or state.execute >= self.execute_periods:
                 state.phase = Phase.VERIFY
         actions = np.zeros((len(rows), self.task.actions.size), dtype=np.float32)
-        executing = [i for i, state in enumerate(states) if state.phase is Phase.EXECUTE]
+        executing = [
+            i
+            for i, state in enumerate(states)
+            if state.phase is Phase.EXECUTE and state.verdict is None
+        ]
         if executing:
             self._execute(rows, states, executing, readings, actions)
         for i, state in enumerate(states):
@@ -192,13 +201,18 @@ class Stations:
 
     def _verify(self, state: _Running, readings: Readings, action: Float32Array) -> None:
         state.evidence.append(readings)
-        elapsed = state.verify * self.period
-        probe = self.task.probe(readings, elapsed) if elapsed < self.task.probe_limit else None
+        evidence = Evidence(state.evidence, self.period)
+        probe = self.task.probe(evidence) if evidence.elapsed < self.task.probe_limit else None
         if probe is None:
-            state.verdict = self.task.judge(Evidence(tuple(state.evidence), self.period))
+            state.verdict = self.task.judge(evidence)
         else:
             action[:] = probe
             state.verify += 1
+
+    def _too_hard(self, force: float) -> Verdict:
+        limit = Predicate("force", force, self.task.force_limit, "N", at_least=False)
+        reason = f"wrist force {force:.0f} N above the limit of {limit.threshold:.0f} N"
+        return Verdict(Outcome.FAILURE, (limit,), stage="stopped", reason=reason)
 
     def _finish(self, row: int, verdict: Verdict) -> Episode:
         running = self._running.pop(row)

@@ -10,6 +10,7 @@ Everything but `place` and `settle` sees sensor readings only, so it is the same
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
@@ -36,8 +37,13 @@ class Demonstrator(ABC):
 class Evidence:
     """What the verifier may look at: the readings of one station while it probed, oldest first."""
 
-    readings: tuple[Readings, ...]
+    readings: Sequence[Readings]
     period: float
+
+    @property
+    def elapsed(self) -> float:
+        """Time since the first reading [s]."""
+        return (len(self.readings) - 1) * self.period
 
 
 class Task(ABC):
@@ -50,6 +56,7 @@ class Task(ABC):
     time_limit: ClassVar[float]  # of the execution [s]
     probe_limit: ClassVar[float] = 3.0  # of the verification [s]
     settle_limit: ClassVar[float] = 2.0  # of the reset [s]
+    force_limit: ClassVar[float] = 40.0  # at a wrist while a policy runs; ends the execution [N]
     tracked: ClassVar[tuple[str, ...]]  # sites whose poses the tracker gives
     noise: ClassVar[SensorNoise] = SensorNoise()
     actions: ClassVar[ActionSpec]
@@ -91,7 +98,7 @@ class Task(ABC):
         """Whether the scene looks done, shape (m,): the harness then ends execution and verifies."""
 
     @abstractmethod
-    def probe(self, readings: Readings, elapsed: float) -> Float32Array | None:
+    def probe(self, evidence: Evidence) -> Float32Array | None:
         """The verifier's own next action for one station, shape (act,); None when it has seen all."""
 
     @abstractmethod

@@ -200,7 +200,9 @@ class Ledger:
                 if self._connection.in_transaction:
                     self._connection.execute("ROLLBACK")
 
-    def _rows(self, query: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+    def _rows(
+        self, query: str, values: Sequence[object] | Mapping[str, object] = ()
+    ) -> list[tuple[Any, ...]]:
         with self._turn, _sqlite_errors(self.path):
             return self._connection.execute(query, values).fetchall()
 
@@ -321,8 +323,8 @@ class Ledger:
         """Recorded intervals by station and start, of one station or all."""
         rows = self._rows(
             "SELECT station, phase, start_s, end_s, episode FROM intervals"
-            " WHERE ?1 IS NULL OR station = ?1 ORDER BY station, start_s, number",
-            (station,),
+            " WHERE :station IS NULL OR station = :station ORDER BY station, start_s, number",
+            {"station": station},
         )
         return [Interval(at, Phase(phase), start, end, id) for at, phase, start, end, id in rows]
 

@@ -37,7 +37,8 @@ def to_bytes(
     """A safetensors file. Raises StoreError for a type of number that numpy lacks."""
     arrays = {name: _array(name, tensor) for name, tensor in tensors.items()}
     try:
-        return save(arrays, metadata=dict(metadata))
+        # With neither, its writer makes a header that its reader refuses.
+        return save(arrays, metadata=dict(metadata) or None)
     except (KeyError, TypeError, SafetensorError) as error:
         raise StoreError(f"the policy cannot be saved as safetensors: {error}") from error
 

@@ -18,14 +18,15 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
-LOOP = (0.0264,) * 11  # links round the bundle [m]
+LOOP = (0.0265,) * 11  # links round the bundle [m]
 TAIL = (0.022, 0.012, 0.012, 0.010)  # links that meet fingers, head and pawl; the first is held [m]
 LENGTHS = LOOP + TAIL
 WIDTH, THICKNESS = 0.008, 0.0014  # [m]
 TIP = 0.006  # the tapered end beyond the last link [m]
 BENDING = 2.2e-3  # EI about the width [N m^2]
-ROOT = (0.006, 0.0, -0.0034)  # where the strap leaves the head, head frame [m]
-CURL = 0.027  # radius of the loop's two bends [m]
+SLOT_END = 0.006  # of the head, along the slot from its middle [m]
+ROOT = (SLOT_END, 0.0, -0.0034)  # where the strap leaves the head, head frame [m]
+CURL = 0.031  # radius of the loop's two bends [m]
 GRASPED = len(LOOP)  # the link that the fingers hold, in its middle
 GRASP = sum(TAIL) + TIP - TAIL[0] / 2  # from the tip back to there [m]
 TORSION = (2, 6, 10)  # links that also twist and sway

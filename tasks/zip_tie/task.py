@@ -30,13 +30,13 @@ from enpire.types import Float32Array, FloatArray, Verdict
 from . import strap
 from .demonstrator import Teleoperator
 from .frames import HEAD, HEAD_AT, TAIL_AT, hand_rotation, in_head
-from .verify import judge
+from .verify import HOLD, judge, pull
 
 LEFT, RIGHT = 0, 1
 GRASPED = f"task_link{strap.GRASPED}"
 READY_DEPTH = 0.0195  # of the tip beyond the slot: enough that 15 mm stay after the slack [m]
 PULL_SPEED = 0.02  # of the verifier's pull [m/s]
-PULL_FORCE = 6.5  # the verifier stops pulling here [N]
+PULL_FORCE = 6.0  # the verifier pulls until it has felt this for `HOLD` readings [N]
 OPEN, CLOSED = 0.02, 0.0  # gripper setpoints in the reset [m]
 GRIP_AT, RELEASE_AT, DONE_AT = 0.20, 0.36, 0.56  # times in the reset [s]
 ACTION = ArmAction(translation=(0.0024,) * 3, rotation=(0.03,) * 3)
@@ -48,6 +48,7 @@ class ZipTie(Task):
     robot = "yam_bimanual"
     instruction = "Feed the tail of the zip tie through its head until it holds."
     time_limit = 8.0
+    force_limit = 30.0
     probe_limit = 2.0
     tracked = ("task_head", "task_tip", "task_bundle", *(f"task_mark{i}" for i in range(len(strap.MARKS))))
     actions = ActionSpec((ACTION, ACTION), lead=0.03)
@@ -195,23 +196,21 @@ class ZipTie(Task):
         """The tip is seen far enough beyond the slot, and in line with it."""
         tip, _, _ = in_head(readings)
         result: NDArray[np.bool_] = (
-            (tip[:, 0] > 0.006 + READY_DEPTH) & (abs(tip[:, 1]) < 0.006) & (abs(tip[:, 2]) < 0.006)
+            (tip[:, 0] > strap.SLOT_END + READY_DEPTH) & (abs(tip[:, 1]) < 0.006) & (abs(tip[:, 2]) < 0.006)
         )
         return result
 
-    def probe(self, readings: Readings, elapsed: float) -> Float32Array | None:
+    def probe(self, evidence: Evidence) -> Float32Array | None:
         """Pull the tail back along the slot until the wrist feels enough, or it has come out."""
-        axis = readings.rotation[0, 0, :, 0]
-        pull = -float(axis @ readings.wrist_force[0, RIGHT])
-        tip, _, _ = in_head(readings)
+        now = evidence.readings[-1]
+        if all(pull(r) >= PULL_FORCE for r in evidence.readings[-HOLD:]) and evidence.elapsed > 0.2:
+            return None
+        if in_head(now)[0][0, 0] < strap.SLOT_END:
+            return None
         action = np.zeros(self.actions.size, dtype=np.float32)
         action[[6, 13]] = -1.0
-        if tip[0, 0] < 0.006:
-            return None
-        if pull >= PULL_FORCE and elapsed > 0.2:
-            return None
-        period = 1.0 / self.control_hz
-        action[7:10] = -axis * PULL_SPEED * period / np.array(ACTION.translation)
+        step = -now.rotation[0, 0, :, 0] * PULL_SPEED / self.control_hz
+        action[7:10] = step / np.array(ACTION.translation)
         return action
 
     def judge(self, evidence: Evidence) -> Verdict:

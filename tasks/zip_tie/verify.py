@@ -4,24 +4,23 @@ from __future__ import annotations
 
 import numpy as np
 
-from enpire.environment import Evidence
+from enpire.environment import Evidence, Readings
 from enpire.types import FloatArray, Outcome, Predicate, Verdict
 
 from .frames import in_head
+from .strap import SLOT_END
 
-SLOT_END = 0.006  # of the head, along the slot from its middle [m]
 LAST = 5  # readings that a final measure averages
+HOLD = 3  # readings in a row that must feel the pull
 
 
 def judge(evidence: Evidence) -> Verdict:
     """Depth, alignment, closed loop and held pull; success is all of them."""
     tips = np.array([in_head(r)[0][0] for r in evidence.readings])
-    axes = np.array([r.rotation[0, 0, :, 0] for r in evidence.readings])
-    forces = np.array([r.wrist_force[0, 1] for r in evidence.readings])
-    pull = -np.einsum("ti,ti->t", axes, forces)
+    pulls = np.array([pull(r) for r in evidence.readings])
     tip = tips[-LAST:].mean(axis=0)
     depth = float(tip[0] - SLOT_END)
-    held = float(np.sort(pull)[-2:].min())  # reached in two readings, not one noisy one
+    held = float(pulls[-HOLD:].min())
     predicates = (
         Predicate("through", 1e3 * depth, 15.0, "mm"),
         Predicate("in_line", 1e3 * float(np.linalg.norm(tip[1:])), 6.0, "mm", at_least=False),
@@ -41,6 +40,12 @@ def judge(evidence: Evidence) -> Verdict:
         stage=stage,
         reason=reason,
     )
+
+
+def pull(readings: Readings) -> float:
+    """Force with which the right hand is pulled back into the slot, in one reading [N]."""
+    axis = readings.rotation[0, 0, :, 0]
+    return -float(axis @ readings.wrist_force[0, 1])
 
 
 def _turns(evidence: Evidence) -> float:

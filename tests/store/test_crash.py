@@ -11,23 +11,34 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from enpire.store import Run
-from enpire.store.episodes import read_batch
+from enpire.store.episodes import iterate, read_batch
 
-ROOT = Path(__file__).parents[2]
+TESTS = Path(__file__).parents[1]
 
-# Forks a writer for each step: the child records one batch and one policy whole, then another of
-# each, in which its n-th call of the operating system is its last.
+
+def _python(script: str, folder: Path) -> dict[str, Any]:
+    """Arguments of a process that runs `script` on `folder` with this project in reach."""
+    paths = [str(TESTS), str(TESTS.parent), os.environ.get("PYTHONPATH", "")]
+    return {
+        "args": [sys.executable, "-c", script, str(folder)],
+        "env": os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, paths))},
+    }
+
+
+# Forks a writer for each step, on a copy of a run with one batch and one policy: the child records
+# another of each, in which its n-th call of the operating system is its last.
 AT_EVERY_STEP = """
-import os, signal, sys
+import os, shutil, signal, sys
 from pathlib import Path
 import numpy as np
 from enpire.store import Run
-from .strategies import episode
+from store.samples import episode
 
 def write(folder, step):
     left = -1
@@ -41,18 +52,22 @@ def write(folder, step):
         return wrapper
     for name in ("open", "write", "fsync", "rename", "mkdir"):
         setattr(os, name, counted(getattr(os, name)))
-    run = Run.create(folder, {})
-    run.add_episodes([episode("a"), episode("b")])
-    run.save_policy("p", {"w": np.ones(3)}, {})
+    run = Run.open(folder, writable=True)
     left = step
     run.add_episodes([episode("c"), episode("d")])
     run.save_policy("q", {"w": np.ones(3)}, {})
 
+base, copies = Path(sys.argv[1], "base"), Path(sys.argv[1], "killed")
+with Run.create(base, {}) as run:
+    run.add_episodes([episode("a"), episode("b")])
+    run.save_policy("p", {"w": np.ones(3)}, {})
 step = 0
 while True:
+    folder = copies / f"{step:03d}"
+    shutil.copytree(base, folder)
     child = os.fork()
     if not child:
-        write(Path(sys.argv[1], f"{step:03d}"), step)
+        write(folder, step)
         os._exit(0)
     _, status = os.waitpid(child, 0)
     if os.WIFEXITED(status):
@@ -65,7 +80,7 @@ WITHOUT_END = """
 import sys
 from pathlib import Path
 from enpire.store import Run
-from .strategies import episode
+from store.samples import episode
 
 run = Run.open(Path(sys.argv[1]), writable=True)
 number = len(run.ledger.episodes())
@@ -96,12 +111,12 @@ def _assert_whole(run: Run) -> list[str]:
 
 
 def test_killed_at_every_step(tmp_path: Path) -> None:
-    subprocess.run(
-        [sys.executable, "-c", AT_EVERY_STEP, str(tmp_path)], check=True, cwd=ROOT, timeout=60
-    )
-    folders = sorted(tmp_path.iterdir())
+    subprocess.run(**_python(AT_EVERY_STEP, tmp_path), check=True, timeout=60)
+    folders = sorted((tmp_path / "killed").iterdir())
     seen = []
     for folder in folders:
+        visible = [episode.id for episode in iterate(folder / "episodes")]
+        assert visible in (["a", "b"], ["a", "b", "c", "d"]), "no batch is there in part"
         with Run.open(folder, writable=True) as run:
             ids = _assert_whole(run)
             seen.append((len(ids), len(run.ledger.policies())))
@@ -114,12 +129,9 @@ def test_killed_at_any_moment(tmp_path: Path) -> None:
     Run.create(tmp_path / "run", {}).close()
     rng = np.random.default_rng(0)
     said = 0
-    for _ in range(4):
+    for _ in range(3):
         with subprocess.Popen(
-            [sys.executable, "-c", WITHOUT_END, str(tmp_path / "run")],
-            stdout=subprocess.PIPE,
-            cwd=ROOT,
-            text=True,
+            **_python(WITHOUT_END, tmp_path / "run"), stdout=subprocess.PIPE, text=True
         ) as writer:
             assert writer.stdout is not None
             for _ in range(rng.integers(1, 12)):
@@ -137,9 +149,7 @@ def test_killed_at_any_moment(tmp_path: Path) -> None:
 def test_the_lock_dies_with_its_holder(tmp_path: Path) -> None:
     Run.create(tmp_path / "run", {}).close()
     with subprocess.Popen(
-        [sys.executable, "-c", WITHOUT_END, str(tmp_path / "run")],
-        stdout=subprocess.PIPE,
-        cwd=ROOT,
+        **_python(WITHOUT_END, tmp_path / "run"), stdout=subprocess.PIPE
     ) as writer:
         assert writer.stdout is not None
         writer.stdout.readline()

@@ -23,7 +23,8 @@ from enpire.store.episodes import (
 )
 from enpire.types import Episode
 
-from .strategies import batches, episode, same
+from .samples import episode, same
+from .strategies import batches
 
 
 @given(batches())

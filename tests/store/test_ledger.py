@@ -16,7 +16,7 @@ from enpire.store.ledger import Ledger
 from enpire.store.rows import Decision, Interval, Phase, PolicyRow, RoundRow, SealedRow
 from enpire.types import Outcome, Predicate, Purpose, Verdict
 
-from .strategies import episode, same
+from .samples import episode, same
 
 
 @pytest.fixture

@@ -10,8 +10,9 @@ import pytest
 
 from enpire.errors import StoreError
 from enpire.store import EpisodeWriter, Interval, Phase, Run
+from enpire.types import Episode
 
-from .strategies import episode, same
+from .samples import episode, same
 
 NEVER = 3600.0
 
@@ -47,7 +48,12 @@ def test_a_batch_that_does_not_fill_is_recorded_in_time(
 ) -> None:
     recorded = threading.Event()
     add = run.add_episodes
-    monkeypatch.setattr(run, "add_episodes", lambda *a: (add(*a), recorded.set()))
+
+    def heard(episodes: list[Episode], intervals: list[Interval]) -> None:
+        add(episodes, intervals)
+        recorded.set()
+
+    monkeypatch.setattr(run, "add_episodes", heard)
     with EpisodeWriter(run, batch=100, linger_s=0.01) as writer:
         writer.put([episode("a")])
         assert recorded.wait(10.0)
@@ -66,7 +72,12 @@ def test_put_copies_the_arrays(run: Run) -> None:
 def test_put_does_not_wait_for_the_disk(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     disk = threading.Event()
     add = run.add_episodes
-    monkeypatch.setattr(run, "add_episodes", lambda *a: (disk.wait(10.0), add(*a)))
+
+    def slow(episodes: list[Episode], intervals: list[Interval]) -> None:
+        disk.wait(10.0)
+        add(episodes, intervals)
+
+    monkeypatch.setattr(run, "add_episodes", slow)
     with EpisodeWriter(run, batch=1) as writer:
         for i in range(5):
             writer.put([episode(str(i))])

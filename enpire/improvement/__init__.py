@@ -1,0 +1,1 @@
+"""PI: recipes, episodes in, better policy out."""

@@ -1,0 +1,79 @@
+"""Episodes as training examples: windows of observations, chunks of actions, weights."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from enpire.errors import RecipeError
+from enpire.policies import ChunkSpec
+from enpire.types import Episode
+
+MIN_STD = 1e-3  # of an observation or action that hardly varies
+
+
+@dataclass(frozen=True, slots=True)
+class Examples:
+    """Training examples of one policy shape.
+
+    rows: observations of all episodes end to end, (N, obs). window: for each of the N rows, the
+    rows that the policy sees, (N, history), clamped at the episode's start. actions: (N, chunk, act)
+    and valid: (N, chunk), false beyond the episode's end. weight: (N,), mean one.
+    """
+
+    rows: Tensor
+    window: Tensor
+    actions: Tensor
+    valid: Tensor
+    weight: Tensor
+    action_mean: Tensor
+    action_std: Tensor
+
+    def __len__(self) -> int:
+        return int(self.rows.shape[0])
+
+
+def examples(
+    episodes: Sequence[Episode], spec: ChunkSpec, weights: Sequence[float] | None = None
+) -> Examples:
+    """All control periods of `episodes`, each episode with a weight (1 if not given).
+
+    Raises:
+        RecipeError: no episode, or one whose shapes do not fit `spec`.
+    """
+    if not episodes:
+        raise RecipeError("no episode to learn from")
+    starts, firsts, ends = [], [], []
+    total = 0
+    for episode in episodes:
+        if episode.observations.shape[1:] != (spec.observation,) or episode.actions.shape[1:] != (
+            spec.action,
+        ):
+            raise RecipeError(
+                f"episode {episode.id}: observations {episode.observations.shape} and actions "
+                f"{episode.actions.shape} do not fit a policy of {spec.observation} and {spec.action}"
+            )
+        length = len(episode)
+        starts.append(np.arange(total, total + length))
+        firsts.append(np.full(length, total))
+        ends.append(np.full(length, total + length))
+        total += length
+    at, first, end = (np.concatenate(parts)[:, None] for parts in (starts, firsts, ends))
+    back = np.arange(spec.reach, -1, -spec.stride)
+    ahead = at + np.arange(spec.chunk)
+    actions = np.concatenate([episode.actions for episode in episodes])
+    per_episode = np.ones(len(episodes)) if weights is None else np.asarray(weights, float)
+    weight = np.repeat(per_episode, [len(episode) for episode in episodes])
+    return Examples(
+        rows=torch.from_numpy(np.concatenate([episode.observations for episode in episodes])),
+        window=torch.from_numpy(np.maximum(at - back, first)),
+        actions=torch.from_numpy(actions[np.minimum(ahead, end - 1)]),
+        valid=torch.from_numpy(ahead < end),
+        weight=torch.from_numpy((weight / weight.mean()).astype(np.float32)),
+        action_mean=torch.from_numpy(actions.mean(axis=0)),
+        action_std=torch.from_numpy(np.maximum(actions.std(axis=0), MIN_STD)),
+    )

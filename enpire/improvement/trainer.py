@@ -1,0 +1,97 @@
+"""The optimiser loop that the recipes share."""
+
+from __future__ import annotations
+
+import copy
+import math
+import time
+from dataclasses import dataclass
+
+import torch
+from torch import nn
+
+from enpire.errors import RecipeError
+from enpire.improvement.data import MIN_STD, Examples
+from enpire.policies import ChunkPolicy
+
+
+@dataclass(frozen=True, slots=True)
+class Training:
+    """Settings of the optimiser.
+
+    steps: gradient steps; batch: examples a step; lr: peak learning rate, warmed up and then cosine
+    annealed; decay: AdamW's weight decay; average: decay of the weights' moving average, which is
+    what is returned; noise: standard deviation added to normalised observations.
+    """
+
+    steps: int = 3000
+    batch: int = 512
+    lr: float = 1e-3
+    decay: float = 1e-3
+    average: float = 0.998
+    noise: float = 0.02
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """A trained policy and how training went."""
+
+    policy: ChunkPolicy
+    loss: float
+    seconds: float
+
+
+def fit(policy: ChunkPolicy, data: Examples, training: Training, seed: int) -> Fit:
+    """Minimise the weighted squared error of action chunks, in units of each action's spread.
+
+    Args:
+        policy: where to start; it is not changed. Its normalisation is set from the data.
+        data: the examples; rows are drawn with replacement.
+        training: the optimiser's settings.
+        seed: of the draws, so that a run repeats on one machine.
+
+    Raises:
+        RecipeError: the loss is no longer a number.
+    """
+    started = time.monotonic()
+    generator = torch.Generator().manual_seed(seed)
+    policy = copy.deepcopy(policy).train()
+    with torch.no_grad():
+        policy.mean.copy_(data.rows.mean(dim=0))
+        policy.std.copy_(data.rows.std(dim=0).clamp_min(MIN_STD))
+        policy.centre.copy_(data.action_mean)
+        policy.spread.copy_(data.action_std)
+    averaged = copy.deepcopy(policy)
+    optimiser = torch.optim.AdamW(policy.parameters(), lr=training.lr, weight_decay=training.decay)
+    warm = max(1, training.steps // 50)
+    schedule = torch.optim.lr_scheduler.LambdaLR(
+        optimiser,
+        lambda step: min((step + 1) / warm, 0.5 + 0.5 * math.cos(math.pi * step / training.steps)),
+    )
+    running = 0.0
+    for step in range(training.steps):
+        index = torch.randint(len(data), (training.batch,), generator=generator)
+        seen = data.rows[data.window[index]]
+        seen = seen + training.noise * policy.std * torch.randn(seen.shape, generator=generator)
+        error = (policy(seen) - data.actions[index]) / policy.spread
+        square = error.square().mean(dim=2) * data.valid[index]
+        per_example = square.sum(dim=1) / data.valid[index].sum(dim=1)
+        loss = (data.weight[index] * per_example).mean()
+        optimiser.zero_grad(set_to_none=True)
+        loss.backward()
+        nn.utils.clip_grad_norm_(policy.parameters(), 1.0)
+        optimiser.step()
+        schedule.step()
+        if step % 50 == 0:
+            value = loss.item()
+            if not math.isfinite(value):
+                raise RecipeError(f"training diverged at step {step}: the loss is {value}")
+            running = value if step == 0 else 0.9 * running + 0.1 * value
+        _average(averaged, policy, min(training.average, (1 + step) / (10 + step)))
+    return Fit(averaged.eval(), running, time.monotonic() - started)
+
+
+@torch.no_grad()
+def _average(averaged: nn.Module, current: nn.Module, decay: float) -> None:
+    targets = list(averaged.parameters())
+    torch._foreach_lerp_(targets, list(current.parameters()), 1.0 - decay)

@@ -1,0 +1,6 @@
+"""What maps observations to chunks of actions."""
+
+from enpire.policies.chunk import ChunkPolicy, ChunkSpec
+from enpire.policies.driver import PolicyController
+
+__all__ = ["ChunkPolicy", "ChunkSpec", "PolicyController"]

@@ -1,0 +1,113 @@
+"""A small network that maps a short history of observations to a chunk of actions.
+
+Action chunking after ACT (Zhao et al. 2023, arXiv 2304.13705): the network predicts the next `chunk`
+actions at once, the station carries out the first `execute` of them and asks again. A chunk keeps the
+hand of a noisy demonstrator from being averaged away and lets one inference serve several periods.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from enpire.errors import PolicyError
+from enpire.types import Float32Array
+
+INPUT_LIMIT = 6.0  # standard deviations at which a normalised observation is clipped
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkSpec:
+    """The shape of a policy.
+
+    history: how many observations it sees, `stride` control periods apart; chunk: how many actions
+    it predicts; execute: how many of them are carried out; hidden: width of each hidden layer.
+    """
+
+    task: str
+    observation: int
+    action: int
+    history: int = 3
+    stride: int = 2
+    chunk: int = 8
+    execute: int = 4
+    hidden: tuple[int, ...] = (256, 256, 256)
+
+    @property
+    def reach(self) -> int:
+        """Periods from the oldest observation it sees to the newest."""
+        return (self.history - 1) * self.stride
+
+    def to_json(self) -> str:
+        """For a safetensors file's metadata."""
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def from_json(cls, text: str) -> ChunkSpec:
+        """The inverse of `to_json`; raises PolicyError for anything else."""
+        try:
+            values = json.loads(text)
+            return cls(**{**values, "hidden": tuple(values["hidden"])})
+        except (ValueError, TypeError, KeyError) as error:
+            raise PolicyError(f"not a policy's description: {error}") from error
+
+
+class ChunkPolicy(nn.Module):
+    """A multilayer perceptron on normalised observations, with its normalisation inside.
+
+    `centre` and `spread` are the mean and standard deviation of each action over the data it was trained on. The spread is
+    also the unit of exploration, so that axes which nobody moves are not explored.
+    """
+
+    mean: Tensor
+    std: Tensor
+    centre: Tensor
+    spread: Tensor
+
+    def __init__(self, spec: ChunkSpec) -> None:
+        super().__init__()
+        self.spec = spec
+        layers: list[nn.Module] = []
+        width = spec.observation * spec.history
+        for hidden in spec.hidden:
+            layers += [nn.Linear(width, hidden), nn.LayerNorm(hidden), nn.SiLU()]
+            width = hidden
+        layers.append(nn.Linear(width, spec.chunk * spec.action))
+        self.net = nn.Sequential(*layers)
+        self.register_buffer("mean", torch.zeros(spec.observation))
+        self.register_buffer("std", torch.ones(spec.observation))
+        self.register_buffer("centre", torch.zeros(spec.action))
+        self.register_buffer("spread", torch.ones(spec.action))
+
+    def forward(self, history: Tensor) -> Tensor:
+        """Actions (batch, chunk, action) for observations (batch, history, observation)."""
+        seen = ((history - self.mean) / self.std).clamp(-INPUT_LIMIT, INPUT_LIMIT)
+        actions: Tensor = self.net(seen.flatten(1))
+        actions = actions.view(-1, self.spec.chunk, self.spec.action)
+        return self.centre + self.spread * actions
+
+    @torch.inference_mode()
+    def infer(self, history: Float32Array) -> Float32Array:
+        """`forward` for NumPy arrays."""
+        result: Float32Array = self(torch.from_numpy(history)).numpy()
+        return result
+
+    def tensors(self) -> dict[str, np.ndarray]:
+        """Weights and normalisation, for a safetensors file."""
+        return {name: value.detach().cpu().numpy() for name, value in self.state_dict().items()}
+
+    @classmethod
+    def from_tensors(cls, spec: ChunkSpec, tensors: Mapping[str, np.ndarray]) -> ChunkPolicy:
+        """The policy whose `tensors` these are; raises PolicyError when shapes do not fit."""
+        policy = cls(spec)
+        state = {name: torch.from_numpy(np.array(value)) for name, value in tensors.items()}
+        try:
+            policy.load_state_dict(state)
+        except RuntimeError as error:
+            raise PolicyError(f"the weights do not fit the policy: {error}") from error
+        return policy.eval()

@@ -1,0 +1,189 @@
+"""Pick up a cube: the smallest task, and the one to copy for a task of your own.
+
+A cube of 25 mm lies on the bench in front of one arm; grasp it and lift it. Success: the cube is 60 mm
+above where it lay, in the fingers and still, after the verifier has shaken the hand.
+"""
+
+from __future__ import annotations
+
+import mujoco
+import numpy as np
+from numpy.typing import NDArray
+
+from enpire.environment import (
+    ActionSpec,
+    ArmAction,
+    CartesianControl,
+    Demonstrator,
+    Evidence,
+    Readings,
+    SensorNoise,
+    Task,
+)
+from enpire.twin import Twin
+from enpire.types import Float32Array, FloatArray, Outcome, Predicate, Verdict
+
+from .demonstrator import Teleoperator
+from .geometry import CUBE, cube_in_hand, quarter_turn
+
+# A hand that points straight down; joint 4 makes up for whatever joints 2 and 3 turn.
+START = (0.0, -0.21, 0.28, np.pi / 2 - 0.07, np.pi / 2)
+TOUCHING = {"bench": 0.3, "arm_pad_fixed": 1.0, "arm_pad_moving": 1.0}  # friction
+GRIP = 0.8  # torque limit of the jaw's servo, as set on the real one for light things [N m]
+SOLREF = (0.01, 1.0)
+OPENING = 0.45  # of the jaw at the start [rad]
+SETTLED_AT = 0.16  # time in the reset [s]
+LIFTED = 0.066  # what is seen of the lift before the verifier comes: 60 mm and a margin [m]
+HELD = 0.020  # the same of the distance to the grasp point [m]
+SHAKE = (0.24, 0.44)  # the probe shakes until the first, holds still until the second [s]
+LAST = 5  # readings that the verdict averages
+
+
+class PickCube(Task):
+    """The cube on one arm."""
+
+    robot = "so101"
+    instruction = "Pick up the cube and hold it."
+    time_limit = 6.0
+    probe_limit = 1.0
+    tracked = ("task_cube",)
+    noise = SensorNoise(position=0.0015, position_bias=0.0015, rotation=0.02, rotation_bias=0.02)
+    # Five joints: the hand keeps pointing down, and turns about the vertical only.
+    actions = ActionSpec((ArmAction(translation=(0.008,) * 3, rotation=(0.0, 0.0, 0.10)),))
+    observation_names = (
+        *(f"cube_from_hand_{a}" for a in "xyz"),
+        *("cube_turn_cos", "cube_turn_sin"),
+        *(f"hand_{a}" for a in "xyz"),
+        *(f"opening_{a}" for a in "xy"),
+        *(f"approach_{a}" for a in "xy"),
+        "gripper",
+        *(f"lead_{a}" for a in "xyz"),
+    )
+    variation_names = (
+        *("cube_x", "cube_y", "cube_yaw"),
+        *("joint1", "joint2", "joint3", "joint5"),
+        *("friction", "mass", "latency"),
+    )
+
+    def build(self, spec: mujoco.MjSpec) -> None:
+        """Add the cube, which touches the bench and the two pads, and nothing else."""
+        super().build(spec)
+        for other, friction in TOUCHING.items():
+            pair = spec.add_pair(name=f"cube_{other}", geomname1=other, geomname2="task_cube")
+            pair.condim = 4
+            pair.friction = (friction, friction, 0.003, 0.0001, 0.0001)
+            pair.solref = SOLREF
+        spec.actuator("arm_gripper").forcerange = (-GRIP, GRIP)
+
+    def prepare(self, twin: Twin) -> None:
+        """Expand what the reset varies."""
+        model = twin.model
+        self._cube = model.body("task_cube").id
+        self._pairs = [model.pair(f"cube_{other}").id for other in TOUCHING]
+        self._friction = twin.expand("pair_friction")
+        self._mass = twin.expand("body_mass")
+        self._inertia = twin.expand("body_inertia")
+        self._delay = twin.expand("actuator_delay")
+        self._latency = np.zeros(twin.stations)
+
+    def sample(self, rng: np.random.Generator) -> FloatArray:
+        """Cube [m, rad], joints off their start [rad], scales of friction and mass, latency [s]."""
+        low = (0.17, -0.05, -np.pi / 4, -0.25, -0.08, -0.08, -0.4, 0.7, 0.6, 0.0)
+        high = (0.25, 0.05, np.pi / 4, 0.25, 0.08, 0.08, 0.4, 1.3, 1.6, 0.03)
+        return rng.uniform(low, high)
+
+    def place(
+        self, twin: Twin, control: CartesianControl, row: int, variation: FloatArray
+    ) -> None:
+        """The cube on the bench, the hand above it and half open."""
+        v = dict(zip(self.variation_names, variation, strict=True))
+        model = twin.model
+        at = model.joint("task_cube").qposadr[0]
+        half = v["cube_yaw"] / 2
+        twin.qpos[row, at : at + 7] = (
+            *(v["cube_x"], v["cube_y"], CUBE / 2),
+            *(np.cos(half), 0, 0, np.sin(half)),
+        )
+        bend = v["joint2"] + v["joint3"]
+        joints = START + np.array([v["joint1"], v["joint2"], v["joint3"], -bend, v["joint5"]])
+        twin.qpos[row, control.arms[0].qpos] = joints
+        twin.qpos[row, model.joint("arm_gripper").qposadr[0]] = OPENING
+        self._friction[row, self._pairs] = model.pair_friction[self._pairs] * v["friction"]
+        self._mass[row, self._cube] = model.body_mass[self._cube] * v["mass"]
+        self._inertia[row, self._cube] = model.body_inertia[self._cube] * v["mass"]
+        self._latency[row] = v["latency"]
+        self._delay[row] = 0.0
+        control.set(row, joints[None], np.array([OPENING]))
+
+    def settle(self, twin: Twin, control: CartesianControl, row: int, elapsed: float) -> bool:
+        """Wait; latency begins with the execution, for before the reset nothing was commanded."""
+        if elapsed < SETTLED_AT:
+            return False
+        self._delay[row] = self._latency[row]
+        return True
+
+    def observe(self, readings: Readings) -> Float32Array:
+        """The cube seen from the hand, and the hand, all along the world's axes."""
+        hand = readings.hand_rotation[:, 0]
+        parts = [
+            cube_in_hand(readings) / 0.03,
+            quarter_turn(readings),
+            (readings.hand_position[:, 0] - (0.21, 0.0, 0.04)) / 0.03,
+            hand[:, :2, 0],
+            hand[:, :2, 2] / 0.1,
+            (readings.gripper - 0.3) / 0.2,
+            readings.lead[:, 0] / 0.01,
+        ]
+        return np.concatenate(parts, axis=1).astype(np.float32)
+
+    def ready(self, readings: Readings) -> NDArray[np.bool_]:
+        """The cube is seen lifted and between the fingers."""
+        distance = np.linalg.norm(cube_in_hand(readings), axis=1)
+        result: NDArray[np.bool_] = (_height(readings) > LIFTED) & (distance < HELD)
+        return result
+
+    def probe(self, evidence: Evidence) -> Float32Array | None:
+        """Shake the hand sideways, then hold it still; nothing to shake if the cube lies there."""
+        elapsed = evidence.elapsed
+        if elapsed >= SHAKE[1] or _height(evidence.readings[-1])[0] < LIFTED / 2:
+            return None
+        action = np.zeros(self.actions.size, dtype=np.float32)
+        action[6] = -1.0
+        if elapsed < SHAKE[0]:
+            action[1] = 0.6 * np.sign(np.sin(2 * np.pi * (elapsed / SHAKE[0] + 0.1)))
+        return action
+
+    def judge(self, evidence: Evidence) -> Verdict:
+        """Lifted by 60 mm, within 25 mm of the grasp point, and not on its way."""
+        last = evidence.readings[-LAST:]
+        positions = np.array([r.position[0, 0] for r in last])
+        span = evidence.period * np.arange(len(last))
+        speed = np.polyfit(span, positions, 1)[0] if len(last) > 1 else np.zeros(3)
+        offset = np.mean([cube_in_hand(r)[0] for r in last], axis=0)
+        lift = float(np.mean([_height(r)[0] for r in last]))
+        predicates = (
+            Predicate("lifted", 1e3 * lift, 60.0, "mm"),
+            Predicate("in_hand", 1e3 * float(np.linalg.norm(offset)), 25.0, "mm", at_least=False),
+            Predicate("still", 1e3 * float(np.linalg.norm(speed)), 60.0, "mm/s", at_least=False),
+        )
+        failed = [p for p in predicates if not p.holds]
+        stage = "lifted" if not failed else "in_hand" if predicates[1].holds else "on_bench"
+        return Verdict(
+            outcome=Outcome.FAILURE if failed else Outcome.SUCCESS,
+            predicates=predicates,
+            score=float(np.clip(lift / 0.06, 0, 1)) if failed else 1.0,
+            stage=stage,
+            reason="; ".join(
+                f"{p.name} {p.value:.0f} {p.unit} (needs {p.threshold:g})" for p in failed
+            ),
+        )
+
+    def demonstrator(self, rng: np.random.Generator) -> Demonstrator:
+        """A person at a leader arm."""
+        return Teleoperator(rng, self.actions)
+
+
+def _height(readings: Readings) -> FloatArray:
+    """Of the cube above where it lay, shape (m,) [m]."""
+    result: FloatArray = readings.position[:, 0, 2] - CUBE / 2
+    return result
