@@ -16,7 +16,7 @@ from enpire.environment.control import CartesianControl
 from enpire.environment.controller import Controller
 from enpire.environment.sensing import Readings, Sensors
 from enpire.environment.task import Evidence, Task
-from enpire.errors import PolicyError
+from enpire.errors import PolicyError, ResetFailed
 from enpire.packs import Robot, World
 from enpire.twin import Twin, compose
 from enpire.twin.twin import Rows
@@ -29,6 +29,9 @@ from enpire.types import (
     Times,
     Verdict,
 )
+
+
+RESET_TRIES = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,14 +60,17 @@ class _Running:
     """One station's episode under way; counts are in control periods."""
 
     job: Job
+    variation: np.random.Generator
+    noise: np.random.Generator
     phase: Phase = Phase.RESET
+    tries: int = 0
+    settling: int = 0
     reset: int = 0
     execute: int = 0
     verify: int = 0
     observations: list[Float32Array] = field(default_factory=list)
     actions: list[Float32Array] = field(default_factory=list)
     evidence: list[Readings] = field(default_factory=list)
-    rng: np.random.Generator = field(default_factory=np.random.default_rng)
     verdict: Verdict | None = None
 
 
@@ -104,11 +110,8 @@ class Stations:
     def begin(self, row: int, job: Job) -> None:
         """Start an episode on an idle station; its reset begins with the next tick."""
         variation, noise, exploration = np.random.default_rng(job.seed).spawn(3)
-        running = _Running(job, rng=noise)
-        self._running[row] = running
-        self.twin.reset(row)
-        self.task.place(self.twin, self.control, row, self.task.sample(variation))
-        self.twin.forward(row)
+        self._running[row] = _Running(job, variation, noise)
+        self._place(row)
         job.controller.begin(row, exploration, job.exploration)
 
     def abort(self, reason: str) -> list[Episode]:
@@ -138,17 +141,36 @@ class Stations:
                 done.append(self._finish(row, Verdict(Outcome.INVALID, reason="physics diverged")))
         return done
 
+    def _place(self, row: int) -> None:
+        running = self._running[row]
+        running.tries += 1
+        running.settling = 0
+        self.twin.reset(row)
+        self.task.place(self.twin, self.control, row, self.task.sample(running.variation))
+        self.twin.forward(row)
+
     def _reset_phase(self) -> None:
         for row, running in self._running.items():
             if running.phase is not Phase.RESET:
                 continue
-            elapsed = running.reset * self.period
-            if self.task.settle(self.twin, self.control, row, elapsed):
-                self.sensors.begin(row, running.rng)
+            elapsed = running.settling * self.period
+            try:
+                settled = self.task.settle(self.twin, self.control, row, elapsed)
+                if not settled and elapsed > self.task.settle_limit:
+                    raise ResetFailed(f"not settled after {elapsed:.1f} s")
+            except ResetFailed as error:
+                if running.tries < RESET_TRIES:
+                    self._place(row)
+                else:
+                    running.verdict = Verdict(
+                        Outcome.INVALID, reason=f"reset failed {RESET_TRIES} times: {error}"
+                    )
+                continue
+            if settled:
+                self.sensors.begin(row, running.noise)
                 running.phase = Phase.EXECUTE
-            elif elapsed > self.task.settle_limit:
-                running.verdict = Verdict(Outcome.INVALID, reason="the reset did not settle")
             else:
+                running.settling += 1
                 running.reset += 1
 
     def _sense_and_act(self, rows: Rows) -> None:

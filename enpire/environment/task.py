@@ -86,7 +86,12 @@ class Task(ABC):
         """Write an initial condition into a station that was just reset to defaults."""
 
     def settle(self, twin: Twin, control: CartesianControl, row: int, elapsed: float) -> bool:
-        """Before each control period of a reset; True once the scene is ready [s elapsed]."""
+        """Before each control period of a reset; True once the scene is ready [s elapsed].
+
+        Raises:
+            ResetFailed: the scene is not as it should be; the station tries again, with the next
+                initial condition that the seed gives.
+        """
         return elapsed >= 0.2
 
     @abstractmethod

@@ -24,6 +24,7 @@ from enpire.environment import (
 )
 from enpire.environment.kinematics import Kinematics
 from enpire.environment.sensing import small_rotation
+from enpire.errors import ResetFailed
 from enpire.twin import Twin
 from enpire.types import Float32Array, FloatArray, Verdict
 
@@ -37,7 +38,8 @@ GRASPED = f"task_link{strap.GRASPED}"
 READY_DEPTH = 0.0195  # of the tip beyond the slot: enough that 15 mm stay after the slack [m]
 PULL_SPEED = 0.02  # of the verifier's pull [m/s]
 PULL_FORCE = 6.0  # the verifier pulls until it has felt this for `HOLD` readings [N]
-OPEN, CLOSED = 0.02, 0.0  # gripper setpoints in the reset [m]
+OPEN, CLOSED = 0.04, 0.0  # gripper setpoints in the reset [m]
+HELD = 0.0006  # opening that a held strap leaves, at least [m]
 GRIP_AT, RELEASE_AT, DONE_AT = 0.20, 0.36, 0.56  # times in the reset [s]
 ACTION = ArmAction(translation=(0.0024,) * 3, rotation=(0.03,) * 3)
 
@@ -171,7 +173,11 @@ class ZipTie(Task):
             control.set(row, control.setpoints[row], np.full(2, CLOSED))
         if elapsed >= RELEASE_AT:
             twin.eq_active[row, self._welds] = 0.0
-        return elapsed >= DONE_AT
+        if elapsed < DONE_AT:
+            return False
+        if twin.actuator_length[row, control.arms[RIGHT].gripper] < HELD:
+            raise ResetFailed("the right fingers did not catch the strap")
+        return True
 
     def observe(self, readings: Readings) -> Float32Array:
         """The tail seen from the head; both hands, forces and setpoints in the world frame."""
