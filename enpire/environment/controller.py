@@ -7,6 +7,7 @@ from typing import Protocol
 import numpy as np
 
 from enpire.environment.sensing import Readings
+from enpire.environment.task import Demonstrator, Task
 from enpire.twin.twin import Rows
 from enpire.types import Float32Array
 
@@ -21,3 +22,21 @@ class Controller(Protocol):
     def act(self, rows: Rows, observations: Float32Array, readings: Readings) -> Float32Array:
         """Actions, shape (m, act) in [-1, 1], for observations of shape (m, obs)."""
         ...
+
+
+class Demonstrations:
+    """The task's scripted expert, one for each episode."""
+
+    def __init__(self, task: Task) -> None:
+        """Demonstrate `task`."""
+        self._task = task
+        self._experts: dict[int, Demonstrator] = {}
+
+    def begin(self, row: int, rng: np.random.Generator, exploration: float) -> None:
+        """Another person takes over the station."""
+        self._experts[row] = self._task.demonstrator(rng)
+
+    def act(self, rows: Rows, observations: Float32Array, readings: Readings) -> Float32Array:
+        """Each expert's own action."""
+        actions = [self._experts[int(row)].act(readings.row(i)) for i, row in enumerate(rows)]
+        return np.stack(actions)

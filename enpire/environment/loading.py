@@ -1,4 +1,4 @@
-"""From a task pack's `task.py` to a task."""
+"""From the name of a task to its stations."""
 
 from __future__ import annotations
 
@@ -9,9 +9,32 @@ import traceback
 from pathlib import Path
 from types import ModuleType
 
+from enpire.environment.stations import Stations
 from enpire.environment.task import Task
-from enpire.errors import PackError
-from enpire.packs import Pack
+from enpire.errors import PackError, UsageError
+from enpire.packs import Pack, find, load_robot, load_world
+
+
+def build_stations(task: str, stations: int, threads: int = 0) -> Stations:
+    """Stations of the task called `task`, with the robot and the world that it names.
+
+    Raises:
+        UsageError: no such pack, or fewer than one station.
+        PackError: a pack does not parse, lacks something, or does not compile.
+    """
+    if stations < 1:
+        raise UsageError(f"{stations} stations cannot run anything: at least 1")
+    pack = find("tasks", task)
+    loaded = load_task(pack)
+    robot, world = find("robots", loaded.robot), find("sim", loaded.world)
+    return Stations(
+        loaded,
+        load_world(world),
+        load_robot(robot),
+        stations,
+        threads,
+        {f"{p.kind}/{p.name}": p.sha256 for p in (pack, robot, world)},
+    )
 
 
 def load_task(pack: Pack) -> Task:

@@ -45,6 +45,11 @@ class Job:
     round: int = 0
     exploration: float = 0.0
 
+    @property
+    def id(self) -> str:
+        """Unique in a run: what for, in which round, by whom, from which initial condition."""
+        return f"{self.purpose.value}-{self.round}-{self.policy}-{self.seed:016x}"
+
 
 class Phase(Enum):
     """Where in its episode a station is."""
@@ -78,9 +83,18 @@ class Stations:
     """n stations of one task on one twin."""
 
     def __init__(
-        self, task: Task, world: World, robot: Robot, stations: int, threads: int = 0
+        self,
+        task: Task,
+        world: World,
+        robot: Robot,
+        stations: int,
+        threads: int = 0,
+        packs: dict[str, str] | None = None,
     ) -> None:
-        """Compile the scene and make `stations` of it; raises PackError if it does not compile."""
+        """Compile the scene and make `stations` of it; raises PackError if it does not compile.
+
+        packs: content hashes by pack, written into every episode. threads: 0 is one a processor.
+        """
         self.task = task
         scene = compose(world, robot, task.build)
         self.twin = Twin(scene, stations, threads)
@@ -89,7 +103,7 @@ class Stations:
         self.control = CartesianControl(self.twin, task.actions, self.period)
         longest = task.time_limit + task.probe_limit + 2 * self.period
         self.sensors = Sensors(self.control, task.tracked, task.noise, self._periods(longest))
-        self.packs = {"robot": robot.sha256, "world": world.sha256}
+        self.packs = dict(packs or {})
         self.execute_periods = self._periods(task.time_limit)
         self._running: dict[int, _Running] = {}
         task.prepare(self.twin)
@@ -244,7 +258,7 @@ class Stations:
             rewards[-1] = 1.0
         observation_size = len(self.task.observation_names)
         return Episode(
-            id=episode_id(job),
+            id=job.id,
             task=self.task.folder.name,
             seed=job.seed,
             purpose=job.purpose,
@@ -269,11 +283,6 @@ class Stations:
 
     def _periods(self, seconds: float) -> int:
         return round(seconds / self.period)
-
-
-def episode_id(job: Job) -> str:
-    """An id that is unique in a run: purpose, policy and seed."""
-    return f"{job.purpose.value}-r{job.round}-{job.policy}-{job.seed:016x}"
 
 
 def _checked(actions: Float32Array, rows: int, size: int) -> Float32Array:

@@ -1,7 +1,7 @@
 """The scripted demonstrator: a person at a leader arm, four skills and another try when one fails.
 
-Imperfect as teleoperation is: late (a reaction time), trembling, at a pace and with a care of the day,
-and never looking at more than the tracker gives.
+Imperfect as teleoperation is: late (a reaction time), trembling, at a pace and with a care of the
+day, and never looking at more than the tracker gives.
 """
 
 from __future__ import annotations

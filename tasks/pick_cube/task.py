@@ -1,7 +1,7 @@
 """Pick up a cube: the smallest task, and the one to copy for a task of your own.
 
-A cube of 25 mm lies on the bench in front of one arm; grasp it and lift it. Success: the cube is 60 mm
-above where it lay, in the fingers and still, after the verifier has shaken the hand.
+A cube of 25 mm lies on the bench in front of one arm; grasp it and lift it. Success: the cube is
+60 mm above where it lay, in the fingers and still, after the verifier has shaken the hand.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class PickCube(Task):
         """Expand what the reset varies."""
         model = twin.model
         self._cube = model.body("task_cube").id
-        self._pads = [model.geom("arm_pad_fixed").id, model.geom("arm_pad_moving").id]
+        self._geom = model.geom("task_cube").id
         self._friction = twin.expand("geom_friction")
         self._mass = twin.expand("body_mass")
         self._inertia = twin.expand("body_inertia")
@@ -85,9 +85,7 @@ class PickCube(Task):
         high = (0.25, 0.05, np.pi / 4, 0.25, 0.08, 0.08, 0.4, 1.3, 1.6, 0.03)
         return rng.uniform(low, high)
 
-    def place(
-        self, twin: Twin, control: CartesianControl, row: int, variation: FloatArray
-    ) -> None:
+    def place(self, twin: Twin, control: CartesianControl, row: int, variation: FloatArray) -> None:
         """The cube on the bench, the hand above it and half open."""
         v = dict(zip(self.variation_names, variation, strict=True))
         model = twin.model
@@ -101,7 +99,7 @@ class PickCube(Task):
         joints = START + np.array([v["joint1"], v["joint2"], v["joint3"], -bend, v["joint5"]])
         twin.qpos[row, control.arms[0].qpos] = joints
         twin.qpos[row, model.joint("arm_gripper").qposadr[0]] = OPENING
-        self._friction[row, self._pads, 0] = model.geom_friction[self._pads, 0] * v["friction"]
+        self._friction[row, self._geom, 0] = model.geom_friction[self._geom, 0] * v["friction"]
         self._mass[row, self._cube] = model.body_mass[self._cube] * v["mass"]
         self._inertia[row, self._cube] = model.body_inertia[self._cube] * v["mass"]
         twin.batch.set_const(np.array([row]))  # what MuJoCo derives from masses

@@ -1,0 +1,1 @@
+"""The recipes, a file each."""

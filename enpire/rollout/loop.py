@@ -1,0 +1,398 @@
+"""The loop: reset → execute → verify → refine, until the target holds on sealed seeds.
+
+    start    demonstrations → first policy → how good is it
+    round    collect with exploration → recipe → candidate → compare on fresh seeds → promote or keep
+    sealed   a frozen policy on seeds drawn after it was frozen → target reached, or on with the loop
+
+Every step derives its episodes from streams of seeds and looks first at what the store already holds,
+so a loop that was killed anywhere goes on where it was: there is no other saved state.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import islice
+
+from enpire.environment import Demonstrations, Job, Stations, Task
+from enpire.errors import PolicyError, RecipeError
+from enpire.improvement.recipe import Recipe
+from enpire.policies import ChunkPolicy, ChunkSpec, PolicyController
+from enpire.rollout.budget import Budget
+from enpire.rollout.fleet import Fleet
+from enpire.rollout.seeds import fresh_entropy, stream
+from enpire.rollout.statistics import (
+    Decision,
+    PairedRecord,
+    decide,
+    estimate,
+    evidence,
+    misses_allowed,
+    sealed_hopeless,
+)
+from enpire.store import Decision as Note
+from enpire.store import EpisodeWriter, RoundRow, Run, SealedRow
+from enpire.types import Episode, Estimate, Outcome, Purpose
+
+POLICY, DEMONSTRATOR = "policy", "demonstrator"
+ENOUGH = 60  # judged episodes of a policy before a sealed evaluation is worth its robot time
+JUDGED = (Outcome.SUCCESS, Outcome.FAILURE)
+
+
+@dataclass(frozen=True, slots=True)
+class LoopSettings:
+    """What a loop is asked for; written to the run's `config.toml`.
+
+    demonstrations: seed demonstrations. start_episodes: evaluation of the first policy. collect:
+    episodes a round with exploration. exploration: its size in spreads of the actions. max_pairs:
+    after so many pairs without a decision the incumbent stays. sealed_episodes: of an examination.
+    """
+
+    task: str
+    robots: int = 4
+    seed: int = 0
+    target: float = 0.99
+    demonstrations: int = 40
+    start_episodes: int = 200
+    collect: int = 400
+    exploration: float = 0.4
+    max_pairs: int = 150
+    sealed_episodes: int = 300
+    alpha: float = 0.05
+    first_recipe: str = "bc"
+    recipe: str = "replay_bc"
+
+
+@dataclass(slots=True)
+class LoopState:
+    """Where a loop is, for whoever shows it."""
+
+    doing: str = "starting"
+    round: int = 0
+    incumbent: str = ""
+    success: Estimate = field(default_factory=lambda: estimate(0, 0))
+    done: int = 0
+    planned: int = 0
+    reached: bool = False
+    sealed: SealedRow | None = None
+    sealed_attempts: int = 0
+
+
+class Loop:
+    """One run of the loop on one fleet."""
+
+    def __init__(
+        self,
+        settings: LoopSettings,
+        run: Run,
+        writer: EpisodeWriter,
+        fleet: Fleet,
+        first: Recipe,
+        recipe: Recipe,
+        budget: Budget,
+        state: LoopState,
+    ) -> None:
+        self.settings = settings
+        self.run_store = run
+        self.writer = writer
+        self.fleet = fleet
+        self.stations: Stations = fleet.stations
+        self.task: Task = fleet.stations.task
+        self.first = first
+        self.recipe = recipe
+        self.budget = budget
+        self.state = state
+        self.spec = ChunkSpec(
+            settings.task, len(self.task.observation_names), self.task.actions.size
+        )
+        self._policies: dict[str, ChunkPolicy] = {}
+        self._known: dict[str, Episode] = {}
+
+    def run(self) -> LoopState:
+        """Go on until the target holds on sealed seeds or the budget's rounds are used up.
+
+        Raises:
+            Stopped: the budget's time ended, or a person asked; everything is recorded.
+        """
+        self.writer.flush()
+        self._known = {e.id: e for e in self.run_store.episodes(without=None)}
+        self._start()
+        while not self.state.reached and self.state.round < self.budget.rounds:
+            self._round(self.state.round + 1)
+        return self.state
+
+    # Steps
+
+    def _start(self) -> None:
+        settings = self.settings
+        demonstrator = Demonstrations(self.task)
+        seeds = islice(stream(settings.seed, "demonstration"), settings.demonstrations)
+        jobs = [Job(s, Purpose.DEMONSTRATION, demonstrator, DEMONSTRATOR) for s in seeds]
+        self._doing("demonstrations", len(jobs))
+        self._episodes(jobs)
+        name = self._policy_of(0)
+        if name is None:
+            name = self._train(self.first, settings.first_recipe, 0, None)
+        self._evaluate_start(name)
+        promoted = [row for row in self.run_store.ledger.policies() if row.state == "incumbent"]
+        self._make_incumbent(promoted[-1].name if promoted else name)
+        rounds = self.run_store.ledger.rounds()
+        self.state.round = max((row.number for row in rounds), default=0)
+        self._examine_if_promising()
+
+    def _evaluate_start(self, name: str) -> None:
+        controller = self._controller(name)
+        seeds = islice(stream(self.settings.seed, "start"), self.settings.start_episodes)
+        jobs = [Job(s, Purpose.EVALUATION, controller, name) for s in seeds]
+        self._doing("evaluating the first policy", len(jobs))
+        self._episodes(jobs)
+        self._show_success(name)
+
+    def _round(self, number: int) -> None:
+        self.state.round = number
+        settings, incumbent = self.settings, self.state.incumbent
+        controller = self._controller(incumbent)
+        seeds = islice(stream(settings.seed, "collect", number), settings.collect)
+        jobs = [
+            Job(s, Purpose.COLLECTION, controller, incumbent, number, settings.exploration)
+            for s in seeds
+        ]
+        self._doing("collecting", len(jobs))
+        self._episodes(jobs)
+        candidate = self._policy_of(number)
+        try:
+            if candidate is None:
+                candidate = self._train(self.recipe, settings.recipe, number, incumbent)
+            better = self._compare(number, incumbent, candidate)
+        except (RecipeError, PolicyError) as error:
+            if isinstance(error, PolicyError) and candidate is None:
+                raise
+            self._note("rejected", f"round {number}: {error}", incumbent, candidate or "")
+            better = False
+        if better and candidate is not None:
+            self.run_store.ledger.set_policy_state(candidate, "incumbent")
+            self._make_incumbent(candidate)
+        self._close_round(number)
+        self._examine_if_promising()
+
+    def _train(self, recipe: Recipe, name: str, number: int, parent: str | None) -> str:
+        self._doing(f"training ({name})", 0)
+        self.writer.flush()
+        episodes = self.run_store.episodes()
+        incumbent = self._policy(parent) if parent else None
+        seed = self.settings.seed * 1000 + number
+        candidate = recipe.improve(self.spec, episodes, incumbent, seed)
+        row = self.run_store.save_policy(
+            f"{POLICY}-{number}",
+            candidate.policy.tensors(),
+            {"spec": self.spec.to_json()},
+            parent=parent or "",
+            recipe=name,
+            round=number,
+            state="candidate" if parent else "incumbent",
+        )
+        text = ", ".join(f"{key} {value:.4g}" for key, value in candidate.numbers.items())
+        self._note("trained", f"{row.name}: {text}", parent or "", row.name, candidate.numbers)
+        return row.name
+
+    def _compare(self, number: int, incumbent: str, candidate: str) -> bool:
+        """Both on the same fresh seeds, pair by pair, until the test decides."""
+        settings = self.settings
+        earlier = self._decision(number)
+        if earlier is not None:
+            return earlier
+        self._doing("comparing", settings.max_pairs)
+        seeds = stream(settings.seed, "compare", number)
+        controllers = {name: self._controller(name) for name in (candidate, incumbent)}
+        drawn: list[int] = []
+        outcome: dict[tuple[str, int], Episode] = {}
+
+        def jobs() -> Iterator[Job]:
+            while decide(so_far(), settings.alpha, settings.max_pairs) is Decision.CONTINUE:
+                seed = next(seeds)
+                drawn.append(seed)
+                for name, controller in controllers.items():
+                    yield Job(seed, Purpose.EVALUATION, controller, name, number)
+
+        def so_far() -> PairedRecord:
+            """The leading pairs that are complete, in the order their seeds were drawn."""
+            total = PairedRecord(0, 0, 0)
+            for seed in drawn:
+                ours, theirs = (outcome.get((name, seed)) for name in (candidate, incumbent))
+                if ours is None or theirs is None:
+                    break
+                if ours.verdict.outcome in JUDGED and theirs.verdict.outcome in JUDGED:
+                    total = total.add(candidate=ours.success, incumbent=theirs.success)
+            return total
+
+        for episode in self._stream(jobs()):
+            outcome[episode.policy, episode.seed] = episode
+            self.state.done = so_far().pairs
+        record = so_far()
+        verdict = decide(record, settings.alpha, settings.max_pairs)
+        promote = verdict is Decision.PROMOTE
+        self._note(
+            "promoted" if promote else "kept",
+            f"{candidate} against {incumbent} on {record.pairs} common seeds: better on "
+            f"{record.wins}, worse on {record.losses}, alike on {record.ties}; evidence "
+            f"{evidence(record):.1f} (needs {1 / settings.alpha:.0f})",
+            incumbent,
+            candidate,
+            {"wins": record.wins, "losses": record.losses, "ties": record.ties, "better": promote},
+            number,
+        )
+        return promote
+
+    def _examine_if_promising(self) -> None:
+        """Sealed evaluation of an incumbent whose evaluations so far reach the target."""
+        seen = self._show_success(self.state.incumbent)
+        examined = [row.policy for row in self.run_store.ledger.sealed()]
+        self.state.sealed_attempts = len(examined)
+        for row in self.run_store.ledger.sealed():
+            self._take(row)
+        if self.state.reached or seen.trials < ENOUGH or seen.rate < self.settings.target:
+            return
+        if self.state.incumbent not in examined:
+            self._examine(self.state.incumbent, len(examined) + 1)
+
+    def _examine(self, name: str, attempt: int) -> None:
+        settings = self.settings
+        entropy = self._entropy(name, attempt)
+        seeds = list(islice(stream(entropy, "sealed", attempt), settings.sealed_episodes))
+        controller = self._controller(name)
+        results: list[bool] = []
+
+        def jobs() -> Iterator[Job]:
+            for seed in seeds:
+                failures = results.count(False)
+                if sealed_hopeless(failures, settings.sealed_episodes, settings.target):
+                    return
+                yield Job(seed, Purpose.SEALED, controller, name, attempt)
+
+        self._doing("sealed evaluation", settings.sealed_episodes)
+        for episode in self._stream(jobs()):
+            results.append(episode.success)
+            self.state.done = len(results)
+        measured = estimate(sum(results), len(results))
+        row = SealedRow(
+            attempt, name, entropy, measured.successes, measured.trials, measured.low, measured.high
+        )
+        self.run_store.ledger.add_sealed(row)
+        self.state.sealed_attempts = attempt
+        self._note("sealed", f"{name}, attempt {attempt}: {measured}", name, "")
+        self._take(row)
+
+    def _take(self, row: SealedRow) -> None:
+        failures = row.trials - row.successes
+        whole = row.trials >= self.settings.sealed_episodes
+        if whole and failures <= misses_allowed(self.settings.target, row.trials):
+            self.state.reached = True
+            self.state.sealed = row
+
+    # Helpers
+
+    def _episodes(self, jobs: list[Job]) -> list[Episode]:
+        done = []
+        for episode in self._stream(iter(jobs)):
+            done.append(episode)
+            self.state.done = len(done)
+        return done
+
+    def _stream(self, jobs: Iterator[Job]) -> Iterator[Episode]:
+        """Episodes of `jobs`: those in the store at once, the others from the fleet."""
+        known: list[Episode] = []
+
+        def missing() -> Iterator[Job]:
+            for job in jobs:
+                earlier = self._known.get(job.id)
+                if earlier is None:
+                    yield job
+                else:
+                    known.append(earlier)
+
+        with contextlib.closing(self.fleet.run(missing())) as running:
+            for episode in running:
+                while known:
+                    yield known.pop(0)
+                self._known[episode.id] = episode
+                yield episode
+        yield from known
+
+    def _show_success(self, name: str) -> Estimate:
+        judged = [
+            e.success
+            for e in self._known.values()
+            if e.policy == name
+            and e.purpose is Purpose.EVALUATION
+            and e.verdict.outcome in JUDGED
+        ]
+        measured = estimate(sum(judged), len(judged))
+        if name == self.state.incumbent or not self.state.incumbent:
+            self.state.success = measured
+        return measured
+
+    def _close_round(self, number: int) -> None:
+        measured = self._show_success(self.state.incumbent)
+        self.run_store.ledger.put_round(
+            RoundRow(
+                number=number,
+                policy=self.state.incumbent,
+                successes=measured.successes,
+                trials=measured.trials,
+                low=measured.low,
+                high=measured.high,
+                robot_s=self.fleet.robot_s,
+                wall_s=self.budget.elapsed,
+            )
+        )
+
+    def _make_incumbent(self, name: str) -> None:
+        self.state.incumbent = name
+        self._show_success(name)
+
+    def _policy_of(self, number: int) -> str | None:
+        row = self.run_store.ledger.policy(f"{POLICY}-{number}")
+        return row.name if row else None
+
+    def _policy(self, name: str) -> ChunkPolicy:
+        if name not in self._policies:
+            tensors, metadata = self.run_store.load_policy(name)
+            spec = ChunkSpec.from_json(metadata["spec"])
+            self._policies[name] = ChunkPolicy.from_tensors(spec, tensors)
+        return self._policies[name]
+
+    def _controller(self, name: str) -> PolicyController:
+        return PolicyController(self._policy(name), len(self.stations))
+
+    def _decision(self, number: int) -> bool | None:
+        for note in self.run_store.ledger.decisions():
+            if note.round == number and note.kind in ("promoted", "kept", "rejected"):
+                return note.kind == "promoted"
+        return None
+
+    def _entropy(self, name: str, attempt: int) -> int:
+        for note in self.run_store.ledger.decisions():
+            if note.kind == "sealing" and note.numbers["attempt"] == attempt:
+                return int(note.numbers["entropy"])
+        entropy = fresh_entropy()
+        numbers = {"attempt": attempt, "entropy": entropy}
+        self._note("sealing", f"{name} is frozen; its sealed seeds are drawn", name, "", numbers)
+        return entropy
+
+    def _note(
+        self,
+        kind: str,
+        text: str,
+        incumbent: str,
+        candidate: str,
+        numbers: dict[str, float] | None = None,
+        number: int | None = None,
+    ) -> None:
+        at = self.state.round if number is None else number
+        self.run_store.ledger.add_decision(
+            Note(at, kind, text, incumbent, candidate, numbers or {})
+        )
+
+    def _doing(self, what: str, planned: int) -> None:
+        self.state.doing, self.state.done, self.state.planned = what, 0, planned
