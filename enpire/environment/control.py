@@ -1,11 +1,11 @@
 """Cartesian actions in, joint setpoints out, for all stations at once.
 
 An action moves each hand's setpoint by a small translation and rotation (a twist over one control
-period) and sets its gripper. Damped least squares turns the twist into joint increments (Nakamura and
-Hanafusa 1986; Wampler 1986); increments add to the last setpoint, not to the measured joints, so that
-a hand held back by contact pushes as far as the position controller is soft. mink solves the same
-problem more generally one arm at a time (resets use it); this is the batched special case that a
-control period of many stations needs.
+period) and sets its gripper. Damped least squares turns the twist into joint increments (Nakamura
+and Hanafusa 1986; Wampler 1986); increments add to the last setpoint, not to the measured joints,
+so that a hand held back by contact pushes as far as the position controller is soft. mink solves
+the same problem more generally one arm at a time (resets use it); this is the batched special case
+that a control period of many stations needs.
 """
 
 from __future__ import annotations
@@ -81,7 +81,8 @@ class CartesianControl:
 
     def measured(self, rows: Rows) -> FloatArray:
         """Joint angles, shape (m, arms, dof), in radians."""
-        return self.twin.qpos[rows[:, None, None], self._qpos]
+        result: FloatArray = self.twin.qpos[rows[:, None, None], self._qpos]
+        return result
 
     def set(self, row: int, joints: FloatArray, gripper: FloatArray) -> None:
         """Set one station's setpoints outright (in a reset): (arms, dof) rad and (arms,)."""

@@ -58,7 +58,9 @@ def load_task(pack: Pack) -> Task:
         and item.__module__ == module.__name__
     ]
     if len(found) != 1:
-        raise PackError(f"{path}: one subclass of enpire.environment.Task expected, {len(found)} found")
+        raise PackError(
+            f"{path}: one subclass of enpire.environment.Task expected, {len(found)} found"
+        )
     cls = found[0]
     line = inspect.getsourcelines(cls)[1]
     missing = sorted(cls.__abstractmethods__)

@@ -1,7 +1,8 @@
 """What a station sees: the same quantities, with the same noise, as on an arm.
 
-Joint positions and wrist forces come from the arm, object poses from a tracker (or, on the bench, from
-cameras). The tracker's error is white noise at every reading plus a bias that stays for the episode.
+Joint positions and wrist forces come from the arm, object poses from a tracker (or, on the bench,
+from cameras). The tracker's error is white noise at every reading plus a bias that stays for the
+episode.
 """
 
 from __future__ import annotations
@@ -115,7 +116,8 @@ class Sensors:
     def _world_force(self, rows: Rows) -> FloatArray:
         force = self.twin.sensordata[rows[:, None, None], self._force]
         frame = self.twin.site_xmat[rows[:, None], self._wrist].reshape(len(rows), -1, 3, 3)
-        return (frame @ force[..., None])[..., 0]
+        result: FloatArray = (frame @ force[..., None])[..., 0]
+        return result
 
 
 def small_rotation(vector: FloatArray) -> FloatArray:

@@ -30,7 +30,6 @@ from enpire.types import (
     Verdict,
 )
 
-
 RESET_TRIES = 3
 
 
@@ -173,13 +172,12 @@ class Stations:
                 if not settled and elapsed > self.task.settle_limit:
                     raise ResetFailed(f"not settled after {elapsed:.1f} s")
             except ResetFailed as error:
+                settled = False
                 if running.tries < RESET_TRIES:
                     self._place(row)
                 else:
-                    running.verdict = Verdict(
-                        Outcome.INVALID, reason=f"reset failed {RESET_TRIES} times: {error}"
-                    )
-                continue
+                    reason = f"reset failed {RESET_TRIES} times: {error}"
+                    running.verdict = Verdict(Outcome.INVALID, reason=reason)
             if settled:
                 self.sensors.begin(row, running.noise)
                 running.phase = Phase.EXECUTE
@@ -199,6 +197,7 @@ class Stations:
                 continue
             if force[i] > self.task.force_limit:
                 state.verdict = self._too_hard(float(force[i]))
+                state.verify += 1
             elif ready[i] or state.execute >= self.execute_periods:
                 state.phase = Phase.VERIFY
         actions = np.zeros((len(rows), self.task.actions.size), dtype=np.float32)
@@ -236,6 +235,7 @@ class Stations:
             states[i].execute += 1
 
     def _verify(self, state: _Running, readings: Readings, action: Float32Array) -> None:
+        state.verify += 1  # the verdict takes a period of its own
         state.evidence.append(readings)
         evidence = Evidence(state.evidence, self.period)
         probe = self.task.probe(evidence) if evidence.elapsed < self.task.probe_limit else None
@@ -243,7 +243,6 @@ class Stations:
             state.verdict = self.task.judge(evidence)
         else:
             action[:] = probe
-            state.verify += 1
 
     def _too_hard(self, force: float) -> Verdict:
         limit = Predicate("force", force, self.task.force_limit, "N", at_least=False)
@@ -266,10 +265,12 @@ class Stations:
             round=job.round,
             station=row,
             verdict=verdict,
-            times=Times(*(n * self.period for n in (running.reset, running.execute, running.verify))),
+            times=Times(
+                *(n * self.period for n in (running.reset, running.execute, running.verify))
+            ),
             observations=np.array(running.observations, np.float32).reshape(-1, observation_size),
             actions=np.array(running.actions, np.float32).reshape(-1, self.task.actions.size),
-            stamps=np.arange(length) * self.period,
+            stamps=self.period * np.arange(length, dtype=np.float64),
             rewards=rewards,
             exploration=job.exploration,
             packs=self.packs,
@@ -291,4 +292,3 @@ def _checked(actions: Float32Array, rows: int, size: int) -> Float32Array:
     if not np.isfinite(actions).all():
         raise PolicyError("the policy returned actions that are not finite numbers")
     return actions
-

@@ -4,7 +4,8 @@ One lifecycle, in this order, for every episode of every station:
 
     sample → place → settle … → (observe → act) … until ready or out of time → probe … → judge
 
-Everything but `place` and `settle` sees sensor readings only, so it is the same on a twin and an arm.
+Everything but `place` and `settle` sees sensor readings only, so it is the same on a twin and on an
+arm.
 """
 
 from __future__ import annotations
@@ -72,7 +73,7 @@ class Task(ABC):
         scene = mujoco.MjSpec.from_file(str(self.folder / "scene.xml"))
         spec.attach(scene, prefix="task_", frame=spec.worldbody.add_frame())
 
-    def prepare(self, twin: Twin) -> None:
+    def prepare(self, twin: Twin) -> None:  # noqa: B027  most tasks need it, a plain one does not
         """Called once on a new twin, to expand the model fields that `place` varies."""
 
     @abstractmethod
@@ -80,9 +81,7 @@ class Task(ABC):
         """Draw an initial condition, a value per name in `variation_names`."""
 
     @abstractmethod
-    def place(
-        self, twin: Twin, control: CartesianControl, row: int, variation: FloatArray
-    ) -> None:
+    def place(self, twin: Twin, control: CartesianControl, row: int, variation: FloatArray) -> None:
         """Write an initial condition into a station that was just reset to defaults."""
 
     def settle(self, twin: Twin, control: CartesianControl, row: int, elapsed: float) -> bool:
@@ -100,11 +99,11 @@ class Task(ABC):
 
     @abstractmethod
     def ready(self, readings: Readings) -> NDArray[np.bool_]:
-        """Whether the scene looks done, shape (m,): the harness then ends execution and verifies."""
+        """Whether the scene looks done, shape (m,): the harness then stops acting and verifies."""
 
     @abstractmethod
     def probe(self, evidence: Evidence) -> Float32Array | None:
-        """The verifier's own next action for one station, shape (act,); None when it has seen all."""
+        """The verifier's own next action for one station, shape (act,); None once it saw all."""
 
     @abstractmethod
     def judge(self, evidence: Evidence) -> Verdict:

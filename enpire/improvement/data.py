@@ -21,8 +21,8 @@ class Examples:
     """Training examples of one policy shape.
 
     rows: observations of all episodes end to end, (N, obs). window: for each of the N rows, the
-    rows that the policy sees, (N, history), clamped at the episode's start. actions: (N, chunk, act)
-    and valid: (N, chunk), false beyond the episode's end. weight: (N,), mean one.
+    rows that the policy sees, (N, history), clamped at the episode's start. actions: (N, chunk,
+    act) and valid: (N, chunk), false beyond the episode's end. weight: (N,), mean one.
     """
 
     rows: Tensor
@@ -55,7 +55,8 @@ def examples(
         ):
             raise RecipeError(
                 f"episode {episode.id}: observations {episode.observations.shape} and actions "
-                f"{episode.actions.shape} do not fit a policy of {spec.observation} and {spec.action}"
+                f"{episode.actions.shape} do not fit a policy of {spec.observation} and "
+                f"{spec.action}"
             )
         length = len(episode)
         starts.append(np.arange(total, total + length))

@@ -8,7 +8,7 @@ import time
 from dataclasses import dataclass
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from enpire.errors import RecipeError
 from enpire.improvement.data import MIN_STD, Examples
@@ -25,11 +25,11 @@ class Training:
     """
 
     steps: int = 3000
-    batch: int = 512
+    batch: int = 256
     lr: float = 1e-3
-    decay: float = 1e-3
+    decay: float = 1e-2
     average: float = 0.998
-    noise: float = 0.02
+    noise: float = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,5 +93,6 @@ def fit(policy: ChunkPolicy, data: Examples, training: Training, seed: int) -> F
 
 @torch.no_grad()
 def _average(averaged: nn.Module, current: nn.Module, decay: float) -> None:
-    targets = list(averaged.parameters())
-    torch._foreach_lerp_(targets, list(current.parameters()), 1.0 - decay)
+    targets: list[Tensor] = list(averaged.parameters())
+    sources: list[Tensor] = list(current.parameters())
+    torch._foreach_lerp_(targets, sources, 1.0 - decay)

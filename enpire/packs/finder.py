@@ -1,8 +1,9 @@
 """Where packs are looked for, and the seal on what was found.
 
 Search order: a path given on the command line, `./<kind>/`, the folders in `ENPIRE_PACKS`, entry
-points of the group `enpire.packs`, the built-in ones. The first folder with the name wins, so a user's
-own pack shadows a built-in one; its content hash, written into every episode, says which it was.
+points of the group `enpire.packs`, the built-in ones. The first folder with the name wins, so a
+user's own pack shadows a built-in one; its content hash, written into every episode, says which it
+was.
 """
 
 from __future__ import annotations

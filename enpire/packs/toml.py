@@ -24,7 +24,7 @@ class Table:
         """Parse `path`; raises PackError with file and line."""
         try:
             return cls(tomllib.loads(path.read_text()), str(path))
-        except tomllib.TOMLDecodeError as error:
+        except ValueError as error:  # bad TOML, or no UTF-8
             raise PackError(f"{path} does not parse: {error}") from error
 
     def text(self, key: str, default: str | None = None) -> str:
@@ -56,8 +56,8 @@ class Table:
     def tables(self, key: str) -> list[Table]:
         """An array of tables, at least one."""
         rows = self._typed(key, list, None)
-        if not rows:
-            raise PackError(f"{self._where}: [[{key}]] needs at least one entry")
+        if not rows or not all(isinstance(row, dict) for row in rows):
+            raise PackError(f"{self._where}: [[{key}]] needs at least one table, found {rows!r}")
         return [Table(row, f"{self._where} [[{key}]] {i + 1}") for i, row in enumerate(rows)]
 
     def _typed(self, key: str, kind: type[T], default: T | None) -> T:

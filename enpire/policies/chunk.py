@@ -1,8 +1,9 @@
 """A small network that maps a short history of observations to a chunk of actions.
 
-Action chunking after ACT (Zhao et al. 2023, arXiv 2304.13705): the network predicts the next `chunk`
-actions at once, the station carries out the first `execute` of them and asks again. A chunk keeps the
-hand of a noisy demonstrator from being averaged away and lets one inference serve several periods.
+Action chunking after ACT (Zhao et al. 2023, arXiv 2304.13705): the network predicts the next
+`chunk` actions at once, the station carries out the first `execute` of them and asks again. A chunk
+keeps the hand of a noisy demonstrator from being averaged away and lets one inference serve several
+periods.
 """
 
 from __future__ import annotations
@@ -10,9 +11,11 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from enpire.errors import PolicyError
@@ -60,8 +63,9 @@ class ChunkSpec:
 class ChunkPolicy(nn.Module):
     """A multilayer perceptron on normalised observations, with its normalisation inside.
 
-    `centre` and `spread` are the mean and standard deviation of each action over the data it was trained on. The spread is
-    also the unit of exploration, so that axes which nobody moves are not explored.
+    `centre` and `spread` are the mean and standard deviation of each action over the data it was
+    trained on. The spread is also the unit of exploration, so that axes which nobody moves are not
+    explored.
     """
 
     mean: Tensor
@@ -97,12 +101,12 @@ class ChunkPolicy(nn.Module):
         result: Float32Array = self(torch.from_numpy(history)).numpy()
         return result
 
-    def tensors(self) -> dict[str, np.ndarray]:
+    def tensors(self) -> dict[str, NDArray[Any]]:
         """Weights and normalisation, for a safetensors file."""
         return {name: value.detach().cpu().numpy() for name, value in self.state_dict().items()}
 
     @classmethod
-    def from_tensors(cls, spec: ChunkSpec, tensors: Mapping[str, np.ndarray]) -> ChunkPolicy:
+    def from_tensors(cls, spec: ChunkSpec, tensors: Mapping[str, NDArray[Any]]) -> ChunkPolicy:
         """The policy whose `tensors` these are; raises PolicyError when shapes do not fit."""
         policy = cls(spec)
         state = {name: torch.from_numpy(np.array(value)) for name, value in tensors.items()}

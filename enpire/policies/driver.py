@@ -50,7 +50,7 @@ class PolicyController:
         if len(empty):
             self._chunk[empty] = self.policy.infer(self._history[empty, :: spec.stride])
             self._next[empty] = 0
-        actions = self._chunk[rows, self._next[rows]]
+        actions: Float32Array = self._chunk[rows, self._next[rows]]
         self._next[rows] += 1
         for i, row in enumerate(rows):
             if self._exploration[row]:

@@ -1,17 +1,23 @@
 """R: a fleet of stations that is handed episodes one at a time, and recorded.
 
-A station that finishes gets the next episode at once. Every episode is put to the store before it is
-handed on, and every stretch of robot time is accounted for: reset, execution, verification, idleness.
+A station that finishes gets the next episode at once. Every episode is put to the store before it
+is handed on, and every stretch of robot time is accounted for: reset, execution, verification,
+idleness.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+import secrets
+import time
+from collections.abc import Callable, Generator, Iterable
+from dataclasses import replace
 
 from enpire.environment import Job, Stations
 from enpire.errors import EnpireError
 from enpire.store import EpisodeWriter, Interval, Phase
-from enpire.types import Episode
+from enpire.types import Episode, Purpose
+
+PHASES = (Phase.RESET, Phase.EXECUTE, Phase.VERIFY)  # of an episode, in order
 
 
 class Stopped(EnpireError):
@@ -28,19 +34,23 @@ class Fleet:
         should_stop: Callable[[float], str | None] = lambda robot_s: None,
         on_episode: Callable[[Episode], None] = lambda episode: None,
         robot_s: float = 0.0,
+        now: float = 0.0,
     ) -> None:
-        """Record to `writer`; ask `should_stop` (with robot seconds so far) before every episode
-        and every control period: a reason ends the run.
+        """Record to `writer`; ask `should_stop` (with robot seconds so far, sealed evaluations
+        apart) before every episode and every control period: a reason ends the run.
+
+        robot_s, now: robot time used so far and the stations' clock, where a run is continued [s].
         """
         self.stations = stations
         self.robot_s = robot_s
+        self.stepping_s = 0.0  # on the clock, in which the stations stepped
         self._writer = writer
         self._should_stop = should_stop
         self._on_episode = on_episode
-        self._now = 0.0
-        self._free_since = dict.fromkeys(range(len(stations)), 0.0)
+        self._now = now
+        self._free_since = dict.fromkeys(range(len(stations)), now)
 
-    def run(self, jobs: Iterable[Job]) -> Iterator[Episode]:
+    def run(self, jobs: Iterable[Job]) -> Generator[Episode]:
         """Run all jobs; yields episodes as they end, in any order.
 
         Jobs are drawn when a station is free, so an iterable may decide late what comes next.
@@ -64,30 +74,43 @@ class Fleet:
                 reason = self._should_stop(self.robot_s)
                 if reason is not None:
                     raise Stopped(reason)
+                began = time.perf_counter()
                 done = self.stations.tick() if self.stations.busy else []
+                self.stepping_s += time.perf_counter() - began
                 self._now += self.stations.period
-                for episode in done:
-                    yield self._record(episode)
+                self._record(done)
+                yield from done
         except BaseException as error:
-            for episode in self.stations.abort(str(error) or type(error).__name__):
-                self._record(episode)
+            cut_short = self.stations.abort(str(error) or type(error).__name__)
+            # Under a name of their own: a run that is continued begins the same episodes anew.
+            token = secrets.token_hex(4)
+            self._record([replace(e, id=f"{e.id}-aborted-{token}") for e in cut_short])
             raise
-        for row in range(len(self.stations)):
-            self._idle(row)
+        finally:
+            for row in range(len(self.stations)):
+                self._idle(row)
 
-    def _record(self, episode: Episode) -> Episode:
-        times, end = episode.times, self._now
-        marks = [end - times.total, end - times.execute - times.verify, end - times.verify, end]
-        phases = (Phase.RESET, Phase.EXECUTE, Phase.VERIFY)
-        intervals = [
-            Interval(episode.station, phase, start, stop, episode.id)
-            for phase, start, stop in zip(phases, marks, marks[1:], strict=False)
-        ]
-        self._writer.put([episode], intervals)
-        self._free_since[episode.station] = end
-        self.robot_s += times.total
-        self._on_episode(episode)
-        return episode
+    def _record(self, episodes: list[Episode]) -> None:
+        """Put all of a period's episodes before anyone hears of one: a caller may raise."""
+        if not episodes:
+            return
+        intervals: list[Interval] = []
+        for episode in episodes:
+            row, times = episode.station, episode.times
+            begun, end = self._free_since[row], self._now
+            # An exception within a period leaves a reset counted that the clock has not seen.
+            marks = [begun, begun + times.reset, begun + times.reset + times.execute, end]
+            marks = [min(mark, end) for mark in marks]
+            intervals += [
+                Interval(row, phase, start, stop, episode.id)
+                for phase, start, stop in zip(PHASES, marks, marks[1:], strict=False)
+            ]
+            self._free_since[row] = end
+            if episode.purpose is not Purpose.SEALED:
+                self.robot_s += times.total
+        self._writer.put(episodes, intervals)
+        for episode in episodes:
+            self._on_episode(episode)
 
     def _idle(self, row: int) -> None:
         since = self._free_since[row]

@@ -1,11 +1,11 @@
 """The loop: reset → execute → verify → refine, until the target holds on sealed seeds.
 
     start    demonstrations → first policy → how good is it
-    round    collect with exploration → recipe → candidate → compare on fresh seeds → promote or keep
-    sealed   a frozen policy on seeds drawn after it was frozen → target reached, or on with the loop
+    round    collect and explore → recipe → candidate → compare on fresh seeds → promote or keep
+    sealed   a frozen policy on seeds drawn after it was frozen → target reached, or go on
 
-Every step derives its episodes from streams of seeds and looks first at what the store already holds,
-so a loop that was killed anywhere goes on where it was: there is no other saved state.
+Every step derives its episodes from streams of seeds and looks first at what the store already
+holds, so a loop that was killed anywhere goes on where it was: there is no other saved state.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class LoopSettings:
     demonstrations: int = 40
     start_episodes: int = 200
     collect: int = 400
-    exploration: float = 0.4
+    exploration: float = 0.2
     max_pairs: int = 150
     sealed_episodes: int = 300
     alpha: float = 0.05
@@ -135,10 +135,10 @@ class Loop:
         if name is None:
             name = self._train(self.first, settings.first_recipe, 0, None)
         self._evaluate_start(name)
-        promoted = [row for row in self.run_store.ledger.policies() if row.state == "incumbent"]
-        self._make_incumbent(promoted[-1].name if promoted else name)
+        # A round is done when it has a row; one cut short begins again under its own incumbent.
         rounds = self.run_store.ledger.rounds()
-        self.state.round = max((row.number for row in rounds), default=0)
+        self._make_incumbent(rounds[-1].policy if rounds else name)
+        self.state.round = rounds[-1].number if rounds else 0
         self._examine_if_promising()
 
     def _evaluate_start(self, name: str) -> None:
@@ -206,7 +206,11 @@ class Loop:
         seeds = stream(settings.seed, "compare", number)
         controllers = {name: self._controller(name) for name in (candidate, incumbent)}
         drawn: list[int] = []
-        outcome: dict[tuple[str, int], Episode] = {}
+        outcome = {
+            (e.policy, e.seed): e
+            for e in self._known.values()
+            if e.purpose is Purpose.EVALUATION and e.round == number
+        }
 
         def jobs() -> Iterator[Job]:
             while decide(so_far(), settings.alpha, settings.max_pairs) is Decision.CONTINUE:
@@ -216,7 +220,11 @@ class Loop:
                     yield Job(seed, Purpose.EVALUATION, controller, name, number)
 
         def so_far() -> PairedRecord:
-            """The leading pairs that are complete, in the order their seeds were drawn."""
+            """The leading pairs that are complete, in the order their seeds were drawn.
+
+            Up to the one that decides: those that were under way then change nothing, so that a
+            loop that is continued comes to the same decision.
+            """
             total = PairedRecord(0, 0, 0)
             for seed in drawn:
                 ours, theirs = (outcome.get((name, seed)) for name in (candidate, incumbent))
@@ -224,6 +232,8 @@ class Loop:
                     break
                 if ours.verdict.outcome in JUDGED and theirs.verdict.outcome in JUDGED:
                     total = total.add(candidate=ours.success, incumbent=theirs.success)
+                    if decide(total, settings.alpha, settings.max_pairs) is not Decision.CONTINUE:
+                        break
             return total
 
         for episode in self._stream(jobs()):
@@ -323,9 +333,7 @@ class Loop:
         judged = [
             e.success
             for e in self._known.values()
-            if e.policy == name
-            and e.purpose is Purpose.EVALUATION
-            and e.verdict.outcome in JUDGED
+            if e.policy == name and e.purpose is Purpose.EVALUATION and e.verdict.outcome in JUDGED
         ]
         measured = estimate(sum(judged), len(judged))
         if name == self.state.incumbent or not self.state.incumbent:
@@ -376,7 +384,7 @@ class Loop:
             if note.kind == "sealing" and note.numbers["attempt"] == attempt:
                 return int(note.numbers["entropy"])
         entropy = fresh_entropy()
-        numbers = {"attempt": attempt, "entropy": entropy}
+        numbers: dict[str, float] = {"attempt": attempt, "entropy": entropy}
         self._note("sealing", f"{name} is frozen; its sealed seeds are drawn", name, "", numbers)
         return entropy
 

@@ -1,7 +1,8 @@
 """Streams of episode seeds that never meet.
 
-Each stream is named by what its episodes are for and by the round, so evaluation never sees an initial
-condition that training saw. Sealed seeds come from entropy drawn after the policy was frozen.
+Each stream is named by what its episodes are for and by the round, so evaluation never sees an
+initial condition that training saw. Sealed seeds come from entropy drawn after the policy was
+frozen.
 """
 
 from __future__ import annotations

@@ -88,4 +88,6 @@ def _index(model: mujoco.MjModel, arm: Arm) -> ArmIndex:
             torque=int(model.sensor(f"{arm.name}_wrist_torque").adr[0]),
         )
     except KeyError as error:
-        raise PackError(f"{arm.model}: an arm needs joint1.., gripper, grasp, wrist: {error}") from error
+        raise PackError(
+            f"{arm.model}: an arm needs joint1.., gripper, grasp, wrist: {error}"
+        ) from error

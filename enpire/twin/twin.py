@@ -1,7 +1,7 @@
 """The simulated stations of one process, stepped together on one thread pool.
 
-A `Twin` is n copies of one scene on `mujoco.batch.Batch`. It knows physics only: joint setpoints in,
-live state out. Episodes, sensors' noise and verdicts belong to `enpire.environment`.
+A `Twin` is n copies of one scene on `mujoco.batch.Batch`. It knows physics only: joint setpoints
+in, live state out. Episodes, sensors' noise and verdicts belong to `enpire.environment`.
 """
 
 from __future__ import annotations
@@ -48,7 +48,8 @@ class Twin:
 
     def expand(self, field: str) -> NDArray[np.float64]:
         """Per-station values of a model field, live, shape (stations, ...)."""
-        return self.batch.expand(field)
+        values: FloatArray = self.batch.expand(field)
+        return values
 
     def reset(self, row: int) -> None:
         """Put one station back to the model's default state; nothing is computed yet."""

@@ -42,7 +42,7 @@ class Teleoperator(Demonstrator):
         self._pace = rng.uniform(0.35, 0.65)
         self._care = rng.uniform(0.003, 0.005)
         self._seen: deque[Readings] = deque(maxlen=int(rng.integers(1, 4)))
-        self._tremor = np.zeros(actions.size)
+        self._tremor: FloatArray = np.zeros(actions.size)
         self._skill = Skill.REACH
         self._periods = 0  # since the skill began
 

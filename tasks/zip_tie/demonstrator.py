@@ -1,8 +1,8 @@
 """The scripted demonstrator: a person at two leader arms, skills over inverse kinematics.
 
-Bring the tail before the slot, push it through, back off and try again when it is stuck. Imperfect as
-teleoperation is: late (a reaction time), trembling, at a pace and with a care of the day, and never
-looking at more than the tracker gives.
+Bring the tail before the slot, push it through, back off and try again when it is stuck. Imperfect
+as teleoperation is: late (a reaction time), trembling, at a pace and with a care of the day, and
+never looking at more than the tracker gives.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from .frames import in_head
 
 BEFORE = -0.014  # where the tip is lined up, before the slot, head frame [m]
 MOUTH = -0.007  # where the head begins [m]
-TREMOR = 0.2  # of the hands, in full actions (0.5 mm, 6 mrad)
+INSIDE = -0.003  # from here on the slot guides the tip [m]
+TREMOR = 0.25  # of the hands, in full actions (0.6 mm, 8 mrad)
 
 
 class Skill(Enum):
@@ -40,7 +41,7 @@ class Teleoperator(Demonstrator):
         self._size = actions.size
         self._skill = Skill.ALIGN
         self._pace = rng.uniform(0.6, 1.1)
-        self._care = rng.uniform(0.0006, 0.0016)
+        self._care = rng.uniform(0.0008, 0.0018)
         self._seen: deque[tuple[FloatArray, FloatArray, FloatArray]] = deque(
             maxlen=int(rng.integers(1, 4))
         )
@@ -54,7 +55,7 @@ class Teleoperator(Demonstrator):
         tip, direction, side = self._seen[0]
         rotation = readings.rotation[0, 0]
         twist = np.zeros(6)
-        turn = 0.15 if tip[0] < MOUTH + 0.004 else 0.0
+        turn = 0.15 if tip[0] < INSIDE else 0.0
         twist[:3] = rotation @ self._translate(tip, direction)
         twist[3:] = rotation @ (turn * np.array([-side[2], direction[2], -direction[1]]))
         action = np.zeros(self._size)
@@ -71,16 +72,16 @@ class Teleoperator(Demonstrator):
         if self._skill is Skill.ALIGN:
             goal = np.array([BEFORE, 0, 0])
             tilt = np.linalg.norm(direction[1:])
-            if lateral < self._care and abs(tip[0] - BEFORE) < 0.003 and tilt < 0.06:
+            if lateral < self._care and abs(tip[0] - BEFORE) < 0.003 and tilt < 0.09:
                 self._go(Skill.PUSH)
         if self._skill is Skill.PUSH:
             self._stuck = 0 if tip[0] > self._best + 2e-4 else self._stuck + 1
             self._best = max(self._best, float(tip[0]))
             missed = tip[0] < MOUTH and lateral > 0.0025
-            if self._stuck > 8 or missed:
+            if missed or (self._stuck > 8 and tip[0] < INSIDE):
                 self._go(Skill.BACK)
             advance = 0.0013 * self._pace
-            steer = 0.2 if tip[0] < MOUTH + 0.004 else 0.0  # inside, the slot guides it
+            steer = 0.2 if tip[0] < INSIDE else 0.0
             return np.array([advance, *(-steer * np.clip(tip[1:], -0.003, 0.003))])
         if self._skill is Skill.BACK:
             if tip[0] < BEFORE:

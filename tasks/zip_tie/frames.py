@@ -13,12 +13,12 @@ from .strap import GRASP
 
 HEAD = np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])  # head frame to world
 HEAD_AT = np.array([0.42, 0.0, 0.20])  # nominal [m]
-TAIL_AT = np.array([0.42, -0.006 - 0.022 - GRASP, 0.20])  # where the right fingers hold, nominal [m]
+TAIL_AT = np.array([0.42, -0.006 - 0.022 - GRASP, 0.20])  # the right hand's, nominal [m]
 YAW = math.radians(20.0)  # hands turn outwards by this, which keeps the wrists off their limits
 
 
 def hand_rotation(arm: int) -> FloatArray:
-    """Grasp frame to world of a hand that reaches forward and opens upwards; arm 0 left, 1 right."""
+    """Grasp frame to world of a hand that reaches forward and opens upwards; 0 left, 1 right."""
     yaw = -YAW if arm == 0 else YAW
     approach = np.array([math.cos(yaw), math.sin(yaw), 0.0])
     opening = np.array([0.0, 0.0, 1.0])
@@ -26,7 +26,7 @@ def hand_rotation(arm: int) -> FloatArray:
 
 
 def in_head(readings: Readings) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """The tail's tip, direction and width axis in the head's frame, each (m, 3); metres and unit."""
+    """The tail's tip [m], direction and width axis (unit) in the head's frame, each (m, 3)."""
     inverse = np.swapaxes(readings.rotation[:, 0], -1, -2)
     offset = readings.position[:, 1] - readings.position[:, 0]
     tip = (inverse @ offset[..., None])[..., 0]

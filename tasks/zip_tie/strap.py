@@ -1,9 +1,9 @@
 """The strap of the zip tie: a chain of boxes on elastic hinges, rooted in the head.
 
-The nylon strip is 8.0 mm wide and 1.4 mm thick. Its bending stiffness EI becomes a stiffness EI/length
-at every hinge (the discrete elastic rod of Bergou et al. 2008, in the plane), and the hinges rest at
-the angles of an open loop: the set of a strap that was bent round its bundle. A few links also
-twist and sway, much more stiffly, as a flat strip does.
+The nylon strip is 8.0 mm wide and 1.4 mm thick. Its bending stiffness EI becomes a stiffness
+EI/length at every hinge (the discrete elastic rod of Bergou et al. 2008, in the plane), and the
+hinges rest at the angles of an open loop: the set of a strap that was bent round its bundle. A few
+links also twist and sway, much more stiffly, as a flat strip does.
 
 Armature: contacts of bodies as light as these (0.2 g) would be soft, because MuJoCo scales contact
 stiffness by the effective mass; 1.5e-5 kg m^2 a hinge makes the slot and the pawl hard to 0.3 mm at

@@ -1,8 +1,8 @@
 """Fasten a zip tie: feed the strap's tail through the head until the ratchet holds the loop.
 
-The left hand holds the head, the right hand the tail, the strap is already round the bundle: the reset
-goes to just before the hard phase, as in the ENPIRE paper. Success: the tail is through the head by
-15 mm or more, the loop is closed round the bundle, and it holds a pull of 5 N.
+The left hand holds the head, the right hand the tail, the strap is already round the bundle: the
+reset goes to just before the hard phase, as in the ENPIRE paper. Success: the tail is through the
+head by 15 mm or more, the loop is closed round the bundle, and it holds a pull of 5 N.
 """
 
 from __future__ import annotations
@@ -52,7 +52,12 @@ class ZipTie(Task):
     time_limit = 8.0
     force_limit = 30.0
     probe_limit = 2.0
-    tracked = ("task_head", "task_tip", "task_bundle", *(f"task_mark{i}" for i in range(len(strap.MARKS))))
+    tracked = (
+        "task_head",
+        "task_tip",
+        "task_bundle",
+        *(f"task_mark{i}" for i in range(len(strap.MARKS))),
+    )
     actions = ActionSpec((ACTION, ACTION), lead=0.03)
     observation_names = (
         *(f"tip_in_head_{a}" for a in "xyz"),
@@ -108,27 +113,26 @@ class ZipTie(Task):
         self._friction = twin.expand("geom_friction")
         self._stiffness = twin.expand("jnt_stiffness")
         self._delay = twin.expand("actuator_delay")
+        self._latency = np.zeros(twin.stations)
         names = [model.geom(i).name for i in range(model.ngeom)]
         self._zip_geoms = np.array([i for i, name in enumerate(names) if name.startswith(_ZIP)])
         self._bends = np.array([model.joint(f"task_bend{i}").id for i in range(len(strap.LENGTHS))])
 
     def sample(self, rng: np.random.Generator) -> FloatArray:
-        """Head and tail poses [m, rad], grasp offsets [m], scales of friction and stiffness, latency [s]."""
+        """Head, tail [m, rad], grasp offsets [m], scales of friction and stiffness, latency [s]."""
         return np.concatenate(
             [
-                rng.uniform(-0.006, 0.006, 3),
-                rng.uniform(-0.08, 0.08, 3),
-                rng.uniform((-0.005, -0.006, -0.006), (0.005, 0.006, 0.006)),
-                rng.uniform(-0.10, 0.10, 3),
+                rng.uniform(-0.008, 0.008, 3),
+                rng.uniform(-0.12, 0.12, 3),
+                rng.uniform(-0.008, 0.008, 3),
+                rng.uniform(-0.12, 0.12, 3),
                 rng.uniform(-0.002, 0.002, 4),
                 rng.uniform(0.7, 1.4, 2),
                 rng.uniform(0.0, 0.03, 1),
             ]
         )
 
-    def place(
-        self, twin: Twin, control: CartesianControl, row: int, variation: FloatArray
-    ) -> None:
+    def place(self, twin: Twin, control: CartesianControl, row: int, variation: FloatArray) -> None:
         """Hands at the sampled head and tail, both welded to them until the fingers hold."""
         v = dict(zip(self.variation_names, variation, strict=True))
         head_rotation = small_rotation(variation[3:6]) @ HEAD
@@ -158,13 +162,18 @@ class ZipTie(Task):
         for weld, arm, hand, rotation, (position, frame) in zip(
             self._welds, control.arms, positions, rotations, objects, strict=True
         ):
-            self._relative[row, weld, 3:10] = _relative(model, arm.grasp, hand, rotation, position, frame)
+            self._relative[row, weld, 3:10] = _relative(
+                model, arm.grasp, hand, rotation, position, frame
+            )
             twin.eq_active[row, weld] = 1.0
         self._friction[row, self._zip_geoms, 0] = (
             model.geom_friction[self._zip_geoms, 0] * v["friction"]
         )
-        self._stiffness[row, self._bends] = _first(model.jnt_stiffness)[self._bends] * v["stiffness"]
-        self._delay[row] = v["latency"]
+        self._stiffness[row, self._bends] = (
+            _first(model.jnt_stiffness)[self._bends] * v["stiffness"]
+        )
+        self._latency[row] = v["latency"]
+        self._delay[row] = 0.0
         control.set(row, joints, np.full(2, OPEN))
 
     def settle(self, twin: Twin, control: CartesianControl, row: int, elapsed: float) -> bool:
@@ -177,6 +186,7 @@ class ZipTie(Task):
             return False
         if twin.actuator_length[row, control.arms[RIGHT].gripper] < HELD:
             raise ResetFailed("the right fingers did not catch the strap")
+        self._delay[row] = self._latency[row]  # not before: a delay reads the setpoints' history
         return True
 
     def observe(self, readings: Readings) -> Float32Array:
@@ -202,7 +212,9 @@ class ZipTie(Task):
         """The tip is seen far enough beyond the slot, and in line with it."""
         tip, _, _ = in_head(readings)
         result: NDArray[np.bool_] = (
-            (tip[:, 0] > strap.SLOT_END + READY_DEPTH) & (abs(tip[:, 1]) < 0.006) & (abs(tip[:, 2]) < 0.006)
+            (tip[:, 0] > strap.SLOT_END + READY_DEPTH)
+            & (abs(tip[:, 1]) < 0.006)
+            & (abs(tip[:, 2]) < 0.006)
         )
         return result
 
@@ -228,12 +240,15 @@ class ZipTie(Task):
         return Teleoperator(rng, self.actions)
 
 
-_ZIP = tuple(f"task_{p}" for p in ("floor", "roof", "side", "bridge", "lead", "pawl", "link", "taper", "grip"))
+_ZIP = tuple(
+    f"task_{p}"
+    for p in ("floor", "roof", "side", "bridge", "lead", "pawl", "link", "taper", "grip")
+)
 _HANDS = np.stack([hand_rotation(LEFT), hand_rotation(RIGHT)])
 
 
 def rotation_vector(rotation: FloatArray) -> FloatArray:
-    """Rotation vectors (..., 3) of rotations (..., 3, 3) below half a turn, to second order [rad]."""
+    """Rotation vectors (..., 3) of small rotations (..., 3, 3), to second order [rad]."""
     skew = 0.5 * (rotation - np.swapaxes(rotation, -1, -2))
     return np.stack([skew[..., 2, 1], skew[..., 0, 2], skew[..., 1, 0]], axis=-1)
 

@@ -1,0 +1,92 @@
+"""The command line: `enpire VERB ...`.
+
+Each verb is a module of `enpire.commands` that is imported when it is asked for, and imports what is
+heavy when it runs: `enpire --help` answers before anybody wonders.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+
+from enpire import __version__
+from enpire.errors import EnpireError, UsageError
+
+VERBS = {
+    "loop": ("loop", "improve a policy until it holds its target on sealed seeds"),
+    "list": ("runs", "the runs of a folder"),
+    "show": ("show", "what happened in a run"),
+    "eval": ("evaluate", "measure a policy of a run on seeds it has never seen"),
+    "tasks": ("tasks", "the tasks that can be found"),
+    "robots": ("robots", "the robots that can be found"),
+    "bench": ("bench", "how fast this machine steps a twin in closed loop"),
+    "render": ("render", "a picture of a task's twin"),
+}
+"""Verb: its module in `enpire.commands`, and a line on it."""
+
+EXIT_CODES = """\
+exit codes:
+  0  done; for loop: the target holds on sealed seeds
+  1  stopped by an error; what was recorded stays readable
+  2  the command line asks for something that is not there
+  3  loop: a budget ended before the target was reached
+  130  interrupted (Ctrl-C, SIGTERM)"""
+
+INTERRUPTED = 130
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run one command; returns its exit code. Errors are one message on stderr."""
+    try:
+        return _run(sys.argv[1:] if argv is None else argv)
+    except EnpireError as error:
+        print(f"enpire: {error}", file=sys.stderr)
+        return error.exit_code
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:
+        # The reader has gone (| head); what is still buffered must not raise again at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+
+
+def _run(argv: list[str]) -> int:
+    if not argv or argv[0] in ("-h", "--help"):
+        print(usage())
+        return 0
+    if argv[0] == "--version":
+        print(f"enpire {__version__}")
+        return 0
+    verb, *rest = argv
+    if verb not in VERBS:
+        from enpire.packs.finder import unknown
+
+        raise UsageError(unknown("verb", verb, list(VERBS)))
+    from enpire.commands.options import Parser
+
+    module, line = VERBS[verb]
+    command = importlib.import_module(f"enpire.commands.{module}")
+    parser = Parser(f"enpire {verb}", command.DESCRIPTION or line, EXIT_CODES)
+    command.add_options(parser)
+    try:
+        options = parser.parse_args(rest)
+    except SystemExit:  # --help was asked for and printed
+        return 0
+    return int(command.run(options))
+
+
+def usage() -> str:
+    """What `enpire --help` prints."""
+    verbs = "\n".join(f"  {verb:<8} {line}" for verb, (_, line) in VERBS.items())
+    return (
+        "usage: enpire VERB ...\n\n"
+        "Robot policies that improve themselves, on real arms and on their MuJoCo twins.\n\n"
+        f"verbs:\n{verbs}\n\n"
+        "enpire VERB --help says more. Verbs that measure take --json and print one object last.\n\n"
+        f"{EXIT_CODES}"
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,323 @@
+"""`enpire loop`: reset → execute → verify → refine, until the target holds on sealed seeds."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import shlex
+import signal
+import sys
+from argparse import Namespace
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from enpire.commands.options import (
+    Parser,
+    duration,
+    level,
+    more_than_zero,
+    natural,
+    not_negative,
+    positive,
+    print_json,
+    rate,
+)
+from enpire.errors import StoreError, UsageError
+
+if TYPE_CHECKING:
+    from enpire.environment import Stations
+    from enpire.rollout.budget import Budget
+    from enpire.rollout.fleet import Fleet
+    from enpire.rollout.loop import LoopSettings, LoopState
+    from enpire.store import Run
+
+DESCRIPTION = """\
+Improve a policy by itself: demonstrations, a first policy, then rounds of collecting, training and
+comparing on fresh seeds, until the target holds on sealed seeds or a budget ends. Everything is
+recorded in a run folder; Ctrl-C loses nothing and prints the command that goes on."""
+
+NOT_REACHED, INTERRUPTED = 3, 130
+
+SETTINGS: dict[str, tuple[Callable[[str], Any], str, str]] = {
+    "robots": (positive, "4", "stations that hold an episode at one time"),
+    "seed": (natural, "0", "of everything random but the sealed seeds"),
+    "target": (rate, "0.99", "success rate to reach on sealed seeds"),
+    "recipe": (str, "replay_bc", "how a round improves the policy"),
+    "first_recipe": (str, "bc", "how the demonstrations make the first policy"),
+    "demonstrations": (positive, "40", "seed demonstrations"),
+    "start_episodes": (positive, "200", "episodes that measure the first policy"),
+    "collect": (positive, "400", "episodes a round, with exploration"),
+    "exploration": (not_negative, "0.4", "its size, in spreads of the actions"),
+    "max_pairs": (positive, "150", "undecided pairs after which the incumbent stays"),
+    "sealed_episodes": (positive, "300", "episodes of a sealed evaluation"),
+    "alpha": (level, "0.05", "chance that a candidate that is no better is promoted"),
+}
+"""Fields of LoopSettings as options: type, default as shown in the help, what it is.
+
+They stand here once more because `--help` must not import what LoopSettings needs; a test compares.
+"""
+
+BUDGETS: dict[str, tuple[Callable[[str], Any], str, str]] = {
+    "max_time": (duration, "TIME", "on the clock, all starts of the run together: 90s, 30m, 10h"),
+    "max_robot_hours": (more_than_zero, "HOURS", "robot time before sealed evaluations"),
+    "max_rounds": (natural, "N", "rounds of collect, train, compare"),
+}
+
+
+def add_options(parser: Parser) -> None:
+    """The options of `enpire loop`."""
+    what = parser.add_mutually_exclusive_group(required=True)
+    what.add_argument("--task", metavar="NAME", help="a task: its name or its folder")
+    what.add_argument(
+        "--resume", metavar="RUN", type=Path, help="go on with a run, under its own settings"
+    )
+    parser.add_argument("--run", metavar="DIR", type=Path, help="folder of the new run")
+    parser.add_argument("--json", action="store_true", help="print the result as the last line")
+    budgets = parser.add_argument_group("budgets (none unless given; a resumed run may change them)")
+    for name, (read, shown, line) in BUDGETS.items():
+        budgets.add_argument(_flag(name), type=read, metavar=shown, help=line)
+    settings = parser.add_argument_group("settings")
+    for name, (read, default, line) in SETTINGS.items():
+        metavar = "NAME" if read is str else "N" if read in (positive, natural) else "X"
+        settings.add_argument(
+            _flag(name), type=read, metavar=metavar, help=f"{line} (default {default})"
+        )
+
+
+def run(options: Namespace) -> int:
+    """Run the loop; returns the exit code."""
+    given = {name: getattr(options, name) for name in SETTINGS}
+    given = {name: value for name, value in given.items() if value is not None}
+    limits = {name: getattr(options, name) for name in BUDGETS}
+    limits = {name: value for name, value in limits.items() if value is not None}
+    if options.resume is not None:
+        clash = sorted(given) + (["run"] if options.run is not None else [])
+        if clash:
+            raise UsageError(
+                f"{_flag(clash[0])} cannot be given with --resume: a run goes on under the settings "
+                "in its config.toml; only budgets may change"
+            )
+        return _resume(options.resume, limits, options.json)
+    return _begin(options.task, given, limits, options.run, options.json)
+
+
+def _begin(
+    task: str, given: dict[str, Any], limits: dict[str, Any], folder: Path | None, as_json: bool
+) -> int:
+    from dataclasses import asdict
+
+    from enpire import __version__
+    from enpire.packs.finder import find
+    from enpire.store import Run, default_folder
+
+    pack = find("tasks", task)  # unknown names first: they cost nothing to find
+    from enpire.environment import build_stations
+    from enpire.improvement import recipe as recipes
+    from enpire.rollout.loop import LoopSettings
+
+    settings = LoopSettings(task=str(pack.folder) if os.sep in task else task, **given)
+    for name in (settings.first_recipe, settings.recipe):
+        recipes.find(name)
+    stations = build_stations(settings.task, settings.robots)
+    config = {"enpire": __version__, "loop": asdict(settings), "budget": limits}
+    run = Run.create(folder or default_folder(pack.name), config)
+    with run:
+        run.ledger.set_facts({"packs": json.dumps(stations.packs), "state": "running"})
+        return _drive(run, settings, stations, limits, {}, as_json)
+
+
+def _resume(folder: Path, limits: dict[str, Any], as_json: bool) -> int:
+    from enpire.environment import build_stations
+    from enpire.store import Run
+
+    with Run.open(folder, writable=True) as run:
+        settings = read_settings(run)
+        stations = build_stations(settings.task, settings.robots)
+        _require_same_packs(run, stations)
+        run.ledger.set_facts({"state": "running"})
+        return _drive(run, settings, stations, run.config.get("budget", {}) | limits, limits, as_json)
+
+
+def read_settings(run: Run) -> LoopSettings:
+    """Settings of a run from its `config.toml`; raises StoreError when they are not all there."""
+    from enpire.rollout.loop import LoopSettings
+
+    try:
+        return LoopSettings(**run.config["loop"])
+    except (KeyError, TypeError) as error:
+        raise StoreError(
+            f"{run.folder / 'config.toml'} is not that of a loop ({error}): restore it from a copy"
+        ) from error
+
+
+def _require_same_packs(run: Run, stations: Stations) -> None:
+    before = json.loads(run.ledger.facts().get("packs", "{}"))
+    changed = sorted(name for name in before if before[name] != stations.packs.get(name))
+    if changed:
+        raise StoreError(
+            f"{', '.join(changed)} changed since {run.folder} began, so its episodes could not be "
+            "compared: put the pack back as it was, or start a new run"
+        )
+
+
+def _drive(
+    run: Run,
+    settings: LoopSettings,
+    stations: Stations,
+    limits: dict[str, Any],
+    given: dict[str, Any],
+    as_json: bool,
+) -> int:
+    from enpire.improvement import recipe as recipes
+    from enpire.observe import account
+    from enpire.observe.progress import Progress
+    from enpire.observe.result import result
+    from enpire.rollout.budget import Budget
+    from enpire.rollout.fleet import Fleet, Stopped
+    from enpire.rollout.loop import Loop, LoopState
+    from enpire.store import EpisodeWriter
+
+    facts, ledger = run.ledger.facts(), run.ledger
+    budget = Budget(
+        wall_s=limits.get("max_time", math.inf),
+        robot_s=limits.get("max_robot_hours", math.inf) * 3600,
+        rounds=limits.get("max_rounds", math.inf),
+    )
+    budget.started -= float(facts.get("wall_s", 0.0))
+    state = LoopState()
+    with EpisodeWriter(run) as writer:
+        fleet = Fleet(
+            stations,
+            writer,
+            budget.spent,
+            robot_s=account.robot_seconds(ledger.episodes())[0],
+            now=max((interval.end_s for interval in ledger.intervals()), default=0.0),
+        )
+        save = _accounts(run, budget, fleet, facts)
+        loop = Loop(
+            settings,
+            run,
+            writer,
+            fleet,
+            recipes.find(settings.first_recipe),
+            recipes.find(settings.recipe),
+            budget,
+            state,
+        )
+        print(f"run {run.folder}", flush=True)
+        try:
+            with Progress(run, state, fleet, budget, save) as progress, _signals(budget, state):
+                try:
+                    loop.run()
+                    ended = "reached" if state.reached else "--max-rounds is used up"
+                except Stopped as stop:
+                    ended = str(stop)
+                    progress.say(f"stopping: {ended}")
+        except BaseException as error:
+            with suppress(StoreError):
+                ledger.set_facts({"state": f"failed: {error or type(error).__name__}"})
+            raise
+        writer.flush()
+        save()
+        ledger.set_facts({"state": ended})
+        figures = result(run, ended)
+        run.write_result(figures)
+    print(summary(run, figures, resume_command(run.folder, given)))
+    if as_json:
+        print_json(figures)
+    if budget.interrupted:
+        return INTERRUPTED
+    return 0 if state.reached else NOT_REACHED
+
+
+def _accounts(
+    run: Run, budget: Budget, fleet: Fleet, before: dict[str, str]
+) -> Callable[[], None]:
+    """What saves the accounts that only this process keeps, on top of earlier starts of the run."""
+    steps = float(before.get("sim_steps", 0.0))
+    stepping_s = float(before.get("stepping_s", 0.0))
+
+    def save() -> None:
+        run.ledger.set_facts(
+            {
+                "wall_s": repr(budget.elapsed),
+                "sim_steps": repr(steps + fleet.stations.twin.substeps_done),
+                "stepping_s": repr(stepping_s + fleet.stepping_s),
+            }
+        )
+
+    return save
+
+
+@contextmanager
+def _signals(budget: Budget, state: LoopState) -> Iterator[None]:
+    """Ctrl-C and SIGTERM end the loop at the next control period, or drop a training at once.
+
+    Training records nothing before it is over, so nothing is lost. A second signal ends anything.
+    """
+    from enpire.rollout.fleet import Stopped
+
+    def interrupt(number: int, frame: object) -> None:
+        if budget.interrupted:
+            raise KeyboardInterrupt
+        budget.interrupted = True
+        if state.doing.startswith("training"):
+            raise Stopped("interrupted")
+
+    before = {number: signal.signal(number, interrupt) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def resume_command(folder: Path, limits: dict[str, Any]) -> str:
+    """The command that goes on with a run, with the budgets that this start was given."""
+    program = sys.argv[0] if Path(sys.argv[0]).name == "enpire" else "enpire"
+    words = [program, "loop", "--resume", str(folder.resolve())]
+    for name, value in limits.items():
+        words += [_flag(name), f"{value:g}s" if name == "max_time" else f"{value:g}"]
+    return shlex.join(words)
+
+
+def summary(run: Run, figures: dict[str, Any], command: str) -> str:
+    """What came of the run, for a person."""
+    start, final = figures["start"], figures["final"]
+    kind = "on sealed seeds" if final["sealed"] else "not on sealed seeds"
+    lines = [
+        "",
+        f"{figures['task']}: from {_rate(start)} to {_rate(final)}, {kind}",
+        f"target {figures['target']:g} {'reached' if figures['reached'] else 'not reached'}; "
+        f"{figures['rounds']} rounds, {figures['episodes']} episodes, "
+        f"sealed evaluations {figures['sealed_attempts']}",
+        f"robot-hours {figures['robot_hours']:.2f} (sealed: {figures['robot_hours_sealed']:.2f}), "
+        f"MRU {figures['mru']:.0%}, {figures['wall_s'] / 60:.1f} min on the clock",
+        f"recorded in {run.folder}",
+    ]
+    if figures["reached"]:
+        program = "enpire"
+        lines.append(f"next: {program} eval --policy {run.folder} --episodes 200")
+    else:
+        if figures["ended"] == "interrupted":
+            lines.append(f"to go on: {command}")
+        else:
+            lines.append(f"ended because {figures['ended']}; to go on, with a larger budget: {command}")
+        lines.append(f"to look at it: enpire show {run.folder}")
+    return "\n".join(lines)
+
+
+def _rate(measured: dict[str, Any]) -> str:
+    if not measured["n"]:
+        return "nothing measured"
+    low, high = measured["ci95"]
+    return f"{measured['success']:.3f} [{low:.3f}, {high:.3f}] of {measured['n']}"
+
+
+def _flag(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
+
+

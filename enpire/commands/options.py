@@ -1,0 +1,124 @@
+"""Reading options, with messages a person can act on."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import re
+from collections.abc import Mapping
+from typing import Any, NoReturn
+
+from enpire.errors import UsageError
+from enpire.packs.finder import unknown
+
+_SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+_DURATION = re.compile(r"(\d+(?:\.\d+)?)([smhd])")
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser that raises UsageError, and knows the nearest option."""
+
+    def __init__(self, prog: str, description: str, epilog: str = "") -> None:
+        super().__init__(
+            prog=prog,
+            description=description,
+            epilog=epilog,
+            allow_abbrev=False,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+
+    def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """As argparse does; raises UsageError."""
+        found, rest = self.parse_known_args(args, namespace)
+        if rest and rest[0].startswith("-"):
+            known = [flag for flag in self._option_string_actions if flag.startswith("--")]
+            raise UsageError(unknown("option", rest[0].split("=")[0], known))
+        if rest:
+            self.error(f"{rest[0]!r} is one argument too many")
+        return found
+
+    def error(self, message: str) -> NoReturn:
+        """Raise what argparse would have printed."""
+        raise UsageError(f"{message} (see {self.prog} --help)")
+
+
+def duration(text: str) -> float:
+    """Seconds of `90s`, `30m`, `10h` or `1h30m`."""
+    parts = _DURATION.findall(text)
+    seconds = sum(float(number) * _SECONDS[unit] for number, unit in parts)
+    if "".join(number + unit for number, unit in parts) != text or seconds <= 0:
+        raise argparse.ArgumentTypeError(f"{text!r} is no duration: write 90s, 30m or 10h")
+    return seconds
+
+
+def positive(text: str) -> int:
+    """A whole number of at least 1."""
+    return _whole(text, 1)
+
+
+def natural(text: str) -> int:
+    """A whole number of at least 0."""
+    return _whole(text, 0)
+
+
+def more_than_zero(text: str) -> float:
+    """A finite number above 0."""
+    value = _number(text)
+    if not 0.0 < value < math.inf:
+        raise argparse.ArgumentTypeError(f"{text} is out of range: give a number above 0")
+    return value
+
+
+def not_negative(text: str) -> float:
+    """A finite number of at least 0."""
+    value = _number(text)
+    if not 0.0 <= value < math.inf:
+        raise argparse.ArgumentTypeError(f"{text} is out of range: give 0 or more")
+    return value
+
+
+def rate(text: str) -> float:
+    """A success rate in (0, 1]."""
+    value = _number(text)
+    if not 0.0 < value <= 1.0:
+        raise argparse.ArgumentTypeError(f"{text} is no success rate: give one above 0, at most 1")
+    return value
+
+
+def level(text: str) -> float:
+    """A probability strictly between 0 and 1."""
+    value = _number(text)
+    if not 0.0 < value < 1.0:
+        raise argparse.ArgumentTypeError(f"{text} is out of range: give one between 0 and 1")
+    return value
+
+
+def _whole(text: str, least: int) -> int:
+    try:
+        value = int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number") from None
+    if value < least:
+        raise argparse.ArgumentTypeError(f"{value} is too few: give at least {least}")
+    return value
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number") from None
+
+
+def print_json(result: Mapping[str, Any]) -> None:
+    """Print one object on one line; a number that is not finite becomes null."""
+    print(json.dumps(_finite(result), allow_nan=False), flush=True)
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _finite(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -1,0 +1,55 @@
+"""Replay of verified successes, old and fresh (RLEP, arXiv 2507.07451; filtered behaviour cloning).
+
+The candidate clones every episode that the verifier called a success, demonstrations among them. What
+an explored episode did differently and still succeeded with is kept; what failed is not imitated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import torch
+
+from enpire.improvement.data import examples
+from enpire.improvement.recipe import Candidate
+from enpire.improvement.trainer import Training, fit
+from enpire.policies import ChunkPolicy, ChunkSpec
+from enpire.types import Episode
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayCloning:
+    """Clone all successes.
+
+    training: of the optimiser; `steps` is the least. steps_per_episode: more for more data, so that
+    every example is seen about equally often, up to most_steps.
+    """
+
+    training: Training = field(default_factory=lambda: Training(steps=2500))
+    steps_per_episode: float = 6.0
+    most_steps: int = 9000
+
+    def improve(
+        self,
+        spec: ChunkSpec,
+        episodes: Sequence[Episode],
+        incumbent: ChunkPolicy | None,
+        seed: int,
+    ) -> Candidate:
+        """See `Recipe.improve`; starts from new weights, which forgets earlier mistakes."""
+        chosen = [episode for episode in episodes if episode.success]
+        steps = int(max(self.training.steps, self.steps_per_episode * len(chosen)))
+        training = replace(self.training, steps=min(steps, self.most_steps))
+        torch.manual_seed(seed)
+        fitted = fit(ChunkPolicy(spec), examples(chosen, spec), training, seed)
+        numbers = {
+            "episodes": len(chosen),
+            "steps": training.steps,
+            "loss": fitted.loss,
+            "seconds": fitted.seconds,
+        }
+        return Candidate(fitted.policy, numbers)
+
+
+RECIPE = ReplayCloning

@@ -1,0 +1,74 @@
+"""What a run amounts to, from its ledger alone: success, robot time, failures."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any
+
+from enpire.rollout.statistics import estimate, mru
+from enpire.store import EpisodeRow, Phase
+from enpire.store.ledger import Ledger
+from enpire.types import Estimate, Outcome, Purpose
+
+FIRST = "policy-0"
+JUDGED = (Outcome.SUCCESS, Outcome.FAILURE)
+
+
+def success(rows: Iterable[EpisodeRow]) -> Estimate:
+    """Success rate over the judged ones of `rows`, with its 95% interval."""
+    judged = [row.outcome is Outcome.SUCCESS for row in rows if row.outcome in JUDGED]
+    return estimate(sum(judged), len(judged))
+
+
+def start(ledger: Ledger) -> Estimate:
+    """Success rate of the first policy, before any round."""
+    return success(ledger.episodes({Purpose.EVALUATION}, {FIRST}, {0}))
+
+
+def incumbent(ledger: Ledger) -> str:
+    """Name of the best policy at the end of the last whole round; empty before the first policy."""
+    rounds = ledger.rounds()
+    if rounds:
+        return rounds[-1].policy
+    return FIRST if ledger.policy(FIRST) else ""
+
+
+def evaluations(ledger: Ledger, policy: str) -> Estimate:
+    """Success rate of a policy over all its evaluations, sealed ones apart."""
+    return success(ledger.episodes({Purpose.EVALUATION}, {policy}))
+
+
+def robot_seconds(rows: Iterable[EpisodeRow]) -> tuple[float, float]:
+    """Robot time from reset to verdict [s]: of all but sealed episodes, and of sealed ones."""
+    open_s = sealed_s = 0.0
+    for row in rows:
+        total = row.reset_s + row.execute_s + row.verify_s
+        if row.purpose is Purpose.SEALED:
+            sealed_s += total
+        else:
+            open_s += total
+    return open_s, sealed_s
+
+
+def ledger_mru(ledger: Ledger) -> float:
+    """Share of the stations' time spent executing; not a number before there is any."""
+    seconds = ledger.robot_seconds()
+    return mru(seconds[Phase.EXECUTE], sum(seconds.values()))
+
+
+def failures(ledger: Ledger, rows: Iterable[EpisodeRow]) -> tuple[Counter[str], Counter[str]]:
+    """Judged failures of `rows` by predicate that did not hold, and by last stage reached."""
+    predicates: Counter[str] = Counter()
+    stages: Counter[str] = Counter()
+    for row in rows:
+        if row.outcome is Outcome.FAILURE:
+            stages[row.stage or "none"] += 1
+            predicates.update(p.name for p in ledger.predicates(row.id) if not p.holds)
+    return predicates, stages
+
+
+def as_json(measured: Estimate) -> dict[str, Any]:
+    """`{success, n, ci95}`; success is None when nothing was measured."""
+    rate = measured.rate if measured.trials else None
+    return {"success": rate, "n": measured.trials, "ci95": [measured.low, measured.high]}

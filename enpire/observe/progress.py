@@ -1,0 +1,136 @@
+"""What a running loop shows: a live table on a terminal, plain timestamped lines elsewhere."""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from typing import Self
+
+from rich.console import Console, Group
+from rich.live import Live
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+
+from enpire.errors import StoreError
+from enpire.observe import account
+from enpire.rollout.budget import Budget
+from enpire.rollout.fleet import Fleet
+from enpire.rollout.loop import LoopState
+from enpire.store import Run
+
+LOOK_S = 0.5  # between looks at the state
+LINE_S = 10.0  # between lines about the same step
+SAVE_S = 30.0  # between savings of what only this process knows
+
+
+class Progress:
+    """Shows a loop from a thread of its own, and each decision once; a `with` block.
+
+    save: called now and then, so that a killed process loses little of its own accounts.
+    """
+
+    def __init__(
+        self,
+        run: Run,
+        state: LoopState,
+        fleet: Fleet,
+        budget: Budget,
+        save: Callable[[], None],
+        console: Console | None = None,
+    ) -> None:
+        self._run, self._state, self._fleet, self._budget = run, state, fleet, budget
+        self._save = save
+        self._console = console or Console(highlight=False, soft_wrap=True)
+        self._live: Live | None = None
+        self._told = len(run.ledger.decisions())
+        self._last = ("", 0, 0.0)  # what the last line was about, and when [s]
+        self._saved = time.monotonic()
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._watch, name="progress", daemon=True)
+        self._stack = ExitStack()
+
+    def __enter__(self) -> Self:
+        if self._console.is_terminal:
+            self._live = self._stack.enter_context(
+                Live(self._table(), console=self._console, auto_refresh=False)
+            )
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        self._thread.join()
+        self._stack.close()
+
+    def say(self, text: str) -> None:
+        """Print one line, with the time, above the table."""
+        self._console.print(f"{time.strftime('%H:%M:%S')}  {text}", markup=False)
+
+    def _watch(self) -> None:
+        while True:
+            over = self._over.wait(LOOK_S)
+            try:
+                self._show(last=over)
+            except StoreError:  # the loop meets it too, and ends by it
+                return
+            if over:
+                return
+
+    def _show(self, last: bool) -> None:
+        decisions = self._run.ledger.decisions()
+        for decision in decisions[self._told :]:
+            self.say(f"{decision.kind}: {decision.text}")
+        self._told = len(decisions)
+        now = time.monotonic()
+        if now - self._saved >= SAVE_S or last:
+            self._save()
+            self._saved = now
+        if self._live is not None:
+            self._live.update(self._table(), refresh=True)
+            return
+        doing, round_, said = self._last
+        new = (doing, round_) != (self._state.doing, self._state.round)
+        if new or now - said >= LINE_S:
+            self.say(self._line())
+            self._last = (self._state.doing, self._state.round, now)
+
+    def _line(self) -> str:
+        return "  ".join(f"{name} {value}".strip() for name, value in self._facts() if value)
+
+    def _facts(self) -> list[tuple[str, str]]:
+        state = self._state
+        done = f"{state.done}/{state.planned}" if state.planned else ""
+        mru = account.ledger_mru(self._run.ledger)
+        return [
+            ("round", str(state.round)),
+            (state.doing, done or " "),
+            ("success", f"{state.success} ({state.incumbent})" if state.incumbent else ""),
+            ("sealed attempts", str(state.sealed_attempts) if state.sealed_attempts else ""),
+            ("robot", f"{self._fleet.robot_s / 3600:.2f} h"),
+            ("MRU", "" if math.isnan(mru) else f"{mru:.0%}"),
+            ("left", self._left()),
+        ]
+
+    def _left(self) -> str:
+        left = self._budget.wall_s - self._budget.elapsed
+        if math.isinf(left):
+            return f"no limit, {clock(self._budget.elapsed)} gone"
+        return clock(max(0.0, left))
+
+    def _table(self) -> Group:
+        state = self._state
+        table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
+        for name, value in self._facts():
+            if value:
+                table.add_row(name, value)
+        return Group(table, ProgressBar(total=max(1, state.planned), completed=state.done))
+
+
+def clock(seconds: float) -> str:
+    """Seconds as `1:23:45` or `23:45`."""
+    hours, rest = divmod(round(seconds), 3600)
+    minutes, left = divmod(rest, 60)
+    return f"{hours}:{minutes:02d}:{left:02d}" if hours else f"{minutes}:{left:02d}"

@@ -1,0 +1,73 @@
+"""`result.json`: what came of a run, for a table of runs."""
+
+from __future__ import annotations
+
+import json
+import platform
+from importlib import metadata
+from typing import Any
+
+from enpire.observe import account
+from enpire.rollout.statistics import misses_allowed
+from enpire.store import Run, SealedRow
+from enpire.types import Estimate
+
+MEASURED_WITH = ("enpire", "mujoco", "torch", "numpy", "scipy", "zarr")
+
+
+def versions() -> dict[str, str]:
+    """Versions of Python and of what a measurement depends on."""
+    found = {"python": platform.python_version()}
+    for name in MEASURED_WITH:
+        try:
+            found[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:  # a checkout on sys.path, not installed
+            found[name] = "unknown"
+    return found
+
+
+def passed(row: SealedRow, target: float, planned: int) -> bool:
+    """Whether a sealed evaluation was whole and its point estimate reached the target."""
+    failures = row.trials - row.successes
+    return row.trials >= planned and failures <= misses_allowed(target, row.trials)
+
+
+def result(run: Run, ended: str) -> dict[str, Any]:
+    """The result of `run`, which ended because of `ended`.
+
+    `final` is the sealed evaluation that passed; without one, all evaluations of the incumbent.
+    `robot_hours` are those before and between sealed evaluations, `robot_hours_sealed` the rest;
+    both count from reset to verdict. `wall_s` and `sim_steps_per_s` are over all starts of the run;
+    the latter is of the time in which the stations stepped.
+    """
+    ledger, settings = run.ledger, run.config["loop"]
+    facts, sealed, rows = ledger.facts(), ledger.sealed(), ledger.episodes()
+    good = [row for row in sealed if passed(row, settings["target"], settings["sealed_episodes"])]
+    if good:
+        row = good[-1]
+        final = account.as_json(Estimate(row.successes, row.trials, row.low, row.high))
+    else:
+        final = account.as_json(account.evaluations(ledger, account.incumbent(ledger)))
+    open_s, sealed_s = account.robot_seconds(rows)
+    stepping_s = float(facts.get("stepping_s", 0.0))
+    return {
+        "task": settings["task"],
+        "robots": settings["robots"],
+        "seed": settings["seed"],
+        "target": settings["target"],
+        "reached": bool(good),
+        "ended": ended,
+        "start": account.as_json(account.start(ledger)),
+        "final": final | {"sealed": bool(good)},
+        "policy": account.incumbent(ledger),
+        "sealed_attempts": len(sealed),
+        "rounds": max((row.number for row in ledger.rounds()), default=0),
+        "episodes": len(rows),
+        "robot_hours": open_s / 3600,
+        "robot_hours_sealed": sealed_s / 3600,
+        "wall_s": float(facts.get("wall_s", 0.0)),
+        "mru": account.ledger_mru(ledger),
+        "sim_steps_per_s": float(facts.get("sim_steps", 0.0)) / stepping_s if stepping_s else None,
+        "versions": versions(),
+        "packs": json.loads(facts.get("packs", "{}")),
+    }
