@@ -1,7 +1,7 @@
 """The command line: `enpire VERB ...`.
 
-Each verb is a module of `enpire.commands` that is imported when it is asked for, and imports what is
-heavy when it runs: `enpire --help` answers before anybody wonders.
+Each verb is a module of `enpire.commands` that is imported when it is asked for, and imports what
+is heavy when it runs: `enpire --help` answers before anybody wonders.
 """
 
 from __future__ import annotations
@@ -83,7 +83,8 @@ def usage() -> str:
         "usage: enpire VERB ...\n\n"
         "Robot policies that improve themselves, on real arms and on their MuJoCo twins.\n\n"
         f"verbs:\n{verbs}\n\n"
-        "enpire VERB --help says more. Verbs that measure take --json and print one object last.\n\n"
+        "enpire VERB --help says more. Verbs that measure take --json: one object, printed last."
+        "\n\n"
         f"{EXIT_CODES}"
     )
 

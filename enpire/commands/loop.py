@@ -25,6 +25,7 @@ from enpire.commands.options import (
     print_json,
     rate,
 )
+from enpire.commands.threads import leave_cores_to_physics
 from enpire.errors import StoreError, UsageError
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ SETTINGS: dict[str, tuple[Callable[[str], Any], str, str]] = {
     "demonstrations": (positive, "40", "seed demonstrations"),
     "start_episodes": (positive, "200", "episodes that measure the first policy"),
     "collect": (positive, "400", "episodes a round, with exploration"),
-    "exploration": (not_negative, "0.4", "its size, in spreads of the actions"),
+    "exploration": (not_negative, "0.2", "its size, in spreads of the actions"),
     "max_pairs": (positive, "150", "undecided pairs after which the incumbent stays"),
     "sealed_episodes": (positive, "300", "episodes of a sealed evaluation"),
     "alpha": (level, "0.05", "chance that a candidate that is no better is promoted"),
@@ -76,7 +77,9 @@ def add_options(parser: Parser) -> None:
     )
     parser.add_argument("--run", metavar="DIR", type=Path, help="folder of the new run")
     parser.add_argument("--json", action="store_true", help="print the result as the last line")
-    budgets = parser.add_argument_group("budgets (none unless given; a resumed run may change them)")
+    budgets = parser.add_argument_group(
+        "budgets (none unless given; a resumed run may change them)"
+    )
     for name, (read, shown, line) in BUDGETS.items():
         budgets.add_argument(_flag(name), type=read, metavar=shown, help=line)
     settings = parser.add_argument_group("settings")
@@ -97,8 +100,8 @@ def run(options: Namespace) -> int:
         clash = sorted(given) + (["run"] if options.run is not None else [])
         if clash:
             raise UsageError(
-                f"{_flag(clash[0])} cannot be given with --resume: a run goes on under the settings "
-                "in its config.toml; only budgets may change"
+                f"{_flag(clash[0])} cannot be given with --resume: a run goes on under the "
+                "settings in its config.toml; only budgets may change"
             )
         return _resume(options.resume, limits, options.json)
     return _begin(options.task, given, limits, options.run, options.json)
@@ -138,7 +141,9 @@ def _resume(folder: Path, limits: dict[str, Any], as_json: bool) -> int:
         stations = build_stations(settings.task, settings.robots)
         _require_same_packs(run, stations)
         run.ledger.set_facts({"state": "running"})
-        return _drive(run, settings, stations, run.config.get("budget", {}) | limits, limits, as_json)
+        return _drive(
+            run, settings, stations, run.config.get("budget", {}) | limits, limits, as_json
+        )
 
 
 def read_settings(run: Run) -> LoopSettings:
@@ -180,6 +185,7 @@ def _drive(
     from enpire.rollout.loop import Loop, LoopState
     from enpire.store import EpisodeWriter
 
+    leave_cores_to_physics()
     facts, ledger = run.ledger.facts(), run.ledger
     budget = Budget(
         wall_s=limits.get("max_time", math.inf),
@@ -233,9 +239,7 @@ def _drive(
     return 0 if state.reached else NOT_REACHED
 
 
-def _accounts(
-    run: Run, budget: Budget, fleet: Fleet, before: dict[str, str]
-) -> Callable[[], None]:
+def _accounts(run: Run, budget: Budget, fleet: Fleet, before: dict[str, str]) -> Callable[[], None]:
     """What saves the accounts that only this process keeps, on top of earlier starts of the run."""
     steps = float(before.get("sim_steps", 0.0))
     stepping_s = float(before.get("stepping_s", 0.0))
@@ -267,7 +271,9 @@ def _signals(budget: Budget, state: LoopState) -> Iterator[None]:
         if state.doing.startswith("training"):
             raise Stopped("interrupted")
 
-    before = {number: signal.signal(number, interrupt) for number in (signal.SIGINT, signal.SIGTERM)}
+    before = {
+        number: signal.signal(number, interrupt) for number in (signal.SIGINT, signal.SIGTERM)
+    }
     try:
         yield
     finally:
@@ -277,20 +283,32 @@ def _signals(budget: Budget, state: LoopState) -> Iterator[None]:
 
 def resume_command(folder: Path, limits: dict[str, Any]) -> str:
     """The command that goes on with a run, with the budgets that this start was given."""
-    program = sys.argv[0] if Path(sys.argv[0]).name == "enpire" else "enpire"
-    words = [program, "loop", "--resume", str(folder.resolve())]
+    words = [program(), "loop", "--resume", str(folder.resolve())]
     for name, value in limits.items():
         words += [_flag(name), f"{value:g}s" if name == "max_time" else f"{value:g}"]
     return shlex.join(words)
 
 
+def program() -> str:
+    """How to call this command line again: a checkout's start script where it was called by it."""
+    called = Path(sys.argv[0])
+    if called.name != "enpire":
+        return "enpire"
+    script = called.absolute().parents[2] / "launch" / "enpire"  # beside .venv/bin/enpire
+    found = script if script.is_file() else called.absolute()
+    here = Path.cwd()
+    return str(found.relative_to(here) if found.is_relative_to(here) else found)
+
+
 def summary(run: Run, figures: dict[str, Any], command: str) -> str:
     """What came of the run, for a person."""
-    start, final = figures["start"], figures["final"]
-    kind = "on sealed seeds" if final["sealed"] else "not on sealed seeds"
+    from enpire.observe import account
+
+    start, final = account.text(figures["start"]), account.text(figures["final"])
+    kind = "on sealed seeds" if figures["final"]["sealed"] else "not on sealed seeds"
     lines = [
         "",
-        f"{figures['task']}: from {_rate(start)} to {_rate(final)}, {kind}",
+        f"{figures['task']}: from {start} to {final}, {kind}",
         f"target {figures['target']:g} {'reached' if figures['reached'] else 'not reached'}; "
         f"{figures['rounds']} rounds, {figures['episodes']} episodes, "
         f"sealed evaluations {figures['sealed_attempts']}",
@@ -299,25 +317,17 @@ def summary(run: Run, figures: dict[str, Any], command: str) -> str:
         f"recorded in {run.folder}",
     ]
     if figures["reached"]:
-        program = "enpire"
-        lines.append(f"next: {program} eval --policy {run.folder} --episodes 200")
+        lines.append(f"next: {program()} eval --policy {run.folder} --episodes 200")
     else:
         if figures["ended"] == "interrupted":
             lines.append(f"to go on: {command}")
         else:
-            lines.append(f"ended because {figures['ended']}; to go on, with a larger budget: {command}")
-        lines.append(f"to look at it: enpire show {run.folder}")
+            lines.append(
+                f"ended because {figures['ended']}; to go on, with a larger budget: {command}"
+            )
+        lines.append(f"to look at it: {program()} show {run.folder}")
     return "\n".join(lines)
-
-
-def _rate(measured: dict[str, Any]) -> str:
-    if not measured["n"]:
-        return "nothing measured"
-    low, high = measured["ci95"]
-    return f"{measured['success']:.3f} [{low:.3f}, {high:.3f}] of {measured['n']}"
 
 
 def _flag(name: str) -> str:
     return f"--{name.replace('_', '-')}"
-
-

@@ -18,7 +18,7 @@ from enpire.twin import Twin
 from enpire.twin.twin import Rows
 from enpire.types import Float32Array, FloatArray
 
-DAMPING = 0.02  # of the least squares, in metres
+DAMPING = 0.003  # of the least squares, in metres
 ROTATION_LENGTH = 0.1  # metres that one radian weighs as much as
 
 
@@ -113,11 +113,14 @@ class CartesianControl:
         gram = weighted @ np.swapaxes(weighted, -1, -2) + DAMPING**2 * np.eye(6)
         solved = np.linalg.solve(gram, (twist * weight)[..., None])
         increment = (np.swapaxes(weighted, -1, -2) @ solved)[..., 0]
-        increment = np.clip(increment, -self._step, self._step)
         held, measured = self.setpoints[rows], self.measured(rows)
-        low = np.maximum(np.minimum(measured - self.spec.lead, held), self._low)
-        high = np.minimum(np.maximum(measured + self.spec.lead, held), self._high)
-        self.setpoints[rows] = np.clip(held + increment, low, high)
+        low = np.minimum(measured - self.spec.lead, held)
+        high = np.maximum(measured + self.spec.lead, held)
+        # An arm is slowed as a whole, so that its hand still moves in the direction asked for.
+        room = np.where(increment > 0, high - held, held - low)
+        share = np.minimum(room, self._step) / np.maximum(abs(increment), 1e-12)
+        increment = increment * np.minimum(1.0, share.min(axis=-1, keepdims=True))
+        self.setpoints[rows] = np.clip(held + increment, self._low, self._high)
         closed, opened = self._grip_range[:, 0], self._grip_range[:, 1]
         self.gripper[rows] = closed + (actions[:, :, 6] + 1.0) / 2.0 * (opened - closed)
         self.send(rows)

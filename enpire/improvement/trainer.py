@@ -88,6 +88,8 @@ def fit(policy: ChunkPolicy, data: Examples, training: Training, seed: int) -> F
                 raise RecipeError(f"training diverged at step {step}: the loss is {value}")
             running = value if step == 0 else 0.9 * running + 0.1 * value
         _average(averaged, policy, min(training.average, (1 + step) / (10 + step)))
+    if not all(bool(values.isfinite().all()) for values in averaged.parameters()):
+        raise RecipeError("training diverged: the weights are not finite")
     return Fit(averaged.eval(), running, time.monotonic() - started)
 
 

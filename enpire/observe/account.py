@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from enpire.rollout.statistics import estimate, mru
@@ -72,3 +72,11 @@ def as_json(measured: Estimate) -> dict[str, Any]:
     """`{success, n, ci95}`; success is None when nothing was measured."""
     rate = measured.rate if measured.trials else None
     return {"success": rate, "n": measured.trials, "ci95": [measured.low, measured.high]}
+
+
+def text(measured: Mapping[str, Any]) -> str:
+    """An estimate as `as_json` gives it, for a person."""
+    if not measured["n"]:
+        return "nothing measured"
+    low, high = measured["ci95"]
+    return f"{measured['success']:.3f} [{low:.3f}, {high:.3f}] of {measured['n']}"

@@ -60,7 +60,7 @@ def load_robot(pack: Pack) -> Robot:
         raise PackError(f"{pack.folder / 'robot.toml'}: two arms have the same name")
     joints = len(arms[0].home)
     if any(len(arm.home) != joints for arm in arms):
-        raise PackError(f"{pack.folder / 'robot.toml'}: home must have {joints} joints in every arm")
+        raise PackError(f"{pack.folder / 'robot.toml'}: home needs {joints} joints in every arm")
     limits = table.table("limits")
     return Robot(
         name=pack.name,

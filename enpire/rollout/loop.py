@@ -214,6 +214,8 @@ class Loop:
 
         def jobs() -> Iterator[Job]:
             while decide(so_far(), settings.alpha, settings.max_pairs) is Decision.CONTINUE:
+                if len(drawn) >= 2 * settings.max_pairs:
+                    return  # half of the pairs could not be judged: no reason to promote
                 seed = next(seeds)
                 drawn.append(seed)
                 for name, controller in controllers.items():

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 LOOP = (0.0265,) * 11  # links round the bundle [m]
-TAIL = (0.022, 0.012, 0.012, 0.010)  # links that meet fingers, head and pawl; the first is held [m]
+TAIL = (0.022, 0.014, 0.013, 0.012)  # links that meet fingers, head and pawl; the first is held [m]
 LENGTHS = LOOP + TAIL
 WIDTH, THICKNESS = 0.008, 0.0014  # [m]
 TIP = 0.006  # the tapered end beyond the last link [m]

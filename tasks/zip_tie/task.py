@@ -12,6 +12,7 @@ from typing import ClassVar
 import mujoco
 import numpy as np
 from numpy.typing import NDArray
+from scipy.spatial.transform import Rotation
 
 from enpire.environment import (
     ActionSpec,
@@ -23,7 +24,6 @@ from enpire.environment import (
     Task,
 )
 from enpire.environment.kinematics import Kinematics
-from enpire.environment.sensing import small_rotation
 from enpire.errors import ResetFailed
 from enpire.twin import Twin
 from enpire.types import Float32Array, FloatArray, Verdict
@@ -35,13 +35,13 @@ from .verify import HOLD, judge, pull
 
 LEFT, RIGHT = 0, 1
 GRASPED = f"task_link{strap.GRASPED}"
-READY_DEPTH = 0.0195  # of the tip beyond the slot: enough that 15 mm stay after the slack [m]
+READY_DEPTH = 0.019  # of the tip beyond the slot: enough that 15 mm stay after the slack [m]
 PULL_SPEED = 0.02  # of the verifier's pull [m/s]
 PULL_FORCE = 6.0  # the verifier pulls until it has felt this for `HOLD` readings [N]
 OPEN, CLOSED = 0.04, 0.0  # gripper setpoints in the reset [m]
 HELD = 0.0006  # opening that a held strap leaves, at least [m]
 GRIP_AT, RELEASE_AT, DONE_AT = 0.20, 0.36, 0.56  # times in the reset [s]
-ACTION = ArmAction(translation=(0.0024,) * 3, rotation=(0.03,) * 3)
+ACTION = ArmAction(translation=(0.0024,) * 3, rotation=(0.025,) * 3)
 
 
 class ZipTie(Task):
@@ -58,7 +58,7 @@ class ZipTie(Task):
         "task_bundle",
         *(f"task_mark{i}" for i in range(len(strap.MARKS))),
     )
-    actions = ActionSpec((ACTION, ACTION), lead=0.03)
+    actions = ActionSpec((ACTION, ACTION), lead=0.06)
     observation_names = (
         *(f"tip_in_head_{a}" for a in "xyz"),
         *("tail_pitch", "tail_yaw", "tail_roll"),
@@ -122,10 +122,10 @@ class ZipTie(Task):
         """Head, tail [m, rad], grasp offsets [m], scales of friction and stiffness, latency [s]."""
         return np.concatenate(
             [
-                rng.uniform(-0.008, 0.008, 3),
-                rng.uniform(-0.12, 0.12, 3),
-                rng.uniform(-0.008, 0.008, 3),
-                rng.uniform(-0.12, 0.12, 3),
+                rng.uniform(-0.010, 0.010, 3),
+                rng.uniform(-0.15, 0.15, 3),
+                rng.uniform((-0.008, -0.011, -0.011), (0.008, 0.011, 0.011)),
+                rng.uniform(-0.18, 0.18, 3),
                 rng.uniform(-0.002, 0.002, 4),
                 rng.uniform(0.7, 1.4, 2),
                 rng.uniform(0.0, 0.03, 1),
@@ -135,17 +135,17 @@ class ZipTie(Task):
     def place(self, twin: Twin, control: CartesianControl, row: int, variation: FloatArray) -> None:
         """Hands at the sampled head and tail, both welded to them until the fingers hold."""
         v = dict(zip(self.variation_names, variation, strict=True))
-        head_rotation = small_rotation(variation[3:6]) @ HEAD
+        head_rotation = _turn(variation[3:6]) @ HEAD
         head_position = HEAD_AT + variation[0:3]
-        tail_rotation = small_rotation(variation[9:12]) @ HEAD
+        tail_rotation = _turn(variation[9:12]) @ HEAD
         tail_position = TAIL_AT + variation[6:9]
         positions = [
             head_position + head_rotation @ (v["left_offset_x"], 0, v["left_offset_z"]),
             tail_position + tail_rotation @ (v["right_offset_x"], 0, 0),
         ]
         rotations = [
-            small_rotation(variation[3:6]) @ hand_rotation(LEFT),
-            small_rotation(variation[9:12]) @ hand_rotation(RIGHT),
+            _turn(variation[3:6]) @ hand_rotation(LEFT),
+            _turn(variation[9:12]) @ hand_rotation(RIGHT),
         ]
         joints = self._kinematics.solve(positions, rotations, warm=self._nominal_joints)
         model = twin.model
@@ -251,6 +251,11 @@ def rotation_vector(rotation: FloatArray) -> FloatArray:
     """Rotation vectors (..., 3) of small rotations (..., 3, 3), to second order [rad]."""
     skew = 0.5 * (rotation - np.swapaxes(rotation, -1, -2))
     return np.stack([skew[..., 2, 1], skew[..., 0, 2], skew[..., 1, 0]], axis=-1)
+
+
+def _turn(vector: FloatArray) -> FloatArray:
+    matrix: FloatArray = Rotation.from_rotvec(vector).as_matrix()
+    return matrix
 
 
 def _first(values: NDArray[np.float64]) -> FloatArray:

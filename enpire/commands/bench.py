@@ -1,0 +1,66 @@
+"""`enpire bench`: how fast this machine is at what the loop does."""
+
+from __future__ import annotations
+
+import tempfile
+from argparse import Namespace
+from pathlib import Path
+
+from enpire.commands.options import Parser, more_than_zero, natural, positive, print_json
+from enpire.commands.threads import leave_cores_to_physics
+from enpire.errors import UsageError
+from enpire.packs.finder import unknown
+
+DESCRIPTION = """\
+twin: closed-loop steps a second of a fleet of twins, with policy, verification and recording, as a
+fraction of raw mj_step in C on as many threads, from the same states, in the same run."""
+
+SUBJECTS = ["twin"]
+
+
+def add_options(parser: Parser) -> None:
+    """The options of `enpire bench`."""
+    parser.add_argument("subject", metavar="SUBJECT", help="what to measure: twin")
+    parser.add_argument("--task", default="zip_tie", metavar="NAME", help="default zip_tie")
+    parser.add_argument("--robots", type=positive, default=4, metavar="N", help="default 4")
+    parser.add_argument(
+        "--policy", metavar="RUN[:NAME]", help="of a run (default: random small motions)"
+    )
+    parser.add_argument("--blocks", type=positive, default=7, metavar="N", help="default 7")
+    parser.add_argument(
+        "--block-s", type=more_than_zero, default=3.0, metavar="S", help="length, default 3"
+    )
+    parser.add_argument("--seed", type=natural, default=0, metavar="N", help="default 0")
+    parser.add_argument("--json", action="store_true", help="print the result as the last line")
+
+
+def run(options: Namespace) -> int:
+    """Measure and print."""
+    if options.subject not in SUBJECTS:
+        raise UsageError(unknown("subject", options.subject, SUBJECTS))
+    from enpire.environment import build_stations
+    from enpire.observe import frozen
+    from enpire.observe.bench import bench_twin
+    from enpire.observe.result import versions
+
+    leave_cores_to_physics()
+    stations = build_stations(options.task, options.robots)
+    policy = None
+    if options.policy:
+        chosen = frozen.load(options.policy)
+        frozen.require_fit(chosen.policy, stations.task, chosen.name)
+        policy = chosen.policy
+    with tempfile.TemporaryDirectory() as folder:
+        measured = bench_twin(
+            stations, Path(folder) / "bench", policy, options.blocks, options.block_s, options.seed
+        )
+    low, high = measured.fraction_range
+    print(
+        f"{measured.task}: closed loop {measured.closed_loop_steps_per_s:.0f} steps/s, raw C "
+        f"{measured.raw_steps_per_s:.0f} steps/s on {measured.threads} threads; fraction "
+        f"{measured.fraction_of_c:.3f} [{low:.3f}, {high:.3f}] over {measured.blocks} blocks, "
+        f"policy {measured.policy_share:.1%} of the time"
+    )
+    if options.json:
+        print_json(measured.as_json() | {"policy": options.policy, "versions": versions()})
+    return 0

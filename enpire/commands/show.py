@@ -1,0 +1,125 @@
+"""`enpire show RUN`: what happened in a run."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from enpire.commands.options import Parser, print_json
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from enpire.store import Run
+
+DESCRIPTION = "Rounds, decisions, failures by predicate and stage, MRU and sealed evaluations."
+
+
+def add_options(parser: Parser) -> None:
+    """The options of `enpire show`."""
+    parser.add_argument("run", type=Path, metavar="RUN", help="folder of a run, running or not")
+    parser.add_argument("--json", action="store_true", help="print one object")
+
+
+def run(options: Namespace) -> int:
+    """Print the report, or the same as one object."""
+    from rich.console import Console
+
+    from enpire.store import Run
+
+    with Run.open(options.run) as opened:
+        if options.json:
+            print_json(report(opened))
+        else:
+            _print(opened, Console(highlight=False, markup=False))
+    return 0
+
+
+def report(run: Run) -> dict[str, Any]:
+    """Everything that `show` shows, as plain values."""
+    from collections import Counter
+
+    from enpire.observe import account
+    from enpire.observe.overview import overview
+
+    ledger = run.ledger
+    rows = ledger.episodes()
+    open_s, sealed_s = account.robot_seconds(rows)
+    predicates, stages = account.failures(ledger, rows)
+    return {
+        **overview(run).as_json(),
+        "incumbent": account.incumbent(ledger),
+        "start": account.as_json(account.start(ledger)),
+        "episodes": dict(Counter(f"{row.purpose} {row.outcome}" for row in rows)),
+        "robot_hours": open_s / 3600,
+        "robot_hours_sealed": sealed_s / 3600,
+        "mru": account.ledger_mru(ledger),
+        "robot_s_by_phase": {str(k): v for k, v in ledger.robot_seconds().items()},
+        "failures_by_predicate": dict(predicates.most_common()),
+        "failures_by_stage": dict(stages.most_common()),
+        "rounds": [
+            {
+                "round": row.number,
+                "policy": row.policy,
+                "success": row.successes / row.trials if row.trials else None,
+                "n": row.trials,
+                "ci95": [row.low, row.high],
+                "robot_hours": row.robot_s / 3600,
+                "wall_s": row.wall_s,
+            }
+            for row in ledger.rounds()
+        ],
+        "decisions": [
+            {"round": d.round, "kind": d.kind, "text": d.text, "numbers": dict(d.numbers)}
+            for d in ledger.decisions()
+        ],
+        "sealed_evaluations": [
+            {
+                "attempt": row.attempt,
+                "policy": row.policy,
+                "success": row.successes / row.trials if row.trials else None,
+                "n": row.trials,
+                "ci95": [row.low, row.high],
+            }
+            for row in ledger.sealed()
+        ],
+    }
+
+
+def _print(run: Run, console: Console) -> None:
+    from rich.table import Table
+
+    from enpire.observe import account
+
+    figures = report(run)
+    head = f"{run.folder}: {figures['task']}, seed {figures['seed']}, {figures['state']}"
+    console.print(head, soft_wrap=True)
+    console.print(
+        f"robot-hours {figures['robot_hours']:.2f} (sealed: {figures['robot_hours_sealed']:.2f}), "
+        f"MRU {figures['mru']:.0%}; start {account.text(figures['start'])}",
+        soft_wrap=True,
+    )
+    table = Table("round", "policy", "success over all its evaluations", "robot-hours", "min")
+    for row in figures["rounds"]:
+        hours, minutes = f"{row['robot_hours']:.2f}", f"{row['wall_s'] / 60:.1f}"
+        table.add_row(str(row["round"]), row["policy"], account.text(row), hours, minutes)
+    console.print(table)
+    table = Table("sealed evaluation", "policy", "success")
+    for row in figures["sealed_evaluations"]:
+        table.add_row(str(row["attempt"]), row["policy"], account.text(row))
+    console.print(table)
+    for title in ("episodes", "failures_by_predicate", "failures_by_stage"):
+        _histogram(console, title.replace("_", " "), figures[title])
+    console.print("decisions")
+    for decision in figures["decisions"]:
+        text = f"  round {decision['round']}  {decision['kind']}: {decision['text']}"
+        console.print(text, soft_wrap=True)
+
+
+def _histogram(console: Console, title: str, counts: dict[str, int]) -> None:
+    console.print(title if counts else f"{title}: none")
+    width = max((len(name) for name in counts), default=0)
+    most = max(counts.values(), default=1)
+    for name, count in counts.items():
+        console.print(f"  {name:<{width}} {count:>6}  {'█' * round(30 * count / most)}")

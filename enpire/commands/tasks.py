@@ -1,0 +1,37 @@
+"""`enpire tasks`: the tasks that can be found, a line each."""
+
+from __future__ import annotations
+
+import ast
+from argparse import Namespace
+from pathlib import Path
+
+from enpire.commands.options import Parser
+
+DESCRIPTION = "The tasks that can be found, a line each, from where the first of each name is."
+
+
+def add_options(parser: Parser) -> None:
+    """None but --help."""
+
+
+def run(options: Namespace) -> int:
+    """Print the list."""
+    from enpire.packs.finder import available, find
+
+    names = available("tasks")
+    width = max(map(len, names), default=0)
+    for name in names:
+        print(f"{name:<{width}}  {first_line(find('tasks', name).folder / 'task.py')}")
+    if not names:
+        print("no task found: make ./tasks/<name>/task.py")
+    return 0
+
+
+def first_line(module: Path) -> str:
+    """First line of a module's docstring, without running it."""
+    try:
+        text = ast.get_docstring(ast.parse(module.read_text(encoding="utf-8"))) or ""
+    except (SyntaxError, ValueError) as error:
+        return f"does not parse: {error}"
+    return text.partition("\n")[0] or "(says nothing about itself)"

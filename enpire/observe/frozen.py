@@ -1,0 +1,55 @@
+"""Policies of runs that are over, or still running: found by name, and held against a task."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from enpire.environment import Task
+from enpire.errors import PolicyError, StoreError
+from enpire.observe import account
+from enpire.policies import ChunkPolicy, ChunkSpec
+from enpire.store import Run
+
+
+@dataclass(frozen=True, slots=True)
+class Frozen:
+    """A policy of a run, with its task as the run names it, and its file's hash."""
+
+    run: Path
+    name: str
+    task: str
+    sha256: str
+    policy: ChunkPolicy
+
+
+def load(reference: str) -> Frozen:
+    """The policy called `RUN` (its incumbent) or `RUN:NAME`; raises StoreError or PolicyError."""
+    folder, name = Path(reference), ""
+    if not folder.is_dir() and ":" in reference:
+        before, _, name = reference.rpartition(":")
+        folder = Path(before)
+    with Run.open(folder) as run:
+        name = name or account.incumbent(run.ledger)
+        if not name:
+            raise StoreError(f"{folder} has no policy yet: let the run go on until it has one")
+        tensors, metadata = run.load_policy(name)
+        row = run.ledger.policy(name)
+        task = run.config.get("loop", {}).get("task", "")
+    if row is None or "spec" not in metadata:
+        raise PolicyError(f"policy {name!r} of {folder} does not say what shape it has")
+    policy = ChunkPolicy.from_tensors(ChunkSpec.from_json(metadata["spec"]), tensors)
+    return Frozen(folder, name, task, row.sha256, policy)
+
+
+def require_fit(policy: ChunkPolicy, task: Task, name: str) -> None:
+    """Raise PolicyError unless `policy` maps what `task` shows to what it can do."""
+    spec = policy.spec
+    has = (spec.observation, spec.action)
+    needs = (len(task.observation_names), task.actions.size)
+    if has != needs:
+        raise PolicyError(
+            f"policy {name!r}, made for {spec.task}, maps {has[0]} observations to {has[1]} "
+            f"actions; the task {task.folder.name} has {needs[0]} and {needs[1]}: choose a policy "
+            "made for it"
+        )

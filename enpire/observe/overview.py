@@ -1,0 +1,81 @@
+"""One line about a run."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from enpire.observe import account
+from enpire.observe.result import passed
+from enpire.store import Run
+from enpire.types import Estimate
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """A run at a glance. robot_s: sealed evaluations apart [s]; sealed: what `success` is of."""
+
+    folder: Path
+    task: str
+    seed: int
+    state: str
+    success: Estimate
+    sealed: bool
+    rounds: int
+    robot_s: float
+
+    def as_json(self) -> dict[str, Any]:
+        """As plain values."""
+        return {
+            "run": str(self.folder),
+            "task": self.task,
+            "seed": self.seed,
+            "state": self.state,
+            **account.as_json(self.success),
+            "sealed": self.sealed,
+            "rounds": self.rounds,
+            "robot_hours": self.robot_s / 3600,
+        }
+
+
+def overview(run: Run) -> Overview:
+    """What the ledger of `run` says of it; keys that its configuration lacks are left open."""
+    settings, ledger = run.config.get("loop", {}), run.ledger
+    good = [
+        row
+        for row in ledger.sealed()
+        if passed(row, settings.get("target", 1.0), settings.get("sealed_episodes", row.trials))
+    ]
+    if good:
+        row = good[-1]
+        success = Estimate(row.successes, row.trials, row.low, row.high)
+    else:
+        success = account.evaluations(ledger, account.incumbent(ledger))
+    return Overview(
+        folder=run.folder,
+        task=settings.get("task", "?"),
+        seed=settings.get("seed", 0),
+        state=state(run),
+        success=success,
+        sealed=bool(good),
+        rounds=max((row.number for row in ledger.rounds()), default=0),
+        robot_s=account.robot_seconds(ledger.episodes())[0],
+    )
+
+
+def state(run: Run) -> str:
+    """How the run ended, `running`, or `killed` when its process is gone without a word."""
+    said = run.ledger.facts().get("state", "unknown")
+    return "killed" if said == "running" and not _alive(run.folder / "writer.lock") else said
+
+
+def _alive(lock: Path) -> bool:
+    try:
+        os.kill(int(lock.read_text()), 0)
+    except PermissionError:  # another user's, but there
+        return True
+    except (OSError, ValueError):
+        return False
+    return True

@@ -1,0 +1,98 @@
+"""A picture of a twin, at an initial condition or in the middle of a demonstration.
+
+OpenGL comes by EGL, without a display: `MUJOCO_GL=egl` must be set before MuJoCo is imported.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import mujoco
+import numpy as np
+from numpy.typing import NDArray
+
+from enpire.environment import Demonstrations, Job, Readings, Stations
+from enpire.errors import EnpireError, UsageError
+from enpire.packs.finder import unknown
+from enpire.twin.twin import Rows
+from enpire.types import Float32Array, Purpose
+
+Image = NDArray[np.uint8]
+
+
+class NoGraphics(EnpireError):
+    """This machine cannot render."""
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """From where: a camera of the scene, or around what the task tracks.
+
+    distance [m], azimuth and elevation [degrees], as in MuJoCo's free camera; without `camera`.
+    """
+
+    camera: str = ""
+    distance: float = 0.7
+    azimuth: float = 162.0
+    elevation: float = -20.0
+    width: int = 1280
+    height: int = 800
+
+
+class _Watched(Demonstrations):
+    """Demonstrations that count the control periods of an execution."""
+
+    periods = 0
+
+    def act(self, rows: Rows, observations: Float32Array, readings: Readings) -> Float32Array:
+        """As `Demonstrations` does."""
+        self.periods += 1
+        return super().act(rows, observations, readings)
+
+
+def go_to(stations: Stations, seed: int, at: float) -> None:
+    """Bring station 0 to `at` seconds into a demonstration; below 0 to the start of its reset.
+
+    An episode that ends earlier leaves the scene as it was at its end.
+    """
+    watched = _Watched(stations.task)
+    stations.begin(0, Job(seed, Purpose.DEMONSTRATION, watched, "picture"))
+    while at >= 0 and stations.busy and watched.periods <= round(at / stations.period):
+        stations.tick()
+
+
+def draw(stations: Stations, view: View) -> Image:
+    """Station 0, shape (height, width, 3), red green blue.
+
+    Raises:
+        UsageError: no such camera, or a picture that is too large for the scene's buffer.
+        NoGraphics: there is no OpenGL by EGL.
+    """
+    batch, task = stations.twin.batch, stations.task
+    model, data = batch.get_model(0), batch.get_data(0)
+    mujoco.mj_forward(model, data)
+    names = [model.camera(i).name for i in range(model.ncam)]
+    if view.camera and view.camera not in names:
+        raise UsageError(unknown("camera", view.camera, names))
+    most = model.vis.global_
+    if view.width > most.offwidth or view.height > most.offheight:
+        raise UsageError(
+            f"{view.width} x {view.height} is too large: the world allows {most.offwidth} x "
+            f"{most.offheight} (offwidth and offheight in its MJCF)"
+        )
+    camera: str | mujoco.MjvCamera = view.camera
+    if not view.camera:
+        camera = mujoco.MjvCamera()
+        camera.lookat = np.mean([data.site(name).xpos for name in task.tracked], axis=0)
+        camera.distance, camera.azimuth = view.distance, view.azimuth
+        camera.elevation = view.elevation
+    try:
+        with mujoco.Renderer(model, view.height, view.width) as renderer:
+            renderer.update_scene(data, camera)
+            image: Image = renderer.render()
+    except (RuntimeError, ImportError, AttributeError, mujoco.FatalError) as error:
+        raise NoGraphics(
+            f"no OpenGL by EGL ({error}): install libEGL (on Debian and Ubuntu: libegl1 and "
+            "libgl1-mesa-dri), or set MUJOCO_GL=osmesa"
+        ) from error
+    return image

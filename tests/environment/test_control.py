@@ -1,0 +1,176 @@
+"""Cartesian control: what an action does to a hand, and what no action can do."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy.spatial.transform import Rotation
+
+from enpire.environment import ActionSpec, ArmAction, CartesianControl
+from enpire.packs import find, load_robot, load_world
+from enpire.twin import Scene, Twin, compose
+from enpire.types import FloatArray
+
+PERIOD, SUBSTEPS = 0.04, 20
+ARM = ArmAction(translation=(0.0024,) * 3, rotation=(0.03,) * 3)
+ROW = np.array([0])
+HOLD = -1.0  # of the gripper
+
+
+@cache
+def scene() -> Scene:
+    """Two arms over an empty bench."""
+    robot, world = find("robots", "yam_bimanual"), find("sim", "bench")
+    return compose(load_world(world), load_robot(robot), lambda spec: None)
+
+
+def at_home(lead: float = 0.12) -> CartesianControl:
+    twin = Twin(scene(), 1, threads=1)
+    control = CartesianControl(twin, ActionSpec((ARM, ARM), lead), PERIOD)
+    home = np.array([arm.home for arm in twin.scene.robot.arms])
+    for index, joints in zip(twin.scene.arms, home, strict=True):
+        twin.qpos[0, index.qpos] = joints
+    control.set(0, home, np.zeros(2))
+    twin.forward(0)
+    act(control, np.zeros(14), periods=5)
+    return control
+
+
+def act(control: CartesianControl, action: FloatArray, periods: int) -> None:
+    action = np.array(action, dtype=np.float32)[None]
+    action[0, [6, 13]] = HOLD
+    for _ in range(periods):
+        control.apply(ROW, action, control.jacobian(ROW))
+        control.twin.step(ROW, SUBSTEPS)
+
+
+def hands(control: CartesianControl) -> tuple[FloatArray, list[Rotation]]:
+    twin = control.twin
+    sites = [arm.grasp for arm in twin.scene.arms]
+    frames = twin.site_xmat[0, sites].reshape(-1, 3, 3)
+    return twin.site_xpos[0, sites].copy(), [Rotation.from_matrix(frame) for frame in frames]
+
+
+@pytest.mark.parametrize("arm", [0, 1])
+@pytest.mark.parametrize("axis", [0, 1, 2])
+def test_a_translation_moves_one_hand_by_its_amount_and_nothing_else(arm: int, axis: int) -> None:
+    control = at_home()
+    position, rotation = hands(control)
+    action = np.zeros(14)
+    action[7 * arm + axis] = 1.0
+    periods = 15
+    act(control, action, periods)
+    act(control, np.zeros(14), periods=15)
+    after, turned = hands(control)
+    expected = np.zeros((2, 3))
+    expected[arm, axis] = periods * 0.0024
+    np.testing.assert_allclose(after - position, expected, atol=0.002)
+    for before, now in zip(rotation, turned, strict=True):
+        assert (now * before.inv()).magnitude() < 0.02
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2])
+def test_a_rotation_turns_the_hand_about_its_grasp_point(axis: int) -> None:
+    control = at_home()
+    position, rotation = hands(control)
+    action = np.zeros(14)
+    action[7 + 3 + axis] = 1.0
+    act(control, action, periods=8)
+    act(control, np.zeros(14), periods=15)
+    after, turned = hands(control)
+    vector = (turned[1] * rotation[1].inv()).as_rotvec()
+    expected = np.eye(3)[axis] * 8 * 0.03
+    np.testing.assert_allclose(vector, expected, atol=0.03)
+    np.testing.assert_allclose(after, position, atol=0.003)
+
+
+def test_the_jacobian_is_the_derivative_of_the_grasp_point() -> None:
+    control = at_home()
+    twin = control.twin
+    jacobian = control.jacobian(ROW)[0]
+    before, _ = hands(control)
+    for arm, index in enumerate(twin.scene.arms):
+        for joint, at in enumerate(index.qpos):
+            twin.qpos[0, at] += 1e-6
+            twin.forward(0)
+            after, _ = hands(control)
+            twin.qpos[0, at] -= 1e-6
+            moved = (after[arm] - before[arm]) / 1e-6
+            np.testing.assert_allclose(moved, jacobian[arm, :3, joint], atol=1e-5)
+
+
+def test_the_gripper_goes_to_the_opening_asked_for() -> None:
+    control = at_home()
+    action = np.zeros((1, 14), dtype=np.float32)
+    action[0, [6, 13]] = -1.0, 1.0
+    for _ in range(40):
+        control.apply(ROW, action, control.jacobian(ROW))
+        control.twin.step(ROW, SUBSTEPS)
+    grippers = [arm.gripper for arm in control.arms]
+    opening = control.twin.actuator_length[0, grippers]
+    ranges = np.array([arm.gripper_range for arm in control.twin.scene.robot.arms])
+    np.testing.assert_allclose(opening, [ranges[0, 0], ranges[1, 1]], atol=0.004)
+
+
+def test_the_lead_is_how_far_the_setpoint_runs_ahead() -> None:
+    control = at_home()
+    action = np.zeros((1, 14), dtype=np.float32)
+    action[0, 7] = 1.0
+    for _ in range(4):  # without a step: the hand stays where it is
+        control.apply(ROW, action, control.jacobian(ROW))
+    lead = control.lead(ROW, control.jacobian(ROW))[0]
+    np.testing.assert_allclose(lead[1], (4 * 0.0024, 0, 0), atol=0.001)
+    np.testing.assert_allclose(lead[0], 0, atol=0.001)
+
+
+ACTIONS = arrays(np.float64, (6, 14), elements=st.floats(-3, 3))
+
+
+@settings(max_examples=40, deadline=None, derandomize=True)
+@given(actions=ACTIONS, lead=st.floats(0.005, 0.2), steps=st.integers(0, 2))
+def test_no_action_leaves_ranges_or_runs_ahead(
+    actions: FloatArray, lead: float, steps: int
+) -> None:
+    control = at_home(lead)
+    model, arms = control.twin.model, control.arms
+    low = np.array([model.jnt_range[arm.joints, 0] for arm in arms])
+    high = np.array([model.jnt_range[arm.joints, 1] for arm in arms])
+    speed = np.array(control.twin.scene.robot.limits.joint_speed) * PERIOD
+    for action in actions:
+        before, measured = control.setpoints[0].copy(), control.measured(ROW)[0]
+        control.apply(ROW, action[None].astype(np.float32), control.jacobian(ROW))
+        after = control.setpoints[0]
+        assert (after >= low).all()
+        assert (after <= high).all()
+        assert (abs(after - before) <= speed + 1e-12).all()
+        ahead = np.maximum(abs(before - measured), lead)
+        assert (abs(after - measured) <= ahead + 1e-12).all()
+        control.twin.step(ROW, steps * SUBSTEPS or 1)
+
+
+def test_a_setpoint_stops_at_the_end_of_a_joint() -> None:
+    control = at_home()
+    action = np.zeros(14)
+    action[[3, 10]] = 1.0  # roll, for good
+    act(control, action, periods=200)
+    model = control.twin.model
+    ranges = np.array([model.jnt_range[arm.joints] for arm in control.arms])
+    at_end = np.isclose(control.setpoints[0], ranges[..., 1]) | np.isclose(
+        control.setpoints[0], ranges[..., 0]
+    )
+    assert at_end.any()
+    assert (control.setpoints[0] <= ranges[..., 1]).all()
+    assert (control.setpoints[0] >= ranges[..., 0]).all()
+
+
+def test_what_is_set_in_a_reset_is_kept_within_ranges() -> None:
+    control = at_home()
+    control.set(0, np.full((2, 6), 100.0), np.zeros(2))
+    model = control.twin.model
+    highest = np.array([model.jnt_range[arm.joints, 1] for arm in control.arms])
+    np.testing.assert_array_equal(control.setpoints[0], highest)

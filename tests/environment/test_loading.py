@@ -1,0 +1,114 @@
+"""A user's task pack runs like a built-in one, and its faults are told by file and line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from enpire.environment import build_stations, load_task
+from enpire.errors import PackError, UsageError
+from enpire.packs import find
+
+GOOD = (Path(__file__).parent / "reach.py").read_text()
+GOOD = GOOD[: GOOD.index("class Speed")].replace("    Controller,\n", "")
+GOOD += "\n\ndef _gap(r):\n    return r.position[:, 0, 0] - r.hand_position[:, 0, 0]\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty `tasks/mine`, found as a user's own would be."""
+    monkeypatch.chdir(tmp_path)
+    folder = tmp_path / "tasks" / "mine"
+    folder.mkdir(parents=True)
+    return folder
+
+
+def load(folder: Path, text: str) -> str:
+    """What is wrong with a pack whose `task.py` is `text`."""
+    (folder / "task.py").write_text(text)
+    with pytest.raises(PackError) as error:
+        load_task(find("tasks", "mine"))
+    return str(error.value)
+
+
+def line_of(text: str, what: str) -> int:
+    return text[: text.index(what)].count("\n") + 1
+
+
+def test_a_users_own_task_runs(folder: Path) -> None:
+    (folder / "task.py").write_text(GOOD)
+    stations = build_stations("mine", 2, 1)
+    assert stations.task.folder == folder
+    assert set(stations.packs) == {"tasks/mine", "robots/so101", "sim/bench"}
+    assert stations.packs["tasks/mine"] == find("tasks", "mine").sha256
+
+
+def test_modules_of_a_pack_import_one_another(folder: Path) -> None:
+    (folder / "sizes.py").write_text("STEP = 0.005\n")
+    text = GOOD.replace("STEP = 0.008  # of a full action [m]\n", "from .sizes import STEP\n")
+    (folder / "task.py").write_text(text)
+    task = load_task(find("tasks", "mine"))
+    assert task.actions.scale[0, 0] == 0.005
+    (folder / "sizes.py").write_text("STEP = 0.006\n")
+    assert load_task(find("tasks", "mine")).actions.scale[0, 0] == 0.006
+
+
+def test_a_syntax_error(folder: Path) -> None:
+    text = GOOD + "\nclass Broken(:\n"
+    message = load(folder, text)
+    assert f"{folder / 'task.py'}:{line_of(text, 'class Broken')}:" in message
+    assert "SyntaxError" in message
+
+
+def test_an_error_while_importing(folder: Path) -> None:
+    text = GOOD + "\nWRONG = 1 / 0\n"
+    message = load(folder, text)
+    assert f"{folder / 'task.py'}:{line_of(text, 'WRONG')}: ZeroDivisionError" in message
+    assert load(folder, text) == message, "a second try meets the same error"
+
+
+def test_an_error_in_another_module_of_the_pack(folder: Path) -> None:
+    (folder / "helper.py").write_text("\n\nimport no_such_module_anywhere\n")
+    message = load(folder, "from . import helper\n" + GOOD.replace("from __future__", "# "))
+    assert f"{folder / 'helper.py'}:3: ModuleNotFoundError" in message
+
+
+def test_a_missing_method(folder: Path) -> None:
+    text = GOOD.replace("def judge(", "def judgement(")
+    message = load(folder, text)
+    assert f"{folder / 'task.py'}:{line_of(text, 'class Reach')}:" in message
+    assert "Reach lacks judge" in message
+
+
+def test_a_missing_attribute(folder: Path) -> None:
+    message = load(folder, GOOD.replace("    time_limit = 0.52\n", ""))
+    assert "Reach lacks time_limit" in message
+
+
+def test_two_tasks(folder: Path) -> None:
+    message = load(folder, GOOD + "\n\nclass Other(Reach):\n    pass\n")
+    assert str(folder / "task.py") in message
+    assert "2 found" in message
+
+
+def test_no_task(folder: Path) -> None:
+    assert "0 found" in load(folder, "from enpire.environment import Task\n")
+
+
+def test_a_scene_that_does_not_compile(folder: Path) -> None:
+    text = GOOD.replace("mass=0.01", "mass=-1")
+    (folder / "task.py").write_text(text)
+    with pytest.raises(PackError, match="so101 in bench does not compile"):
+        build_stations("mine", 1, 1)
+
+
+def test_a_robot_that_is_not_there(folder: Path) -> None:
+    (folder / "task.py").write_text(GOOD.replace('robot = "so101"', 'robot = "so1O1"'))
+    with pytest.raises(UsageError, match="did you mean so101"):
+        build_stations("mine", 1, 1)
+
+
+def test_no_stations() -> None:
+    with pytest.raises(UsageError, match="at least 1"):
+        build_stations("pick_cube", 0)

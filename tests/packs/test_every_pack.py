@@ -1,0 +1,133 @@
+"""The same checks for every pack that comes with the harness."""
+
+from __future__ import annotations
+
+import mujoco
+import numpy as np
+import pytest
+
+from enpire.environment import Demonstrations, Job, Stations, build_stations
+from enpire.packs import available, find, load_robot, load_world
+from enpire.twin import compose
+from enpire.types import Outcome, Purpose
+
+
+@pytest.fixture(scope="module", params=available("tasks"))
+def stations(request: pytest.FixtureRequest) -> Stations:
+    return build_stations(request.param, 2, threads=1)
+
+
+@pytest.mark.parametrize("world", available("sim"))
+@pytest.mark.parametrize("robot", available("robots"))
+def test_every_robot_stands_in_every_world(robot: str, world: str) -> None:
+    loaded = load_robot(find("robots", robot))
+    scene = compose(load_world(find("sim", world)), loaded, lambda spec: None)
+    model, data = scene.model, mujoco.MjData(scene.model)
+    for index, arm in zip(scene.arms, loaded.arms, strict=True):
+        assert (model.jnt_range[index.joints, 0] <= arm.home).all()
+        assert (arm.home <= model.jnt_range[index.joints, 1]).all()
+        assert np.linalg.norm(arm.quaternion) == pytest.approx(1)
+        closed, opened = arm.gripper_range
+        low, high = model.actuator_ctrlrange[index.gripper]
+        assert low - 1e-4 <= closed < opened <= high + 1e-4
+        data.qpos[index.qpos] = arm.home
+        data.ctrl[index.actuators] = arm.home
+    mujoco.mj_step(model, data, 250)
+    hands = data.site_xpos[[index.grasp for index in scene.arms]]
+    assert (hands >= loaded.limits.workspace_low).all()
+    assert (hands <= loaded.limits.workspace_high).all()
+    held = [data.qpos[index.qpos] for index in scene.arms]
+    np.testing.assert_allclose(held, [arm.home for arm in loaded.arms], atol=0.05)
+    assert not data.warning.number.any()
+    assert 0 < loaded.limits.cartesian_speed <= 1.0
+    assert min(loaded.limits.joint_speed) > 0
+
+
+def test_names_sizes_and_limits_agree(stations: Stations) -> None:
+    task = stations.task
+    assert len(task.actions.arms) == len(stations.twin.scene.arms)
+    assert len(set(task.observation_names)) == len(task.observation_names)
+    assert len(set(task.variation_names)) == len(task.variation_names)
+    assert task.instruction.endswith(".")
+    assert min(task.time_limit, task.probe_limit, task.settle_limit, task.force_limit) > 0
+    assert stations.substeps * stations.twin.model.opt.timestep == pytest.approx(stations.period)
+
+
+def test_variation_is_drawn_from_the_generator_alone(stations: Stations) -> None:
+    def draws() -> np.ndarray:
+        rng = np.random.default_rng(7)
+        return np.array([stations.task.sample(rng) for _ in range(200)])
+
+    first = draws()
+    assert first.shape == (200, len(stations.task.variation_names))
+    np.testing.assert_array_equal(first, draws())
+    assert np.isfinite(first).all()
+    assert (np.ptp(first, axis=0) > 0).all(), "something never varies"
+    assert (abs(first) < 10).all(), "SI units and radians"
+
+
+def test_resets_are_within_reach(stations: Stations) -> None:
+    """Joints of twenty placed scenes are within their ranges, and nothing moves fast."""
+    rng = np.random.default_rng(8)
+    model = stations.twin.model
+    for _ in range(20):
+        stations.twin.reset(0)
+        stations.task.place(stations.twin, stations.control, 0, stations.task.sample(rng))
+        joints = stations.control.measured(np.array([0]))[0]
+        ranges = np.array([model.jnt_range[arm.joints] for arm in stations.control.arms])
+        assert (joints >= ranges[..., 0] - 1e-6).all()
+        assert (joints <= ranges[..., 1] + 1e-6).all()
+        np.testing.assert_allclose(stations.control.setpoints[0], joints, atol=1e-9)
+
+
+def test_the_demonstrator_mostly_succeeds_and_is_seen_to(stations: Stations) -> None:
+    task = stations.task
+    waiting, done = list(range(5)), []
+    controller = Demonstrations(task)
+    while waiting or stations.busy:
+        for row in stations.idle:
+            if waiting:
+                seed = waiting.pop()
+                stations.begin(row, Job(seed, Purpose.DEMONSTRATION, controller, "d"))
+        done += stations.tick()
+    assert sum(e.success for e in done) >= 4, [e.verdict.reason for e in done]
+    for episode in done:
+        assert episode.verdict.outcome in (Outcome.SUCCESS, Outcome.FAILURE)
+        assert episode.observations.shape == (len(episode), len(task.observation_names))
+        assert np.isfinite(episode.observations).all()
+        assert abs(episode.actions).max() <= 1.0
+        assert episode.times.execute <= task.time_limit + stations.period
+        if episode.success:
+            assert not episode.verdict.failed
+            assert episode.verdict.score == 1.0
+    typical = np.abs(np.concatenate([e.observations for e in done])).mean()
+    assert 0.05 < typical < 10, "observations are about of size one"
+
+
+class Nothing:
+    """Holds still, hands shut."""
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+
+    def begin(self, row: int, rng: np.random.Generator, exploration: float) -> None:
+        pass
+
+    def act(self, rows: np.ndarray, observations: np.ndarray, readings: object) -> np.ndarray:
+        actions = np.zeros((len(rows), self.size), dtype=np.float32)
+        actions[:, 6::7] = -1.0
+        return actions
+
+
+def test_doing_nothing_fails(stations: Stations) -> None:
+    for row in range(2):
+        job = Job(row, Purpose.EVALUATION, Nothing(stations.task.actions.size), "nothing")
+        stations.begin(row, job)
+    done = []
+    while stations.busy:
+        done += stations.tick()
+    for episode in done:
+        assert episode.verdict.outcome is Outcome.FAILURE
+        assert episode.verdict.failed
+        assert episode.verdict.reason
+        assert episode.verdict.score < 1.0

@@ -1,0 +1,70 @@
+"""What is wrong in a pack's TOML is told by file and key."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from enpire.errors import PackError
+from enpire.packs import find, load_robot, load_world
+
+
+@pytest.fixture
+def robot(tmp_path: Path) -> Path:
+    """A copy of a robot with two arms."""
+    folder = tmp_path / "mine"
+    shutil.copytree(find("robots", "yam_bimanual").folder, folder)
+    return folder
+
+
+def broken(folder: Path, old: str, new: str) -> str:
+    path = folder / "robot.toml"
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new))
+    with pytest.raises(PackError) as error:
+        load_robot(find("robots", str(folder)))
+    assert str(path) in str(error.value)
+    return str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("[limits]", "[limits", ["does not parse", "line"]),
+        ("[limits]", "[limit]", ["limits is missing"]),
+        ("[[arms]]", "[[arm]]", ["arms is missing"]),
+        ('model = "arm.xml"', 'model = "leg.xml"', ["leg.xml is not in the pack"]),
+        ('model = "arm.xml"', "model = 3", ["[[arms]] 1", "model is 3, expected str"]),
+        ('name = "right"', 'name = "left"', ["same name"]),
+        ("cartesian_speed = 0.25", "", ["[limits]", "cartesian_speed must be a number"]),
+        ("cartesian_speed = 0.25", "cartesian_speed = true", ["cartesian_speed", "True"]),
+        ("position = [0.10, 0.34, 0.0]", "position = [0.1]", ["[[arms]] 1", "position", "3"]),
+        ("position = [0.10, -0.34, 0.0]", 'position = "abc"', ["[[arms]] 2", "position"]),
+        ("joint_speed = [2.0, ", "joint_speed = [", ["joint_speed must be 6 numbers"]),
+        ("home = [0.588, ", "home = [", ["home needs 6 joints"]),
+    ],
+)
+def test_a_broken_robot(robot: Path, old: str, new: str, words: list[str]) -> None:
+    message = broken(robot, old, new)
+    assert all(word in message for word in words), message
+
+
+def test_arms_that_are_no_tables(tmp_path: Path) -> None:
+    (tmp_path / "robot.toml").write_text("arms = [1, 2]\n")
+    with pytest.raises(PackError, match=r"\[\[arms\]\] needs at least one table"):
+        load_robot(find("robots", str(tmp_path)))
+
+
+def test_a_file_that_is_not_text(tmp_path: Path) -> None:
+    (tmp_path / "world.toml").write_bytes(b"name = '\xff'")
+    with pytest.raises(PackError, match="does not parse"):
+        load_world(find("sim", str(tmp_path)))
+
+
+def test_a_world_without_its_model(tmp_path: Path) -> None:
+    (tmp_path / "world.toml").write_text('description = "d"\nmodel = "no.xml"\n')
+    with pytest.raises(PackError, match=r"world\.toml: model no\.xml is not in the pack"):
+        load_world(find("sim", str(tmp_path)))

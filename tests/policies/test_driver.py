@@ -1,0 +1,157 @@
+"""The driver: what the network sees, which of its actions are carried out, with what noise."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from enpire.policies import ChunkPolicy, ChunkSpec, PolicyController
+from enpire.policies.driver import CORRELATION
+
+SPEC = ChunkSpec("t", observation=1, action=2, history=3, stride=2, chunk=4, execute=3, hidden=(8,))
+
+
+class Seen(ChunkPolicy):
+    """Keeps what it saw; its actions count upwards, so that each is known again."""
+
+    def __init__(self, spec: ChunkSpec = SPEC) -> None:
+        super().__init__(spec)
+        self.seen: list[np.ndarray] = []
+
+    def infer(self, history: np.ndarray) -> np.ndarray:
+        self.seen.append(history[:, :, 0].copy())
+        number = 100 * len(self.seen) + np.arange(self.spec.chunk)
+        shape = (len(history), self.spec.chunk, self.spec.action)
+        return np.broadcast_to(number[None, :, None], shape).astype(np.float32).copy()
+
+
+def begin(
+    controller: PolicyController, row: int = 0, seed: int = 0, exploration: float = 0
+) -> None:
+    controller.begin(row, np.random.default_rng(seed), exploration)
+
+
+def act(controller: PolicyController, value: float, *rows: int) -> np.ndarray:
+    chosen = np.array(rows or (0,))
+    observations = np.full((len(chosen), SPEC.observation), value, np.float32)
+    return controller.act(chosen, observations, None)
+
+
+def test_history_is_padded_with_the_first_observation() -> None:
+    policy = Seen()
+    controller = PolicyController(policy, 1)
+    begin(controller)
+    for value in range(7, 14):
+        act(controller, value)
+    first, second, third = (list(seen[0]) for seen in policy.seen)
+    assert first == [7, 7, 7]
+    assert second == [7, 8, 10]
+    assert third == [9, 11, 13]
+
+
+def test_a_chunk_is_carried_out_in_order() -> None:
+    controller = PolicyController(Seen(), 1)
+    begin(controller)
+    carried_out = [act(controller, 0.0)[0, 0] for _ in range(7)]
+    assert carried_out == [100, 101, 102, 200, 201, 202, 300]
+
+
+def test_an_episode_forgets_the_last_one() -> None:
+    policy = Seen()
+    controller = PolicyController(policy, 1)
+    begin(controller)
+    for value in range(4):
+        act(controller, value)
+    begin(controller)
+    act(controller, 50)
+    assert list(policy.seen[-1][0]) == [50, 50, 50]
+
+
+def test_stations_that_need_a_chunk_share_one_inference() -> None:
+    policy = Seen()
+    controller = PolicyController(policy, 3)
+    for row in range(3):
+        begin(controller, row)
+    act(controller, 1.0, 0, 2)
+    act(controller, 2.0, 0, 1, 2)
+    assert [len(seen) for seen in policy.seen] == [2, 1]
+    act(controller, 3.0, 0, 1, 2)
+    act(controller, 4.0, 0, 1, 2)
+    assert [len(seen) for seen in policy.seen] == [2, 1, 2]
+
+
+def random_policy() -> ChunkPolicy:
+    tensors = ChunkPolicy(SPEC).tensors()
+    rng = np.random.default_rng(3)
+    tensors = {k: rng.normal(0, 0.5, v.shape).astype(np.float32) for k, v in tensors.items()}
+    tensors["std"] = abs(tensors["std"]) + 0.5
+    tensors["spread"] = np.array([0.5, 0.0], np.float32)
+    return ChunkPolicy.from_tensors(SPEC, tensors)
+
+
+def roll(
+    stations: int, rows: list[int], exploration: float, seed: int = 0
+) -> dict[int, np.ndarray]:
+    """Actions of 12 periods by row, each row with observations and a seed of its own."""
+    controller = PolicyController(random_policy(), stations)
+    for row in rows:
+        begin(controller, row, seed + row, exploration)
+    actions = []
+    for period in range(12):
+        observations = np.array([[np.sin(period + row)] for row in rows], np.float32)
+        actions.append(controller.act(np.array(rows), observations, None))
+    return {row: np.array(actions)[:, i] for i, row in enumerate(rows)}
+
+
+@pytest.mark.parametrize("exploration", [0.0, 0.4])
+def test_a_batch_of_stations_equals_single_ones(exploration: float) -> None:
+    together = roll(4, [0, 1, 3], exploration)
+    for row in (0, 1, 3):
+        alone = roll(4, [row], exploration)
+        np.testing.assert_allclose(alone[row], together[row], atol=1e-6)
+
+
+def test_without_exploration_nothing_is_random() -> None:
+    np.testing.assert_array_equal(roll(1, [0], 0.0, seed=1)[0], roll(1, [0], 0.0, seed=2)[0])
+
+
+def test_exploration_repeats_by_its_seed_and_scales() -> None:
+    plain, small, same, other, large = (
+        roll(1, [0], size, seed)[0]
+        for size, seed in ((0.0, 1), (0.4, 1), (0.4, 1), (0.4, 2), (0.8, 1))
+    )
+    np.testing.assert_array_equal(small, same)
+    assert abs(small - other)[:, 0].max() > 0.01
+    assert abs(small - plain)[:, 0].max() > 0.01
+    np.testing.assert_allclose(large - plain, 2 * (small - plain), atol=1e-6)
+
+
+def test_axes_that_nobody_moves_are_not_explored() -> None:
+    noise = roll(1, [0], 0.4)[0] - roll(1, [0], 0.0)[0]
+    assert not noise[:, 1].any()
+
+
+class Zero(Seen):
+    """Would hold still."""
+
+    def infer(self, history: np.ndarray) -> np.ndarray:
+        return np.zeros((len(history), self.spec.chunk, self.spec.action), np.float32)
+
+
+def test_exploration_noise_is_correlated_and_of_unit_size() -> None:
+    controller = PolicyController(Zero(), 1)
+    begin(controller, 0, 5, 1.0)
+    noise = np.array([act(controller, 0.0)[0] for _ in range(20000)])
+    assert noise.std(axis=0) == pytest.approx(1.0, abs=0.08)
+    after = (noise[1:] * noise[:-1]).mean(axis=0) / noise.var(axis=0)
+    assert after == pytest.approx(CORRELATION, abs=0.02)
+
+
+def test_noise_does_not_build_up_in_the_chunk() -> None:
+    controller = PolicyController(Seen(), 1)
+    begin(controller, 0, 5, 0.3)
+    first = act(controller, 0.0)
+    kept = first.copy()
+    act(controller, 0.0)
+    np.testing.assert_array_equal(first, kept)
+    assert controller._chunk[0, 0, 0] == 100

@@ -1,0 +1,219 @@
+"""A fleet keeps its stations busy, records everything, and accounts for all of its time."""
+
+from __future__ import annotations
+
+import itertools
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+import pytest
+
+from enpire.environment import Job, Stations
+from enpire.errors import PolicyError
+from enpire.rollout.fleet import Fleet, Stopped
+from enpire.store import Interval, Phase
+from enpire.types import Episode, Outcome, Purpose
+from tests.environment.reach import Speed, reach_stations
+
+
+class Kept:
+    """Stands in for the writer."""
+
+    def __init__(self) -> None:
+        self.episodes: list[Episode] = []
+        self.intervals: list[Interval] = []
+
+    def put(self, episodes: Sequence[Episode], intervals: Sequence[Interval] = ()) -> None:
+        self.episodes += episodes
+        self.intervals += intervals
+
+
+class Speeds(Speed):
+    """Some stations are slow to finish: those that hold still run out of time."""
+
+    def act(self, rows: np.ndarray, observations: np.ndarray, readings: object) -> np.ndarray:
+        actions = super().act(rows, observations, readings)
+        actions[rows == 0, 0] = 0.0
+        return actions
+
+
+def jobs(count: int, controller: object | None = None) -> list[Job]:
+    chosen = controller or Speed()
+    return [Job(seed, Purpose.COLLECTION, chosen, "p") for seed in range(count)]
+
+
+def fleet_of(stations: int, **settings: Callable[..., object]) -> tuple[Fleet, Kept]:
+    kept = Kept()
+    return Fleet(reach_stations(stations), kept, **settings), kept
+
+
+def account(kept: Kept, stations: int) -> float:
+    """Check that every station's intervals follow one another from zero to one common end."""
+    by_station: dict[int, list[Interval]] = defaultdict(list)
+    for interval in kept.intervals:
+        by_station[interval.station].append(interval)
+    assert sorted(by_station) == list(range(stations))
+    ends = []
+    for rows in by_station.values():
+        rows.sort(key=lambda i: (i.start_s, i.end_s))
+        assert rows[0].start_s == 0.0
+        for before, after in itertools.pairwise(rows):
+            assert after.start_s == pytest.approx(before.end_s, abs=1e-9)
+            assert after.end_s >= after.start_s
+        ends.append(rows[-1].end_s)
+    assert ends == pytest.approx([ends[0]] * stations)
+    return ends[0]
+
+
+def test_every_job_is_run_once_and_recorded_before_it_is_handed_on() -> None:
+    fleet, kept = fleet_of(3)
+    seen = []
+    for episode in fleet.run(jobs(10)):
+        assert episode.id in {e.id for e in kept.episodes}
+        seen.append(episode.id)
+    assert sorted(seen) == sorted(job.id for job in jobs(10))
+    assert len(kept.episodes) == 10
+    assert not fleet.stations.busy
+
+
+def test_no_jobs() -> None:
+    fleet, kept = fleet_of(2)
+    assert list(fleet.run([])) == []
+    assert kept.episodes == []
+
+
+def test_a_station_that_is_free_takes_the_next_job_at_once() -> None:
+    fleet, kept = fleet_of(3)
+    list(fleet.run(jobs(12, Speeds())))
+    counts = np.bincount([e.station for e in kept.episodes], minlength=3)
+    assert counts[0] < counts[1], "the slow station holds nobody up"
+    assert counts[0] < counts[2]
+    last = {
+        row: max(i.end_s for i in kept.intervals if i.episode and i.station == row)
+        for row in range(3)
+    }
+    for interval in kept.intervals:
+        if interval.phase is Phase.IDLE:
+            assert interval.start_s == pytest.approx(last[interval.station]), "idle at the end only"
+
+
+@pytest.mark.parametrize("stations", [1, 3])
+def test_intervals_add_up_to_the_clock(stations: int) -> None:
+    fleet, kept = fleet_of(stations)
+    list(fleet.run(jobs(7, Speeds())))
+    end = account(kept, stations)
+    list(fleet.run(jobs(2)))
+    later = account(kept, stations)
+    assert later > end
+    spent = sum(i.end_s - i.start_s for i in kept.intervals if i.phase is not Phase.IDLE)
+    assert fleet.robot_s == pytest.approx(spent)
+    assert spent == pytest.approx(sum(e.times.total for e in kept.episodes))
+
+
+def test_intervals_have_the_lengths_of_their_phases() -> None:
+    fleet, kept = fleet_of(2)
+    list(fleet.run(jobs(5)))
+    for episode in kept.episodes:
+        mine = {i.phase: i.end_s - i.start_s for i in kept.intervals if i.episode == episode.id}
+        assert mine[Phase.RESET] == pytest.approx(episode.times.reset)
+        assert mine[Phase.EXECUTE] == pytest.approx(episode.times.execute)
+        assert mine[Phase.VERIFY] == pytest.approx(episode.times.verify)
+
+
+def test_jobs_are_drawn_when_a_station_is_free() -> None:
+    drawn: list[int] = []
+
+    def late() -> Iterator[Job]:
+        for job in jobs(9):
+            drawn.append(job.seed)
+            yield job
+
+    fleet, kept = fleet_of(2)
+    for _ in fleet.run(late()):
+        assert len(drawn) - len(kept.episodes) <= 2
+
+
+def aborted(kept: Kept) -> list[Episode]:
+    return [e for e in kept.episodes if e.verdict.outcome is Outcome.ABORTED]
+
+
+def test_a_reason_to_stop_ends_the_run_and_keeps_what_was_under_way() -> None:
+    def enough(robot_s: float) -> str | None:
+        return "used up" if robot_s > 2.0 else None
+
+    fleet, kept = fleet_of(3, should_stop=enough)
+    with pytest.raises(Stopped, match="used up"):
+        list(fleet.run(jobs(100)))
+    assert len(aborted(kept)) == 3
+    assert {e.verdict.reason for e in aborted(kept)} == {"used up"}
+    assert not fleet.stations.busy
+    account(kept, 3)
+
+
+class Wrong(Speed):
+    """Goes wrong in its tenth period."""
+
+    def act(self, rows: np.ndarray, observations: np.ndarray, readings: object) -> np.ndarray:
+        actions = super().act(rows, observations, readings)
+        return actions * np.nan if len(self.asked) == 10 else actions
+
+
+def test_a_policy_that_goes_wrong() -> None:
+    fleet, kept = fleet_of(2)
+    with pytest.raises(PolicyError):
+        list(fleet.run(jobs(6, Wrong())))
+    assert len(aborted(kept)) == 2
+    account(kept, 2)
+    assert len(list(fleet.run(jobs(2)))) == 2, "the fleet can be used again"
+    account(kept, 2)
+
+
+def test_jobs_that_raise() -> None:
+    def broken() -> Iterator[Job]:
+        yield from jobs(4)
+        raise RuntimeError("no more seeds")
+
+    fleet, kept = fleet_of(3)
+    with pytest.raises(RuntimeError, match="no more seeds"):
+        list(fleet.run(broken()))
+    assert len(kept.episodes) == 4
+    assert aborted(kept)
+    account(kept, 3)
+
+
+def test_whoever_raises_on_an_episode_loses_none() -> None:
+    """Two stations end in one period; the first of their episodes brings the exception."""
+
+    def interrupt(episode: Episode) -> None:
+        raise KeyboardInterrupt
+
+    fleet, kept = fleet_of(2, on_episode=interrupt)
+    same = [Job(5, Purpose.COLLECTION, Speed(), name) for name in ("p", "q")]
+    with pytest.raises(KeyboardInterrupt):
+        list(fleet.run(same))
+    assert [e.success for e in kept.episodes] == [True, True]
+
+
+def test_a_reader_that_leaves_early_loses_none() -> None:
+    fleet, kept = fleet_of(2)
+    running = fleet.run(Job(5, Purpose.COLLECTION, Speed(), name) for name in "abcdef")
+    next(running)
+    running.close()
+    assert not fleet.stations.busy
+    assert sorted(e.policy for e in kept.episodes) == ["a", "b"]
+    account(kept, 2)
+
+
+def test_invalid_episodes_are_recorded_too() -> None:
+    def diverge(robot_s: float) -> None:
+        stations: Stations = fleet.stations
+        if 1 in stations._running and not kept.episodes:
+            stations.twin.qvel[1] = np.nan
+
+    fleet, kept = fleet_of(2, should_stop=diverge)
+    assert len(list(fleet.run(jobs(4)))) == 4
+    outcomes = [e.verdict.outcome for e in kept.episodes]
+    assert outcomes.count(Outcome.INVALID) == 1
+    assert outcomes.count(Outcome.SUCCESS) == 3
+    account(kept, 2)
