@@ -80,7 +80,7 @@ class Sensors:
         objects, dof = len(tracked), len(arms[0].joints)
         self._periods = periods
         self._position = np.zeros((n, periods, objects, 3))
-        self._rotation = np.zeros((n, periods, objects, 3))
+        self._rotation = np.zeros((n, periods, objects, 3, 3))
         self._joint = np.zeros((n, periods, len(arms), dof))
         self._wrist_noise = np.zeros((n, periods, len(arms), 3))
         self._tare = np.zeros((n, len(arms), 3))
@@ -91,8 +91,8 @@ class Sensors:
         bias = rng.normal(0, 1, (2, objects, 3))
         self._position[row] = noise.position * rng.standard_normal((periods, objects, 3))
         self._position[row] += noise.position_bias * bias[0]
-        self._rotation[row] = noise.rotation * rng.standard_normal((periods, objects, 3))
-        self._rotation[row] += noise.rotation_bias * bias[1]
+        turn = noise.rotation * rng.standard_normal((periods, objects, 3))
+        self._rotation[row] = small_rotation(turn + noise.rotation_bias * bias[1])
         self._joint[row] = noise.joint * rng.standard_normal(self._joint.shape[1:])
         self._wrist_noise[row] = noise.force * rng.standard_normal(self._wrist_noise.shape[1:])
         self._tare[row] = self._world_force(np.array([row]))[0]
@@ -110,7 +110,7 @@ class Sensors:
             wrist_force=self._world_force(rows) - self._tare[rows] + self._wrist_noise[rows, at],
             lead=self.control.lead(rows, jacobian),
             position=twin.site_xpos[rows[:, None], self._tracked] + self._position[rows, at],
-            rotation=small_rotation(self._rotation[rows, at]) @ true_rotation,
+            rotation=self._rotation[rows, at] @ true_rotation,
         )
 
     def _world_force(self, rows: Rows) -> FloatArray:

@@ -20,9 +20,10 @@ MIN_STD = 1e-3  # of an observation or action that hardly varies
 class Examples:
     """Training examples of one policy shape.
 
-    rows: observations of all episodes end to end, (N, obs). window: for each of the N rows, the
-    rows that the policy sees, (N, history), clamped at the episode's start. actions: (N, chunk,
-    act) and valid: (N, chunk), false beyond the episode's end. weight: (N,), mean one.
+    rows: observations of all episodes end to end, (N, obs). window: for each of M examples, by
+    default every row, the rows that the policy sees, (M, history), clamped at the episode's start.
+    actions: (M, chunk, act) and valid: (M, chunk), false beyond the episode's end. weight: (M,),
+    mean one.
     """
 
     rows: Tensor
@@ -34,7 +35,7 @@ class Examples:
     action_std: Tensor
 
     def __len__(self) -> int:
-        return int(self.rows.shape[0])
+        return int(self.window.shape[0])
 
 
 def examples(

@@ -43,7 +43,7 @@ class PolicyController:
         """The next action of each station's chunk, with its exploration noise."""
         spec = self._spec
         new = rows[self._next[rows] < 0]
-        self._history[rows] = np.roll(self._history[rows], -1, axis=1)
+        self._history[rows, :-1] = self._history[rows, 1:]
         self._history[rows, -1] = observations
         self._history[new] = self._history[new, -1:]
         empty = rows[(self._next[rows] < 0) | (self._next[rows] >= spec.execute)]

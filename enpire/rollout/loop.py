@@ -55,13 +55,13 @@ class LoopSettings:
     target: float = 0.99
     demonstrations: int = 40
     start_episodes: int = 200
-    collect: int = 400
+    collect: int = 300
     exploration: float = 0.2
     max_pairs: int = 150
     sealed_episodes: int = 300
     alpha: float = 0.05
     first_recipe: str = "bc"
-    recipe: str = "replay_bc"
+    recipe: str = "lookahead"
 
 
 @dataclass(slots=True)

@@ -123,8 +123,8 @@ class ZipTie(Task):
         return np.concatenate(
             [
                 rng.uniform(-0.010, 0.010, 3),
-                rng.uniform(-0.15, 0.15, 3),
-                rng.uniform((-0.008, -0.011, -0.011), (0.008, 0.011, 0.011)),
+                rng.uniform(-0.18, 0.18, 3),
+                rng.uniform((-0.008, -0.013, -0.013), (0.008, 0.013, 0.013)),
                 rng.uniform(-0.18, 0.18, 3),
                 rng.uniform(-0.002, 0.002, 4),
                 rng.uniform(0.7, 1.4, 2),

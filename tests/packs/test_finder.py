@@ -108,6 +108,7 @@ def test_names_and_places_of_files_are_in_the_hash(tmp_path: Path) -> None:
         {"b": b"xy", "c": b""},
         {"d/a": b"xy", "b": b""},
         {"a": b"xy"},
+        {"d/a": b"xy"},
     ]
     assert len({sealed(layout) for layout in layouts}) == len(layouts)
     assert sealed(layouts[0]) == sealed(dict(reversed(layouts[0].items())))

@@ -76,13 +76,21 @@ class Killed(BaseException):
 
 
 class Steps:
-    """Counts episodes and writes to the ledger; kills the process after the last allowed one."""
+    """Counts episodes and writes to the ledger; kills the process after the last allowed one.
+
+    after: kill it after the first write of this name instead.
+    """
 
     WRITES = ("add_policy", "set_policy_state", "add_decision", "put_round", "add_sealed")
 
-    def __init__(self, allowed: float = np.inf) -> None:
+    def __init__(self, allowed: float = np.inf, after: str = "") -> None:
         self.allowed = allowed
+        self.after = after
         self.done = 0
+
+    @property
+    def deadly(self) -> bool:
+        return self.allowed < np.inf or bool(self.after)
 
     def step(self, *_: object) -> None:
         self.done += 1
@@ -91,12 +99,14 @@ class Steps:
 
     def watch(self, ledger: Any) -> None:
         for name in self.WRITES:
-            setattr(ledger, name, self._after(getattr(ledger, name)))
+            setattr(ledger, name, self._watched(name, getattr(ledger, name)))
 
-    def _after(self, write: Any) -> Any:
+    def _watched(self, name: str, write: Any) -> Any:
         def wrapped(*given: object) -> None:
             write(*given)
             self.step()
+            if name == self.after:
+                raise Killed
 
         return wrapped
 
@@ -118,7 +128,7 @@ def go(
         stations = reach_stations(settings.robots)
         limit = budget or Budget(rounds=rounds)
         fleet = Fleet(stations, writer, limit.spent, steps.step)
-        if steps.allowed < np.inf:
+        if steps.deadly:
             stations.abort = lambda reason: []  # the dead record nothing
             steps.watch(run.ledger)
         return Loop(settings, run, writer, fleet, first, recipe, limit, LoopState()).run()
@@ -283,6 +293,21 @@ def test_a_loop_that_is_killed_again_and_again_comes_to_the_same_end(
             kills += 1
             assert kills < 100, "it never ends"
     assert kills > 5
+    same_end(folder, whole, state)
+
+
+@pytest.mark.parametrize("write", Steps.WRITES)
+def test_a_loop_that_is_killed_after_a_write_comes_to_the_same_end(
+    tmp_path: Path, whole: Path, write: str
+) -> None:
+    folder = tmp_path / "run"
+    with pytest.raises(Killed):
+        go(folder, Moves(SLOW), Moves(FAST), Steps(after=write))
+    same_end(folder, whole, go(folder, Moves(SLOW), Moves(FAST)))
+
+
+def same_end(folder: Path, whole: Path, state: LoopState) -> None:
+    """Whether a run that was killed came to what an undisturbed one comes to."""
     assert state.reached
     assert state.incumbent == "policy-1"
 

@@ -1,7 +1,8 @@
 """Replay of verified successes, old and fresh (RLEP, arXiv 2507.07451; filtered behaviour cloning).
 
-The candidate clones every episode that the verifier called a success, demonstrations among them. What
-an explored episode did differently and still succeeded with is kept; what failed is not imitated.
+The candidate clones every episode that the verifier called a success, demonstrations among them.
+What an explored episode did differently and still succeeded with is kept; what failed is not
+imitated.
 """
 
 from __future__ import annotations

@@ -37,14 +37,15 @@ def tip(stations: Stations, row: int = 0) -> FloatArray:
 def fastened() -> Stations:
     """A station right after a success, with the right hand still pulling."""
     stations = build_stations("zip_tie", 1, 1)
-    job = Job(0, Purpose.DEMONSTRATION, Demonstrations(stations.task), "d")
-    stations.begin(0, job)
-    done: list[Episode] = []
-    while stations.busy:
-        done += stations.tick()
-    if not done[0].success:
-        pytest.fail(f"seed 0 is no success: {done[0].verdict.reason}")
-    return stations
+    demonstrations = Demonstrations(stations.task)
+    for seed in range(5):
+        stations.begin(0, Job(seed, Purpose.DEMONSTRATION, demonstrations, "d"))
+        done: list[Episode] = []
+        while stations.busy:
+            done += stations.tick()
+        if done[0].success:
+            return stations
+    pytest.fail("no demonstration in five succeeds")
 
 
 def move(stations: Stations, speed: float, periods: int) -> None:
@@ -105,9 +106,11 @@ class Beside:
         action = np.zeros((1, 14), dtype=np.float32)
         action[0, [6, 13]] = -1.0
         if self.pushing:
-            step = np.array([0.0013, *np.clip(0.2 * gap[1:], -0.0006, 0.0006)])
+            steer = 0.2 if seen[0] < -0.003 else 0.0  # inside, the slot guides it
+            step = np.array([0.0008, *np.clip(steer * gap[1:], -0.0006, 0.0006)])
         else:
-            self.pushing = bool(np.linalg.norm(gap) < 0.0012)
+            straight = np.linalg.norm(direction[1:]) < 0.06
+            self.pushing = bool(np.linalg.norm(gap) < 0.0012 and straight)
             step = 0.2 * gap * min(1.0, 0.01 / np.linalg.norm(gap))
             turn = np.array([-side[2], direction[2], -direction[1]])
             action[0, 10:13] = frame @ (0.15 * turn) / 0.03
@@ -130,7 +133,7 @@ def test_the_tail_goes_through_the_slot_only() -> None:
                 assert abs(y) < 5.3, (row, x, y, z)
                 assert z > -2.0, (row, x, y, z)
                 assert x > -1.0 or z < 2.0, (row, x, y, z)
-    assert done[0].success, done[0].verdict
+    assert done[0].success, "the same push goes through where the slot is"
     for row in (1, 2, 3):
         assert controllers[row].pushing, "it never came to push"
         assert done[row].verdict.outcome is Outcome.FAILURE

@@ -1,0 +1,89 @@
+"""Stations on one batch: each its own physics, its own model fields, its own failures."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import mujoco
+import numpy as np
+import pytest
+
+from enpire.packs import find, load_robot, load_world
+from enpire.twin import Scene, Twin, compose
+
+
+@cache
+def scene() -> Scene:
+    robot, world = find("robots", "so101"), find("sim", "bench")
+    return compose(load_world(world), load_robot(robot), lambda spec: None)
+
+
+@pytest.fixture
+def twin() -> Twin:
+    """Three stations with the arm at home."""
+    made = Twin(scene(), 3, threads=1)
+    arm = made.scene.arms[0]
+    for row in range(3):
+        made.qpos[row, arm.qpos] = made.scene.robot.arms[0].home
+        made.ctrl[row, arm.actuators] = made.scene.robot.arms[0].home
+        made.forward(row)
+    return made
+
+
+def test_it_steps_as_plain_mujoco_does(twin: Twin) -> None:
+    data = mujoco.MjData(twin.model)
+    arm = twin.scene.arms[0]
+    twin.ctrl[1, arm.actuators] += 0.2
+    data.qpos[:], data.ctrl[:] = twin.qpos[1], twin.ctrl[1]
+    twin.step(np.arange(3), 50)
+    mujoco.mj_step(twin.model, data, 50)
+    np.testing.assert_allclose(twin.qpos[1], data.qpos, atol=1e-9)
+    assert abs(data.qpos[arm.qpos] - twin.scene.robot.arms[0].home).max() > 0.05
+
+
+def test_only_the_stations_asked_for_move(twin: Twin) -> None:
+    twin.ctrl[:, twin.scene.arms[0].actuators] += 0.2
+    before = twin.qpos.copy()
+    assert twin.step(np.array([0, 2]), 10) == []
+    assert (twin.qpos[1] == before[1]).all()
+    assert (twin.qpos[0] != before[0]).any()
+    np.testing.assert_array_equal(twin.qpos[0], twin.qpos[2])
+    assert twin.substeps_done == 20
+
+
+def test_reset_puts_one_station_back(twin: Twin) -> None:
+    twin.ctrl[:] += 0.2
+    twin.step(np.arange(3), 10)
+    others = twin.qpos[[0, 2]].copy()
+    twin.reset(1)
+    np.testing.assert_array_equal(twin.qpos[1], twin.model.qpos0)
+    assert not twin.qvel[1].any()
+    assert not twin.ctrl[1].any()
+    np.testing.assert_array_equal(twin.qpos[[0, 2]], others)
+
+
+def test_a_model_field_can_differ_by_station(twin: Twin) -> None:
+    stiffness = twin.expand("jnt_stiffness")
+    joint = twin.scene.arms[0].joints[1]
+    stiffness[1, joint] = 50.0
+    twin.step(np.arange(3), 100)
+    assert abs(twin.qpos[1] - twin.qpos[0]).max() > 0.01
+    np.testing.assert_array_equal(twin.qpos[0], twin.qpos[2])
+
+
+def test_a_diverged_station_is_named_and_comes_back(twin: Twin) -> None:
+    twin.qvel[1, 0] = np.nan
+    assert twin.step(np.arange(3), 5) == [1]
+    twin.reset(1)
+    assert twin.step(np.arange(3), 5) == []
+    assert np.isfinite(twin.qpos).all()
+
+
+def test_threads_change_nothing() -> None:
+    ends = []
+    for threads in (1, 2):
+        twin = Twin(scene(), 5, threads)
+        twin.ctrl[:] = np.linspace(-0.2, 0.2, 5)[:, None]
+        twin.step(np.arange(5), 100)
+        ends.append(twin.qpos.tobytes())
+    assert ends[0] == ends[1]
