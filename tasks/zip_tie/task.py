@@ -31,7 +31,8 @@ from enpire.types import Float32Array, FloatArray, Verdict
 from . import strap
 from .demonstrator import Teleoperator
 from .frames import HEAD, HEAD_AT, TAIL_AT, hand_rotation, in_head
-from .verify import HOLD, judge, pull
+from .verify import CLOSED as CLOSED_LOOP
+from .verify import HOLD, judge, pull, turns
 
 LEFT, RIGHT = 0, 1
 GRASPED = f"task_link{strap.GRASPED}"
@@ -114,6 +115,7 @@ class ZipTie(Task):
         self._stiffness = twin.expand("jnt_stiffness")
         self._delay = twin.expand("actuator_delay")
         self._latency = np.zeros(twin.stations)
+        self._sites = np.array([model.site(name).id for name in self.tracked])
         names = [model.geom(i).name for i in range(model.ngeom)]
         self._zip_geoms = np.array([i for i, name in enumerate(names) if name.startswith(_ZIP)])
         self._bends = np.array([model.joint(f"task_bend{i}").id for i in range(len(strap.LENGTHS))])
@@ -186,6 +188,8 @@ class ZipTie(Task):
             return False
         if twin.actuator_length[row, control.arms[RIGHT].gripper] < HELD:
             raise ResetFailed("the right fingers did not catch the strap")
+        if turns(twin.site_xpos[row, self._sites]) < CLOSED_LOOP:
+            raise ResetFailed("the strap sprang off the bundle")
         self._delay[row] = self._latency[row]  # not before: a delay reads the setpoints' history
         return True
 

@@ -12,6 +12,7 @@ from .strap import SLOT_END
 
 LAST = 5  # readings that a final measure averages
 HOLD = 3  # readings in a row that must feel the pull
+CLOSED = 0.75  # of a turn round the bundle, from the head to the tip, is a loop
 
 
 def judge(evidence: Evidence) -> Verdict:
@@ -24,7 +25,7 @@ def judge(evidence: Evidence) -> Verdict:
     predicates = (
         Predicate("through", 1e3 * depth, 15.0, "mm"),
         Predicate("in_line", 1e3 * float(np.linalg.norm(tip[1:])), 6.0, "mm", at_least=False),
-        Predicate("loop_closed", _turns(evidence), 0.75, "turns"),
+        Predicate("loop_closed", turns(evidence.readings[-1].position[0]), CLOSED, "turns"),
         Predicate("holds_pull", held, 5.0, "N"),
     )
     failed = [p for p in predicates if not p.holds]
@@ -48,10 +49,12 @@ def pull(readings: Readings) -> float:
     return -float(axis @ readings.wrist_force[0, 1])
 
 
-def _turns(evidence: Evidence) -> float:
-    """How often the strap goes round the bundle, from head over its marks to the tip [turns]."""
-    last = evidence.readings[-1].position[0]
-    bundle = last[2]
-    points: FloatArray = np.concatenate([last[:1], last[3:], last[1:2]])[:, 1:] - bundle[1:]
+def turns(tracked: FloatArray) -> float:
+    """How often the strap goes round the bundle, from head over its marks to the tip [turns].
+
+    tracked: positions of head, tip, bundle and marks, shape (objects, 3) [m].
+    """
+    bundle = tracked[2]
+    points = np.concatenate([tracked[:1], tracked[3:], tracked[1:2]])[:, 1:] - bundle[1:]
     angles = np.unwrap(np.arctan2(points[:, 1], points[:, 0]))
     return float(abs(angles[-1] - angles[0]) / (2 * np.pi))
