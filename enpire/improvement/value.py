@@ -1,8 +1,8 @@
 """How good a moment is: the discounted chance that its episode ends in success.
 
 Monte-Carlo returns of the episodes themselves, regressed on single observations by an ensemble. No
-bootstrapping, so nothing diverges: the value is that of the policies that collected the data, and one
-step of improvement over it is enough a round (Brandfonbrener et al. 2021, arXiv 2106.08909).
+bootstrapping, so nothing diverges: the value is that of the policies that collected the data, and
+one step of improvement over it is enough a round (Brandfonbrener et al. 2021, arXiv 2106.08909).
 """
 
 from __future__ import annotations
@@ -51,7 +51,8 @@ def network(inputs: int, outputs: int, width: int) -> nn.Sequential:
 def returns(episodes: Sequence[Episode], discount: float) -> Float32Array:
     """discount^(periods to the end) in a success, else 0; all rows end to end, (N,)."""
     parts = [discount ** np.arange(len(e) - 1, -1, -1) * e.success for e in episodes]
-    return np.concatenate(parts).astype(np.float32)
+    result: Float32Array = np.concatenate(parts).astype(np.float32)
+    return result
 
 
 class Value(nn.Module):
@@ -81,6 +82,6 @@ def fit_value(
                 member(noisy)[:, 0], targets[index]
             )
             optimiser.zero_grad(set_to_none=True)
-            loss.backward()
+            loss.backward()  # type: ignore[no-untyped-call]
             optimiser.step()
     return value.eval()

@@ -23,7 +23,7 @@ INSIDE = -0.003  # from here on the slot guides the tip [m]
 BEFORE = -0.016  # so far a person backs off [m]
 STEER = 0.2  # share of an error that is corrected in a control period
 FASTEST = 0.0018  # of the hand in a control period [m]
-TREMOR = 0.2  # of the hands, in full actions (0.5 mm, 6 mrad)
+TREMOR = 0.26  # of the hands, in full actions (0.6 mm, 7 mrad)
 PATIENCE = 8  # control periods without progress before backing off
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from enpire.errors import RecipeError, UsageError
 from enpire.improvement import recipe as recipes
+from enpire.improvement.recipes.lookahead import Lookahead
 from enpire.improvement.trainer import Training
 from enpire.policies import ChunkPolicy, ChunkSpec
 from enpire.types import Episode, Outcome, Purpose, Verdict
@@ -57,6 +58,10 @@ def recipe(request: pytest.FixtureRequest) -> recipes.Recipe:
 @pytest.mark.parametrize("with_incumbent", [False, True])
 def test_a_candidate_fits_and_acts(recipe: recipes.Recipe, with_incumbent: bool) -> None:
     incumbent = ChunkPolicy(SPEC).eval() if with_incumbent else None
+    if isinstance(recipe, Lookahead) and incumbent is None:
+        with pytest.raises(RecipeError, match="start with another recipe"):
+            recipe.improve(SPEC, some(), incumbent, seed=1)
+        return
     before = {k: v.copy() for k, v in incumbent.tensors().items()} if incumbent else {}
     candidate = recipe.improve(SPEC, some(), incumbent, seed=1)
     assert candidate.policy.spec == SPEC

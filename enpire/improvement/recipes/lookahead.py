@@ -2,10 +2,10 @@
 
 From every episode, failures too, learn (1) the value of an observation and (2) what a chunk of
 actions does to an observation. Then, at every moment that was ever visited, try variations of the
-incumbent's own chunk in the learned dynamics, weigh them by the value of where they lead (the softmax
-of MPPI, Williams et al. 2017), and clone the weighted mean: expert iteration (Anthony et al. 2017,
-arXiv 1705.08439) with a learned model one chunk deep. The model is asked about small changes of chunks
-that stations carried out, and only one chunk ahead, so its errors do not add up.
+incumbent's own chunk in the learned dynamics, weigh them by the value of where they lead (the
+softmax of MPPI, Williams et al. 2017), and clone the weighted mean: expert iteration (Anthony et
+al. 2017, arXiv 1705.08439) with a learned model one chunk deep. The model is asked about small
+changes of chunks that stations carried out, and only one chunk ahead: its errors do not add up.
 """
 
 from __future__ import annotations
@@ -24,8 +24,6 @@ from enpire.improvement.trainer import Training, fit
 from enpire.improvement.value import Normaliser, Value, fit_value, network, returns
 from enpire.policies import ChunkPolicy, ChunkSpec
 from enpire.types import Episode
-
-SHORTEST = 10  # control periods; a shorter episode holds no whole chunk to learn from
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +56,7 @@ class Lookahead:
         if incumbent is None:
             raise RecipeError("lookahead improves a policy: start with another recipe, such as bc")
         started = time.monotonic()
-        episodes = [episode for episode in episodes if len(episode) >= SHORTEST]
+        episodes = [episode for episode in episodes if len(episode) > spec.chunk]
         torch.manual_seed(seed)
         generator = torch.Generator().manual_seed(seed)
         data = examples(episodes, spec)
@@ -96,10 +94,10 @@ class Lookahead:
         dynamics: _Dynamics,
         generator: torch.Generator,
     ) -> tuple[Tensor, float]:
-        """Better chunks (len(chosen), chunk, act) at the chosen rows, and the mean gain in value."""
+        """Better chunks (M, chunk, act) at the chosen rows, and the mean gain in value."""
         labels, gains = [], []
         tries = self.candidates
-        for index in chosen.split(512):
+        for index in torch.split(chosen, 512):
             count = len(index)
             chunk = incumbent(data.rows[data.window[index]])
             offset = torch.randn(count, tries, 1, chunk.shape[2], generator=generator)

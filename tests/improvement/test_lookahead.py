@@ -1,0 +1,104 @@
+"""The lookahead recipe and its value, on a world small enough to know the answer."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from enpire.errors import RecipeError
+from enpire.improvement.recipes.lookahead import Lookahead
+from enpire.improvement.trainer import Training
+from enpire.improvement.value import Normaliser, fit_value, returns
+from enpire.policies import ChunkPolicy, ChunkSpec
+from enpire.types import Episode, Outcome, Purpose, Times, Verdict
+
+SPEC = ChunkSpec("line", observation=1, action=1, history=1, stride=1, chunk=4, hidden=(32,))
+FAST = Lookahead(
+    training=Training(steps=300),
+    value_steps=300,
+    value_members=2,
+    dynamics_steps=400,
+    discount=0.95,
+    candidates=16,
+)
+
+
+def walk(seed: int, length: int = 20) -> Episode:
+    """A drunkard on a line; an episode succeeds when it ends near the origin."""
+    rng = np.random.default_rng(seed)
+    actions = np.clip(np.repeat(rng.normal(0, 0.6, length // 4), 4), -1, 1)
+    start = rng.uniform(-1.5, 1.5)
+    places = start + 0.1 * np.concatenate([[0.0], np.cumsum(actions)])
+    outcome = Outcome.SUCCESS if abs(places[-1]) < 0.4 else Outcome.FAILURE
+    return Episode(
+        id=str(seed),
+        task="line",
+        seed=seed,
+        purpose=Purpose.COLLECTION,
+        policy="p",
+        round=1,
+        station=0,
+        verdict=Verdict(outcome),
+        times=Times(),
+        observations=places[:-1, None].astype(np.float32),
+        actions=actions[:, None].astype(np.float32),
+        stamps=np.arange(length) * 0.04,
+        rewards=np.zeros(length, np.float32),
+    )
+
+
+@pytest.fixture(scope="module")
+def episodes() -> list[Episode]:
+    return [walk(seed) for seed in range(150)]
+
+
+def idle() -> ChunkPolicy:
+    """A policy that does nothing, and explores."""
+    policy = ChunkPolicy(SPEC)
+    with torch.no_grad():
+        for parameter in policy.parameters():
+            parameter.zero_()
+        policy.spread.fill_(0.6)
+    return policy.eval()
+
+
+def test_returns_are_discounted_from_the_end_and_zero_in_a_failure(episodes: list[Episode]) -> None:
+    good = next(e for e in episodes if e.success)
+    bad = next(e for e in episodes if not e.success)
+    values = returns([good, bad], 0.5)
+    assert values[19] == 1.0
+    assert values[17] == 0.25
+    assert not values[20:].any()
+
+
+def test_value_falls_with_the_distance_from_the_goal(episodes: list[Episode]) -> None:
+    rows = torch.from_numpy(np.concatenate([e.observations for e in episodes]))
+    normalise = Normaliser.of(rows)
+    targets = torch.from_numpy(returns(episodes, 0.95))
+    torch.manual_seed(0)
+    value = fit_value(normalise(rows), targets, torch.Generator().manual_seed(0), 300, 2, 32)
+    near, far = value(normalise(torch.tensor([[0.0], [1.5]]))).tolist()
+    assert near > far + 0.3
+
+
+def test_the_candidate_walks_towards_the_goal(episodes: list[Episode]) -> None:
+    candidate = FAST.improve(SPEC, episodes, idle(), seed=0)
+    history = np.array([[[1.0]], [[-1.0]]], np.float32)
+    right, left = candidate.policy.infer(history)[:, 0, 0]
+    assert right < -0.15
+    assert left > 0.15
+    assert candidate.numbers["gain"] > 0.0
+
+
+def test_the_same_seed_gives_the_same_candidate(episodes: list[Episode]) -> None:
+    one, two = (FAST.improve(SPEC, episodes, idle(), seed=3).policy for _ in range(2))
+    for a, b in zip(one.parameters(), two.parameters(), strict=True):
+        assert torch.equal(a, b)
+
+
+def test_it_needs_an_incumbent_and_whole_chunks(episodes: list[Episode]) -> None:
+    with pytest.raises(RecipeError, match="bc"):
+        FAST.improve(SPEC, episodes, None, seed=0)
+    with pytest.raises(RecipeError):
+        FAST.improve(SPEC, [walk(0, length=4)], idle(), seed=0)
