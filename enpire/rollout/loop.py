@@ -57,7 +57,7 @@ class LoopSettings:
     start_episodes: int = 200
     collect: int = 300
     exploration: float = 0.2
-    max_pairs: int = 150
+    max_pairs: int = 300
     sealed_episodes: int = 300
     alpha: float = 0.05
     first_recipe: str = "bc"

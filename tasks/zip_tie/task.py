@@ -51,7 +51,7 @@ class ZipTie(Task):
     robot = "yam_bimanual"
     instruction = "Feed the tail of the zip tie through its head until it holds."
     time_limit = 8.0
-    force_limit = 30.0
+    force_limit = 40.0
     probe_limit = 2.0
     tracked = (
         "task_head",
@@ -126,8 +126,8 @@ class ZipTie(Task):
             [
                 rng.uniform(-0.010, 0.010, 3),
                 rng.uniform(-0.18, 0.18, 3),
-                rng.uniform((-0.008, -0.013, -0.013), (0.008, 0.013, 0.013)),
-                rng.uniform(-0.18, 0.18, 3),
+                rng.uniform((-0.008, -0.015, -0.015), (0.008, 0.015, 0.015)),
+                rng.uniform(-0.20, 0.20, 3),
                 rng.uniform(-0.002, 0.002, 4),
                 rng.uniform(0.7, 1.4, 2),
                 rng.uniform(0.0, 0.03, 1),

@@ -30,15 +30,17 @@ from enpire.types import Episode
 class Lookahead:
     """Improve the incumbent by one chunk of lookahead.
 
-    discount: of the value, a control period. candidates: variations tried at a moment, each the
-    incumbent's chunk plus a constant offset of `spread` times the actions' own spread. temperature:
-    of the weights, in units of value. most: moments that are relabelled and cloned.
+    discount: of the value, a control period; near one, because haste is worth less than success (at
+    0.98 zip_tie grew faster and no surer: 0.86 against 0.92 after one step). candidates: variations tried at a moment, each the
+    incumbent's chunk plus a constant offset in units of the actions' own spread, from timid to bold:
+    the sizes are spaced evenly between the powers of ten in `decades`. temperature: of the weights,
+    in units of value. most: moments that are relabelled and cloned.
     """
 
     training: Training = field(default_factory=lambda: Training(steps=3500))
-    discount: float = 0.98
+    discount: float = 0.997
     candidates: int = 24
-    spread: float = 0.7
+    decades: tuple[float, float] = (-0.7, 0.4)
     temperature: float = 0.015
     value_steps: int = 1500
     value_members: int = 3
@@ -102,7 +104,8 @@ class Lookahead:
             chunk = incumbent(data.rows[data.window[index]])
             offset = torch.randn(count, tries, 1, chunk.shape[2], generator=generator)
             offset[:, 0] = 0.0  # the incumbent's own chunk
-            tried = chunk[:, None] + self.spread * incumbent.spread * offset
+            offset *= torch.logspace(*self.decades, tries).view(1, tries, 1, 1)
+            tried = chunk[:, None] + incumbent.spread * offset
             tried = tried.clamp(-1.0, 1.0).flatten(0, 1)
             history = seen[data.window[index]].repeat_interleave(tries, dim=0)
             worth = value(dynamics(history, tried)).view(count, tries)
