@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 class Budget:
     """Limits of a run; an unlimited one is infinite, never None.
 
-    wall_s on the clock since this process began the run, robot_s of all stations before sealed
-    evaluations, rounds of collect, train, evaluate.
+    wall_s on the clock, over all starts of the run; robot_s of all stations, sealed evaluations
+    aside; rounds of collect, train, evaluate.
     """
 
     wall_s: float = float("inf")

@@ -31,9 +31,9 @@ class Lookahead:
     """Improve the incumbent by one chunk of lookahead.
 
     discount: of the value, a control period; near one, because haste is worth less than success (at
-    0.98 zip_tie grew faster and no surer: 0.86 against 0.92 after one step). candidates: variations tried at a moment, each the
-    incumbent's chunk plus a constant offset in units of the actions' own spread, from timid to bold:
-    the sizes are spaced evenly between the powers of ten in `decades`. temperature: of the weights,
+    0.98 a zip_tie policy grew faster and no surer). candidates: variations tried at a moment, each
+    the incumbent's chunk plus a constant offset in units of the actions' own spread, from timid to
+    bold: sizes spaced evenly between the powers of ten in `decades`. temperature: of the weights,
     in units of value. most: moments that are relabelled and cloned.
     """
 
