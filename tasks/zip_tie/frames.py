@@ -14,7 +14,7 @@ from .strap import GRASP
 HEAD = np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])  # head frame to world
 HEAD_AT = np.array([0.42, 0.0, 0.20])  # nominal [m]
 TAIL_AT = np.array([0.42, -0.006 - 0.022 - GRASP, 0.20])  # the right hand's, nominal [m]
-YAW = math.radians(20.0)  # hands turn outwards by this, which keeps the wrists off their limits
+YAW = math.radians(35.0)  # hands turn outwards by this: palms apart, wrists off their limits
 
 
 def hand_rotation(arm: int) -> FloatArray:
