@@ -25,10 +25,6 @@ class PolicyError(EnpireError):
     """A policy does not fit its task, or returned something that is not an action."""
 
 
-class SimulationUnstable(EnpireError):
-    """The physics of one station diverged; its episode is invalid."""
-
-
 class ResetFailed(EnpireError):
     """A station could not be put back into an initial condition."""
 

@@ -76,9 +76,7 @@ class ZipTie(Task):
         *("left_offset_x", "left_offset_z", "right_offset_x", "right_offset_z"),
         *("friction", "stiffness", "latency"),
     )
-    _nominal: ClassVar[FloatArray] = np.array(
-        [[HEAD_AT[0], HEAD_AT[1], HEAD_AT[2]], [TAIL_AT[0], TAIL_AT[1], TAIL_AT[2]]]
-    )
+    _nominal: ClassVar[FloatArray] = np.array([HEAD_AT, TAIL_AT])
 
     def build(self, spec: mujoco.MjSpec) -> None:
         """Bundle, head and strap; two welds that hold things in the fingers while these close."""
