@@ -191,12 +191,12 @@ class Stations:
         period = np.array([state.execute + state.verify for state in states])
         readings = self.sensors.read(rows, period, jacobian)
         ready = self.task.ready(readings)
-        force = np.linalg.norm(readings.wrist_force, axis=-1).max(axis=-1)
+        felt = np.linalg.norm(readings.wrist_force, axis=-1).max(axis=-1)
         for i, state in enumerate(states):
             if state.phase is not Phase.EXECUTE:
                 continue
-            if force[i] > self.task.force_limit:
-                state.verdict = self._too_hard(float(force[i]))
+            if felt[i] > self.task.force_limit:
+                state.verdict = self._too_hard(float(felt[i]))
                 state.verify += 1
             elif ready[i] or state.execute >= self.execute_periods:
                 state.phase = Phase.VERIFY
@@ -213,7 +213,9 @@ class Stations:
                 self._verify(state, readings.row(i), actions[i])
         moving = [i for i, state in enumerate(states) if state.verdict is None]
         if moving:
-            self.control.apply(rows[moving], actions[moving], jacobian[moving])
+            force = readings.wrist_force[moving]
+            force[[states[i].phase is Phase.VERIFY for i in moving]] = 0.0  # it minds its own pull
+            self.control.apply(rows[moving], actions[moving], jacobian[moving], force)
 
     def _execute(
         self,
