@@ -1,8 +1,9 @@
-"""The stations of one process, stepping together, each in its own phase of its own episode.
+"""The stations of one process, each in its own phase of its own episode.
 
 A station runs reset → execute → verify and is then free for the next episode at once; nobody waits
-for another. One `tick` is one control period of every busy station: controllers are asked once for
-all stations that execute under them, then the physics of all takes one step.
+for another. One `tick` is one control period of every busy station. The stations take it in two
+halves: while one half is looked at and told what to do, all its stations that execute under one
+controller in one call, the physics of the other half is under way.
 """
 
 from __future__ import annotations
@@ -104,6 +105,7 @@ class Stations:
         self.sensors = Sensors(self.control, task.tracked, task.noise, self._periods(longest))
         self.packs = dict(packs or {})
         self.execute_periods = self._periods(task.time_limit)
+        self._halves = (range(0, stations, 2), range(1, stations, 2))
         self._running: dict[int, _Running] = {}
         task.prepare(self.twin)
 
@@ -129,30 +131,42 @@ class Stations:
 
     def abort(self, reason: str) -> list[Episode]:
         """End every episode under way, labelled aborted; returns them."""
+        self.wait()
         verdict = Verdict(Outcome.ABORTED, reason=reason)
         return [self._finish(row, verdict) for row in sorted(self._running)]
 
     def tick(self) -> list[Episode]:
         """One control period of every busy station; returns the episodes that ended.
 
+        The physics of the period may still be under way; `wait` before looking at the twin.
+
         Raises:
             PolicyError: a controller returned a wrong shape or a value that is not a number. The
                 episodes under way are untouched: `abort` them.
         """
-        self._reset_phase()
-        rows = self._rows(Phase.EXECUTE, Phase.VERIFY)
-        if len(rows):
-            self._sense_and_act(rows)
-        done = [
+        for half in self._halves:
+            self._tick([row for row in half if row in self._running])
+        return [
             self._finish(row, running.verdict)
             for row, running in list(self._running.items())
             if running.verdict is not None
         ]
-        busy = np.array(sorted(self._running), dtype=np.int64)
-        if len(busy):
-            for row in self.twin.step(busy, self.substeps):
-                done.append(self._finish(row, Verdict(Outcome.INVALID, reason="physics diverged")))
-        return done
+
+    def wait(self) -> None:
+        """Wait for the physics that is under way."""
+        self.twin.wait(range(len(self)))
+
+    def _tick(self, rows: list[int]) -> None:
+        for row in self.twin.wait(rows):
+            self._running[row].verdict = Verdict(Outcome.INVALID, reason="physics diverged")
+            self._running[row].verify += 1  # the verdict takes a period of its own
+        for row in rows:
+            if self._running[row].phase is Phase.RESET:
+                self._reset(row, self._running[row])
+        seen = [row for row in rows if self._running[row].phase is not Phase.RESET]
+        if seen:
+            self._sense_and_act(np.array(seen))
+        self.twin.launch([r for r in rows if self._running[r].verdict is None], self.substeps)
 
     def _place(self, row: int) -> None:
         running = self._running[row]
@@ -162,28 +176,25 @@ class Stations:
         self.task.place(self.twin, self.control, row, self.task.sample(running.variation))
         self.twin.forward(row)
 
-    def _reset_phase(self) -> None:
-        for row, running in self._running.items():
-            if running.phase is not Phase.RESET:
-                continue
-            elapsed = running.settling * self.period
-            try:
-                settled = self.task.settle(self.twin, self.control, row, elapsed)
-                if not settled and elapsed > self.task.settle_limit:
-                    raise ResetFailed(f"not settled after {elapsed:.1f} s")
-            except ResetFailed as error:
-                settled = False
-                if running.tries < RESET_TRIES:
-                    self._place(row)
-                else:
-                    reason = f"reset failed {RESET_TRIES} times: {error}"
-                    running.verdict = Verdict(Outcome.INVALID, reason=reason)
-            if settled:
-                self.sensors.begin(row, running.noise)
-                running.phase = Phase.EXECUTE
+    def _reset(self, row: int, running: _Running) -> None:
+        elapsed = running.settling * self.period
+        try:
+            settled = self.task.settle(self.twin, self.control, row, elapsed)
+            if not settled and elapsed > self.task.settle_limit:
+                raise ResetFailed(f"not settled after {elapsed:.1f} s")
+        except ResetFailed as error:
+            settled = False
+            if running.tries < RESET_TRIES:
+                self._place(row)
             else:
-                running.settling += 1
-                running.reset += 1
+                reason = f"reset failed {RESET_TRIES} times: {error}"
+                running.verdict = Verdict(Outcome.INVALID, reason=reason)
+        if settled:
+            self.sensors.begin(row, running.noise)
+            running.phase = Phase.EXECUTE
+        else:
+            running.settling += 1
+            running.reset += 1
 
     def _sense_and_act(self, rows: Rows) -> None:
         states = [self._running[int(row)] for row in rows]
@@ -274,12 +285,6 @@ class Stations:
             rewards=rewards,
             exploration=job.exploration,
             packs=self.packs,
-        )
-
-    def _rows(self, *phases: Phase) -> Rows:
-        return np.array(
-            sorted(row for row, running in self._running.items() if running.phase in phases),
-            dtype=np.int64,
         )
 
     def _periods(self, seconds: float) -> int:

@@ -5,7 +5,8 @@ inference, verification, recording to a run folder with its fsyncs. Raw: `mj_ste
 threads, with no Python in between, over the same number of steps. What a step costs depends on the
 contacts, so raw stepping starts from snapshots of the closed loop's own stations, taken at even
 intervals, model variations included, and holds their controls until the next snapshot would come.
-The two take turns, so that what else the machine does meets both alike.
+Taking them counts as the closed loop's time. The two take turns, so that what else the machine does
+meets both alike.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from mujoco.batch import MODEL_FIELDS, Batch, SimulationError
+from mujoco.batch import Batch, SimulationError
 from numpy.typing import NDArray
 
 from enpire.environment import Job, Readings, Stations
@@ -31,7 +32,7 @@ from enpire.store import EpisodeWriter, Run
 from enpire.twin.twin import NUMBER, Rows
 from enpire.types import Float32Array, FloatArray, Purpose
 
-SNAPSHOT_PERIODS = 10  # control periods from one snapshot to the next
+SNAPSHOT_PERIODS = 25  # control periods from one snapshot to the next
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,28 +88,22 @@ class _Snapshots:
     stations: Stations
     states: list[FloatArray] = field(default_factory=list)
     fields: list[dict[str, NDArray[Any]]] = field(default_factory=list)
-    seconds: float = 0.0  # taken up by this, which belongs to neither side
     periods: int = 0
 
     def look(self, robot_s: float) -> None:
-        """Called before every control period."""
+        """Called before every control period; a station under way is taken as it set out."""
         self.periods += 1
         if self.periods % SNAPSHOT_PERIODS:
             return
-        began = time.perf_counter()
-        batch = self.stations.twin.batch
-        # Looked up anew each time: `set_const` varies more fields once a task has called it.
-        fields = {name: batch.expanded(name) for name in MODEL_FIELDS}
-        varied = {name: values for name, values in fields.items() if values is not None}
+        twin = self.stations.twin
         for row in sorted(set(range(len(self.stations))) - set(self.stations.idle)):
-            self.states.append(batch.state[row].copy())
-            self.fields.append({n: values[row].copy() for n, values in varied.items()})
-        self.seconds += time.perf_counter() - began
+            self.states.append(twin.state[row].copy())
+            self.fields.append(twin.variation(row))
 
     def batch(self) -> Batch:
         """A simulation for each snapshot, on as many threads; the snapshots are used up."""
-        own = self.stations.twin.batch
-        batch = Batch(own.model, len(self.states), own.nthread)
+        twin = self.stations.twin
+        batch = Batch(twin.model, len(self.states), twin.threads)
         for name in self.fields[-1]:
             batch.expand(name)[...] = np.stack([values[name] for values in self.fields])
         batch.state[...] = np.stack(self.states)
@@ -168,7 +163,7 @@ def bench_twin(
         raw_warned=warned,
         task=task.folder.name,
         stations=len(stations),
-        threads=stations.twin.batch.nthread,
+        threads=stations.twin.threads,
         blocks=blocks,
         episodes=episodes,
         steps=steps,
@@ -178,14 +173,15 @@ def bench_twin(
 def _closed_loop(
     running: Iterator[object], writer: EpisodeWriter, snapshots: _Snapshots, least_s: float
 ) -> tuple[float, int]:
-    """Seconds and episodes of a block, until everything it recorded is on the disk."""
-    copying, began = snapshots.seconds, time.perf_counter()
+    """Seconds and episodes of a block, until all is still and what it recorded is on the disk."""
+    began = time.perf_counter()
     count = 0
     while time.perf_counter() - began < least_s or not snapshots.states:
         next(running)
         count += 1
+    snapshots.stations.wait()
     writer.flush()
-    return time.perf_counter() - began - (snapshots.seconds - copying), count
+    return time.perf_counter() - began, count
 
 
 def _raw(batch: Batch, steps: int) -> float:

@@ -30,12 +30,12 @@ def test_raw_steps_go_on_where_the_station_was() -> None:
     stations.begin(1, Job(3, Purpose.DEMONSTRATION, demonstrations, "d"))
     for _ in range(SNAPSHOT_PERIODS):
         stations.tick()
+        stations.wait()
         snapshots.look(0.0)
     batch = snapshots.batch()
     assert batch.nsim == 1  # the idle station is left out
-    own = stations.twin.batch
-    assert np.array_equal(batch.state[0], own.state[1])
-    steps = stations.substeps
-    batch.step(nstep=steps)
-    own.step(np.array([1]), nstep=steps)
-    assert np.array_equal(batch.state[0], own.state[1])
+    twin = stations.twin
+    assert np.array_equal(batch.state[0], twin.state[1])
+    batch.step(nstep=stations.substeps)
+    twin.step([1], stations.substeps)
+    assert np.array_equal(batch.state[0], twin.state[1])
