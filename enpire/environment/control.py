@@ -22,7 +22,7 @@ DAMPING = 0.003  # of the least squares, in metres
 ROTATION_LENGTH = 0.1  # metres that one radian weighs as much as
 WEIGHT = np.array([1.0, 1.0, 1.0, ROTATION_LENGTH, ROTATION_LENGTH, ROTATION_LENGTH])
 DAMPED = DAMPING**2 * np.eye(6)
-NEXT, AFTER = [1, 2, 0], [2, 0, 1]  # cyclic orders of the axes
+FIRST, SECOND = np.array([[1, 2, 0, 2, 0, 1], [2, 0, 1, 1, 2, 0]])  # axes of a cross product
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ class CartesianControl:
 
     def measured(self, rows: Rows) -> FloatArray:
         """Joint angles, shape (m, arms, dof), in radians."""
-        result: FloatArray = self.twin.qpos[rows[:, None, None], self._qpos]
+        result: FloatArray = self.twin.qpos.take(rows, 0).take(self._qpos, 1)
         return result
 
     def set(self, row: int, joints: FloatArray, gripper: FloatArray) -> None:
@@ -95,34 +95,34 @@ class CartesianControl:
 
     def jacobian(self, rows: Rows) -> FloatArray:
         """Geometric Jacobian of each grasp point, shape (m, arms, 6, dof), world frame."""
-        axis = self.twin.xaxis[rows[:, None, None], self._joints]
-        anchor = self.twin.xanchor[rows[:, None, None], self._joints]
-        grasp = self.twin.site_xpos[rows[:, None], self._grasp][:, :, None, :]
+        axis = self.twin.xaxis.take(rows, 0).take(self._joints, 1)
+        anchor = self.twin.xanchor.take(rows, 0).take(self._joints, 1)
+        grasp = self.twin.site_xpos.take(rows, 0).take(self._grasp, 1)[:, :, None]
         columns = np.concatenate([_cross(axis, grasp - anchor), axis], axis=-1)
-        return np.swapaxes(columns, -1, -2)
+        return columns.swapaxes(-1, -2)
 
     def lead(self, rows: Rows, jacobian: FloatArray) -> FloatArray:
         """How far the hands' setpoints run ahead of the hands, (m, arms, 3) metres."""
-        ahead = self.setpoints[rows] - self.measured(rows)
-        result: FloatArray = np.einsum("maij,maj->mai", jacobian[:, :, :3], ahead)
+        ahead = self.setpoints.take(rows, 0) - self.measured(rows)
+        result: FloatArray = (jacobian[:, :, :3] @ ahead[..., None])[..., 0]
         return result
 
     def apply(self, rows: Rows, actions: Float32Array, jacobian: FloatArray) -> None:
         """Move the setpoints of `rows` by `actions`, shape (m, act), and send them."""
-        actions = np.clip(actions, -1.0, 1.0).reshape(len(rows), len(self.arms), 7)
+        actions = actions.clip(-1.0, 1.0).reshape(len(rows), len(self.arms), 7)
         twist = actions[:, :, :6] * self._scale
         weighted = jacobian * WEIGHT[:, None]
-        gram = weighted @ np.swapaxes(weighted, -1, -2) + DAMPED
-        solved = np.linalg.solve(gram, (twist * WEIGHT)[..., None])
-        increment = (np.swapaxes(weighted, -1, -2) @ solved)[..., 0]
-        held, measured = self.setpoints[rows], self.measured(rows)
+        transposed = weighted.swapaxes(-1, -2)
+        solved = np.linalg.solve(weighted @ transposed + DAMPED, (twist * WEIGHT)[..., None])
+        increment = (transposed @ solved)[..., 0]
+        held, measured = self.setpoints.take(rows, 0), self.measured(rows)
         low = np.minimum(measured - self.spec.lead, held)
         high = np.maximum(measured + self.spec.lead, held)
         # An arm is slowed as a whole, so that its hand still moves in the direction asked for.
         room = np.where(increment > 0, high - held, held - low)
         share = np.minimum(room, self._step) / np.maximum(abs(increment), 1e-12)
         increment = increment * np.minimum(1.0, share.min(axis=-1, keepdims=True))
-        self.setpoints[rows] = np.clip(held + increment, self._low, self._high)
+        self.setpoints[rows] = (held + increment).clip(self._low, self._high)
         closed, opened = self._grip_range[:, 0], self._grip_range[:, 1]
         self.gripper[rows] = closed + (actions[:, :, 6] + 1.0) / 2.0 * (opened - closed)
         self.send(rows)
@@ -134,5 +134,7 @@ class CartesianControl:
 
 
 def _cross(a: FloatArray, b: FloatArray) -> FloatArray:
-    """Cross product over the last axis; np.cross costs four times as much on arrays this small."""
-    return a[..., NEXT] * b[..., AFTER] - a[..., AFTER] * b[..., NEXT]
+    """Cross product over the last axis; np.cross costs ten times as much on arrays this small."""
+    products = a.take(FIRST, -1) * b.take(SECOND, -1)
+    result: FloatArray = products[..., :3] - products[..., 3:]
+    return result

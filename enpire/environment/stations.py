@@ -202,7 +202,7 @@ class Stations:
         period = np.array([state.execute + state.verify for state in states])
         readings = self.sensors.read(rows, period, jacobian)
         ready = self.task.ready(readings)
-        force = np.linalg.norm(readings.wrist_force, axis=-1).max(axis=-1)
+        force = np.sqrt((readings.wrist_force**2).sum(axis=-1)).max(axis=-1)
         for i, state in enumerate(states):
             if state.phase is not Phase.EXECUTE:
                 continue
@@ -222,7 +222,7 @@ class Stations:
         for i, state in enumerate(states):
             if state.phase is Phase.VERIFY:
                 self._verify(state, readings.row(i), actions[i])
-        moving = [i for i, state in enumerate(states) if state.verdict is None]
+        moving = _of([i for i, state in enumerate(states) if state.verdict is None], states)
         if moving:
             self.control.apply(rows[moving], actions[moving], jacobian[moving])
 
@@ -237,12 +237,14 @@ class Stations:
         observations = self.task.observe(readings)
         controllers = {id(states[i].job.controller): states[i].job.controller for i in executing}
         for key, controller in controllers.items():
-            mine = [i for i in executing if id(states[i].job.controller) == key]
+            theirs = [i for i in executing if id(states[i].job.controller) == key]
+            mine = _of(theirs, states)
             chosen = controller.act(rows[mine], observations[mine], readings.at(mine))
-            actions[mine] = _checked(chosen, len(mine), self.task.actions.size)
+            actions[mine] = _checked(chosen, len(theirs), self.task.actions.size)
+        carried_out = actions.clip(-1.0, 1.0)
         for i in executing:
             states[i].observations.append(observations[i])
-            states[i].actions.append(np.clip(actions[i], -1.0, 1.0))
+            states[i].actions.append(carried_out[i])
             states[i].execute += 1
 
     def _verify(self, state: _Running, readings: Readings, action: Float32Array) -> None:
@@ -289,6 +291,11 @@ class Stations:
 
     def _periods(self, seconds: float) -> int:
         return round(seconds / self.period)
+
+
+def _of(chosen: list[int], states: list[_Running]) -> list[int] | slice:
+    """An index of the chosen ones; as a slice it costs nothing when these are all."""
+    return slice(None) if len(chosen) == len(states) else chosen
 
 
 def _checked(actions: Float32Array, rows: int, size: int) -> Float32Array:

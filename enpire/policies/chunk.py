@@ -97,9 +97,13 @@ class ChunkPolicy(nn.Module):
 
     @torch.inference_mode()
     def infer(self, history: Float32Array) -> Float32Array:
-        """`forward` for NumPy arrays."""
-        result: Float32Array = self(torch.from_numpy(history)).numpy()
-        return result
+        """`forward` for NumPy arrays, row by row.
+
+        A product of matrices rounds differently with the number of rows; so what a station does
+        does not depend on how many others ask at the same time.
+        """
+        rows = torch.from_numpy(history[:, None])
+        return np.concatenate([self.forward(row).numpy() for row in rows])
 
     def tensors(self) -> dict[str, NDArray[Any]]:
         """Weights and normalisation, for a safetensors file."""

@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 import threading
 import weakref
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from queue import SimpleQueue
 from typing import Any
 
@@ -171,13 +171,13 @@ class Twin:
         self._stations[row].load()
         return self._stations[row].batch
 
-    def launch(self, rows: Iterable[int], substeps: int) -> None:
+    def launch(self, rows: Sequence[int] | Rows, substeps: int) -> None:
         """Set the stations `rows` on their way over `substeps`."""
         for row in rows:
             self._stations[row].under_way.acquire()
             self._launched.put((self._stations[row], substeps))
 
-    def wait(self, rows: Iterable[int]) -> list[int]:
+    def wait(self, rows: Sequence[int] | Rows) -> list[int]:
         """Wait until the stations `rows` have done what they were launched to; at once if none.
 
         Returns:

@@ -148,10 +148,12 @@ def test_exploration_noise_is_correlated_and_of_unit_size() -> None:
 
 
 def test_noise_does_not_build_up_in_the_chunk() -> None:
-    controller = PolicyController(Seen(), 1)
-    begin(controller, 0, 5, 0.3)
-    first = act(controller, 0.0)
+    noisy, plain = PolicyController(Seen(), 1), PolicyController(Seen(), 1)
+    begin(noisy, 0, 5, 0.3)
+    begin(plain)
+    first = act(noisy, 0.0)
     kept = first.copy()
-    act(controller, 0.0)
+    noise = [first - act(plain, 0.0)]
+    noise += [act(noisy, 0.0) - act(plain, 0.0) for _ in range(2 * SPEC.execute)]
     np.testing.assert_array_equal(first, kept)
-    assert controller._chunk[0, 0, 0] == 100
+    assert 0.0 < np.max(np.abs(noise)) < 2.0
