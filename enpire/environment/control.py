@@ -69,17 +69,18 @@ class CartesianControl:
         robot = twin.scene.robot
         dof = len(robot.arms[0].home)
         model = twin.model
-        self.setpoints: FloatArray = np.zeros((twin.stations, len(self.arms), dof))
-        self.gripper: FloatArray = np.zeros((twin.stations, len(self.arms)))
+        self._command = np.zeros((twin.stations, len(self.arms), dof + 1))
+        self.setpoints: FloatArray = self._command[:, :, :dof]
+        self.gripper: FloatArray = self._command[:, :, dof]
         self._low = np.array([model.jnt_range[arm.joints, 0] for arm in self.arms])
         self._high = np.array([model.jnt_range[arm.joints, 1] for arm in self.arms])
         self._step = np.array(robot.limits.joint_speed) * period
         self._qpos = np.array([arm.qpos for arm in self.arms])
         self._joints = np.array([arm.joints for arm in self.arms])
         self._grasp = np.array([arm.grasp for arm in self.arms])
-        self._actuators = np.array([arm.actuators for arm in self.arms])
-        self._grippers = np.array([arm.gripper for arm in self.arms])
-        self._grip_range = np.array([arm.gripper_range for arm in robot.arms])
+        self._actuators = np.array([[*arm.actuators, arm.gripper] for arm in self.arms])
+        self._closed, opened = np.array([arm.gripper_range for arm in robot.arms]).T
+        self._half_opening = (opened - self._closed) / 2.0
         self._scale = spec.scale
 
     def measured(self, rows: Rows) -> FloatArray:
@@ -123,14 +124,12 @@ class CartesianControl:
         share = np.minimum(room, self._step) / np.maximum(abs(increment), 1e-12)
         increment = increment * np.minimum(1.0, share.min(axis=-1, keepdims=True))
         self.setpoints[rows] = (held + increment).clip(self._low, self._high)
-        closed, opened = self._grip_range[:, 0], self._grip_range[:, 1]
-        self.gripper[rows] = closed + (actions[:, :, 6] + 1.0) / 2.0 * (opened - closed)
+        self.gripper[rows] = self._closed + (actions[:, :, 6] + 1.0) * self._half_opening
         self.send(rows)
 
     def send(self, rows: Rows) -> None:
         """Write the setpoints of `rows` to their position controllers."""
-        self.twin.ctrl[rows[:, None, None], self._actuators] = self.setpoints[rows]
-        self.twin.ctrl[rows[:, None], self._grippers] = self.gripper[rows]
+        self.twin.ctrl[rows[:, None, None], self._actuators] = self._command[rows]
 
 
 def _cross(a: FloatArray, b: FloatArray) -> FloatArray:

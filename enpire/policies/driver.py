@@ -42,6 +42,7 @@ class PolicyController:
         """Drive `policy` on up to `stations` stations."""
         self.policy = policy
         self._spec = policy.spec
+        self._infer = policy.inference()
         self._spread = policy.spread.numpy()
         self._driven: dict[int, _Driven] = {}
 
@@ -60,7 +61,7 @@ class PolicyController:
         empty = [one for one in driven if not one.chunk]
         if empty:
             stride = self._spec.stride
-            chunks = self.policy.infer(np.array([list(one.seen)[::stride] for one in empty]))
+            chunks = self._infer(np.array([list(one.seen)[::stride] for one in empty]))
             for one, chunk in zip(empty, chunks, strict=True):
                 one.chunk.extend(chunk[: self._spec.execute])
         actions: Float32Array = np.array([one.chunk.popleft() for one in driven])

@@ -42,6 +42,7 @@ class _Station:
 
     def __init__(self, model: mujoco.MjModel, state: FloatArray) -> None:
         self.batch = Batch(model, 1, nthread=1)
+        self.warned = self.batch.warning[0, :, NUMBER]
         self.under_way = threading.Lock()  # held from launch to landing
         self.diverged = False
         self.error: Exception | None = None
@@ -64,7 +65,7 @@ class _Station:
             self.load()
             try:
                 self.batch.step(nstep=substeps)
-                self.diverged = bool(self.batch.warning[0, _DIVERGED, NUMBER].any())
+                self.diverged = bool(self.warned[_DIVERGED].any())
             except SimulationError:
                 self.diverged = True
             self.save()

@@ -258,6 +258,7 @@ _LAYOUT = (  # of an observation: how many numbers, of what unit
 )
 _SCALE = np.concatenate([np.full(count, unit) for count, unit in _LAYOUT])
 _CENTRE = np.concatenate([np.zeros(6), HEAD_AT, np.zeros(3), HEAD_AT, TAIL_AT, np.zeros(20)])
+_BELOW, _ABOVE = np.array([[7, 2, 3], [5, 6, 1]])  # the diagonal, of a rotation laid out flat
 _READY_LOW = np.array([strap.SLOT_END + READY_DEPTH, -0.006, -0.006])
 _READY_HIGH = np.array([np.inf, 0.006, 0.006])
 
@@ -265,7 +266,7 @@ _READY_HIGH = np.array([np.inf, 0.006, 0.006])
 def rotation_vector(rotation: FloatArray) -> FloatArray:
     """Rotation vectors (..., 3) of small rotations (..., 3, 3), to second order [rad]."""
     flat = rotation.reshape(*rotation.shape[:-2], 9)
-    vector: FloatArray = 0.5 * (flat.take([7, 2, 3], -1) - flat.take([5, 6, 1], -1))
+    vector: FloatArray = 0.5 * (flat.take(_BELOW, -1) - flat.take(_ABOVE, -1))
     return vector
 
 
