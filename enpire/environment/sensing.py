@@ -52,7 +52,7 @@ class Readings:
     position: FloatArray
     rotation: FloatArray
 
-    def at(self, chosen: list[int]) -> Readings:
+    def at(self, chosen: list[int] | slice) -> Readings:
         """The readings of some of the stations, in that order."""
         return Readings(*(getattr(self, name)[chosen] for name in self.__slots__))
 
@@ -77,12 +77,12 @@ class Sensors:
         self._wrist = np.array([arm.wrist for arm in arms])
         self._force = np.array([arm.force + np.arange(3) for arm in arms])
         self._grippers = np.array([arm.gripper for arm in arms])
-        objects, dof = len(tracked), len(arms[0].joints)
         self._periods = periods
-        self._position = np.zeros((n, periods, objects, 3))
-        self._rotation = np.zeros((n, periods, objects, 3, 3))
-        self._joint = np.zeros((n, periods, len(arms), dof))
-        self._wrist_noise = np.zeros((n, periods, len(arms), 3))
+        draws = (n, periods)
+        self._position = np.zeros((*draws, len(tracked), 3))
+        self._rotation = np.zeros((*draws, len(tracked), 3, 3))
+        self._joint = np.zeros((*draws, len(arms), len(arms[0].joints)))
+        self._wrist_noise = np.zeros((*draws, len(arms), 3))
         self._tare = np.zeros((n, len(arms), 3))
 
     def begin(self, row: int, rng: np.random.Generator) -> None:
@@ -95,29 +95,38 @@ class Sensors:
         self._rotation[row] = small_rotation(turn + noise.rotation_bias * bias[1])
         self._joint[row] = noise.joint * rng.standard_normal(self._joint.shape[1:])
         self._wrist_noise[row] = noise.force * rng.standard_normal(self._wrist_noise.shape[1:])
-        self._tare[row] = self._world_force(np.array([row]))[0]
+        here = np.array([row])
+        self._tare[row] = self._world_force(here, self._frames(here))[0]
 
     def read(self, rows: Rows, period: Rows, jacobian: FloatArray) -> Readings:
         """Read the stations `rows`, each at its own control `period` since its reset."""
-        twin = self.twin
-        at = np.minimum(period, self._periods - 1)
-        true_rotation = twin.site_xmat[rows[:, None], self._tracked].reshape(len(rows), -1, 3, 3)
+        now = rows * self._periods + np.minimum(period, self._periods - 1)
+        position, frames = self.twin.site_xpos.take(rows, 0), self._frames(rows)
+        felt = self._world_force(rows, frames) - self._tare.take(rows, 0)
         return Readings(
-            joints=self.control.measured(rows) + self._joint[rows, at],
-            gripper=twin.actuator_length[rows[:, None], self._grippers],
-            hand_position=twin.site_xpos[rows[:, None], self._grasp],
-            hand_rotation=twin.site_xmat[rows[:, None], self._grasp].reshape(len(rows), -1, 3, 3),
-            wrist_force=self._world_force(rows) - self._tare[rows] + self._wrist_noise[rows, at],
+            joints=self.control.measured(rows) + _drawn(self._joint, now),
+            gripper=self.twin.actuator_length.take(rows, 0).take(self._grippers, 1),
+            hand_position=position.take(self._grasp, 1),
+            hand_rotation=frames.take(self._grasp, 1),
+            wrist_force=felt + _drawn(self._wrist_noise, now),
             lead=self.control.lead(rows, jacobian),
-            position=twin.site_xpos[rows[:, None], self._tracked] + self._position[rows, at],
-            rotation=self._rotation[rows, at] @ true_rotation,
+            position=position.take(self._tracked, 1) + _drawn(self._position, now),
+            rotation=_drawn(self._rotation, now) @ frames.take(self._tracked, 1),
         )
 
-    def _world_force(self, rows: Rows) -> FloatArray:
-        force = self.twin.sensordata[rows[:, None, None], self._force]
-        frame = self.twin.site_xmat[rows[:, None], self._wrist].reshape(len(rows), -1, 3, 3)
-        result: FloatArray = (frame @ force[..., None])[..., 0]
+    def _frames(self, rows: Rows) -> FloatArray:
+        """Of all sites, to world, shape (m, sites, 3, 3)."""
+        return self.twin.site_xmat.take(rows, 0).reshape(len(rows), -1, 3, 3)
+
+    def _world_force(self, rows: Rows, frames: FloatArray) -> FloatArray:
+        force = self.twin.sensordata.take(rows, 0).take(self._force, 1)
+        result: FloatArray = (frames.take(self._wrist, 1) @ force[..., None])[..., 0]
         return result
+
+
+def _drawn(noise: FloatArray, now: Rows) -> FloatArray:
+    """The errors of periods `now`, counted over all stations, from (stations, periods, ...)."""
+    return noise.reshape(-1, *noise.shape[2:]).take(now, 0)
 
 
 def small_rotation(vector: FloatArray) -> FloatArray:

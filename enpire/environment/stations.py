@@ -1,8 +1,9 @@
-"""The stations of one process, stepping together, each in its own phase of its own episode.
+"""The stations of one process, each in its own phase of its own episode.
 
 A station runs reset → execute → verify and is then free for the next episode at once; nobody waits
-for another. One `tick` is one control period of every busy station: controllers are asked once for
-all stations that execute under them, then the physics of all takes one step.
+for another. One `tick` is one control period of every busy station. The stations take it in two
+halves: while one half is looked at and told what to do, all its stations that execute under one
+controller in one call, the physics of the other half is under way.
 """
 
 from __future__ import annotations
@@ -104,6 +105,7 @@ class Stations:
         self.sensors = Sensors(self.control, task.tracked, task.noise, self._periods(longest))
         self.packs = dict(packs or {})
         self.execute_periods = self._periods(task.time_limit)
+        self._halves = (range(0, stations, 2), range(1, stations, 2))
         self._running: dict[int, _Running] = {}
         task.prepare(self.twin)
 
@@ -129,30 +131,42 @@ class Stations:
 
     def abort(self, reason: str) -> list[Episode]:
         """End every episode under way, labelled aborted; returns them."""
+        self.wait()
         verdict = Verdict(Outcome.ABORTED, reason=reason)
         return [self._finish(row, verdict) for row in sorted(self._running)]
 
     def tick(self) -> list[Episode]:
         """One control period of every busy station; returns the episodes that ended.
 
+        The physics of the period may still be under way; `wait` before looking at the twin.
+
         Raises:
             PolicyError: a controller returned a wrong shape or a value that is not a number. The
                 episodes under way are untouched: `abort` them.
         """
-        self._reset_phase()
-        rows = self._rows(Phase.EXECUTE, Phase.VERIFY)
-        if len(rows):
-            self._sense_and_act(rows)
-        done = [
+        for half in self._halves:
+            self._tick([row for row in half if row in self._running])
+        return [
             self._finish(row, running.verdict)
             for row, running in list(self._running.items())
             if running.verdict is not None
         ]
-        busy = np.array(sorted(self._running), dtype=np.int64)
-        if len(busy):
-            for row in self.twin.step(busy, self.substeps):
-                done.append(self._finish(row, Verdict(Outcome.INVALID, reason="physics diverged")))
-        return done
+
+    def wait(self) -> None:
+        """Wait for the physics that is under way."""
+        self.twin.wait(range(len(self)))
+
+    def _tick(self, rows: list[int]) -> None:
+        for row in self.twin.wait(rows):
+            self._running[row].verdict = Verdict(Outcome.INVALID, reason="physics diverged")
+            self._running[row].verify += 1  # the verdict takes a period of its own
+        for row in rows:
+            if self._running[row].phase is Phase.RESET:
+                self._reset(row, self._running[row])
+        seen = [row for row in rows if self._running[row].phase is not Phase.RESET]
+        if seen:
+            self._sense_and_act(np.array(seen))
+        self.twin.launch([r for r in rows if self._running[r].verdict is None], self.substeps)
 
     def _place(self, row: int) -> None:
         running = self._running[row]
@@ -162,28 +176,25 @@ class Stations:
         self.task.place(self.twin, self.control, row, self.task.sample(running.variation))
         self.twin.forward(row)
 
-    def _reset_phase(self) -> None:
-        for row, running in self._running.items():
-            if running.phase is not Phase.RESET:
-                continue
-            elapsed = running.settling * self.period
-            try:
-                settled = self.task.settle(self.twin, self.control, row, elapsed)
-                if not settled and elapsed > self.task.settle_limit:
-                    raise ResetFailed(f"not settled after {elapsed:.1f} s")
-            except ResetFailed as error:
-                settled = False
-                if running.tries < RESET_TRIES:
-                    self._place(row)
-                else:
-                    reason = f"reset failed {RESET_TRIES} times: {error}"
-                    running.verdict = Verdict(Outcome.INVALID, reason=reason)
-            if settled:
-                self.sensors.begin(row, running.noise)
-                running.phase = Phase.EXECUTE
+    def _reset(self, row: int, running: _Running) -> None:
+        elapsed = running.settling * self.period
+        try:
+            settled = self.task.settle(self.twin, self.control, row, elapsed)
+            if not settled and elapsed > self.task.settle_limit:
+                raise ResetFailed(f"not settled after {elapsed:.1f} s")
+        except ResetFailed as error:
+            settled = False
+            if running.tries < RESET_TRIES:
+                self._place(row)
             else:
-                running.settling += 1
-                running.reset += 1
+                reason = f"reset failed {RESET_TRIES} times: {error}"
+                running.verdict = Verdict(Outcome.INVALID, reason=reason)
+        if settled:
+            self.sensors.begin(row, running.noise)
+            running.phase = Phase.EXECUTE
+        else:
+            running.settling += 1
+            running.reset += 1
 
     def _sense_and_act(self, rows: Rows) -> None:
         states = [self._running[int(row)] for row in rows]
@@ -191,7 +202,7 @@ class Stations:
         period = np.array([state.execute + state.verify for state in states])
         readings = self.sensors.read(rows, period, jacobian)
         ready = self.task.ready(readings)
-        felt = np.linalg.norm(readings.wrist_force, axis=-1).max(axis=-1)
+        felt = np.sqrt((readings.wrist_force**2).sum(axis=-1)).max(axis=-1)
         for i, state in enumerate(states):
             if state.phase is not Phase.EXECUTE:
                 continue
@@ -211,11 +222,11 @@ class Stations:
         for i, state in enumerate(states):
             if state.phase is Phase.VERIFY:
                 self._verify(state, readings.row(i), actions[i])
-        moving = [i for i, state in enumerate(states) if state.verdict is None]
+        moving = _of([i for i, state in enumerate(states) if state.verdict is None], states)
         if moving:
-            force = readings.wrist_force[moving]
-            force[[states[i].phase is Phase.VERIFY for i in moving]] = 0.0  # it minds its own pull
-            self.control.apply(rows[moving], actions[moving], jacobian[moving], force)
+            acting = np.array([state.phase is Phase.EXECUTE for state in states])
+            force = readings.wrist_force * acting[:, None, None]  # a probe minds its own pull
+            self.control.apply(rows[moving], actions[moving], jacobian[moving], force[moving])
 
     def _execute(
         self,
@@ -228,12 +239,14 @@ class Stations:
         observations = self.task.observe(readings)
         controllers = {id(states[i].job.controller): states[i].job.controller for i in executing}
         for key, controller in controllers.items():
-            mine = [i for i in executing if id(states[i].job.controller) == key]
+            theirs = [i for i in executing if id(states[i].job.controller) == key]
+            mine = _of(theirs, states)
             chosen = controller.act(rows[mine], observations[mine], readings.at(mine))
-            actions[mine] = _checked(chosen, len(mine), self.task.actions.size)
+            actions[mine] = _checked(chosen, len(theirs), self.task.actions.size)
+        carried_out = actions.clip(-1.0, 1.0)
         for i in executing:
             states[i].observations.append(observations[i])
-            states[i].actions.append(np.clip(actions[i], -1.0, 1.0))
+            states[i].actions.append(carried_out[i])
             states[i].execute += 1
 
     def _verify(self, state: _Running, readings: Readings, action: Float32Array) -> None:
@@ -278,14 +291,13 @@ class Stations:
             packs=self.packs,
         )
 
-    def _rows(self, *phases: Phase) -> Rows:
-        return np.array(
-            sorted(row for row, running in self._running.items() if running.phase in phases),
-            dtype=np.int64,
-        )
-
     def _periods(self, seconds: float) -> int:
         return round(seconds / self.period)
+
+
+def _of(chosen: list[int], states: list[_Running]) -> list[int] | slice:
+    """An index of the chosen ones; as a slice it costs nothing when these are all."""
+    return slice(None) if len(chosen) == len(states) else chosen
 
 
 def _checked(actions: Float32Array, rows: int, size: int) -> Float32Array:

@@ -2,36 +2,37 @@
 
 Closed loop: stations under a policy with everything a run has: resets, sensing, control, chunk
 inference, verification, recording to a run folder with its fsyncs. Raw: `mj_step` in C on as many
-threads, with no Python in between, over the same number of steps. What a step costs depends on the
-contacts, so raw stepping starts from snapshots of the closed loop's own stations, taken at even
-intervals, model variations included, and holds their controls until the next snapshot would come.
-The two take turns, so that what else the machine does meets both alike.
+threads, with no Python in between. What a step costs depends on the contacts and on how they move,
+so the raw side repeats control periods of the closed loop itself, one in `EVERY`, bit by bit: from
+the state and with the setpoints and the model variations with which a station was launched into it.
+Writing these down counts as the closed loop's time. The two sides take turns, so that what else the
+machine does meets both alike.
 """
 
 from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
-from mujoco.batch import MODEL_FIELDS, Batch, SimulationError
+from mujoco.batch import Batch
 from numpy.typing import NDArray
 
 from enpire.environment import Job, Readings, Stations
-from enpire.errors import EnpireError
 from enpire.policies import ChunkPolicy, ChunkSpec, PolicyController
 from enpire.rollout.fleet import Fleet
 from enpire.rollout.seeds import stream
 from enpire.store import EpisodeWriter, Run
-from enpire.twin.twin import NUMBER, Rows
+from enpire.twin import Twin
+from enpire.twin.twin import Rows
 from enpire.types import Float32Array, FloatArray, Purpose
 
-SNAPSHOT_PERIODS = 10  # control periods from one snapshot to the next
+EVERY = 21  # launches from one that is written down to the next; odd, as the halves take turns
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +40,7 @@ class TwinBench:
     """What was measured; rates are medians over blocks, and count substeps of all stations.
 
     fraction_of_c: median of the blocks' own ratios; fraction_range: the least and the largest of
-    them. policy_share: of the closed loop's time, spent in the policy. raw_warned: snapshots
-    for which MuJoCo warned under held controls; more than a few make the raw figure a poor one.
+    them. policy_share: of the closed loop's time, spent in the policy.
     """
 
     fraction_of_c: float
@@ -48,7 +48,6 @@ class TwinBench:
     closed_loop_steps_per_s: float
     raw_steps_per_s: float
     policy_share: float
-    raw_warned: int
     task: str
     stations: int
     threads: int
@@ -80,41 +79,36 @@ class _Timed:
         return actions
 
 
-@dataclass(slots=True)
-class _Snapshots:
-    """Copies of busy stations' states and model variations, taken every few control periods."""
+class _Launches:
+    """Stations as they were launched into a control period, of every few launches."""
 
-    stations: Stations
-    states: list[FloatArray] = field(default_factory=list)
-    fields: list[dict[str, NDArray[Any]]] = field(default_factory=list)
-    seconds: float = 0.0  # taken up by this, which belongs to neither side
-    periods: int = 0
+    def __init__(self, twin: Twin) -> None:
+        self.twin = twin
+        self.states: list[FloatArray] = []
+        self.fields: list[dict[str, NDArray[Any]]] = []
+        self._count = 0
+        self._launch = twin.launch
+        twin.launch = self._watched  # type: ignore[method-assign]
 
-    def look(self, robot_s: float) -> None:
-        """Called before every control period."""
-        self.periods += 1
-        if self.periods % SNAPSHOT_PERIODS:
-            return
-        began = time.perf_counter()
-        batch = self.stations.twin.batch
-        # Looked up anew each time: `set_const` varies more fields once a task has called it.
-        fields = {name: batch.expanded(name) for name in MODEL_FIELDS}
-        varied = {name: values for name, values in fields.items() if values is not None}
-        for row in sorted(set(range(len(self.stations))) - set(self.stations.idle)):
-            self.states.append(batch.state[row].copy())
-            self.fields.append({n: values[row].copy() for n, values in varied.items()})
-        self.seconds += time.perf_counter() - began
+    def _watched(self, rows: Sequence[int] | Rows, substeps: int) -> None:
+        self._count += 1
+        if self._count % EVERY == 0:
+            self.states += [self.twin.state[row].copy() for row in rows]
+            self.fields += [self.twin.variation(row) for row in rows]
+        self._launch(rows, substeps)
 
     def batch(self) -> Batch:
-        """A simulation for each snapshot, on as many threads; the snapshots are used up."""
-        own = self.stations.twin.batch
-        batch = Batch(own.model, len(self.states), own.nthread)
+        """A simulation for each, on as many threads."""
+        batch = Batch(self.twin.model, len(self.states), self.twin.threads)
         for name in self.fields[-1]:
             batch.expand(name)[...] = np.stack([values[name] for values in self.fields])
         batch.state[...] = np.stack(self.states)
+        return batch
+
+    def clear(self) -> None:
+        """Forget them."""
         self.states.clear()
         self.fields.clear()
-        return batch
 
 
 def bench_twin(
@@ -134,27 +128,25 @@ def bench_twin(
     chosen = policy or random_policy(stations, seed)
     timed = _Timed(PolicyController(chosen, len(stations)))
     jobs = (Job(s, Purpose.EVALUATION, timed, "bench") for s in stream(seed, "bench"))
-    snapshots = _Snapshots(stations)
+    launches = _Launches(stations.twin)
     closed: list[float] = []
     raw: list[float] = []
     shares: list[float] = []
-    steps = episodes = warned = 0
+    steps = episodes = 0
     with Run.create(folder, {"bench": task.folder.name}) as run, EpisodeWriter(run) as writer:
-        fleet = Fleet(stations, writer, should_stop=snapshots.look)
-        running = fleet.run(jobs)
+        running = Fleet(stations, writer).run(jobs)
         try:
             for block in range(blocks + 1):
                 policy_s, done = timed.seconds, stations.twin.substeps_done
-                seconds, count = _closed_loop(running, writer, snapshots, block_s)
+                launches.clear()
+                seconds, count = _closed_loop(running, stations, writer, block_s)
                 taken = stations.twin.substeps_done - done
-                batch = snapshots.batch()
-                raw_rate = _raw(batch, taken)
+                raw_rate = _raw(launches.batch(), stations.substeps, taken)
                 if block == 0:  # threads, caches and allocators warm up
                     continue
                 closed.append(taken / seconds)
                 raw.append(raw_rate)
                 shares.append((timed.seconds - policy_s) / seconds)
-                warned += int(batch.warning[:, :, NUMBER].any(axis=1).sum())
                 steps, episodes = steps + taken, episodes + count
         finally:
             running.close()
@@ -165,10 +157,9 @@ def bench_twin(
         closed_loop_steps_per_s=statistics.median(closed),
         raw_steps_per_s=statistics.median(raw),
         policy_share=statistics.median(shares),
-        raw_warned=warned,
         task=task.folder.name,
         stations=len(stations),
-        threads=stations.twin.batch.nthread,
+        threads=stations.twin.threads,
         blocks=blocks,
         episodes=episodes,
         steps=steps,
@@ -176,28 +167,31 @@ def bench_twin(
 
 
 def _closed_loop(
-    running: Iterator[object], writer: EpisodeWriter, snapshots: _Snapshots, least_s: float
+    running: Iterator[object], stations: Stations, writer: EpisodeWriter, least_s: float
 ) -> tuple[float, int]:
-    """Seconds and episodes of a block, until everything it recorded is on the disk."""
-    copying, began = snapshots.seconds, time.perf_counter()
+    """Seconds and episodes of a block, until all is still and what it recorded is on the disk."""
+    began = time.perf_counter()
     count = 0
-    while time.perf_counter() - began < least_s or not snapshots.states:
+    while time.perf_counter() - began < least_s:
         next(running)
         count += 1
+    stations.wait()
     writer.flush()
-    return time.perf_counter() - began - (snapshots.seconds - copying), count
+    return time.perf_counter() - began, count
 
 
-def _raw(batch: Batch, steps: int) -> float:
-    """Steps a second in C, over at least `steps` steps in all."""
-    each = -(-steps // batch.nsim)
-    began = time.perf_counter()
-    try:
-        batch.step(nstep=each)
-    except SimulationError as error:
-        raise EnpireError(f"raw stepping failed ({error}): choose another policy") from error
-    seconds = time.perf_counter() - began
-    return float(each * batch.nsim / seconds)
+def _raw(batch: Batch, substeps: int, steps: int) -> float:
+    """Steps a second in C, over at least `steps` steps in all, `substeps` from every start."""
+    starts = batch.state.copy()
+    each = batch.nsim * substeps
+    times = -(-steps // each)
+    seconds = 0.0
+    for _ in range(times):
+        batch.state[...] = starts
+        began = time.perf_counter()
+        batch.step(nstep=substeps)
+        seconds += time.perf_counter() - began
+    return float(times * each / seconds)
 
 
 def random_policy(stations: Stations, seed: int) -> ChunkPolicy:

@@ -59,6 +59,7 @@ def go_to(stations: Stations, seed: int, at: float) -> None:
     stations.begin(0, Job(seed, Purpose.DEMONSTRATION, watched, "picture"))
     while at >= 0 and stations.busy and watched.periods <= round(at / stations.period):
         stations.tick()
+    stations.wait()
 
 
 def draw(stations: Stations, view: View) -> Image:
@@ -68,8 +69,8 @@ def draw(stations: Stations, view: View) -> Image:
         UsageError: no such camera, or a picture that is too large for the scene's buffer.
         NoGraphics: there is no OpenGL by EGL.
     """
-    batch, task = stations.twin.batch, stations.task
-    model, data = batch.get_model(0), batch.get_data(0)
+    one, task = stations.twin.simulation(0), stations.task
+    model, data = one.get_model(0), one.get_data(0)
     mujoco.mj_forward(model, data)
     names = [model.camera(i).name for i in range(model.ncam)]
     if view.camera and view.camera not in names:

@@ -19,9 +19,10 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from enpire.errors import PolicyError
-from enpire.types import Float32Array
+from enpire.types import Float32Array, FloatArray
 
 INPUT_LIMIT = 6.0  # standard deviations at which a normalised observation is clipped
+NORM_EPS = 1e-5  # of a layer normalisation, added to the variance
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +80,7 @@ class ChunkPolicy(nn.Module):
         layers: list[nn.Module] = []
         width = spec.observation * spec.history
         for hidden in spec.hidden:
-            layers += [nn.Linear(width, hidden), nn.LayerNorm(hidden), nn.SiLU()]
+            layers += [nn.Linear(width, hidden), nn.LayerNorm(hidden, NORM_EPS), nn.SiLU()]
             width = hidden
         layers.append(nn.Linear(width, spec.chunk * spec.action))
         self.net = nn.Sequential(*layers)
@@ -95,11 +96,13 @@ class ChunkPolicy(nn.Module):
         actions = actions.view(-1, self.spec.chunk, self.spec.action)
         return self.centre + self.spread * actions
 
-    @torch.inference_mode()
+    def inference(self) -> Inference:
+        """`forward` for acting, with the weights as they are now."""
+        return Inference(self.spec, self.tensors())
+
     def infer(self, history: Float32Array) -> Float32Array:
-        """`forward` for NumPy arrays."""
-        result: Float32Array = self(torch.from_numpy(history)).numpy()
-        return result
+        """`forward` for NumPy arrays, once; who asks again and again keeps an `inference`."""
+        return self.inference()(history)
 
     def tensors(self) -> dict[str, NDArray[Any]]:
         """Weights and normalisation, for a safetensors file."""
@@ -115,3 +118,50 @@ class ChunkPolicy(nn.Module):
         except RuntimeError as error:
             raise PolicyError(f"the weights do not fit the policy: {error}") from error
         return policy.eval()
+
+
+class Inference:
+    """A policy's forward pass in NumPy: a third of PyTorch's time for the few rows of a fleet.
+
+    Every row is multiplied by itself: a product of matrices rounds differently with the number of
+    rows, and what a station does must not depend on how many others ask at the same time. Layer
+    normalisation's subtraction of the mean is linear and folded into the layer before, and the
+    actions' own normalisation into the last one.
+    """
+
+    def __init__(self, spec: ChunkSpec, tensors: Mapping[str, NDArray[Any]]) -> None:
+        """Take the weights from a policy's `tensors`."""
+        self._shape = (-1, spec.chunk, spec.action)
+        self._mean, self._std = tensors["mean"], tensors["std"]
+        self._hidden = []
+        for layer in range(0, 3 * len(spec.hidden), 3):
+            weight, bias = _linear(tensors, layer)
+            gain, shift = (tensors[f"net.{layer + 1}.{name}"] for name in ("weight", "bias"))
+            centred = _single(weight - weight.mean(axis=1, keepdims=True), bias - bias.mean())
+            self._hidden.append((*centred, gain, shift))
+        weight, bias = _linear(tensors, 3 * len(spec.hidden))
+        spread, centre = (np.tile(tensors[name], spec.chunk) for name in ("spread", "centre"))
+        self._last = _single(weight * spread, bias * spread + centre)
+
+    def __call__(self, history: Float32Array) -> Float32Array:
+        """Actions (batch, chunk, action) for observations (batch, history, observation)."""
+        x = ((history - self._mean) / self._std).clip(-INPUT_LIMIT, INPUT_LIMIT)
+        x = x.reshape(len(history), 1, -1)
+        for weight, bias, gain, shift in self._hidden:
+            x = x @ weight + bias
+            x *= gain / np.sqrt((x * x).sum(axis=-1, keepdims=True) / x.shape[-1] + NORM_EPS)
+            x += shift
+            x /= np.exp(-x) + 1.0  # SiLU
+        weight, bias = self._last
+        actions: Float32Array = (x @ weight + bias).reshape(self._shape)
+        return actions
+
+
+def _linear(tensors: Mapping[str, NDArray[Any]], layer: int) -> tuple[FloatArray, FloatArray]:
+    """Weight (in, out) and bias of a linear layer, in double precision to be worked on."""
+    weight, bias = (tensors[f"net.{layer}.{name}"].astype(float) for name in ("weight", "bias"))
+    return weight.T, bias
+
+
+def _single(weight: FloatArray, bias: FloatArray) -> tuple[Float32Array, Float32Array]:
+    return np.ascontiguousarray(weight, np.float32), bias.astype(np.float32)

@@ -2,14 +2,33 @@
 
 from __future__ import annotations
 
+from collections import deque
+from dataclasses import dataclass
+
 import numpy as np
 
 from enpire.environment.sensing import Readings
 from enpire.policies.chunk import ChunkPolicy
 from enpire.twin.twin import Rows
-from enpire.types import Float32Array
+from enpire.types import Float32Array, FloatArray
 
 CORRELATION = 0.9  # of exploration noise from one control period to the next
+FRESH = np.sqrt(1 - CORRELATION**2)  # share of what is drawn anew, so that its size stays
+
+
+@dataclass(slots=True)
+class _Driven:
+    """One station's episode: the observations it reaches back to, and the chunk under way."""
+
+    rng: np.random.Generator
+    exploration: float
+    noise: FloatArray
+    seen: deque[Float32Array]
+    chunk: deque[Float32Array]
+
+    def see(self, observation: Float32Array) -> None:
+        """Remember it; the first of an episode stands for all before it."""
+        self.seen.extend([observation] * (1 if self.seen else self.seen.maxlen or 1))
 
 
 class PolicyController:
@@ -22,40 +41,33 @@ class PolicyController:
     def __init__(self, policy: ChunkPolicy, stations: int) -> None:
         """Drive `policy` on up to `stations` stations."""
         self.policy = policy
-        spec = policy.spec
-        self._spec = spec
-        self._history = np.zeros((stations, spec.reach + 1, spec.observation), dtype=np.float32)
-        self._chunk = np.zeros((stations, spec.chunk, spec.action), dtype=np.float32)
-        self._next = np.full(stations, -1)
-        self._noise = np.zeros((stations, spec.action))
-        self._exploration = np.zeros(stations)
-        self._rngs: dict[int, np.random.Generator] = {}
+        self._spec = policy.spec
+        self._infer = policy.inference()
         self._spread = policy.spread.numpy()
+        self._driven: dict[int, _Driven] = {}
 
     def begin(self, row: int, rng: np.random.Generator, exploration: float) -> None:
         """Forget the last episode on this station."""
-        self._next[row] = -1
-        self._rngs[row] = rng
-        self._exploration[row] = exploration
-        self._noise[row] = rng.standard_normal(self._spec.action) if exploration else 0.0
+        size = self._spec.action
+        noise = rng.standard_normal(size) if exploration else np.zeros(size)
+        seen: deque[Float32Array] = deque(maxlen=self._spec.reach + 1)
+        self._driven[row] = _Driven(rng, exploration, noise, seen, deque())
 
     def act(self, rows: Rows, observations: Float32Array, readings: Readings) -> Float32Array:
         """The next action of each station's chunk, with its exploration noise."""
-        spec = self._spec
-        new = rows[self._next[rows] < 0]
-        self._history[rows, :-1] = self._history[rows, 1:]
-        self._history[rows, -1] = observations
-        self._history[new] = self._history[new, -1:]
-        empty = rows[(self._next[rows] < 0) | (self._next[rows] >= spec.execute)]
-        if len(empty):
-            self._chunk[empty] = self.policy.infer(self._history[empty, :: spec.stride])
-            self._next[empty] = 0
-        actions: Float32Array = self._chunk[rows, self._next[rows]]
-        self._next[rows] += 1
-        for i, row in enumerate(rows):
-            if self._exploration[row]:
-                fresh = self._rngs[int(row)].standard_normal(spec.action)
-                self._noise[row] *= CORRELATION
-                self._noise[row] += np.sqrt(1 - CORRELATION**2) * fresh
-                actions[i] += self._exploration[row] * self._spread * self._noise[row]
+        driven = [self._driven[int(row)] for row in rows]
+        for one, observation in zip(driven, observations, strict=True):
+            one.see(observation)
+        empty = [one for one in driven if not one.chunk]
+        if empty:
+            stride = self._spec.stride
+            chunks = self._infer(np.array([list(one.seen)[::stride] for one in empty]))
+            for one, chunk in zip(empty, chunks, strict=True):
+                one.chunk.extend(chunk[: self._spec.execute])
+        actions: Float32Array = np.array([one.chunk.popleft() for one in driven])
+        for action, one in zip(actions, driven, strict=True):
+            if one.exploration:
+                one.noise *= CORRELATION
+                one.noise += FRESH * one.rng.standard_normal(self._spec.action)
+                action += one.exploration * self._spread * one.noise
         return actions

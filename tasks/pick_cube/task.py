@@ -102,7 +102,7 @@ class PickCube(Task):
         self._friction[row, self._geom, 0] = model.geom_friction[self._geom, 0] * v["friction"]
         self._mass[row, self._cube] = model.body_mass[self._cube] * v["mass"]
         self._inertia[row, self._cube] = model.body_inertia[self._cube] * v["mass"]
-        twin.batch.set_const(np.array([row]))  # what MuJoCo derives from masses
+        twin.set_const(row)  # what MuJoCo derives from masses
         self._latency[row] = v["latency"]
         self._delay[row] = 0.0
         control.set(row, joints[None], np.array([OPENING]))

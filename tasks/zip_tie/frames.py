@@ -27,8 +27,12 @@ def hand_rotation(arm: int) -> FloatArray:
 
 def in_head(readings: Readings) -> tuple[FloatArray, FloatArray, FloatArray]:
     """The tail's tip [m], direction and width axis (unit) in the head's frame, each (m, 3)."""
-    inverse = np.swapaxes(readings.rotation[:, 0], -1, -2)
+    frame = readings.rotation[:, 0].swapaxes(-1, -2) @ readings.rotation[:, 1]
+    return tip_in_head(readings), frame[..., 0], frame[..., 1]
+
+
+def tip_in_head(readings: Readings) -> FloatArray:
+    """Position of the tail's tip in the head's frame, (m, 3) [m]."""
     offset = readings.position[:, 1] - readings.position[:, 0]
-    tip = (inverse @ offset[..., None])[..., 0]
-    frame = inverse @ readings.rotation[:, 1]
-    return tip, frame[..., 0], frame[..., 1]
+    tip: FloatArray = (readings.rotation[:, 0].swapaxes(-1, -2) @ offset[..., None])[..., 0]
+    return tip

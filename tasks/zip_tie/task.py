@@ -30,7 +30,7 @@ from enpire.types import Float32Array, FloatArray, Verdict
 
 from . import strap
 from .demonstrator import Teleoperator
-from .frames import HEAD, HEAD_AT, TAIL_AT, hand_rotation, in_head
+from .frames import HEAD, HEAD_AT, TAIL_AT, hand_rotation, in_head, tip_in_head
 from .verify import CLOSED as CLOSED_LOOP
 from .verify import HOLD, judge, pull, turns
 
@@ -195,29 +195,27 @@ class ZipTie(Task):
         """The tail seen from the head; both hands, forces and setpoints in the world frame."""
         m = len(readings.joints)
         tip, direction, side = in_head(readings)
-        turned = np.swapaxes(_HANDS, -1, -2) @ readings.hand_rotation
-        parts = [
-            tip / 0.01,
-            direction[:, 1:] / 0.1,
-            side[:, 2:] / 0.1,
-            (readings.position[:, 0] - HEAD_AT) / 0.01,
-            rotation_vector(readings.rotation[:, 0] @ HEAD.T) / 0.1,
-            ((readings.hand_position - self._nominal) / 0.01).reshape(m, 6),
-            (rotation_vector(turned) / 0.1).reshape(m, 6),
-            (readings.wrist_force / 5.0).reshape(m, 6),
-            (readings.lead / 0.01).reshape(m, 6),
-            readings.gripper / 0.01,
-        ]
-        return np.concatenate(parts, axis=1).astype(np.float32)
+        seen = np.concatenate(
+            [
+                tip,
+                direction[:, 1:],
+                side[:, 2:],
+                readings.position[:, 0],
+                rotation_vector(readings.rotation[:, 0] @ HEAD.T),
+                readings.hand_position.reshape(m, 6),
+                rotation_vector(_TURNED_BACK @ readings.hand_rotation).reshape(m, 6),
+                readings.wrist_force.reshape(m, 6),
+                readings.lead.reshape(m, 6),
+                readings.gripper,
+            ],
+            axis=1,
+        )
+        return ((seen - _CENTRE) / _SCALE).astype(np.float32)
 
     def ready(self, readings: Readings) -> NDArray[np.bool_]:
         """The tip is seen far enough beyond the slot, and in line with it."""
-        tip, _, _ = in_head(readings)
-        result: NDArray[np.bool_] = (
-            (tip[:, 0] > strap.SLOT_END + READY_DEPTH)
-            & (abs(tip[:, 1]) < 0.006)
-            & (abs(tip[:, 2]) < 0.006)
-        )
+        tip = tip_in_head(readings)
+        result: NDArray[np.bool_] = ((tip > _READY_LOW) & (tip < _READY_HIGH)).all(axis=1)
         return result
 
     def probe(self, evidence: Evidence) -> Float32Array | None:
@@ -246,13 +244,30 @@ _ZIP = tuple(
     f"task_{p}"
     for p in ("floor", "roof", "side", "bridge", "lead", "pawl", "link", "taper", "grip")
 )
-_HANDS = np.stack([hand_rotation(LEFT), hand_rotation(RIGHT)])
+_TURNED_BACK = np.stack([hand_rotation(LEFT).T, hand_rotation(RIGHT).T])
+_LAYOUT = (  # of an observation: how many numbers, of what unit
+    (3, 0.01),  # tip [m]
+    (3, 0.1),  # tail [rad]
+    (3, 0.01),  # head [m]
+    (3, 0.1),  # head [rad]
+    (6, 0.01),  # hands [m]
+    (6, 0.1),  # hands [rad]
+    (6, 5.0),  # forces [N]
+    (6, 0.01),  # leads [m]
+    (2, 0.01),  # grippers [m]
+)
+_SCALE = np.concatenate([np.full(count, unit) for count, unit in _LAYOUT])
+_CENTRE = np.concatenate([np.zeros(6), HEAD_AT, np.zeros(3), HEAD_AT, TAIL_AT, np.zeros(20)])
+_BELOW, _ABOVE = np.array([[7, 2, 3], [5, 6, 1]])  # the diagonal, of a rotation laid out flat
+_READY_LOW = np.array([strap.SLOT_END + READY_DEPTH, -0.006, -0.006])
+_READY_HIGH = np.array([np.inf, 0.006, 0.006])
 
 
 def rotation_vector(rotation: FloatArray) -> FloatArray:
     """Rotation vectors (..., 3) of small rotations (..., 3, 3), to second order [rad]."""
-    skew = 0.5 * (rotation - np.swapaxes(rotation, -1, -2))
-    return np.stack([skew[..., 2, 1], skew[..., 0, 2], skew[..., 1, 0]], axis=-1)
+    flat = rotation.reshape(*rotation.shape[:-2], 9)
+    vector: FloatArray = 0.5 * (flat.take(_BELOW, -1) - flat.take(_ABOVE, -1))
+    return vector
 
 
 def _turn(vector: FloatArray) -> FloatArray:

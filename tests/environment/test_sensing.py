@@ -51,7 +51,7 @@ def test_the_wrist_is_zeroed_and_feels_the_rest() -> None:
     stations, sensors = still(NONE)
     sensors.begin(0, np.random.default_rng(0))
     twin = stations.twin
-    applied = twin.batch.bind("xfrc_applied")
+    applied = twin.bind("xfrc_applied")
     body = twin.model.site_bodyid[stations.control.arms[0].grasp]
     applied[0, body, :3] = (0.0, 0.0, -2.0)
     stations.control.set(0, stations.control.setpoints[0], np.zeros(1))

@@ -193,6 +193,7 @@ def test_diverged_physics_is_invalid_and_the_others_go_on(field: str, value: flo
         stations.begin(row, job(row, Speed()))
     for _ in range(4):
         stations.tick()
+    stations.wait()
     getattr(stations.twin, field)[1, 2] = value
     episodes = {e.station: e for e in finish(stations)}
     assert episodes[1].verdict.outcome is Outcome.INVALID
@@ -207,6 +208,7 @@ def test_a_station_recovers_from_diverged_physics() -> None:
     (expected,) = finish(stations)
     stations.begin(0, job(4, Speed()))
     stations.tick()
+    stations.wait()
     stations.twin.qvel[0] = np.nan
     (broken,) = finish(stations)
     assert broken.verdict.outcome is Outcome.INVALID
@@ -323,6 +325,7 @@ def test_the_same_seed_gives_the_same_state_to_the_last_bit() -> None:
         stations.begin(row, job(5, controller))
     for _ in range(30):
         stations.tick()
+        stations.wait()
         for name in ("qpos", "qvel", "ctrl", "sensordata"):
             state = getattr(stations.twin, name)
             assert state[0].tobytes() == state[1].tobytes(), name

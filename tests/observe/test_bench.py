@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from enpire.environment import Demonstrations, Job, build_stations
-from enpire.observe.bench import SNAPSHOT_PERIODS, _Snapshots, bench_twin
+from enpire.observe.bench import _Launches, bench_twin
 from enpire.store import Run
 from enpire.types import Purpose
 
@@ -23,19 +23,15 @@ def test_bench_counts_both_sides_alike(tmp_path: Path) -> None:
         assert len(run.episodes()) >= measured.episodes  # recorded, as in a run
 
 
-def test_raw_steps_go_on_where_the_station_was() -> None:
+def test_the_raw_side_repeats_control_periods_bit_by_bit() -> None:
     stations = build_stations("pick_cube", 2)
-    snapshots = _Snapshots(stations)
-    demonstrations = Demonstrations(stations.task)
-    stations.begin(1, Job(3, Purpose.DEMONSTRATION, demonstrations, "d"))
-    for _ in range(SNAPSHOT_PERIODS):
+    launches = _Launches(stations.twin)
+    stations.begin(1, Job(3, Purpose.DEMONSTRATION, Demonstrations(stations.task), "d"))
+    while not launches.states:
         stations.tick()
-        snapshots.look(0.0)
-    batch = snapshots.batch()
+    stations.wait()
+    batch = launches.batch()
     assert batch.nsim == 1  # the idle station is left out
-    own = stations.twin.batch
-    assert np.array_equal(batch.state[0], own.state[1])
-    steps = stations.substeps
-    batch.step(nstep=steps)
-    own.step(np.array([1]), nstep=steps)
-    assert np.array_equal(batch.state[0], own.state[1])
+    assert not np.array_equal(batch.state[0], stations.twin.state[1])
+    batch.step(nstep=stations.substeps)
+    assert np.array_equal(batch.state[0], stations.twin.state[1])

@@ -209,6 +209,7 @@ def test_invalid_episodes_are_recorded_too() -> None:
     def diverge(robot_s: float) -> None:
         stations: Stations = fleet.stations
         if 1 in stations._running and not kept.episodes:
+            stations.wait()
             stations.twin.qvel[1] = np.nan
 
     fleet, kept = fleet_of(2, should_stop=diverge)
