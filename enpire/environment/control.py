@@ -152,7 +152,8 @@ def yielding(move: FloatArray, force: FloatArray, push: float) -> FloatArray:
     pushed = np.maximum((move * along).sum(axis=-1, keepdims=True), 0.0)
     held = (2.0 * size / push - 1.0).clip(0.0, 1.0)
     excess = (size / push - 1.0).clip(0.0, 1.0)
-    return move - along * (held * pushed + YIELD * excess)
+    left: FloatArray = move - along * (held * pushed + YIELD * excess)
+    return left
 
 
 def _cross(a: FloatArray, b: FloatArray) -> FloatArray:

@@ -1,11 +1,14 @@
 """Look a chunk ahead, and clone what looks better: one step of policy improvement a round.
 
-From every episode, failures too, learn (1) the value of an observation and (2) what a chunk of
-actions does to an observation. Then, at every moment that was ever visited, try variations of the
-incumbent's own chunk in the learned dynamics, weigh them by the value of where they lead (the
-softmax of MPPI, Williams et al. 2017), and clone the weighted mean: expert iteration (Anthony et
-al. 2017, arXiv 1705.08439) with a learned model one chunk deep. The model is asked about small
-changes of chunks that stations carried out, and only one chunk ahead: its errors do not add up.
+From every episode, failures too, learn (1) the value of an observation and (2) the quality of a
+chunk: the value that is found where it led. Then, at moments that were visited, weigh variations of
+the incumbent's own chunk by their quality (the softmax of MPPI, Williams et al. 2017), and teach
+the incumbent the weighted mean: expert iteration (Anthony et al. 2017, arXiv 1705.08439) over
+chunks (Li et al. 2025, arXiv 2507.07969).
+
+What did not work on zip_tie, and why: a learned model of the next observation, asked for its value,
+goes through walls (the mean of two outcomes is neither); following the quality's gradient, or
+bootstrapping it, finds its errors. Both ended below the incumbent.
 """
 
 from __future__ import annotations
@@ -14,38 +17,40 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from enpire.errors import RecipeError
 from enpire.improvement.data import Examples, examples
 from enpire.improvement.recipe import Candidate
 from enpire.improvement.trainer import Training, fit
-from enpire.improvement.value import Normaliser, Value, fit_value, network, returns
-from enpire.policies import ChunkPolicy, ChunkSpec
+from enpire.improvement.value import Ensemble, Normaliser, regress, returns
+from enpire.policies import ChunkPolicy, ChunkSpec, variations
 from enpire.types import Episode
+
+MIN_SPREAD = 1e-2  # of an action that hardly varies, when it is shown to a network
 
 
 @dataclass(frozen=True, slots=True)
 class Lookahead:
     """Improve the incumbent by one chunk of lookahead.
 
-    discount: of the value, a control period; near one, because haste is worth less than success (at
-    0.98 a zip_tie policy grew faster and no surer). candidates: variations tried at a moment, each
-    the incumbent's chunk plus a constant offset in units of the actions' own spread, from timid to
-    bold: sizes spaced evenly between the powers of ten in `decades`. temperature: of the weights,
-    in units of value. most: moments that are relabelled and cloned.
+    discount: of the value, a control period; near one, because haste is worth less than success.
+    members: networks of an ensemble. tries: variations weighed at a moment. temperature: of the
+    weights, in log-odds of success. caution: how many standard deviations of the ensemble a
+    quality is lowered by. moments: that are relabelled and taught.
     """
 
-    training: Training = field(default_factory=lambda: Training(steps=3500))
+    training: Training = field(default_factory=lambda: Training(steps=1500))
     discount: float = 0.997
-    candidates: int = 24
-    decades: tuple[float, float] = (-0.7, 0.4)
-    temperature: float = 0.015
-    value_steps: int = 1500
-    value_members: int = 3
-    dynamics_steps: int = 3000
-    most: int = 50_000
+    members: int = 3
+    value_steps: int = 1200
+    quality_steps: int = 2500
+    tries: int = 48
+    temperature: float = 0.15
+    caution: float = 0.5
+    moments: int = 15_000
 
     def improve(
         self,
@@ -58,25 +63,22 @@ class Lookahead:
         if incumbent is None:
             raise RecipeError("lookahead improves a policy: start with another recipe, such as bc")
         started = time.monotonic()
-        episodes = [episode for episode in episodes if len(episode) > spec.chunk]
         torch.manual_seed(seed)
         generator = torch.Generator().manual_seed(seed)
+        episodes = [episode for episode in episodes if len(episode)]
         data = examples(episodes, spec)
-        normalise = Normaliser.of(data.rows)
-        seen = normalise(data.rows)
-        targets = torch.from_numpy(returns(episodes, self.discount))
-        value = fit_value(seen, targets, generator, self.value_steps, self.value_members, 128)
-        dynamics = _fit_dynamics(seen, data, generator, self.dynamics_steps)
-        chosen = torch.randperm(len(data), generator=generator)[: self.most]
-        better, gain = self._relabel(chosen, seen, data, incumbent, value, dynamics, generator)
-        relabelled = replace(
+        seen = Normaliser.of(data.rows)(data.rows)
+        quality = self._quality(seen, data, episodes, generator)
+        chosen = torch.randperm(len(data), generator=generator)[: self.moments]
+        better, gain = self._relabel(chosen, seen, data, incumbent, quality, seed)
+        taught = replace(
             data,
             window=data.window[chosen],
             actions=better,
             valid=torch.ones_like(data.valid[chosen]),
             weight=torch.ones(len(chosen)),
         )
-        fitted = fit(ChunkPolicy(spec), relabelled, self.training, seed)
+        fitted = fit(incumbent, taught, self.training, seed)
         numbers = {
             "episodes": len(episodes),
             "gain": gain,
@@ -85,6 +87,38 @@ class Lookahead:
         }
         return Candidate(fitted.policy, numbers)
 
+    def _quality(
+        self,
+        seen: Tensor,
+        data: Examples,
+        episodes: Sequence[Episode],
+        generator: torch.Generator,
+    ) -> Ensemble:
+        """Log-odds of success from a history and a chunk, as `_shown` to it."""
+        result = torch.from_numpy(returns(episodes, self.discount))
+
+        def noisy(rows: Tensor, size: float) -> Tensor:
+            return rows + size * torch.randn(rows.shape, generator=generator)
+
+        value = regress(
+            lambda i: noisy(seen[i], 0.1), result, 128, self.members, self.value_steps, generator
+        )
+        lengths = [len(episode) for episode in episodes]
+        ends = torch.from_numpy(np.cumsum(lengths).repeat(lengths))
+        later = torch.arange(len(data)) + data.actions.shape[1]
+        # Where the episode ended within the chunk, how it ended is known.
+        found = value.chance(seen)[later.clamp(max=len(data) - 1)]
+        worth = torch.where(later < ends, found, result)
+        spread = data.action_std.clamp_min(MIN_SPREAD)
+        return regress(
+            lambda i: _shown(noisy(seen[data.window[i]], 0.03), data.actions[i], spread),
+            worth,
+            256,
+            self.members,
+            self.quality_steps,
+            generator,
+        )
+
     @torch.no_grad()
     def _relabel(
         self,
@@ -92,68 +126,32 @@ class Lookahead:
         seen: Tensor,
         data: Examples,
         incumbent: ChunkPolicy,
-        value: Value,
-        dynamics: _Dynamics,
-        generator: torch.Generator,
+        quality: Ensemble,
+        seed: int,
     ) -> tuple[Tensor, float]:
-        """Better chunks (M, chunk, act) at the chosen rows, and the mean gain in value."""
+        """Better chunks (M, chunk, act) at the chosen rows, and the mean gain in success."""
+        rng = np.random.default_rng(seed)
+        spread = data.action_std.clamp_min(MIN_SPREAD)
         labels, gains = [], []
-        tries = self.candidates
-        for index in torch.split(chosen, 512):
-            count = len(index)
-            chunk = incumbent(data.rows[data.window[index]])
-            offset = torch.randn(count, tries, 1, chunk.shape[2], generator=generator)
+        for index in torch.split(chosen, 256):
+            shape = (len(index), self.tries)
+            offset = torch.from_numpy(variations(rng, shape, len(spread)).astype(np.float32))
             offset[:, 0] = 0.0  # the incumbent's own chunk
-            offset *= torch.logspace(*self.decades, tries).view(1, tries, 1, 1)
-            tried = chunk[:, None] + incumbent.spread * offset
-            tried = tried.clamp(-1.0, 1.0).flatten(0, 1)
-            history = seen[data.window[index]].repeat_interleave(tries, dim=0)
-            worth = value(dynamics(history, tried)).view(count, tries)
-            weight = torch.softmax(worth / self.temperature, dim=1)
-            labels.append(
-                (weight[..., None, None] * tried.view(count, tries, *chunk.shape[1:])).sum(1)
-            )
-            gains.append((weight * worth).sum(1) - worth[:, 0])
+            chunk = incumbent(data.rows[data.window[index]])[:, None]
+            tried = (chunk + incumbent.spread * offset[:, :, None]).clamp(-1.0, 1.0)
+            history = seen[data.window[index]][:, None].expand(-1, self.tries, -1, -1)
+            odds = quality(_shown(history, tried, spread).flatten(0, 1))
+            sure = (odds.mean(dim=0) - self.caution * odds.std(dim=0)).view(shape)
+            weight = torch.softmax(sure / self.temperature, dim=1)
+            labels.append((weight[..., None, None] * tried).sum(dim=1))
+            chance = torch.sigmoid(sure)
+            gains.append((weight * chance).sum(dim=1) - chance[:, 0])
         return torch.cat(labels), float(torch.cat(gains).mean())
 
 
-class _Dynamics(nn.Module):
-    """The normalised observation one chunk later; a linear path beside the network."""
-
-    def __init__(self, observation: int, history: int, chunk: int, spread: Tensor) -> None:
-        super().__init__()
-        inputs = observation * history + chunk * len(spread)
-        self.spread = spread
-        self.net = network(inputs, observation, 256)
-        self.linear = nn.Linear(inputs, observation)
-
-    def forward(self, history: Tensor, actions: Tensor) -> Tensor:
-        """From normalised (batch, history, obs) and actions (batch, chunk, act) to (batch, obs)."""
-        joined = torch.cat([history.flatten(1), (actions / self.spread).flatten(1)], dim=1)
-        step: Tensor = self.net(joined) + self.linear(joined)
-        return history[:, -1] + step
-
-
-def _fit_dynamics(
-    seen: Tensor, data: Examples, generator: torch.Generator, steps: int
-) -> _Dynamics:
-    chunk = data.actions.shape[1]
-    inside = data.valid.all(dim=1)
-    whole = torch.where(inside[:-1] & inside[1:])[0]  # the row a chunk later is there too
-    if not len(whole):
-        raise RecipeError(f"no episode is longer than a chunk of {chunk}: nothing to learn from")
-    model = _Dynamics(seen.shape[1], data.window.shape[1], chunk, data.action_std.clamp_min(1e-2))
-    optimiser = torch.optim.AdamW(model.parameters(), lr=1e-3, weight_decay=1e-3)
-    schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, max(steps, 1))
-    for _ in range(steps):
-        index = whole[torch.randint(len(whole), (256,), generator=generator)]
-        predicted = model(seen[data.window[index]], data.actions[index])
-        loss = (predicted - seen[index + chunk]).square().mean()
-        optimiser.zero_grad(set_to_none=True)
-        loss.backward()
-        optimiser.step()
-        schedule.step()
-    return model.eval()
+def _shown(history: Tensor, actions: Tensor, spread: Tensor) -> Tensor:
+    """Inputs (..., n) of histories (..., history, obs) and chunks (..., chunk, act)."""
+    return torch.cat([history.flatten(-2), (actions / spread).flatten(-2)], dim=-1)
 
 
 RECIPE = Lookahead
