@@ -1,8 +1,8 @@
 """The scripted demonstrator: a person at two leader arms, skills over inverse kinematics.
 
 Bring the tail before the slot and feed it in, faster the better it is lined up; when it is felt to
-catch on the head, back off and try again. Imperfect as teleoperation is: late (a reaction time), trembling, with a
-pace and a care of the day, and never looking at more than the tracker gives.
+catch on the head, back off and try again. Imperfect as teleoperation is: late (a reaction time),
+trembling, with a pace and a care of the day, and never looking at more than the tracker gives.
 """
 
 from __future__ import annotations
