@@ -48,7 +48,7 @@ class ActionSpec:
 
     arms: tuple[ArmAction, ...]
     lead: float = 0.12
-    push: float = 4.0
+    push: float = 15.0
 
     @property
     def size(self) -> int:

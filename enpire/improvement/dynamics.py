@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import copy
+
 import torch
 from torch import Tensor, nn
 
 from enpire.errors import RecipeError
 from enpire.improvement.data import Examples
+from enpire.improvement.trainer import average
 
 BATCH = 256
 WIDTH = 256
@@ -21,6 +24,8 @@ class Dynamics(nn.Module):
         inputs = observation * history + chunk * len(spread)
         self.spread = spread
         self.linear = nn.Linear(inputs, observation)
+        last = nn.Linear(WIDTH, observation)
+        nn.init.zeros_(last.weight)
         self.net = nn.Sequential(
             nn.Linear(inputs, WIDTH),
             nn.LayerNorm(WIDTH),
@@ -28,9 +33,8 @@ class Dynamics(nn.Module):
             nn.Linear(WIDTH, WIDTH),
             nn.LayerNorm(WIDTH),
             nn.SiLU(),
-            nn.Linear(WIDTH, observation),
+            last,
         )
-        nn.init.zeros_(self.net[-1].weight)
 
     def forward(self, history: Tensor, actions: Tensor) -> Tensor:
         """From normalised (batch, history, obs) and actions (batch, chunk, act) to (batch, obs)."""
@@ -60,12 +64,10 @@ def fit_dynamics(
     if not len(whole):
         raise RecipeError(f"no episode is longer than a chunk of {chunk}: nothing to learn from")
     model = Dynamics(seen.shape[1], data.window.shape[1], chunk, spread)
-    averaged = torch.optim.swa_utils.AveragedModel(
-        model, multi_avg_fn=torch.optim.swa_utils.get_ema_multi_avg_fn(AVERAGE)
-    )
+    averaged = copy.deepcopy(model)
     optimiser = torch.optim.AdamW(model.parameters(), lr=2e-3, weight_decay=1e-3)
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, max(steps, 1))
-    for _ in range(steps):
+    for step in range(steps):
         index = whole[torch.randint(len(whole), (BATCH,), generator=generator)]
         predicted = model(seen[data.window[index]], data.actions[index])
         loss = (predicted - seen[index + chunk]).square().mean()
@@ -73,6 +75,5 @@ def fit_dynamics(
         loss.backward()
         optimiser.step()
         schedule.step()
-        averaged.update_parameters(model)
-    result: Dynamics = averaged.module.eval()
-    return result
+        average(averaged, model, min(AVERAGE, (1 + step) / (10 + step)))
+    return averaged.eval()

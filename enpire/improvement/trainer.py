@@ -93,14 +93,15 @@ def fit(policy: ChunkPolicy, data: Examples, training: Training, seed: int) -> F
             if not math.isfinite(value):
                 raise RecipeError(f"training diverged at step {step}: the loss is {value}")
             running = value if step == 0 else 0.9 * running + 0.1 * value
-        _average(averaged, policy, min(training.average, (1 + step) / (10 + step)))
+        average(averaged, policy, min(training.average, (1 + step) / (10 + step)))
     if not all(bool(values.isfinite().all()) for values in averaged.parameters()):
         raise RecipeError("training diverged: the weights are not finite")
     return Fit(averaged.eval(), running, time.monotonic() - started)
 
 
 @torch.no_grad()
-def _average(averaged: nn.Module, current: nn.Module, decay: float) -> None:
+def average(averaged: nn.Module, current: nn.Module, decay: float) -> None:
+    """Move `averaged` towards `current` by 1 - decay: a moving average of weights."""
     targets: list[Tensor] = list(averaged.parameters())
     sources: list[Tensor] = list(current.parameters())
     torch._foreach_lerp_(targets, sources, 1.0 - decay)

@@ -21,7 +21,8 @@ FAST = Lookahead(
     discount=0.95,
     members=2,
     value_steps=300,
-    quality_steps=300,
+    dynamics_steps=400,
+    promise_steps=300,
     tries=16,
 )
 
@@ -121,7 +122,20 @@ def test_it_needs_an_incumbent_and_episodes(episodes: list[Episode]) -> None:
         FAST.improve(SPEC, [], idle(), seed=0)
 
 
-def test_episodes_shorter_than_a_chunk_count_too() -> None:
-    fast = replace(FAST, training=Training(steps=5), value_steps=5, quality_steps=5)
-    candidate = fast.improve(SPEC, [walk(seed, length=3) for seed in range(4)], idle(), seed=0)
-    assert candidate.numbers["episodes"] == 4
+def test_what_is_shorter_than_a_chunk_teaches_nothing() -> None:
+    with pytest.raises(RecipeError, match="chunk of 4"):
+        FAST.improve(SPEC, [walk(seed, length=4) for seed in range(4)], idle(), seed=0)
+
+
+def test_weights_are_renewed_when_stations_see_what_the_incumbent_never_saw(
+    episodes: list[Episode],
+) -> None:
+    """Its normalisation squeezes all that is new into a corner."""
+    fast = replace(FAST, training=Training(steps=1), further=Training(steps=1))
+    narrow, wide = idle(), idle()
+    narrow.std.fill_(0.1)
+    wide.std.fill_(0.9)
+    assert fast.improve(SPEC, episodes, wide, seed=0).policy.std.item() == pytest.approx(0.9)
+    renewed = fast.improve(SPEC, episodes, narrow, seed=0).policy
+    assert 0.5 < renewed.std.item() < 1.5
+    assert renewed.spread.item() == pytest.approx(0.6)

@@ -119,8 +119,10 @@ class Lookahead:
         spread = data.action_std.clamp_min(MIN_SPREAD)
         dynamics = fit_dynamics(seen, data, spread, self.dynamics_steps, generator)
         with torch.no_grad():
-            parts = zip(data.window.split(4096), data.actions.split(4096), strict=True)
-            expected = torch.cat([dynamics(seen[window], actions) for window, actions in parts])
+            parts = (torch.split(each, 4096) for each in (data.window, data.actions))
+            expected = torch.cat(
+                [dynamics(seen[window], actions) for window, actions in zip(*parts, strict=True)]
+            )
         lengths = [len(episode) for episode in episodes]
         ends = torch.from_numpy(np.cumsum(lengths).repeat(lengths))
         later = torch.arange(len(data)) + data.actions.shape[1]
