@@ -65,7 +65,7 @@ def fit_dynamics(
         raise RecipeError(f"no episode is longer than a chunk of {chunk}: nothing to learn from")
     model = Dynamics(seen.shape[1], data.window.shape[1], chunk, spread)
     averaged = copy.deepcopy(model)
-    optimiser = torch.optim.AdamW(model.parameters(), lr=2e-3, weight_decay=1e-3)
+    optimiser = torch.optim.AdamW(model.parameters(), lr=2e-3, weight_decay=1e-3, fused=True)
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, max(steps, 1))
     for step in range(steps):
         index = whole[torch.randint(len(whole), (BATCH,), generator=generator)]

@@ -68,7 +68,9 @@ def fit(policy: ChunkPolicy, data: Examples, training: Training, seed: int) -> F
     generator = torch.Generator().manual_seed(seed)
     policy = copy.deepcopy(policy).train()
     averaged = copy.deepcopy(policy)
-    optimiser = torch.optim.AdamW(policy.parameters(), lr=training.lr, weight_decay=training.decay)
+    optimiser = torch.optim.AdamW(
+        policy.parameters(), lr=training.lr, weight_decay=training.decay, fused=True
+    )
     warm = max(1, training.steps // 50)
     schedule = torch.optim.lr_scheduler.LambdaLR(
         optimiser,

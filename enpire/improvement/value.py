@@ -96,7 +96,7 @@ def regress(
     """
     first = inputs(torch.zeros(members, 1, dtype=torch.long))
     ensemble = Ensemble(first.shape[-1], width, members)
-    optimiser = torch.optim.AdamW(ensemble.parameters(), lr=1e-3, weight_decay=3e-2)
+    optimiser = torch.optim.AdamW(ensemble.parameters(), lr=1e-3, weight_decay=3e-2, fused=True)
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, max(steps, 1))
     for _ in range(steps):
         index = torch.randint(len(targets), (members, BATCH), generator=generator)

@@ -39,7 +39,7 @@ class ChunkSpec:
     history: int = 3
     stride: int = 2
     chunk: int = 8
-    execute: int = 4
+    execute: int = 8
     hidden: tuple[int, ...] = (256, 256, 256)
 
     @property
