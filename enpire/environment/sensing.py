@@ -52,7 +52,7 @@ class Readings:
     position: FloatArray
     rotation: FloatArray
 
-    def at(self, chosen: list[int] | slice) -> Readings:
+    def at(self, chosen: list[int]) -> Readings:
         """The readings of some of the stations, in that order."""
         return Readings(*(getattr(self, name)[chosen] for name in self.__slots__))
 

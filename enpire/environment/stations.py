@@ -222,8 +222,10 @@ class Stations:
         for i, state in enumerate(states):
             if state.phase is Phase.VERIFY:
                 self._verify(state, readings.row(i), actions[i])
-        moving = _of([i for i, state in enumerate(states) if state.verdict is None], states)
-        if moving:
+        moving = [i for i, state in enumerate(states) if state.verdict is None]
+        if len(moving) == len(rows):
+            self.control.apply(rows, actions, jacobian)
+        elif moving:
             self.control.apply(rows[moving], actions[moving], jacobian[moving])
 
     def _execute(
@@ -237,10 +239,12 @@ class Stations:
         observations = self.task.observe(readings)
         controllers = {id(states[i].job.controller): states[i].job.controller for i in executing}
         for key, controller in controllers.items():
-            theirs = [i for i in executing if id(states[i].job.controller) == key]
-            mine = _of(theirs, states)
-            chosen = controller.act(rows[mine], observations[mine], readings.at(mine))
-            actions[mine] = _checked(chosen, len(theirs), self.task.actions.size)
+            mine = [i for i in executing if id(states[i].job.controller) == key]
+            if len(mine) == len(rows):  # as nearly always
+                chosen = controller.act(rows, observations, readings)
+            else:
+                chosen = controller.act(rows[mine], observations[mine], readings.at(mine))
+            actions[mine] = _checked(chosen, len(mine), self.task.actions.size)
         carried_out = actions.clip(-1.0, 1.0)
         for i in executing:
             states[i].observations.append(observations[i])
@@ -291,11 +295,6 @@ class Stations:
 
     def _periods(self, seconds: float) -> int:
         return round(seconds / self.period)
-
-
-def _of(chosen: list[int], states: list[_Running]) -> list[int] | slice:
-    """An index of the chosen ones; as a slice it costs nothing when these are all."""
-    return slice(None) if len(chosen) == len(states) else chosen
 
 
 def _checked(actions: Float32Array, rows: int, size: int) -> Float32Array:

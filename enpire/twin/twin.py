@@ -14,7 +14,7 @@ import os
 import threading
 import weakref
 from collections.abc import Sequence
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from typing import Any
 
 import mujoco
@@ -42,9 +42,7 @@ class _Station:
 
     def __init__(self, model: mujoco.MjModel, state: FloatArray) -> None:
         self.batch = Batch(model, 1, nthread=1)
-        self.warned = self.batch.warning[0, :, NUMBER]
         self.under_way = threading.Lock()  # held from launch to landing
-        self.diverged = False
         self.error: Exception | None = None
         self.substeps_done = 0
         state[...] = self.batch.state[0]
@@ -65,9 +63,8 @@ class _Station:
             self.load()
             try:
                 self.batch.step(nstep=substeps)
-                self.diverged = bool(self.warned[_DIVERGED].any())
             except SimulationError:
-                self.diverged = True
+                self.batch.warning[0, _DIVERGED[0], NUMBER] += 1  # raised, instead of a warning
             self.save()
             self.substeps_done += substeps
         except Exception as error:
@@ -94,6 +91,9 @@ class Twin:
         size = mujoco.mj_stateSize(self.model, mujoco.mjtState.mjSTATE_INTEGRATION.value)
         self.state: FloatArray = np.zeros((stations, size))
         self._stations = [_Station(self.model, row) for row in self.state]
+        self._warned = np.zeros((stations, mujoco.mjtWarning.mjNWARNING.value), np.int32)
+        for station, warned in zip(self._stations, self._warned, strict=True):
+            station.after.append((warned, station.batch.warning[0, :, NUMBER]))
         self._bound: dict[str, NDArray[Any]] = {}
         self._expanded: dict[str, FloatArray] = {}
         self.qpos: FloatArray = self.bind("qpos")
@@ -107,9 +107,9 @@ class Twin:
         self.actuator_length: FloatArray = self.bind("actuator_length")
         self.sensordata: FloatArray = self.bind("sensordata")
         self._launched: SimpleQueue[tuple[_Station, int] | None] = SimpleQueue()
-        for _ in range(self.threads):
-            threading.Thread(target=_work, args=(self._launched,), daemon=True).start()
-        weakref.finalize(self, _dismiss, self._launched, self.threads)
+        for _ in range(self.threads - 1):  # the one that waits works too
+            threading.Thread(target=_work, args=(self._launched,), name="twin", daemon=True).start()
+        weakref.finalize(self, _dismiss, self._launched, self.threads - 1)
 
     @property
     def substeps_done(self) -> int:
@@ -157,7 +157,6 @@ class Twin:
         station = self._stations[row]
         station.batch.reset(stage=mujoco.mjtStage.mjSTAGE_NONE.value)
         station.batch.warning[...] = 0
-        station.diverged = False
         station.save()
 
     def forward(self, row: int) -> None:
@@ -184,15 +183,27 @@ class Twin:
         Returns:
             The stations whose physics diverged (MuJoCo raised, or reset itself for a bad state).
         """
-        diverged = []
         for row in rows:
             station = self._stations[row]
+            while station.under_way.locked() and self._help():
+                pass
             with station.under_way:
                 if station.error is not None:
                     raise station.error
-                if station.diverged:
-                    diverged.append(int(row))
-        return diverged
+        if not self._warned.any():  # as nearly always
+            return []
+        return [int(row) for row in rows if self._warned[row, _DIVERGED].any()]
+
+    def _help(self) -> bool:
+        """Do one station's physics that no thread has begun; False if there is none."""
+        try:
+            flight = self._launched.get_nowait()
+        except Empty:
+            return False
+        if flight is not None:
+            station, substeps = flight
+            station.step(substeps)
+        return True
 
     def step(self, rows: Sequence[int] | Rows, substeps: int) -> list[int]:
         """`launch` and `wait`."""
