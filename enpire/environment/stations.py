@@ -197,10 +197,10 @@ class Stations:
             running.reset += 1
 
     def _sense_and_act(self, rows: Rows) -> None:
-        states = [self._running[int(row)] for row in rows]
+        states = [self._running[row] for row in rows.tolist()]
         jacobian = self.control.jacobian(rows)
-        period = np.array([state.execute + state.verify for state in states])
-        readings = self.sensors.read(rows, period, jacobian)
+        periods = [state.execute + state.verify for state in states]
+        readings = self.sensors.read(rows, periods, jacobian)
         ready = self.task.ready(readings)
         force = np.sqrt((readings.wrist_force**2).sum(axis=-1)).max(axis=-1)
         for i, state in enumerate(states):
