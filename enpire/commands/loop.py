@@ -20,10 +20,10 @@ from enpire.commands.options import (
     level,
     more_than_zero,
     natural,
-    not_negative,
     positive,
     print_json,
     rate,
+    share,
 )
 from enpire.commands.threads import leave_cores_to_physics
 from enpire.errors import StoreError, UsageError
@@ -51,7 +51,7 @@ SETTINGS: dict[str, tuple[Callable[[str], Any], str, str]] = {
     "demonstrations": (positive, "40", "seed demonstrations"),
     "start_episodes": (positive, "200", "episodes that measure the first policy"),
     "collect": (positive, "300", "episodes a round, with exploration"),
-    "exploration": (not_negative, "0.2", "its size, in spreads of the actions"),
+    "exploration": (share, "0.2", "chance that a chunk is varied"),
     "max_pairs": (positive, "300", "undecided pairs after which the incumbent stays"),
     "sealed_episodes": (positive, "300", "episodes of a sealed evaluation"),
     "alpha": (level, "0.05", "chance that a candidate that is no better is promoted"),

@@ -70,11 +70,11 @@ def more_than_zero(text: str) -> float:
     return value
 
 
-def not_negative(text: str) -> float:
-    """A finite number of at least 0."""
+def share(text: str) -> float:
+    """A number from 0 to 1."""
     value = _number(text)
-    if not 0.0 <= value < math.inf:
-        raise argparse.ArgumentTypeError(f"{text} is out of range: give 0 or more")
+    if not 0.0 <= value <= 1.0:
+        raise argparse.ArgumentTypeError(f"{text} is out of range: give 0 to 1")
     return value
 
 

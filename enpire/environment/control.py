@@ -22,6 +22,7 @@ DAMPING = 0.003  # of the least squares, in metres
 ROTATION_LENGTH = 0.1  # metres that one radian weighs as much as
 WEIGHT = np.array([1.0, 1.0, 1.0, ROTATION_LENGTH, ROTATION_LENGTH, ROTATION_LENGTH])
 DAMPED = DAMPING**2 * np.eye(6)
+YIELD = 0.002  # how far a hand gives way in a control period at twice its force limit [m]
 FIRST, SECOND = np.array([[1, 2, 0, 2, 0, 1], [2, 0, 1, 1, 2, 0]])  # axes of a cross product
 
 
@@ -41,11 +42,13 @@ class ActionSpec:
     """The layout of an action vector: per arm dx dy dz rx ry rz gripper, all in [-1, 1].
 
     gripper: -1 is closed, 1 open. lead: no action takes a setpoint further than this ahead of its
-    joint [rad], which bounds how hard a hand pushes.
+    joint [rad]. push: a hand that feels half of this force slows down against it, stands still at
+    the whole of it, and yields beyond [N].
     """
 
     arms: tuple[ArmAction, ...]
     lead: float = 0.12
+    push: float = 15.0
 
     @property
     def size(self) -> int:
@@ -108,10 +111,16 @@ class CartesianControl:
         result: FloatArray = (jacobian[:, :, :3] @ ahead[..., None])[..., 0]
         return result
 
-    def apply(self, rows: Rows, actions: Float32Array, jacobian: FloatArray) -> None:
-        """Move the setpoints of `rows` by `actions`, shape (m, act), and send them."""
+    def apply(
+        self, rows: Rows, actions: Float32Array, jacobian: FloatArray, force: FloatArray
+    ) -> None:
+        """Move the setpoints of `rows` by `actions`, shape (m, act), and send them.
+
+        force: from each hand on what it touches, (m, arms, 3) newtons, world frame.
+        """
         actions = actions.clip(-1.0, 1.0).reshape(len(rows), len(self.arms), 7)
         twist = actions[:, :, :6] * self._scale
+        twist[:, :, :3] = yielding(twist[:, :, :3], force, self.spec.push)
         weighted = jacobian * WEIGHT[:, None]
         transposed = weighted.swapaxes(-1, -2)
         solved = np.linalg.solve(weighted @ transposed + DAMPED, (twist * WEIGHT)[..., None])
@@ -131,6 +140,23 @@ class CartesianControl:
     def send(self, rows: Rows) -> None:
         """Write the setpoints of `rows` to their position controllers."""
         self.twin.ctrl[rows[:, None, None], self._actuators] = self._command.take(rows, 0)
+
+
+def yielding(move: FloatArray, force: FloatArray, push: float) -> FloatArray:
+    """What is left of a translation against a contact force; both (..., 3), world frame.
+
+    The part along the force is scaled from 1 at half of `push` to 0 at `push`; above it the hand
+    gives way, as an admittance does (Hogan 1985).
+    """
+    size = np.sqrt((force * force).sum(axis=-1, keepdims=True))
+    if size.max() <= push / 2.0:
+        return move
+    along = force / np.maximum(size, 1e-9)
+    pushed = np.maximum((move * along).sum(axis=-1, keepdims=True), 0.0)
+    held = (2.0 * size / push - 1.0).clip(0.0, 1.0)
+    excess = (size / push - 1.0).clip(0.0, 1.0)
+    left: FloatArray = move - along * (held * pushed + YIELD * excess)
+    return left
 
 
 def _cross(a: FloatArray, b: FloatArray) -> FloatArray:

@@ -202,12 +202,12 @@ class Stations:
         periods = [state.execute + state.verify for state in states]
         readings = self.sensors.read(rows, periods, jacobian)
         ready = self.task.ready(readings)
-        force = np.sqrt((readings.wrist_force**2).sum(axis=-1)).max(axis=-1)
+        felt = np.sqrt((readings.wrist_force**2).sum(axis=-1)).max(axis=-1)
         for i, state in enumerate(states):
             if state.phase is not Phase.EXECUTE:
                 continue
-            if force[i] > self.task.force_limit:
-                state.verdict = self._too_hard(float(force[i]))
+            if felt[i] > self.task.force_limit:
+                state.verdict = self._too_hard(float(felt[i]))
                 state.verify += 1
             elif ready[i] or state.execute >= self.execute_periods:
                 state.phase = Phase.VERIFY
@@ -223,10 +223,12 @@ class Stations:
             if state.phase is Phase.VERIFY:
                 self._verify(state, readings.row(i), actions[i])
         moving = [i for i, state in enumerate(states) if state.verdict is None]
+        acting = [[[state.phase is Phase.EXECUTE]] for state in states]
+        force = readings.wrist_force * acting  # a probe minds its own pull
         if len(moving) == len(rows):
-            self.control.apply(rows, actions, jacobian)
+            self.control.apply(rows, actions, jacobian, force)
         elif moving:
-            self.control.apply(rows[moving], actions[moving], jacobian[moving])
+            self.control.apply(rows[moving], actions[moving], jacobian[moving], force[moving])
 
     def _execute(
         self,

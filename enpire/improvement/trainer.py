@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from enpire.errors import RecipeError
 from enpire.improvement.data import MIN_STD, Examples
-from enpire.policies import ChunkPolicy
+from enpire.policies import ChunkPolicy, ChunkSpec
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,11 +41,22 @@ class Fit:
     seconds: float
 
 
+def fresh(spec: ChunkSpec, data: Examples, seed: int) -> ChunkPolicy:
+    """A policy that knows nothing yet, with the data's normalisation."""
+    torch.manual_seed(seed)
+    policy = ChunkPolicy(spec)
+    policy.mean.copy_(data.rows.mean(dim=0))
+    policy.std.copy_(data.rows.std(dim=0).clamp_min(MIN_STD))
+    policy.centre.copy_(data.action_mean)
+    policy.spread.copy_(data.action_std)
+    return policy
+
+
 def fit(policy: ChunkPolicy, data: Examples, training: Training, seed: int) -> Fit:
     """Minimise the weighted squared error of action chunks, in units of each action's spread.
 
     Args:
-        policy: where to start; it is not changed. Its normalisation is set from the data.
+        policy: where to start, `fresh` or trained; it is not changed.
         data: the examples; rows are drawn with replacement.
         training: the optimiser's settings.
         seed: of the draws, so that a run repeats on one machine.
@@ -56,11 +67,6 @@ def fit(policy: ChunkPolicy, data: Examples, training: Training, seed: int) -> F
     started = time.monotonic()
     generator = torch.Generator().manual_seed(seed)
     policy = copy.deepcopy(policy).train()
-    with torch.no_grad():
-        policy.mean.copy_(data.rows.mean(dim=0))
-        policy.std.copy_(data.rows.std(dim=0).clamp_min(MIN_STD))
-        policy.centre.copy_(data.action_mean)
-        policy.spread.copy_(data.action_std)
     averaged = copy.deepcopy(policy)
     optimiser = torch.optim.AdamW(policy.parameters(), lr=training.lr, weight_decay=training.decay)
     warm = max(1, training.steps // 50)
@@ -87,14 +93,15 @@ def fit(policy: ChunkPolicy, data: Examples, training: Training, seed: int) -> F
             if not math.isfinite(value):
                 raise RecipeError(f"training diverged at step {step}: the loss is {value}")
             running = value if step == 0 else 0.9 * running + 0.1 * value
-        _average(averaged, policy, min(training.average, (1 + step) / (10 + step)))
+        average(averaged, policy, min(training.average, (1 + step) / (10 + step)))
     if not all(bool(values.isfinite().all()) for values in averaged.parameters()):
         raise RecipeError("training diverged: the weights are not finite")
     return Fit(averaged.eval(), running, time.monotonic() - started)
 
 
 @torch.no_grad()
-def _average(averaged: nn.Module, current: nn.Module, decay: float) -> None:
+def average(averaged: nn.Module, current: nn.Module, decay: float) -> None:
+    """Move `averaged` towards `current` by 1 - decay: a moving average of weights."""
     targets: list[Tensor] = list(averaged.parameters())
     sources: list[Tensor] = list(current.parameters())
     torch._foreach_lerp_(targets, sources, 1.0 - decay)

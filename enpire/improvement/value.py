@@ -1,13 +1,14 @@
-"""How good a moment is: the discounted chance that its episode ends in success.
+"""How good a moment is, and a chunk of actions at a moment: the chance that it ends in success.
 
-Monte-Carlo returns of the episodes themselves, regressed on single observations by an ensemble. No
-bootstrapping, so nothing diverges: the value is that of the policies that collected the data, and
-one step of improvement over it is enough a round (Brandfonbrener et al. 2021, arXiv 2106.08909).
+Monte-Carlo returns of the episodes themselves, regressed by ensembles. No bootstrapping, so nothing
+diverges: the value is that of the policies that collected the data, and one step of improvement
+over it is enough a round (Brandfonbrener et al. 2021, arXiv 2106.08909).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,6 +18,7 @@ from torch import Tensor, nn
 from enpire.types import Episode, Float32Array
 
 LIMIT = 8.0  # standard deviations at which a normalised observation is clipped
+BATCH = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,19 +37,6 @@ class Normaliser:
         return ((rows - self.mean) / self.std).clamp(-LIMIT, LIMIT)
 
 
-def network(inputs: int, outputs: int, width: int) -> nn.Sequential:
-    """A perceptron of two hidden layers."""
-    return nn.Sequential(
-        nn.Linear(inputs, width),
-        nn.LayerNorm(width),
-        nn.SiLU(),
-        nn.Linear(width, width),
-        nn.LayerNorm(width),
-        nn.SiLU(),
-        nn.Linear(width, outputs),
-    )
-
-
 def returns(episodes: Sequence[Episode], discount: float) -> Float32Array:
     """discount^(periods to the end) in a success, else 0; all rows end to end, (N,)."""
     parts = [discount ** np.arange(len(e) - 1, -1, -1) * e.success for e in episodes]
@@ -55,33 +44,67 @@ def returns(episodes: Sequence[Episode], discount: float) -> Float32Array:
     return result
 
 
-class Value(nn.Module):
-    """Mean of an ensemble of value networks on normalised observations."""
+class Ensemble(nn.Module):
+    """Networks of two hidden layers, evaluated together; they give log-odds of success."""
 
-    def __init__(self, observation: int, members: int, width: int) -> None:
+    def __init__(self, inputs: int, width: int, members: int) -> None:
         super().__init__()
-        self.members = nn.ModuleList(network(observation, 1, width) for _ in range(members))
+        self.members = members
+        self.hidden = nn.ModuleList([_Layer(inputs, width, members), _Layer(width, width, members)])
+        self.head = nn.Parameter(torch.randn(members, width, 1) / math.sqrt(width))
+        self.bias = nn.Parameter(torch.zeros(members, 1, 1))
 
     def forward(self, seen: Tensor) -> Tensor:
-        """Values in [0, 1], shape (batch,), of normalised observations (batch, obs)."""
-        each = torch.stack([torch.sigmoid(member(seen)[:, 0]) for member in self.members])
-        return each.mean(dim=0)
+        """Log-odds (members, batch) of inputs (batch, inputs) or (members, batch, inputs)."""
+        each = seen.expand(self.members, *seen.shape[-2:])
+        for layer in self.hidden:
+            each = layer(each)
+        return torch.baddbmm(self.bias, each, self.head)[..., 0]
+
+    @torch.no_grad()
+    def chance(self, seen: Tensor) -> Tensor:
+        """The members' mean chance (N,) of inputs (N, inputs)."""
+        return torch.cat(
+            [torch.sigmoid(self(part)).mean(dim=0) for part in torch.split(seen, 4096)]
+        )
 
 
-def fit_value(
-    seen: Tensor, targets: Tensor, generator: torch.Generator, steps: int, members: int, width: int
-) -> Value:
-    """Regress `targets` (N,) in [0, 1] on normalised observations `seen` (N, obs)."""
-    value = Value(seen.shape[1], members, width)
-    for member in value.members:
-        optimiser = torch.optim.AdamW(member.parameters(), lr=1e-3, weight_decay=3e-2)
-        for _ in range(steps):
-            index = torch.randint(len(seen), (256,), generator=generator)
-            noisy = seen[index] + 0.1 * torch.randn(256, seen.shape[1], generator=generator)
-            loss = nn.functional.binary_cross_entropy_with_logits(
-                member(noisy)[:, 0], targets[index]
-            )
-            optimiser.zero_grad(set_to_none=True)
-            loss.backward()  # type: ignore[no-untyped-call]
-            optimiser.step()
-    return value.eval()
+class _Layer(nn.Module):
+    def __init__(self, inputs: int, outputs: int, members: int) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.randn(members, inputs, outputs) / math.sqrt(inputs))
+        self.bias = nn.Parameter(torch.zeros(members, 1, outputs))
+        self.gain = nn.Parameter(torch.ones(members, 1, outputs))
+
+    def forward(self, each: Tensor) -> Tensor:
+        each = torch.baddbmm(self.bias, each, self.weight)
+        return nn.functional.silu(nn.functional.layer_norm(each, each.shape[-1:]) * self.gain)
+
+
+def regress(
+    inputs: Callable[[Tensor], Tensor],
+    targets: Tensor,
+    width: int,
+    members: int,
+    steps: int,
+    generator: torch.Generator,
+) -> Ensemble:
+    """Regress chances `targets` (N,) in [0, 1].
+
+    inputs: of rows (members, batch) drawn from 0..N-1, a tensor (members, batch, inputs); each
+    member draws its own.
+    """
+    first = inputs(torch.zeros(members, 1, dtype=torch.long))
+    ensemble = Ensemble(first.shape[-1], width, members)
+    optimiser = torch.optim.AdamW(ensemble.parameters(), lr=1e-3, weight_decay=3e-2)
+    schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, max(steps, 1))
+    for _ in range(steps):
+        index = torch.randint(len(targets), (members, BATCH), generator=generator)
+        each = nn.functional.binary_cross_entropy_with_logits(
+            ensemble(inputs(index)), targets[index], reduction="none"
+        )
+        optimiser.zero_grad(set_to_none=True)
+        each.mean(dim=1).sum().backward()  # type: ignore[no-untyped-call]
+        optimiser.step()
+        schedule.step()
+    return ensemble.eval()

@@ -9,11 +9,9 @@ import numpy as np
 
 from enpire.environment.sensing import Readings
 from enpire.policies.chunk import ChunkPolicy
+from enpire.policies.variation import variations
 from enpire.twin.twin import Rows
 from enpire.types import Float32Array, FloatArray
-
-CORRELATION = 0.9  # of exploration noise from one control period to the next
-FRESH = np.sqrt(1 - CORRELATION**2)  # share of what is drawn anew, so that its size stays
 
 
 @dataclass(slots=True)
@@ -22,7 +20,8 @@ class _Driven:
 
     rng: np.random.Generator
     exploration: float
-    noise: FloatArray
+    offset: FloatArray
+    varied: int
     seen: deque[Float32Array]
     chunk: deque[Float32Array]
 
@@ -30,12 +29,22 @@ class _Driven:
         """Remember it; the first of an episode stands for all before it."""
         self.seen.extend([observation] * (1 if self.seen else self.seen.maxlen or 1))
 
+    def vary(self, chunks: int) -> FloatArray:
+        """The offset of the next chunk; a variation goes on for `chunks` of them."""
+        if self.varied:
+            self.varied -= 1
+        elif self.exploration and self.rng.random() < self.exploration:
+            self.offset, self.varied = variations(self.rng, (), len(self.offset)), chunks - 1
+        else:
+            self.offset = np.zeros_like(self.offset)
+        return self.offset
+
 
 class PolicyController:
     """Keeps each station's history and chunk; asks the network once for all that need a new chunk.
 
-    Exploration adds noise that is correlated in time (Ornstein-Uhlenbeck, as in DDPG, Lillicrap et
-    al. 2015) and lasts long enough to displace a hand, in units of the policy's `spread`.
+    Exploration is the chance that a chunk is varied; the variation lasts for as long as the policy
+    looked ahead, in units of its `spread`.
     """
 
     def __init__(self, policy: ChunkPolicy, stations: int) -> None:
@@ -48,26 +57,21 @@ class PolicyController:
 
     def begin(self, row: int, rng: np.random.Generator, exploration: float) -> None:
         """Forget the last episode on this station."""
-        size = self._spec.action
-        noise = rng.standard_normal(size) if exploration else np.zeros(size)
         seen: deque[Float32Array] = deque(maxlen=self._spec.reach + 1)
-        self._driven[row] = _Driven(rng, exploration, noise, seen, deque())
+        offset = np.zeros(self._spec.action)
+        self._driven[row] = _Driven(rng, exploration, offset, 0, seen, deque())
 
     def act(self, rows: Rows, observations: Float32Array, readings: Readings) -> Float32Array:
-        """The next action of each station's chunk, with its exploration noise."""
+        """The next action of each station's chunk, varied where it explores."""
         driven = [self._driven[row] for row in rows.tolist()]
         for one, observation in zip(driven, observations, strict=True):
             one.see(observation)
         empty = [one for one in driven if not one.chunk]
         if empty:
-            stride = self._spec.stride
-            chunks = self._infer(np.array([list(one.seen)[::stride] for one in empty]))
+            spec = self._spec
+            chunks = self._infer(np.array([list(one.seen)[:: spec.stride] for one in empty]))
             for one, chunk in zip(empty, chunks, strict=True):
-                one.chunk.extend(chunk[: self._spec.execute])
+                offset = self._spread * one.vary(-(-spec.chunk // spec.execute))
+                one.chunk.extend((chunk[: spec.execute] + offset).astype(np.float32))
         actions: Float32Array = np.array([one.chunk.popleft() for one in driven])
-        for action, one in zip(actions, driven, strict=True):
-            if one.exploration:
-                one.noise *= CORRELATION
-                one.noise += FRESH * one.rng.standard_normal(self._spec.action)
-                action += one.exploration * self._spread * one.noise
         return actions

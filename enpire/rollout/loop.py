@@ -45,8 +45,9 @@ class LoopSettings:
     """What a loop is asked for; written to the run's `config.toml`.
 
     demonstrations: seed demonstrations. start_episodes: evaluation of the first policy. collect:
-    episodes a round with exploration. exploration: its size in spreads of the actions. max_pairs:
-    after so many pairs without a decision the incumbent stays. sealed_episodes: of an examination.
+    episodes a round with exploration. exploration: chance that a chunk of theirs is varied.
+    max_pairs: after so many pairs without a decision the incumbent stays. sealed_episodes: of an
+    examination.
     """
 
     task: str

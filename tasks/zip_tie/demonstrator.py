@@ -1,8 +1,8 @@
 """The scripted demonstrator: a person at two leader arms, skills over inverse kinematics.
 
-Bring the tail before the slot and feed it in, faster the better it is lined up; when it is stuck,
-back off and try again. Imperfect as teleoperation is: late (a reaction time), trembling, with a
-pace and a care of the day, and never looking at more than the tracker gives.
+Bring the tail before the slot and feed it in, faster the better it is lined up; when it is felt to
+catch on the head, back off and try again. Imperfect as teleoperation is: late (a reaction time),
+trembling, with a pace and a care of the day, and never looking at more than the tracker gives.
 """
 
 from __future__ import annotations
@@ -18,13 +18,15 @@ from enpire.types import Float32Array, FloatArray
 from .frames import in_head
 from .strap import GRASP
 
+RIGHT = 1  # the arm that holds the tail
+
 MOUTH = -0.007  # where the head begins, along the slot from its middle [m]
 INSIDE = -0.003  # from here on the slot guides the tip [m]
-BEFORE = -0.016  # so far a person backs off [m]
+BEFORE = -0.013  # so far a person backs off [m]
+FELT = 2.0  # push against the head at which a person notices that the tail has caught [N]
 STEER = 0.2  # share of an error that is corrected in a control period
 FASTEST = 0.0018  # of the hand in a control period [m]
 TREMOR = 0.26  # of the hands, in full actions (0.6 mm, 7 mrad)
-PATIENCE = 8  # control periods without progress before backing off
 
 
 class Skill(Enum):
@@ -48,8 +50,6 @@ class Teleoperator(Demonstrator):
             maxlen=int(rng.integers(1, 4))
         )
         self._tremor = np.zeros(actions.size)
-        self._stuck = 0
-        self._furthest = -np.inf
 
     def act(self, readings: Readings) -> Float32Array:
         """One control period's action."""
@@ -59,7 +59,8 @@ class Teleoperator(Demonstrator):
         turn = np.zeros(3)
         if tip_then[0] < INSIDE:
             turn = STEER * np.array([-side_then[2], direction_then[2], -direction_then[1]])
-        move = self._move(tip_then) - np.cross(turn, [GRASP, 0.0, 0.0])  # turn about the tip
+        push = float(readings.rotation[0, 0, :, 0] @ readings.wrist_force[0, RIGHT])
+        move = self._move(tip_then, push) - np.cross(turn, [GRASP, 0.0, 0.0])  # turn about the tip
         rotation = readings.rotation[0, 0]
         action = np.zeros_like(self._tremor)
         action[7:13] = np.concatenate([rotation @ move, rotation @ turn]) / self._scale[1]
@@ -69,18 +70,15 @@ class Teleoperator(Demonstrator):
         action[[6, 13]] = -1.0
         return np.clip(action, -1, 1).astype(np.float32)
 
-    def _move(self, tip: FloatArray) -> FloatArray:
+    def _move(self, tip: FloatArray, push: float) -> FloatArray:
         """The tip's translation over one period, head frame [m]."""
-        self._stuck = 0 if tip[0] > self._furthest + 2e-4 else self._stuck + 1
-        self._furthest = max(self._furthest, float(tip[0]))
         if tip[0] >= INSIDE:
             return np.array([self._pace, 0.0, 0.0])
-        if self._stuck > PATIENCE and tip[0] > MOUTH - 0.004:
+        if push > FELT:
             self._skill = Skill.BACK
+        elif tip[0] < BEFORE:
+            self._skill = Skill.FEED
         if self._skill is Skill.BACK:
-            if tip[0] < BEFORE:
-                self._skill = Skill.FEED
-            self._stuck, self._furthest = 0, -np.inf
             return np.array([-self._pace, 0.0, 0.0])
         error = float(np.linalg.norm(tip[1:]))
         funnel = self._care + 0.4 * max(0.0, MOUTH - tip[0])

@@ -50,7 +50,7 @@ class ZipTie(Task):
 
     robot = "yam_bimanual"
     instruction = "Feed the tail of the zip tie through its head until it holds."
-    time_limit = 8.0
+    time_limit = 6.0
     force_limit = 40.0
     probe_limit = 2.0
     tracked = (
@@ -59,7 +59,7 @@ class ZipTie(Task):
         "task_bundle",
         *(f"task_mark{i}" for i in range(len(strap.MARKS))),
     )
-    actions = ActionSpec((ACTION, ACTION), lead=0.06)
+    actions = ActionSpec((ACTION, ACTION), lead=0.06, push=4.0)
     observation_names = (
         *(f"tip_in_head_{a}" for a in "xyz"),
         *("tail_pitch", "tail_yaw", "tail_roll"),

@@ -12,6 +12,7 @@ from hypothesis.extra.numpy import arrays
 from scipy.spatial.transform import Rotation
 
 from enpire.environment import ActionSpec, ArmAction, CartesianControl
+from enpire.environment.control import yielding
 from enpire.packs import find, load_robot, load_world
 from enpire.twin import Scene, Twin, compose
 from enpire.types import FloatArray
@@ -20,6 +21,8 @@ PERIOD, SUBSTEPS = 0.04, 20
 ARM = ArmAction(translation=(0.0024,) * 3, rotation=(0.03,) * 3)
 ROW = np.array([0])
 HOLD = -1.0  # of the gripper
+
+CALM = np.zeros((1, 2, 3))  # no force on either hand
 
 
 @cache
@@ -45,7 +48,7 @@ def act(control: CartesianControl, action: FloatArray, periods: int) -> None:
     action = np.array(action, dtype=np.float32)[None]
     action[0, [6, 13]] = HOLD
     for _ in range(periods):
-        control.apply(ROW, action, control.jacobian(ROW))
+        control.apply(ROW, action, control.jacobian(ROW), CALM)
         control.twin.step(ROW, SUBSTEPS)
 
 
@@ -109,7 +112,7 @@ def test_the_gripper_goes_to_the_opening_asked_for() -> None:
     action = np.zeros((1, 14), dtype=np.float32)
     action[0, [6, 13]] = -1.0, 1.0
     for _ in range(40):
-        control.apply(ROW, action, control.jacobian(ROW))
+        control.apply(ROW, action, control.jacobian(ROW), CALM)
         control.twin.step(ROW, SUBSTEPS)
     grippers = [arm.gripper for arm in control.arms]
     opening = control.twin.actuator_length[0, grippers]
@@ -122,10 +125,37 @@ def test_the_lead_is_how_far_the_setpoint_runs_ahead() -> None:
     action = np.zeros((1, 14), dtype=np.float32)
     action[0, 7] = 1.0
     for _ in range(4):  # without a step: the hand stays where it is
-        control.apply(ROW, action, control.jacobian(ROW))
+        control.apply(ROW, action, control.jacobian(ROW), CALM)
     lead = control.lead(ROW, control.jacobian(ROW))[0]
     np.testing.assert_allclose(lead[1], (4 * 0.0024, 0, 0), atol=0.001)
     np.testing.assert_allclose(lead[0], 0, atol=0.001)
+
+
+def test_a_hand_stands_still_against_its_force_limit_and_yields_beyond() -> None:
+    move = np.array([0.002, 0.001, 0.0])
+    for force, left in ((1.9, 0.002), (3.0, 0.001), (4.0, 0.0), (8.0, -0.002)):
+        held = yielding(move, np.array([force, 0.0, 0.0]), push=4.0)
+        np.testing.assert_allclose(held, [left, 0.001, 0.0], atol=1e-12)
+
+
+def test_a_hand_may_always_move_away_from_a_contact() -> None:
+    move = np.array([-0.002, 0.001, 0.0])
+    np.testing.assert_array_equal(yielding(move, np.array([4.0, 0.0, 0.0]), push=4.0), move)
+
+
+def test_a_felt_force_holds_one_hand_and_not_the_other() -> None:
+    control = at_home()
+    before = hands(control)[0]
+    action = np.zeros((1, 14), dtype=np.float32)
+    action[0, [0, 7]] = 1.0
+    force = np.zeros((1, 2, 3))
+    force[0, 1, 0] = control.spec.push
+    for _ in range(10):
+        control.apply(ROW, action, control.jacobian(ROW), force)
+        control.twin.step(ROW, SUBSTEPS)
+    moved = hands(control)[0] - before
+    assert moved[0, 0] > 0.015
+    assert abs(moved[1, 0]) < 0.003
 
 
 ACTIONS = arrays(np.float64, (6, 14), elements=st.floats(-3, 3))
@@ -143,7 +173,7 @@ def test_no_action_leaves_ranges_or_runs_ahead(
     speed = np.array(control.twin.scene.robot.limits.joint_speed) * PERIOD
     for action in actions:
         before, measured = control.setpoints[0].copy(), control.measured(ROW)[0]
-        control.apply(ROW, action[None].astype(np.float32), control.jacobian(ROW))
+        control.apply(ROW, action[None].astype(np.float32), control.jacobian(ROW), CALM)
         after = control.setpoints[0]
         assert (after >= low).all()
         assert (after <= high).all()

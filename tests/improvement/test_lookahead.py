@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -9,25 +11,26 @@ import torch
 from enpire.errors import RecipeError
 from enpire.improvement.recipes.lookahead import Lookahead
 from enpire.improvement.trainer import Training
-from enpire.improvement.value import Normaliser, fit_value, returns
+from enpire.improvement.value import Normaliser, regress, returns
 from enpire.policies import ChunkPolicy, ChunkSpec
 from enpire.types import Episode, Outcome, Purpose, Times, Verdict
 
 SPEC = ChunkSpec("line", observation=1, action=1, history=1, stride=1, chunk=4, hidden=(32,))
 FAST = Lookahead(
     training=Training(steps=300),
-    value_steps=300,
-    value_members=2,
-    dynamics_steps=400,
     discount=0.95,
-    candidates=16,
+    members=2,
+    value_steps=300,
+    dynamics_steps=400,
+    promise_steps=300,
+    tries=16,
 )
 
 
 def walk(seed: int, length: int = 20) -> Episode:
     """A drunkard on a line; an episode succeeds when it ends near the origin."""
     rng = np.random.default_rng(seed)
-    actions = np.clip(np.repeat(rng.normal(0, 0.6, length // 4), 4), -1, 1)
+    actions = np.clip(np.repeat(rng.normal(0, 0.6, -(-length // 4)), 4), -1, 1)[:length]
     start = rng.uniform(-1.5, 1.5)
     places = start + 0.1 * np.concatenate([[0.0], np.cumsum(actions)])
     outcome = Outcome.SUCCESS if abs(places[-1]) < 0.4 else Outcome.FAILURE
@@ -55,9 +58,10 @@ def episodes() -> list[Episode]:
 
 def idle() -> ChunkPolicy:
     """A policy that does nothing, and explores."""
+    torch.manual_seed(0)
     policy = ChunkPolicy(SPEC)
     with torch.no_grad():
-        for parameter in policy.parameters():
+        for parameter in policy.net[-1].parameters():
             parameter.zero_()
         policy.spread.fill_(0.6)
     return policy.eval()
@@ -77,9 +81,23 @@ def test_value_falls_with_the_distance_from_the_goal(episodes: list[Episode]) ->
     normalise = Normaliser.of(rows)
     targets = torch.from_numpy(returns(episodes, 0.95))
     torch.manual_seed(0)
-    value = fit_value(normalise(rows), targets, torch.Generator().manual_seed(0), 300, 2, 32)
-    near, far = value(normalise(torch.tensor([[0.0], [1.5]]))).tolist()
+    seen = normalise(rows)
+    value = regress(lambda i: seen[i], targets, 32, 2, 300, torch.Generator().manual_seed(0))
+    near, far = value.chance(normalise(torch.tensor([[0.0], [1.5]]))).tolist()
     assert near > far + 0.3
+
+
+def test_members_of_an_ensemble_are_networks_of_their_own() -> None:
+    rows = torch.linspace(-1, 1, 200)[:, None]
+    torch.manual_seed(0)
+    targets = (rows[:, 0] > 0).float()
+    fitted = regress(lambda i: rows[i], targets, 16, 3, 50, torch.Generator().manual_seed(0))
+    together = fitted(rows)
+    assert together.shape == (3, 200)
+    assert not torch.allclose(together[0], together[1])
+    apart = fitted(torch.stack([rows, 0 * rows, rows]))
+    torch.testing.assert_close(apart[[0, 2]], together[[0, 2]])
+    assert not torch.allclose(apart[1], together[1])
 
 
 def test_the_candidate_walks_towards_the_goal(episodes: list[Episode]) -> None:
@@ -97,8 +115,27 @@ def test_the_same_seed_gives_the_same_candidate(episodes: list[Episode]) -> None
         assert torch.equal(a, b)
 
 
-def test_it_needs_an_incumbent_and_whole_chunks(episodes: list[Episode]) -> None:
+def test_it_needs_an_incumbent_and_episodes(episodes: list[Episode]) -> None:
     with pytest.raises(RecipeError, match="bc"):
         FAST.improve(SPEC, episodes, None, seed=0)
-    with pytest.raises(RecipeError):
-        FAST.improve(SPEC, [walk(0, length=4)], idle(), seed=0)
+    with pytest.raises(RecipeError, match="no episode"):
+        FAST.improve(SPEC, [], idle(), seed=0)
+
+
+def test_what_is_shorter_than_a_chunk_teaches_nothing() -> None:
+    with pytest.raises(RecipeError, match="chunk of 4"):
+        FAST.improve(SPEC, [walk(seed, length=4) for seed in range(4)], idle(), seed=0)
+
+
+def test_weights_are_renewed_when_stations_see_what_the_incumbent_never_saw(
+    episodes: list[Episode],
+) -> None:
+    """Its normalisation squeezes all that is new into a corner."""
+    fast = replace(FAST, training=Training(steps=1), further=Training(steps=1))
+    narrow, wide = idle(), idle()
+    narrow.std.fill_(0.1)
+    wide.std.fill_(0.9)
+    assert fast.improve(SPEC, episodes, wide, seed=0).policy.std.item() == pytest.approx(0.9)
+    renewed = fast.improve(SPEC, episodes, narrow, seed=0).policy
+    assert 0.5 < renewed.std.item() < 1.5
+    assert renewed.spread.item() == pytest.approx(0.6)

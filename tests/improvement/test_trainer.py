@@ -6,11 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-import torch
 
 from enpire.errors import RecipeError
 from enpire.improvement.data import examples
-from enpire.improvement.trainer import Training, fit
+from enpire.improvement.trainer import Training, fit, fresh
 from enpire.policies import ChunkPolicy, ChunkSpec
 from enpire.types import Episode
 from tests.store.samples import episode
@@ -29,12 +28,11 @@ def linear(id: str, length: int = 100) -> Episode:
     )
 
 
-def start(seed: int = 0) -> ChunkPolicy:
-    torch.manual_seed(seed)
-    return ChunkPolicy(SPEC)
-
-
 DATA = examples([linear("a"), linear("bb")], SPEC)
+
+
+def start() -> ChunkPolicy:
+    return fresh(SPEC, DATA, seed=0)
 
 
 def error(policy: ChunkPolicy) -> float:
@@ -70,8 +68,10 @@ def test_the_start_is_not_changed() -> None:
         np.testing.assert_array_equal(value, before[name])
 
 
-def test_normalisation_is_that_of_the_data() -> None:
+def test_a_fresh_policy_has_the_normalisation_of_the_data_and_keeps_it() -> None:
     fitted = fit(start(), DATA, replace(TRAINING, steps=2), seed=1).policy
+    other = examples([linear("ccc", 50)], SPEC)
+    fitted = fit(fitted, other, replace(TRAINING, steps=2), seed=1).policy
     np.testing.assert_allclose(fitted.mean, DATA.rows.mean(dim=0), atol=1e-6)
     np.testing.assert_allclose(fitted.std, DATA.rows.std(dim=0), atol=1e-6)
     np.testing.assert_allclose(fitted.centre, DATA.action_mean)
@@ -85,7 +85,7 @@ def test_weights_decide_whom_it_follows() -> None:
     right = episode("r", 200, observations=seen, actions=np.full((200, 2), 1, np.float32))
     for weights, sign in (((1.0, 0.0), -1), ((0.0, 1.0), 1)):
         data = examples([left, right], SPEC, weights)
-        actions = fit(start(), data, TRAINING, seed=1).policy.infer(seen[:, None])
+        actions = fit(fresh(SPEC, data, seed=0), data, TRAINING, seed=1).policy.infer(seen[:, None])
         assert (sign * actions > 0.6).mean() > 0.95
 
 
@@ -93,8 +93,7 @@ def test_what_lies_beyond_the_end_is_not_learned() -> None:
     """Rows of length one: only the first action of a chunk is ever valid."""
     spec = replace(SPEC, chunk=4)
     data = examples([linear("a" * n, 1) for n in range(1, 80)], spec)
-    torch.manual_seed(0)
-    policy = ChunkPolicy(spec)
+    policy = fresh(spec, data, seed=0)
     last = [name for name in policy.tensors() if name.startswith("net.")][-1]
     fitted = fit(policy, data, replace(TRAINING, steps=10, decay=0.0), seed=1).policy
     moved = fitted.tensors()[last] != policy.tensors()[last]

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from enpire.policies import ChunkPolicy, ChunkSpec, PolicyController
-from enpire.policies.driver import CORRELATION
 
 SPEC = ChunkSpec("t", observation=1, action=2, history=3, stride=2, chunk=4, execute=3, hidden=(8,))
 
@@ -120,19 +119,18 @@ def test_without_exploration_nothing_is_random() -> None:
     np.testing.assert_array_equal(roll(1, [0], 0.0, seed=1)[0], roll(1, [0], 0.0, seed=2)[0])
 
 
-def test_exploration_repeats_by_its_seed_and_scales() -> None:
-    plain, small, same, other, large = (
-        roll(1, [0], size, seed)[0]
-        for size, seed in ((0.0, 1), (0.4, 1), (0.4, 1), (0.4, 2), (0.8, 1))
+def test_exploration_repeats_by_its_seed() -> None:
+    plain, varied, same, other = (
+        roll(1, [0], size, seed)[0] for size, seed in ((0.0, 1), (0.9, 1), (0.9, 1), (0.9, 2))
     )
-    np.testing.assert_array_equal(small, same)
-    assert abs(small - other)[:, 0].max() > 0.01
-    assert abs(small - plain)[:, 0].max() > 0.01
-    np.testing.assert_allclose(large - plain, 2 * (small - plain), atol=1e-6)
+    np.testing.assert_array_equal(varied, same)
+    assert abs(varied - other)[:, 0].max() > 0.01
+    assert abs(varied - plain)[:, 0].max() > 0.01
 
 
 def test_axes_that_nobody_moves_are_not_explored() -> None:
-    noise = roll(1, [0], 0.4)[0] - roll(1, [0], 0.0)[0]
+    noise = roll(1, [0], 1.0)[0] - roll(1, [0], 0.0)[0]
+    assert noise[:, 0].any()
     assert not noise[:, 1].any()
 
 
@@ -143,13 +141,28 @@ class Zero(Seen):
         return np.zeros((len(history), self.spec.chunk, self.spec.action), np.float32)
 
 
-def test_exploration_noise_is_correlated_and_of_unit_size() -> None:
+def offsets(exploration: float, chunks: int) -> np.ndarray:
+    """What a policy that would hold still does, a row a chunk."""
     controller = PolicyController(Zero(), 1)
-    begin(controller, 0, 5, 1.0)
-    noise = np.array([act(controller, 0.0)[0] for _ in range(20000)])
-    assert noise.std(axis=0) == pytest.approx(1.0, abs=0.08)
-    after = (noise[1:] * noise[:-1]).mean(axis=0) / noise.var(axis=0)
-    assert after == pytest.approx(CORRELATION, abs=0.02)
+    begin(controller, 0, 5, exploration)
+    actions = np.array([act(controller, 0.0)[0] for _ in range(chunks * SPEC.execute)])
+    by_chunk = actions.reshape(chunks, SPEC.execute, SPEC.action)
+    np.testing.assert_array_equal(by_chunk, by_chunk[:, :1].repeat(SPEC.execute, axis=1))
+    return by_chunk[:, 0]
+
+
+def test_a_variation_shifts_whole_chunks_for_as_long_as_the_policy_looked_ahead() -> None:
+    moved = offsets(1.0, 400)
+    lasts = -(-SPEC.chunk // SPEC.execute)
+    held = moved.reshape(-1, lasts, SPEC.action)
+    np.testing.assert_array_equal(held, held[:, :1].repeat(lasts, axis=1))
+    assert len(np.unique(held[:, 0], axis=0)) > 70  # of 200: in half, no axis takes part
+
+
+def test_exploration_is_the_chance_that_a_chunk_is_varied() -> None:
+    moved = offsets(0.1, 4000)[:, 0] != 0.0
+    began = np.count_nonzero(moved[1:] & ~moved[:-1])
+    assert began == pytest.approx(0.1 * 0.3 * 3400, rel=0.25)
 
 
 def test_noise_does_not_build_up_in_the_chunk() -> None:

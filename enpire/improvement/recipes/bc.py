@@ -8,11 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-import torch
-
 from enpire.improvement.data import examples
 from enpire.improvement.recipe import Candidate
-from enpire.improvement.trainer import Training, fit
+from enpire.improvement.trainer import Training, fit, fresh
 from enpire.policies import ChunkPolicy, ChunkSpec
 from enpire.types import Episode, Purpose
 
@@ -32,8 +30,8 @@ class BehaviourCloning:
     ) -> Candidate:
         """See `Recipe.improve`; the incumbent is not used."""
         chosen = [e for e in episodes if e.success and e.purpose is Purpose.DEMONSTRATION]
-        torch.manual_seed(seed)
-        fitted = fit(ChunkPolicy(spec), examples(chosen, spec), self.training, seed)
+        data = examples(chosen, spec)
+        fitted = fit(fresh(spec, data, seed), data, self.training, seed)
         numbers = {"episodes": len(chosen), "loss": fitted.loss, "seconds": fitted.seconds}
         return Candidate(fitted.policy, numbers)
 

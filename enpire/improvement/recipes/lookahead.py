@@ -1,51 +1,66 @@
 """Look a chunk ahead, and clone what looks better: one step of policy improvement a round.
 
-From every episode, failures too, learn (1) the value of an observation and (2) what a chunk of
-actions does to an observation. Then, at every moment that was ever visited, try variations of the
-incumbent's own chunk in the learned dynamics, weigh them by the value of where they lead (the
-softmax of MPPI, Williams et al. 2017), and clone the weighted mean: expert iteration (Anthony et
-al. 2017, arXiv 1705.08439) with a learned model one chunk deep. The model is asked about small
-changes of chunks that stations carried out, and only one chunk ahead: its errors do not add up.
+From every episode, failures too, learn (1) the value of an observation, (2) what a chunk of actions
+does to the observation, and (3) what value was in fact found where it was expected to lead. Then,
+at moments that were visited, weigh variations of the incumbent's own chunk by what they promise
+(the softmax of MPPI, Williams et al. 2017), and clone the weighted mean: expert iteration (Anthony
+et al. 2017, arXiv 1705.08439) with a learned model one chunk deep.
+
+(3) is what makes it work where there is contact. An expected observation is the mean of what may
+happen, and the mean of "slid in" and "caught on the face" lies within the wall, where (1) has seen
+nothing and promises much; (3) has seen how such expectations end. It is the value-equivalent model
+of MuZero (Schrittwieser et al. 2020, arXiv 1911.08265) with the observation for a latent state.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
+import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from enpire.errors import RecipeError
 from enpire.improvement.data import Examples, examples
+from enpire.improvement.dynamics import fit_dynamics
 from enpire.improvement.recipe import Candidate
-from enpire.improvement.trainer import Training, fit
-from enpire.improvement.value import Normaliser, Value, fit_value, network, returns
-from enpire.policies import ChunkPolicy, ChunkSpec
+from enpire.improvement.trainer import Training, fit, fresh
+from enpire.improvement.value import Normaliser, regress, returns
+from enpire.policies import ChunkPolicy, ChunkSpec, variations
 from enpire.types import Episode
+
+MIN_SPREAD = 1e-2  # of an action that hardly varies, when it is shown to a network
+WIDTH = 128  # of the value networks
+STRANGE = 2.0  # times an incumbent's own spread of an observation: it has never seen the like
+
+Promise = Callable[[Tensor, Tensor], Tensor]
+"""Log-odds (members, batch) of normalised histories (batch, history, obs) and chunks."""
 
 
 @dataclass(frozen=True, slots=True)
 class Lookahead:
     """Improve the incumbent by one chunk of lookahead.
 
-    discount: of the value, a control period; near one, because haste is worth less than success (at
-    0.98 a zip_tie policy grew faster and no surer). candidates: variations tried at a moment, each
-    the incumbent's chunk plus a constant offset in units of the actions' own spread, from timid to
-    bold: sizes spaced evenly between the powers of ten in `decades`. temperature: of the weights,
-    in units of value. most: moments that are relabelled and cloned.
+    training: of new weights; further: of the incumbent's, which need less. discount: of the value,
+    a control period; near one, because haste is worth less than success. members: networks of an
+    ensemble. tries: variations weighed at a moment. temperature: of the weights, in log-odds of
+    success. caution: how many standard deviations of the ensemble a promise is lowered by.
+    moments: that are relabelled and taught.
     """
 
-    training: Training = field(default_factory=lambda: Training(steps=3500))
+    training: Training = field(default_factory=lambda: Training(steps=3000))
+    further: Training = field(default_factory=lambda: Training(steps=1500))
     discount: float = 0.997
-    candidates: int = 24
-    decades: tuple[float, float] = (-0.7, 0.4)
-    temperature: float = 0.015
-    value_steps: int = 1500
-    value_members: int = 3
+    members: int = 3
+    value_steps: int = 1200
     dynamics_steps: int = 3000
-    most: int = 50_000
+    promise_steps: int = 1000
+    tries: int = 48
+    temperature: float = 0.15
+    caution: float = 0.5
+    moments: int = 25_000
 
     def improve(
         self,
@@ -58,25 +73,25 @@ class Lookahead:
         if incumbent is None:
             raise RecipeError("lookahead improves a policy: start with another recipe, such as bc")
         started = time.monotonic()
-        episodes = [episode for episode in episodes if len(episode) > spec.chunk]
         torch.manual_seed(seed)
         generator = torch.Generator().manual_seed(seed)
+        episodes = [episode for episode in episodes if len(episode)]
         data = examples(episodes, spec)
-        normalise = Normaliser.of(data.rows)
-        seen = normalise(data.rows)
-        targets = torch.from_numpy(returns(episodes, self.discount))
-        value = fit_value(seen, targets, generator, self.value_steps, self.value_members, 128)
-        dynamics = _fit_dynamics(seen, data, generator, self.dynamics_steps)
-        chosen = torch.randperm(len(data), generator=generator)[: self.most]
-        better, gain = self._relabel(chosen, seen, data, incumbent, value, dynamics, generator)
-        relabelled = replace(
+        seen = Normaliser.of(data.rows)(data.rows)
+        promise = self._promise(seen, data, episodes, generator)
+        chosen = torch.randperm(len(data), generator=generator)[: self.moments]
+        better, gain = self._relabel(chosen, seen, data, incumbent, promise, seed)
+        taught = replace(
             data,
             window=data.window[chosen],
             actions=better,
             valid=torch.ones_like(data.valid[chosen]),
             weight=torch.ones(len(chosen)),
         )
-        fitted = fit(ChunkPolicy(spec), relabelled, self.training, seed)
+        if bool((data.rows.std(dim=0) > STRANGE * incumbent.std).any()):
+            fitted = fit(_renewed(incumbent, data, seed), taught, self.training, seed)
+        else:
+            fitted = fit(incumbent, taught, self.further, seed)
         numbers = {
             "episodes": len(episodes),
             "gain": gain,
@@ -85,6 +100,39 @@ class Lookahead:
         }
         return Candidate(fitted.policy, numbers)
 
+    def _promise(
+        self,
+        seen: Tensor,
+        data: Examples,
+        episodes: Sequence[Episode],
+        generator: torch.Generator,
+    ) -> Promise:
+        """Learn what a chunk promises at a moment."""
+        result = torch.from_numpy(returns(episodes, self.discount))
+
+        def noisy(rows: Tensor, size: float) -> Tensor:
+            return rows + size * torch.randn(rows.shape, generator=generator)
+
+        value = regress(
+            lambda i: noisy(seen[i], 0.1), result, WIDTH, self.members, self.value_steps, generator
+        )
+        spread = data.action_std.clamp_min(MIN_SPREAD)
+        dynamics = fit_dynamics(seen, data, spread, self.dynamics_steps, generator)
+        with torch.no_grad():
+            parts = (torch.split(each, 4096) for each in (data.window, data.actions))
+            expected = torch.cat(
+                [dynamics(seen[window], actions) for window, actions in zip(*parts, strict=True)]
+            )
+        lengths = [len(episode) for episode in episodes]
+        ends = torch.from_numpy(np.cumsum(lengths).repeat(lengths))
+        later = torch.arange(len(data)) + data.actions.shape[1]
+        found = value.chance(seen)[later.clamp(max=len(data) - 1)]
+        # Where the episode ended within the chunk, how it ended is known.
+        found = torch.where(later < ends, found, result)
+        members, steps = self.members, self.promise_steps
+        worth = regress(lambda i: noisy(expected[i], 0.05), found, WIDTH, members, steps, generator)
+        return lambda history, actions: worth(dynamics(history, actions))
+
     @torch.no_grad()
     def _relabel(
         self,
@@ -92,68 +140,35 @@ class Lookahead:
         seen: Tensor,
         data: Examples,
         incumbent: ChunkPolicy,
-        value: Value,
-        dynamics: _Dynamics,
-        generator: torch.Generator,
+        promise: Promise,
+        seed: int,
     ) -> tuple[Tensor, float]:
-        """Better chunks (M, chunk, act) at the chosen rows, and the mean gain in value."""
+        """Better chunks (M, chunk, act) at the chosen rows, and the mean gain in success."""
+        rng = np.random.default_rng(seed)
         labels, gains = [], []
-        tries = self.candidates
-        for index in torch.split(chosen, 512):
-            count = len(index)
-            chunk = incumbent(data.rows[data.window[index]])
-            offset = torch.randn(count, tries, 1, chunk.shape[2], generator=generator)
+        for index in torch.split(chosen, 256):
+            shape = (len(index), self.tries)
+            offset = variations(rng, shape, incumbent.spec.action).astype(np.float32)
             offset[:, 0] = 0.0  # the incumbent's own chunk
-            offset *= torch.logspace(*self.decades, tries).view(1, tries, 1, 1)
-            tried = chunk[:, None] + incumbent.spread * offset
-            tried = tried.clamp(-1.0, 1.0).flatten(0, 1)
-            history = seen[data.window[index]].repeat_interleave(tries, dim=0)
-            worth = value(dynamics(history, tried)).view(count, tries)
-            weight = torch.softmax(worth / self.temperature, dim=1)
-            labels.append(
-                (weight[..., None, None] * tried.view(count, tries, *chunk.shape[1:])).sum(1)
-            )
-            gains.append((weight * worth).sum(1) - worth[:, 0])
+            shift = incumbent.spread * torch.from_numpy(offset)[:, :, None]
+            chunk = incumbent(data.rows[data.window[index]])[:, None]
+            tried = (chunk + shift).clamp(-1.0, 1.0)
+            history = seen[data.window[index]].repeat_interleave(self.tries, dim=0)
+            odds = promise(history, tried.flatten(0, 1))
+            sure = (odds.mean(dim=0) - self.caution * odds.std(dim=0)).view(shape)
+            weight = torch.softmax(sure / self.temperature, dim=1)
+            labels.append((weight[..., None, None] * tried).sum(dim=1))
+            chance = torch.sigmoid(sure)
+            gains.append((weight * chance).sum(dim=1) - chance[:, 0])
         return torch.cat(labels), float(torch.cat(gains).mean())
 
 
-class _Dynamics(nn.Module):
-    """The normalised observation one chunk later; a linear path beside the network."""
-
-    def __init__(self, observation: int, history: int, chunk: int, spread: Tensor) -> None:
-        super().__init__()
-        inputs = observation * history + chunk * len(spread)
-        self.spread = spread
-        self.net = network(inputs, observation, 256)
-        self.linear = nn.Linear(inputs, observation)
-
-    def forward(self, history: Tensor, actions: Tensor) -> Tensor:
-        """From normalised (batch, history, obs) and actions (batch, chunk, act) to (batch, obs)."""
-        joined = torch.cat([history.flatten(1), (actions / self.spread).flatten(1)], dim=1)
-        step: Tensor = self.net(joined) + self.linear(joined)
-        return history[:, -1] + step
-
-
-def _fit_dynamics(
-    seen: Tensor, data: Examples, generator: torch.Generator, steps: int
-) -> _Dynamics:
-    chunk = data.actions.shape[1]
-    inside = data.valid.all(dim=1)
-    whole = torch.where(inside[:-1] & inside[1:])[0]  # the row a chunk later is there too
-    if not len(whole):
-        raise RecipeError(f"no episode is longer than a chunk of {chunk}: nothing to learn from")
-    model = _Dynamics(seen.shape[1], data.window.shape[1], chunk, data.action_std.clamp_min(1e-2))
-    optimiser = torch.optim.AdamW(model.parameters(), lr=1e-3, weight_decay=1e-3)
-    schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, max(steps, 1))
-    for _ in range(steps):
-        index = whole[torch.randint(len(whole), (256,), generator=generator)]
-        predicted = model(seen[data.window[index]], data.actions[index])
-        loss = (predicted - seen[index + chunk]).square().mean()
-        optimiser.zero_grad(set_to_none=True)
-        loss.backward()
-        optimiser.step()
-        schedule.step()
-    return model.eval()
+def _renewed(incumbent: ChunkPolicy, data: Examples, seed: int) -> ChunkPolicy:
+    """New weights with the data's normalisation of observations, and the same units of actions."""
+    policy = fresh(incumbent.spec, data, seed)
+    policy.centre.copy_(incumbent.centre)
+    policy.spread.copy_(incumbent.spread)
+    return policy
 
 
 RECIPE = Lookahead

@@ -10,11 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-import torch
-
 from enpire.improvement.data import examples
 from enpire.improvement.recipe import Candidate
-from enpire.improvement.trainer import Training, fit
+from enpire.improvement.trainer import Training, fit, fresh
 from enpire.policies import ChunkPolicy, ChunkSpec
 from enpire.types import Episode
 
@@ -42,8 +40,8 @@ class ReplayCloning:
         chosen = [episode for episode in episodes if episode.success]
         steps = int(max(self.training.steps, self.steps_per_episode * len(chosen)))
         training = replace(self.training, steps=min(steps, self.most_steps))
-        torch.manual_seed(seed)
-        fitted = fit(ChunkPolicy(spec), examples(chosen, spec), training, seed)
+        data = examples(chosen, spec)
+        fitted = fit(fresh(spec, data, seed), data, training, seed)
         numbers = {
             "episodes": len(chosen),
             "steps": training.steps,

@@ -56,7 +56,7 @@ def move(stations: Stations, speed: float, periods: int) -> None:
     action[0, [6, 13]] = -1.0
     action[0, 7:10] = along * speed * stations.period / STEP
     for _ in range(periods):
-        control.apply(ROW, action, control.jacobian(ROW))
+        control.apply(ROW, action, control.jacobian(ROW), np.zeros((1, 2, 3)))
         twin.step(ROW, stations.substeps)
 
 

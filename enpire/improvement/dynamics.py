@@ -1,0 +1,79 @@
+"""What a chunk of actions does: the observation that is expected when it has been carried out."""
+
+from __future__ import annotations
+
+import copy
+
+import torch
+from torch import Tensor, nn
+
+from enpire.errors import RecipeError
+from enpire.improvement.data import Examples
+from enpire.improvement.trainer import average
+
+BATCH = 256
+WIDTH = 256
+AVERAGE = 0.995  # decay of the weights' moving average, which is what is returned
+
+
+class Dynamics(nn.Module):
+    """The normalised observation one chunk later; a linear path beside the network."""
+
+    def __init__(self, observation: int, history: int, chunk: int, spread: Tensor) -> None:
+        super().__init__()
+        inputs = observation * history + chunk * len(spread)
+        self.spread = spread
+        self.linear = nn.Linear(inputs, observation)
+        last = nn.Linear(WIDTH, observation)
+        nn.init.zeros_(last.weight)
+        self.net = nn.Sequential(
+            nn.Linear(inputs, WIDTH),
+            nn.LayerNorm(WIDTH),
+            nn.SiLU(),
+            nn.Linear(WIDTH, WIDTH),
+            nn.LayerNorm(WIDTH),
+            nn.SiLU(),
+            last,
+        )
+
+    def forward(self, history: Tensor, actions: Tensor) -> Tensor:
+        """From normalised (batch, history, obs) and actions (batch, chunk, act) to (batch, obs)."""
+        joined = torch.cat([history.flatten(1), (actions / self.spread).flatten(1)], dim=1)
+        step: Tensor = self.net(joined) + self.linear(joined)
+        return history[:, -1] + step
+
+
+def fit_dynamics(
+    seen: Tensor, data: Examples, spread: Tensor, steps: int, generator: torch.Generator
+) -> Dynamics:
+    """Learn from all chunks of `data` that were carried out whole.
+
+    Args:
+        seen: normalised observations of `data.rows`, (N, obs).
+        data: the examples, one a row.
+        spread: unit of each action, (act,).
+        steps: of the optimiser.
+        generator: of the draws.
+
+    Raises:
+        RecipeError: no episode is longer than a chunk.
+    """
+    chunk = data.actions.shape[1]
+    inside = data.valid.all(dim=1)
+    whole = torch.where(inside[:-1] & inside[1:])[0]  # the row a chunk later is there too
+    if not len(whole):
+        raise RecipeError(f"no episode is longer than a chunk of {chunk}: nothing to learn from")
+    model = Dynamics(seen.shape[1], data.window.shape[1], chunk, spread)
+    averaged = copy.deepcopy(model)
+    optimiser = torch.optim.AdamW(model.parameters(), lr=2e-3, weight_decay=1e-3)
+    schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, max(steps, 1))
+    for step in range(steps):
+        index = whole[torch.randint(len(whole), (BATCH,), generator=generator)]
+        predicted = model(seen[data.window[index]], data.actions[index])
+        loss = (predicted - seen[index + chunk]).square().mean()
+        optimiser.zero_grad(set_to_none=True)
+        loss.backward()
+        optimiser.step()
+        schedule.step()
+        average(averaged, model, min(AVERAGE, (1 + step) / (10 + step)))
+    return averaged.eval()
