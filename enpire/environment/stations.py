@@ -157,9 +157,11 @@ class Stations:
         self.twin.wait(range(len(self)))
 
     def _tick(self, rows: list[int]) -> None:
-        for row in self.twin.wait(rows):
+        diverged = self.twin.wait(rows)
+        for row in diverged:
             self._running[row].verdict = Verdict(Outcome.INVALID, reason="physics diverged")
             self._running[row].verify += 1  # the verdict takes a period of its own
+        rows = [row for row in rows if row not in diverged]
         for row in rows:
             if self._running[row].phase is Phase.RESET:
                 self._reset(row, self._running[row])
