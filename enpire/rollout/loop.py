@@ -37,6 +37,7 @@ from enpire.types import Episode, Estimate, Outcome, Purpose
 
 POLICY, DEMONSTRATOR = "policy", "demonstrator"
 ENOUGH = 60  # judged episodes of a policy before a sealed evaluation is worth its robot time
+DECIDED = ("promoted", "kept", "rejected")  # kinds of notes that close a comparison
 JUDGED = (Outcome.SUCCESS, Outcome.FAILURE)
 
 
@@ -152,11 +153,11 @@ class Loop:
 
     def _round(self, number: int) -> None:
         self.state.round = number
-        settings, incumbent = self.settings, self.state.incumbent
-        controller = self._controller(incumbent)
+        settings, incumbent, base = self.settings, self.state.incumbent, self._base(number)
+        controller = self._controller(base)
         seeds = islice(stream(settings.seed, "collect", number), settings.collect)
         jobs = [
-            Job(s, Purpose.COLLECTION, controller, incumbent, number, settings.exploration)
+            Job(s, Purpose.COLLECTION, controller, base, number, settings.exploration)
             for s in seeds
         ]
         self._doing("collecting", len(jobs))
@@ -164,7 +165,7 @@ class Loop:
         candidate = self._policy_of(number)
         try:
             if candidate is None:
-                candidate = self._train(self.recipe, settings.recipe, number, incumbent)
+                candidate = self._train(self.recipe, settings.recipe, number, base)
             better = self._compare(number, incumbent, candidate)
         except (RecipeError, PolicyError) as error:
             if isinstance(error, PolicyError) and candidate is None:
@@ -378,9 +379,22 @@ class Loop:
 
     def _decision(self, number: int) -> bool | None:
         for note in self.run_store.ledger.decisions():
-            if note.round == number and note.kind in ("promoted", "kept", "rejected"):
+            if note.round == number and note.kind in DECIDED:
                 return note.kind == "promoted"
         return None
+
+    def _base(self, number: int) -> str:
+        """What a round's candidate is made from: the last one, unless it did worse.
+
+        Near the target an improvement is too small to be shown by one comparison. It is not thrown
+        away for that: the next candidate goes on from it, until there is enough to show.
+        """
+        notes = self.run_store.ledger.decisions()
+        decided = [note for note in notes if note.kind in DECIDED and note.round < number]
+        last = decided[-1] if decided else None
+        if last and last.kind == "kept" and last.numbers["wins"] >= last.numbers["losses"]:
+            return last.candidate
+        return self.state.incumbent
 
     def _entropy(self, name: str, attempt: int) -> int:
         for note in self.run_store.ledger.decisions():

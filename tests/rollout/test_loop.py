@@ -182,6 +182,23 @@ def test_a_candidate_that_is_no_better_is_kept_out(
         assert note.numbers["ties"] == TINY.max_pairs
 
 
+@pytest.mark.parametrize(("candidate", "base"), [(SLOW, "policy-1"), (0.0, "policy-0")])
+def test_the_next_candidate_goes_on_from_the_last_unless_that_did_worse(
+    tmp_path: Path, candidate: float, base: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(loops, "ENOUGH", 1000)
+    folder = tmp_path / "run"
+    state = go(folder, Moves(SLOW), Moves(candidate), rounds=2)
+    assert state.incumbent == "policy-0"
+    with Run.open(folder) as run:
+        assert run.ledger.policy("policy-2").parent == base
+        second = [e for e in run.episodes() if e.round == 2]
+    collected = {e.policy for e in second if e.purpose is Purpose.COLLECTION}
+    compared = {e.policy for e in second if e.purpose is Purpose.EVALUATION}
+    assert collected == {base}
+    assert compared == {"policy-0", "policy-2"}
+
+
 def test_both_are_compared_on_the_same_fresh_seeds(tmp_path: Path) -> None:
     folder = tmp_path / "run"
     go(folder, Moves(SLOW), Moves(FAST))
