@@ -331,12 +331,14 @@ def test_robot_hours_end_a_loop(tmp_path: Path, capsys: pytest.CaptureFixture[st
 def test_actions_that_are_no_numbers_end_the_run(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from enpire.policies import ChunkPolicy
+    from enpire.policies.chunk import Inference
 
-    def infer(self: ChunkPolicy, history: Any) -> Any:
-        return np.full((len(history), self.spec.chunk, self.spec.action), np.nan, np.float32)
+    infer = Inference.__call__
 
-    monkeypatch.setattr(ChunkPolicy, "infer", infer)
+    def nothing(self: Inference, history: Any) -> Any:
+        return np.full_like(infer(self, history), np.nan)
+
+    monkeypatch.setattr(Inference, "__call__", nothing)
     assert main([*SMALL, "--run", str(tmp_path)]) == 1
     err = capsys.readouterr().err
     assert "not finite" in err

@@ -82,8 +82,8 @@ class CartesianControl:
         self._joints = np.array([arm.joints for arm in self.arms])
         self._grasp = np.array([arm.grasp for arm in self.arms])
         self._actuators = np.array([[*arm.actuators, arm.gripper] for arm in self.arms])
-        self._closed, opened = np.array([arm.gripper_range for arm in robot.arms]).T
-        self._half_opening = (opened - self._closed) / 2.0
+        grippers = np.array([arm.gripper_range for arm in robot.arms])
+        self._closed, self._half_opening = grippers[:, :1], np.diff(grippers) / 2.0
         self._scale = spec.scale
 
     def measured(self, rows: Rows) -> FloatArray:
@@ -132,13 +132,14 @@ class CartesianControl:
         room = np.where(increment > 0, high - held, held - low)
         share = np.minimum(room, self._step) / np.maximum(abs(increment), 1e-12)
         increment = increment * np.minimum(1.0, share.min(axis=-1, keepdims=True))
-        self.setpoints[rows] = (held + increment).clip(self._low, self._high)
-        self.gripper[rows] = self._closed + (actions[:, :, 6] + 1.0) * self._half_opening
+        joints = (held + increment).clip(self._low, self._high)
+        gripper = self._closed + (actions[:, :, 6:] + 1.0) * self._half_opening
+        self._command[rows] = np.concatenate([joints, gripper], axis=-1)
         self.send(rows)
 
     def send(self, rows: Rows) -> None:
         """Write the setpoints of `rows` to their position controllers."""
-        self.twin.ctrl[rows[:, None, None], self._actuators] = self._command[rows]
+        self.twin.ctrl[rows[:, None, None], self._actuators] = self._command.take(rows, 0)
 
 
 def yielding(move: FloatArray, force: FloatArray, push: float) -> FloatArray:
@@ -148,6 +149,8 @@ def yielding(move: FloatArray, force: FloatArray, push: float) -> FloatArray:
     gives way, as an admittance does (Hogan 1985).
     """
     size = np.sqrt((force * force).sum(axis=-1, keepdims=True))
+    if size.max() <= push / 2.0:
+        return move
     along = force / np.maximum(size, 1e-9)
     pushed = np.maximum((move * along).sum(axis=-1, keepdims=True), 0.0)
     held = (2.0 * size / push - 1.0).clip(0.0, 1.0)

@@ -7,6 +7,7 @@ episode.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -52,7 +53,7 @@ class Readings:
     position: FloatArray
     rotation: FloatArray
 
-    def at(self, chosen: list[int] | slice) -> Readings:
+    def at(self, chosen: list[int]) -> Readings:
         """The readings of some of the stations, in that order."""
         return Readings(*(getattr(self, name)[chosen] for name in self.__slots__))
 
@@ -78,40 +79,45 @@ class Sensors:
         self._force = np.array([arm.force + np.arange(3) for arm in arms])
         self._grippers = np.array([arm.gripper for arm in arms])
         self._periods = periods
-        draws = (n, periods)
-        self._position = np.zeros((*draws, len(tracked), 3))
-        self._rotation = np.zeros((*draws, len(tracked), 3, 3))
-        self._joint = np.zeros((*draws, len(arms), len(arms[0].joints)))
-        self._wrist_noise = np.zeros((*draws, len(arms), 3))
+        draws = n * periods  # one station's after the other's
+        self._position = np.zeros((draws, len(tracked), 3))
+        self._rotation = np.zeros((draws, len(tracked), 3, 3))
+        self._joint = np.zeros((draws, len(arms), len(arms[0].joints)))
+        self._wrist_noise = np.zeros((draws, len(arms), 3))
         self._tare = np.zeros((n, len(arms), 3))
 
     def begin(self, row: int, rng: np.random.Generator) -> None:
         """Draw one episode's sensor errors and zero the force sensors as they stand."""
-        noise, (_, periods, objects, _) = self.noise, self._position.shape
-        bias = rng.normal(0, 1, (2, objects, 3))
-        self._position[row] = noise.position * rng.standard_normal((periods, objects, 3))
-        self._position[row] += noise.position_bias * bias[0]
-        turn = noise.rotation * rng.standard_normal((periods, objects, 3))
-        self._rotation[row] = small_rotation(turn + noise.rotation_bias * bias[1])
-        self._joint[row] = noise.joint * rng.standard_normal(self._joint.shape[1:])
-        self._wrist_noise[row] = noise.force * rng.standard_normal(self._wrist_noise.shape[1:])
+        noise, mine = self.noise, slice(row * self._periods, (row + 1) * self._periods)
+        position, joint, force = self._position[mine], self._joint[mine], self._wrist_noise[mine]
+        bias = rng.normal(0, 1, (2, *position.shape[1:]))
+        position[...] = noise.position * rng.standard_normal(position.shape)
+        position += noise.position_bias * bias[0]
+        turn = noise.rotation * rng.standard_normal(position.shape)
+        self._rotation[mine] = small_rotation(turn + noise.rotation_bias * bias[1])
+        joint[...] = noise.joint * rng.standard_normal(joint.shape)
+        force[...] = noise.force * rng.standard_normal(force.shape)
         here = np.array([row])
         self._tare[row] = self._world_force(here, self._frames(here))[0]
 
-    def read(self, rows: Rows, period: Rows, jacobian: FloatArray) -> Readings:
-        """Read the stations `rows`, each at its own control `period` since its reset."""
-        now = rows * self._periods + np.minimum(period, self._periods - 1)
+    def read(self, rows: Rows, periods: Sequence[int], jacobian: FloatArray) -> Readings:
+        """Read the stations `rows`, each at its own control period since its reset."""
+        last = self._periods - 1
+        now = [
+            row * self._periods + min(period, last)
+            for row, period in zip(rows.tolist(), periods, strict=True)
+        ]
         position, frames = self.twin.site_xpos.take(rows, 0), self._frames(rows)
         felt = self._world_force(rows, frames) - self._tare.take(rows, 0)
         return Readings(
-            joints=self.control.measured(rows) + _drawn(self._joint, now),
+            joints=self.control.measured(rows) + self._joint.take(now, 0),
             gripper=self.twin.actuator_length.take(rows, 0).take(self._grippers, 1),
             hand_position=position.take(self._grasp, 1),
             hand_rotation=frames.take(self._grasp, 1),
-            wrist_force=felt + _drawn(self._wrist_noise, now),
+            wrist_force=felt + self._wrist_noise.take(now, 0),
             lead=self.control.lead(rows, jacobian),
-            position=position.take(self._tracked, 1) + _drawn(self._position, now),
-            rotation=_drawn(self._rotation, now) @ frames.take(self._tracked, 1),
+            position=position.take(self._tracked, 1) + self._position.take(now, 0),
+            rotation=self._rotation.take(now, 0) @ frames.take(self._tracked, 1),
         )
 
     def _frames(self, rows: Rows) -> FloatArray:
@@ -122,11 +128,6 @@ class Sensors:
         force = self.twin.sensordata.take(rows, 0).take(self._force, 1)
         result: FloatArray = (frames.take(self._wrist, 1) @ force[..., None])[..., 0]
         return result
-
-
-def _drawn(noise: FloatArray, now: Rows) -> FloatArray:
-    """The errors of periods `now`, counted over all stations, from (stations, periods, ...)."""
-    return noise.reshape(-1, *noise.shape[2:]).take(now, 0)
 
 
 def small_rotation(vector: FloatArray) -> FloatArray:

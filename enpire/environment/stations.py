@@ -157,9 +157,11 @@ class Stations:
         self.twin.wait(range(len(self)))
 
     def _tick(self, rows: list[int]) -> None:
-        for row in self.twin.wait(rows):
+        diverged = self.twin.wait(rows)
+        for row in diverged:
             self._running[row].verdict = Verdict(Outcome.INVALID, reason="physics diverged")
             self._running[row].verify += 1  # the verdict takes a period of its own
+        rows = [row for row in rows if row not in diverged]
         for row in rows:
             if self._running[row].phase is Phase.RESET:
                 self._reset(row, self._running[row])
@@ -197,10 +199,10 @@ class Stations:
             running.reset += 1
 
     def _sense_and_act(self, rows: Rows) -> None:
-        states = [self._running[int(row)] for row in rows]
+        states = [self._running[row] for row in rows.tolist()]
         jacobian = self.control.jacobian(rows)
-        period = np.array([state.execute + state.verify for state in states])
-        readings = self.sensors.read(rows, period, jacobian)
+        periods = [state.execute + state.verify for state in states]
+        readings = self.sensors.read(rows, periods, jacobian)
         ready = self.task.ready(readings)
         felt = np.sqrt((readings.wrist_force**2).sum(axis=-1)).max(axis=-1)
         for i, state in enumerate(states):
@@ -222,10 +224,12 @@ class Stations:
         for i, state in enumerate(states):
             if state.phase is Phase.VERIFY:
                 self._verify(state, readings.row(i), actions[i])
-        moving = _of([i for i, state in enumerate(states) if state.verdict is None], states)
-        if moving:
-            acting = np.array([state.phase is Phase.EXECUTE for state in states])
-            force = readings.wrist_force * acting[:, None, None]  # a probe minds its own pull
+        moving = [i for i, state in enumerate(states) if state.verdict is None]
+        acting = [[[state.phase is Phase.EXECUTE]] for state in states]
+        force = readings.wrist_force * acting  # a probe minds its own pull
+        if len(moving) == len(rows):
+            self.control.apply(rows, actions, jacobian, force)
+        elif moving:
             self.control.apply(rows[moving], actions[moving], jacobian[moving], force[moving])
 
     def _execute(
@@ -239,10 +243,12 @@ class Stations:
         observations = self.task.observe(readings)
         controllers = {id(states[i].job.controller): states[i].job.controller for i in executing}
         for key, controller in controllers.items():
-            theirs = [i for i in executing if id(states[i].job.controller) == key]
-            mine = _of(theirs, states)
-            chosen = controller.act(rows[mine], observations[mine], readings.at(mine))
-            actions[mine] = _checked(chosen, len(theirs), self.task.actions.size)
+            mine = [i for i in executing if id(states[i].job.controller) == key]
+            if len(mine) == len(rows):  # as nearly always
+                chosen = controller.act(rows, observations, readings)
+            else:
+                chosen = controller.act(rows[mine], observations[mine], readings.at(mine))
+            actions[mine] = _checked(chosen, len(mine), self.task.actions.size)
         carried_out = actions.clip(-1.0, 1.0)
         for i in executing:
             states[i].observations.append(observations[i])
@@ -293,11 +299,6 @@ class Stations:
 
     def _periods(self, seconds: float) -> int:
         return round(seconds / self.period)
-
-
-def _of(chosen: list[int], states: list[_Running]) -> list[int] | slice:
-    """An index of the chosen ones; as a slice it costs nothing when these are all."""
-    return slice(None) if len(chosen) == len(states) else chosen
 
 
 def _checked(actions: Float32Array, rows: int, size: int) -> Float32Array:

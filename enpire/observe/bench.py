@@ -100,9 +100,10 @@ class _Launches:
     def batch(self) -> Batch:
         """A simulation for each, on as many threads."""
         batch = Batch(self.twin.model, len(self.states), self.twin.threads)
-        for name in self.fields[-1]:
-            batch.expand(name)[...] = np.stack([values[name] for values in self.fields])
-        batch.state[...] = np.stack(self.states)
+        for i, (state, fields) in enumerate(zip(self.states, self.fields, strict=True)):
+            batch.state[i] = state
+            for name, values in fields.items():
+                batch.expand(name)[i] = values
         return batch
 
     def clear(self) -> None:

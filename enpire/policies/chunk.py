@@ -132,11 +132,11 @@ class Inference:
     def __init__(self, spec: ChunkSpec, tensors: Mapping[str, NDArray[Any]]) -> None:
         """Take the weights from a policy's `tensors`."""
         self._shape = (-1, spec.chunk, spec.action)
-        self._mean, self._std = tensors["mean"], tensors["std"]
+        self._mean, self._std = tensors["mean"].copy(), tensors["std"].copy()
         self._hidden = []
         for layer in range(0, 3 * len(spec.hidden), 3):
             weight, bias = _linear(tensors, layer)
-            gain, shift = (tensors[f"net.{layer + 1}.{name}"] for name in ("weight", "bias"))
+            gain, shift = (tensors[f"net.{layer + 1}.{name}"].copy() for name in ("weight", "bias"))
             centred = _single(weight - weight.mean(axis=1, keepdims=True), bias - bias.mean())
             self._hidden.append((*centred, gain, shift))
         weight, bias = _linear(tensors, 3 * len(spec.hidden))

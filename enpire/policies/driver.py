@@ -63,7 +63,7 @@ class PolicyController:
 
     def act(self, rows: Rows, observations: Float32Array, readings: Readings) -> Float32Array:
         """The next action of each station's chunk, varied where it explores."""
-        driven = [self._driven[int(row)] for row in rows]
+        driven = [self._driven[row] for row in rows.tolist()]
         for one, observation in zip(driven, observations, strict=True):
             one.see(observation)
         empty = [one for one in driven if not one.chunk]

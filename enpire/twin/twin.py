@@ -3,9 +3,10 @@
 A `Twin` is n copies of one scene. It knows physics only: joint setpoints in, live state out.
 Episodes, sensors' noise and verdicts belong to `enpire.environment`.
 
-Every station is a `mujoco.batch.Batch` of one, so that some can be on their way while others are
-looked at, and a station that takes longer holds nobody up. What the stations' batches hold is
-copied from and to arrays over all of them; next to 20 substeps of physics that costs nothing.
+What a station is stands in arrays over all of them. Each thread has one simulation, a
+`mujoco.batch.Batch` of one: it loads a station into it, runs it and saves it again. So some
+stations can be under way while others are looked at, one that takes longer holds nobody up, and the
+simulations' memory stays in the processors' caches however many stations there are.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import os
 import threading
 import weakref
 from collections.abc import Sequence
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from typing import Any
 
 import mujoco
@@ -37,43 +38,67 @@ _DIVERGED = [
 ]
 
 
-class _Station:
-    """One simulation, and which arrays are copied to it before and from it after every call."""
+class _Stations:
+    """What the threads share: the stations' arrays and the flights that no thread has begun."""
 
-    def __init__(self, model: mujoco.MjModel, state: FloatArray) -> None:
-        self.batch = Batch(model, 1, nthread=1)
-        self.warned = self.batch.warning[0, :, NUMBER]
-        self.under_way = threading.Lock()  # held from launch to landing
-        self.diverged = False
-        self.error: Exception | None = None
-        self.substeps_done = 0
-        state[...] = self.batch.state[0]
-        self.before: list[tuple[NDArray[Any], NDArray[Any]]] = [(self.batch.state[0], state)]
-        self.after: list[tuple[NDArray[Any], NDArray[Any]]] = [(state, self.batch.state[0])]
+    def __init__(self, model: mujoco.MjModel, count: int) -> None:
+        self.model = model
+        self.default = Batch(model, 1, nthread=1)
+        self.state: FloatArray = self.default.state.repeat(count, axis=0)
+        self.warning: NDArray[np.int32] = self.default.warning.repeat(count, axis=0)
+        self.derived: list[tuple[str, NDArray[Any]]] = []
+        self.fields: list[tuple[str, NDArray[Any]]] = []
+        self.launched: SimpleQueue[tuple[int, int] | None] = SimpleQueue()
+        self.under_way = [threading.Lock() for _ in range(count)]  # held from launch to landing
+        self.errors: list[Exception | None] = [None] * count
+        self.substeps_done = [0] * count
 
-    def load(self) -> None:
-        for into, values in self.before:
-            into[...] = values
 
-    def save(self) -> None:
-        for into, values in self.after:
-            into[...] = values
+class _Simulation:
+    """One thread's own: any station is loaded into it, run, and saved again."""
 
-    def step(self, substeps: int) -> None:
-        """Carried out by a thread; what goes wrong is kept for `Twin.wait`."""
+    def __init__(self, stations: _Stations) -> None:
+        self._stations = stations
+        self.batch = Batch(stations.model, 1, nthread=1)
+        both: list[tuple[NDArray[Any], NDArray[Any]]] = [
+            (self.batch.state[0], stations.state),
+            (self.batch.warning[0], stations.warning),
+        ]
+        self._before, self._after = [*both], [*both]
+        self._fields = self._derived = 0  # how many of the stations' are in these lists
+
+    def load(self, row: int) -> None:
+        """Make it the station `row`."""
+        stations = self._stations
+        for name, values in stations.fields[self._fields :]:
+            self._before.append((self.batch.expand(name)[0], values))
+            self._fields += 1
+        for name, values in stations.derived[self._derived :]:
+            self._after.append((self.batch.bind(name)[0], values))
+            self._derived += 1
+        for mine, all_values in self._before:
+            mine[...] = all_values[row]
+
+    def save(self, row: int) -> None:
+        """Keep it as the station `row`."""
+        for mine, all_values in self._after:
+            all_values[row] = mine
+
+    def fly(self, row: int, substeps: int) -> None:
+        """Carry out a launch; what goes wrong is kept for `Twin.wait`."""
+        stations = self._stations
         try:
-            self.load()
+            self.load(row)
             try:
                 self.batch.step(nstep=substeps)
-                self.diverged = bool(self.warned[_DIVERGED].any())
             except SimulationError:
-                self.diverged = True
-            self.save()
-            self.substeps_done += substeps
+                self.batch.warning[0, _DIVERGED[0], NUMBER] += 1  # raised, instead of a warning
+            self.save(row)
+            stations.substeps_done[row] += substeps
         except Exception as error:
-            self.error = error
+            stations.errors[row] = error
         finally:
-            self.under_way.release()
+            stations.under_way[row].release()
 
 
 class Twin:
@@ -86,16 +111,16 @@ class Twin:
     """
 
     def __init__(self, scene: Scene, stations: int, threads: int = 0) -> None:
-        """Make `stations` copies on `threads` threads (0: one a processor)."""
+        """Make `stations` copies on `threads` threads, the caller's too (0: one a processor)."""
         self.scene = scene
         self.model = scene.model
         self.stations = stations
         self.threads = threads or os.cpu_count() or 1
-        size = mujoco.mj_stateSize(self.model, mujoco.mjtState.mjSTATE_INTEGRATION.value)
-        self.state: FloatArray = np.zeros((stations, size))
-        self._stations = [_Station(self.model, row) for row in self.state]
+        self._all = _Stations(scene.model, stations)
+        self._own = _Simulation(self._all)
         self._bound: dict[str, NDArray[Any]] = {}
-        self._expanded: dict[str, FloatArray] = {}
+        self._expanded: dict[str, NDArray[Any]] = {}
+        self.state = self._all.state
         self.qpos: FloatArray = self.bind("qpos")
         self.qvel: FloatArray = self.bind("qvel")
         self.ctrl: FloatArray = self.bind("ctrl")
@@ -106,93 +131,105 @@ class Twin:
         self.xaxis: FloatArray = self.bind("xaxis")
         self.actuator_length: FloatArray = self.bind("actuator_length")
         self.sensordata: FloatArray = self.bind("sensordata")
-        self._launched: SimpleQueue[tuple[_Station, int] | None] = SimpleQueue()
-        for _ in range(self.threads):
-            threading.Thread(target=_work, args=(self._launched,), daemon=True).start()
-        weakref.finalize(self, _dismiss, self._launched, self.threads)
+        for _ in range(self.threads - 1):
+            threading.Thread(target=_work, args=(self._all,), name="twin", daemon=True).start()
+        weakref.finalize(self, _dismiss, self._all, self.threads - 1)
 
     @property
     def substeps_done(self) -> int:
         """By all stations together, since they were made."""
-        return sum(station.substeps_done for station in self._stations)
+        return sum(self._all.substeps_done)
 
     def bind(self, field: str) -> NDArray[Any]:
         """Values of an MjData field by station, shape (stations, ...)."""
         if field not in self._bound:
-            views = [station.batch.bind(field) for station in self._stations]
-            first, state = views[0], self._stations[0].batch.state
-            shape = (self.stations, *first.shape[1:])
-            if np.may_share_memory(first, state):
-                start = (first.ctypes.data - state.ctypes.data) // state.itemsize
-                ours = self.state[:, start : start + first.size].reshape(shape)
+            batch = self._all.default
+            one = batch.bind(field)
+            shape = (self.stations, *one.shape[1:])
+            if np.may_share_memory(one, batch.state):
+                start = (one.ctypes.data - batch.state.ctypes.data) // batch.state.itemsize
+                values = self.state[:, start : start + one.size].reshape(shape)
             else:
-                ours = np.zeros(shape, first.dtype)
-                for row, (station, view) in enumerate(zip(self._stations, views, strict=True)):
-                    station.after.append((ours[row], view[0]))
-            self._bound[field] = ours
+                values = np.zeros(shape, one.dtype)
+                self._all.derived.append((field, values))
+            self._bound[field] = values
         return self._bound[field]
 
-    def expand(self, field: str) -> FloatArray:
+    def expand(self, field: str) -> NDArray[Any]:
         """Per-station values of a model field, live, shape (stations, ...)."""
         if field not in self._expanded:
-            views = [station.batch.expand(field) for station in self._stations]
-            ours = np.concatenate(views)
-            for row, (station, view) in enumerate(zip(self._stations, views, strict=True)):
-                station.before.append((view[0], ours[row]))
-            self._expanded[field] = ours
+            values = self._all.default.expand(field).repeat(self.stations, axis=0)
+            self._expanded[field] = values
+            self._all.fields.append((field, values))
         return self._expanded[field]
 
     def set_const(self, row: int) -> None:
         """Compute anew what MuJoCo derives from masses and the like that `expand` varies."""
-        self._stations[row].load()
-        self._stations[row].batch.set_const()
+        batch = self._own.batch
+        self._own.load(row)
+        batch.set_const()
+        for name in MODEL_FIELDS:
+            values = batch.expanded(name)
+            if values is not None:
+                self.expand(name)[row] = values[0]
 
     def variation(self, row: int) -> dict[str, NDArray[Any]]:
-        """Copies of one station's values of the model fields that vary, derived ones too."""
-        fields = {name: self._stations[row].batch.expanded(name) for name in MODEL_FIELDS}
-        return {name: values[0].copy() for name, values in fields.items() if values is not None}
+        """Copies of one station's values of the model fields that vary."""
+        return {name: values[row].copy() for name, values in self._expanded.items()}
 
     def reset(self, row: int) -> None:
         """Put one station back to the model's default state; nothing is computed yet."""
-        station = self._stations[row]
-        station.batch.reset(stage=mujoco.mjtStage.mjSTAGE_NONE.value)
-        station.batch.warning[...] = 0
-        station.diverged = False
-        station.save()
+        self._own.load(row)
+        self._own.batch.reset(stage=mujoco.mjtStage.mjSTAGE_NONE.value)
+        self._own.batch.warning[...] = 0
+        self._own.save(row)
 
     def forward(self, row: int) -> None:
         """Make one station's derived arrays current."""
-        station = self._stations[row]
-        station.load()
-        station.batch.forward()
-        station.save()
+        self._own.load(row)
+        self._own.batch.forward()
+        self._own.save(row)
 
     def simulation(self, row: int) -> Batch:
-        """One station as a batch of one, as it stands; for looking at, not for stepping."""
-        self._stations[row].load()
-        return self._stations[row].batch
+        """One station as a batch of one, as it stands; for looking at, until the next call."""
+        self._own.load(row)
+        return self._own.batch
 
     def launch(self, rows: Sequence[int] | Rows, substeps: int) -> None:
         """Set the stations `rows` on their way over `substeps`."""
         for row in rows:
-            self._stations[row].under_way.acquire()
-            self._launched.put((self._stations[row], substeps))
+            self._all.under_way[row].acquire()
+            self._all.launched.put((int(row), substeps))
 
     def wait(self, rows: Sequence[int] | Rows) -> list[int]:
         """Wait until the stations `rows` have done what they were launched to; at once if none.
 
+        The thread that waits works too.
+
         Returns:
             The stations whose physics diverged (MuJoCo raised, or reset itself for a bad state).
         """
-        diverged = []
         for row in rows:
-            station = self._stations[row]
-            with station.under_way:
-                if station.error is not None:
-                    raise station.error
-                if station.diverged:
-                    diverged.append(int(row))
-        return diverged
+            while self._all.under_way[row].locked() and self._help():
+                pass
+            with self._all.under_way[row]:
+                error = self._all.errors[row]
+            if error is not None:
+                raise error
+        warned = self._all.warning
+        if not warned.any():  # as nearly always
+            return []
+        return [int(row) for row in rows if warned[row, _DIVERGED, NUMBER].any()]
+
+    def _help(self) -> bool:
+        """Carry out one launch that no thread has begun; False if there is none."""
+        try:
+            flight = self._all.launched.get_nowait()
+        except Empty:
+            return False
+        if flight is not None:
+            self._own.fly(*flight)
+        return True
 
     def step(self, rows: Sequence[int] | Rows, substeps: int) -> list[int]:
         """`launch` and `wait`."""
@@ -200,12 +237,12 @@ class Twin:
         return self.wait(rows)
 
 
-def _work(launched: SimpleQueue[tuple[_Station, int] | None]) -> None:
-    while (flight := launched.get()) is not None:
-        station, substeps = flight
-        station.step(substeps)
+def _work(stations: _Stations) -> None:
+    simulation = _Simulation(stations)
+    while (flight := stations.launched.get()) is not None:
+        simulation.fly(*flight)
 
 
-def _dismiss(launched: SimpleQueue[tuple[_Station, int] | None], threads: int) -> None:
+def _dismiss(stations: _Stations, threads: int) -> None:
     for _ in range(threads):
-        launched.put(None)
+        stations.launched.put(None)

@@ -195,15 +195,17 @@ class ZipTie(Task):
         """The tail seen from the head; both hands, forces and setpoints in the world frame."""
         m = len(readings.joints)
         tip, direction, side = in_head(readings)
+        head = readings.rotation[:, :1] @ HEAD.T
+        turned = rotation_vector(np.concatenate([head, _TURNED_BACK @ readings.hand_rotation], 1))
         seen = np.concatenate(
             [
                 tip,
                 direction[:, 1:],
                 side[:, 2:],
                 readings.position[:, 0],
-                rotation_vector(readings.rotation[:, 0] @ HEAD.T),
+                turned[:, 0],
                 readings.hand_position.reshape(m, 6),
-                rotation_vector(_TURNED_BACK @ readings.hand_rotation).reshape(m, 6),
+                turned[:, 1:].reshape(m, 6),
                 readings.wrist_force.reshape(m, 6),
                 readings.lead.reshape(m, 6),
                 readings.gripper,
@@ -214,9 +216,9 @@ class ZipTie(Task):
 
     def ready(self, readings: Readings) -> NDArray[np.bool_]:
         """The tip is seen far enough beyond the slot, and in line with it."""
-        tip = tip_in_head(readings)
-        result: NDArray[np.bool_] = ((tip > _READY_LOW) & (tip < _READY_HIGH)).all(axis=1)
-        return result
+        tips = tip_in_head(readings).tolist()
+        through = strap.SLOT_END + READY_DEPTH
+        return np.array([x > through and abs(y) < 0.006 and abs(z) < 0.006 for x, y, z in tips])
 
     def probe(self, evidence: Evidence) -> Float32Array | None:
         """Pull the tail back along the slot until the wrist feels enough, or it has come out."""
@@ -259,8 +261,6 @@ _LAYOUT = (  # of an observation: how many numbers, of what unit
 _SCALE = np.concatenate([np.full(count, unit) for count, unit in _LAYOUT])
 _CENTRE = np.concatenate([np.zeros(6), HEAD_AT, np.zeros(3), HEAD_AT, TAIL_AT, np.zeros(20)])
 _BELOW, _ABOVE = np.array([[7, 2, 3], [5, 6, 1]])  # the diagonal, of a rotation laid out flat
-_READY_LOW = np.array([strap.SLOT_END + READY_DEPTH, -0.006, -0.006])
-_READY_HIGH = np.array([np.inf, 0.006, 0.006])
 
 
 def rotation_vector(rotation: FloatArray) -> FloatArray:

@@ -29,7 +29,7 @@ def still(noise: SensorNoise) -> tuple[Stations, Sensors]:
 def read(stations: Stations, sensors: Sensors, seed: int = 0) -> list[Readings]:
     sensors.begin(0, np.random.default_rng(seed))
     jacobian = stations.control.jacobian(ROW)
-    return [sensors.read(ROW, np.array([i]), jacobian) for i in range(PERIODS)]
+    return [sensors.read(ROW, [i], jacobian) for i in range(PERIODS)]
 
 
 NONE = SensorNoise(*(0.0,) * 6)
@@ -56,7 +56,7 @@ def test_the_wrist_is_zeroed_and_feels_the_rest() -> None:
     applied[0, body, :3] = (0.0, 0.0, -2.0)
     stations.control.set(0, stations.control.setpoints[0], np.zeros(1))
     twin.step(ROW, 400)
-    felt = sensors.read(ROW, np.array([0]), stations.control.jacobian(ROW)).wrist_force[0, 0]
+    felt = sensors.read(ROW, [0], stations.control.jacobian(ROW)).wrist_force[0, 0]
     assert abs(felt[2]) == pytest.approx(2.0, abs=0.3), "along the world's z, whatever the wrist's"
     assert np.abs(felt[:2]).max() < 0.4
 

@@ -7,6 +7,7 @@ from itertools import groupby
 
 import numpy as np
 import pytest
+import torch
 
 from enpire.environment import (
     CartesianControl,
@@ -19,6 +20,7 @@ from enpire.environment import (
 )
 from enpire.environment.stations import RESET_TRIES
 from enpire.errors import PolicyError, ResetFailed
+from enpire.policies import ChunkPolicy, ChunkSpec, PolicyController
 from enpire.twin import Twin
 from enpire.twin.twin import Rows
 from enpire.types import Episode, Float32Array, FloatArray, Outcome, Purpose, Verdict
@@ -316,6 +318,31 @@ def test_an_episode_depends_on_its_seed_alone(task: str) -> None:
             s: _content(e) for s, e in alone.items()
         }
     assert len({_content(e) for e in alone.values()}) == len(seeds)
+
+
+def test_an_episode_under_a_policy_depends_on_its_seed_alone() -> None:
+    """Not on how many other stations ask the network at the same time."""
+
+    def episodes(stations: int, threads: int) -> dict[int, tuple[object, ...]]:
+        built = build_stations("pick_cube", stations, threads)
+        torch.manual_seed(0)
+        task = built.task
+        spec = ChunkSpec("pick_cube", len(task.observation_names), task.actions.size)
+        policy = ChunkPolicy(spec).eval()
+        policy.spread.fill_(0.2)
+        controller = PolicyController(policy, stations)
+        waiting, done = SEEDS[:4], []
+        for _ in range(120):
+            for row in built.idle if waiting else ():
+                built.begin(row, job(waiting.pop(), controller, 0.3))
+            done += built.tick()
+        done += built.abort("enough")
+        return {e.seed: (e.observations[:20].tobytes(), e.actions[:20].tobytes()) for e in done}
+
+    together = episodes(4, 2)
+    assert len(together) == 4
+    alone = episodes(1, 1)
+    assert alone == {seed: together[seed] for seed in alone}
 
 
 def test_the_same_seed_gives_the_same_state_to_the_last_bit() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -42,11 +43,36 @@ def test_infer_gives_a_chunk_a_row() -> None:
     assert np.ptp(actions, axis=0).min() > 0
 
 
+@pytest.mark.parametrize("hidden", [(16,), (256, 256, 256)])
+def test_inference_is_the_forward_pass(hidden: tuple[int, ...]) -> None:
+    made = policy(spec=replace(SPEC, hidden=hidden))
+    with torch.no_grad():
+        for module in made.net:
+            if isinstance(module, torch.nn.LayerNorm):
+                module.weight.normal_(1.0, 0.2)
+                module.bias.normal_(0.0, 0.2)
+        expected = made(torch.from_numpy(history(50))).numpy()
+    np.testing.assert_allclose(made.infer(history(50)), expected, atol=1e-5)
+
+
+def test_inference_keeps_the_weights_it_began_with() -> None:
+    made = policy()
+    inference = made.inference()
+    before = inference(history())
+    with torch.no_grad():
+        for value in (*made.parameters(), made.mean, made.centre):
+            value.zero_()
+    np.testing.assert_array_equal(inference(history()), before)
+    assert not made.infer(history()).any()
+
+
 def test_rows_do_not_mix() -> None:
+    """To the last bit: an action must not depend on how many stations ask at the same time."""
+    wide = policy(spec=replace(SPEC, hidden=(256, 256)))
     seen = history()
-    together = policy().infer(seen)
+    together = wide.infer(seen)
     for i in range(len(seen)):
-        np.testing.assert_allclose(policy().infer(seen[i : i + 1])[0], together[i], atol=1e-6)
+        np.testing.assert_array_equal(wide.infer(seen[i : i + 1])[0], together[i])
 
 
 def test_round_trip_through_tensors() -> None:

@@ -1,12 +1,14 @@
-"""Stations on one batch: each its own physics, its own model fields, its own failures."""
+"""Stations: each its own physics, its own pace, its own model fields, its own failures."""
 
 from __future__ import annotations
 
+import threading
 from functools import cache
 
 import mujoco
 import numpy as np
 import pytest
+from mujoco.batch import SimulationError
 
 from enpire.packs import find, load_robot, load_world
 from enpire.twin import Scene, Twin, compose
@@ -77,6 +79,73 @@ def test_a_diverged_station_is_named_and_comes_back(twin: Twin) -> None:
     twin.reset(1)
     assert twin.step(np.arange(3), 5) == []
     assert np.isfinite(twin.qpos).all()
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_some_stations_can_be_looked_at_while_others_are_under_way(threads: int) -> None:
+    alone, twin = Twin(scene(), 3, threads), Twin(scene(), 3, threads)
+    for made in (alone, twin):
+        made.ctrl[:] = np.linspace(-0.2, 0.2, 3)[:, None]
+    alone.step(np.arange(3), 60)
+    twin.launch([0, 2], 30)
+    before = twin.qpos[1].copy()
+    assert twin.wait([1]) == []
+    np.testing.assert_array_equal(twin.qpos[1], before)
+    twin.launch([1], 60)
+    twin.wait([2])
+    twin.launch([2], 30)
+    twin.wait([0])
+    twin.launch([0], 30)
+    assert twin.wait(range(3)) == twin.wait(range(3)) == []
+    np.testing.assert_array_equal(twin.state, alone.state)
+    np.testing.assert_array_equal(twin.site_xpos, alone.site_xpos)
+    assert twin.substeps_done == alone.substeps_done == 180
+
+
+def test_what_a_thread_stumbles_over_is_raised_where_one_waits(
+    twin: Twin, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stumble(**_: object) -> None:
+        raise MemoryError("no more")
+
+    monkeypatch.setattr(twin._own.batch, "step", stumble)
+    twin.launch([1], 5)
+    twin.wait([0, 2])
+    with pytest.raises(MemoryError, match="no more"):
+        twin.wait([1])
+
+
+def test_what_mujoco_raises_is_a_diverged_station(
+    twin: Twin, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(**_: object) -> None:
+        raise SimulationError(np.array([0]), "stack overflow")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(twin._own.batch, "step", fail)
+        assert twin.step([1], 5) == [1]
+    twin.reset(1)
+    assert twin.step(range(3), 5) == []
+
+
+def test_derived_constants_follow_what_a_station_varies(twin: Twin) -> None:
+    twin.expand("body_mass")[2] *= 2.0
+    twin.set_const(2)
+    heavy = twin.variation(2)["body_subtreemass"][0]
+    assert heavy == pytest.approx(2 * twin.model.body_subtreemass[0])
+    assert twin.simulation(2).get_model(0).body_subtreemass[0] == heavy
+    assert twin.variation(0)["body_subtreemass"][0] == twin.model.body_subtreemass[0]
+
+
+def test_threads_end_with_their_twin() -> None:
+    before = threading.active_count()
+    twin = Twin(scene(), 1, threads=3)
+    assert threading.active_count() == before + 2
+    mine = [thread for thread in threading.enumerate() if thread.name.startswith("twin")]
+    del twin
+    for thread in mine:
+        thread.join(timeout=10)
+        assert not thread.is_alive()
 
 
 def test_threads_change_nothing() -> None:

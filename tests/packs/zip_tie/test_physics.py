@@ -62,7 +62,7 @@ def move(stations: Stations, speed: float, periods: int) -> None:
 
 def test_the_ratchet_holds_until_the_pawls_tab_is_turned_up() -> None:
     held, released = fastened(), fastened()
-    torque = released.twin.batch.bind("qfrc_applied")
+    torque = released.twin.bind("qfrc_applied")
     pawl = released.twin.model.joint("task_pawl")
     before = tip(held)[0]
     for stations in (held, released):
