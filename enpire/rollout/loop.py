@@ -265,10 +265,22 @@ class Loop:
         self.state.sealed_attempts = len(examined)
         for row in self.run_store.ledger.sealed():
             self._take(row)
-        if self.state.reached or seen.trials < ENOUGH or seen.rate < self.settings.target:
+        if self.state.reached or self.state.incumbent in examined:
             return
-        if self.state.incumbent not in examined:
+        if self._looks_good(seen):
             self._examine(self.state.incumbent, len(examined) + 1)
+
+    def _looks_good(self, seen: Estimate) -> bool:
+        """Whether the incumbent reaches the target on enough episodes; what is missing is run."""
+        name, number, target = self.state.incumbent, self.state.round, self.settings.target
+        if seen.rate >= target and seen.trials < ENOUGH:
+            controller = self._controller(name)
+            seeds = islice(stream(self.settings.seed, "check", number), ENOUGH - seen.trials)
+            jobs = [Job(s, Purpose.EVALUATION, controller, name, number) for s in seeds]
+            self._doing("looking closer", len(jobs))
+            self._episodes(jobs)
+            seen = self._show_success(name)
+        return seen.rate >= target and seen.trials >= ENOUGH
 
     def _examine(self, name: str, attempt: int) -> None:
         settings = self.settings

@@ -15,11 +15,11 @@ def test_a_few_axes_take_part() -> None:
 
 
 def test_sizes_are_spread_evenly_over_the_decades() -> None:
-    offsets = variations(np.random.default_rng(1), (40_000,), 40)
+    offsets = variations(np.random.default_rng(1), (1000,), 4000)
     sizes = np.log10(np.sqrt((offsets**2).sum(axis=-1) / (offsets != 0).sum(axis=-1)))
     counts, _ = np.histogram(sizes, np.linspace(*DECADES, 5))
-    assert counts.min() > 0.9 * counts.max()
-    assert abs(sizes.mean() - np.mean(DECADES)) < 0.05
+    assert counts.min() > 200
+    assert counts.max() < 300
 
 
 def test_they_repeat_by_their_seed() -> None:

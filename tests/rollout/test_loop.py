@@ -171,7 +171,7 @@ def test_a_better_candidate_is_promoted_and_passes_the_sealed_evaluation(tmp_pat
 def test_a_candidate_that_is_no_better_is_kept_out(
     tmp_path: Path, ours: float, candidate: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(loops, "ENOUGH", 1000)
+    monkeypatch.setattr(loops.Loop, "_looks_good", lambda self, seen: False)
     folder = tmp_path / "run"
     state = go(folder, Moves(ours), Moves(candidate))
     assert state.incumbent == "policy-0"
@@ -186,7 +186,7 @@ def test_a_candidate_that_is_no_better_is_kept_out(
 def test_the_next_candidate_goes_on_from_the_last_unless_that_did_worse(
     tmp_path: Path, candidate: float, base: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(loops, "ENOUGH", 1000)
+    monkeypatch.setattr(loops.Loop, "_looks_good", lambda self, seen: False)
     folder = tmp_path / "run"
     state = go(folder, Moves(SLOW), Moves(candidate), rounds=2)
     assert state.incumbent == "policy-0"
@@ -209,6 +209,16 @@ def test_both_are_compared_on_the_same_fresh_seeds(tmp_path: Path) -> None:
     assert set(seeds.values()) == {2}
     earlier = {e.seed for e in episodes if e not in compared}
     assert not earlier & set(seeds)
+
+
+@pytest.mark.parametrize(("speed", "evaluated"), [(FAST, 8), (0.0, 3)])
+def test_what_looks_good_on_few_episodes_is_looked_at_more_closely(
+    tmp_path: Path, speed: float, evaluated: int
+) -> None:
+    few = LoopSettings(**{**_values(TINY), "start_episodes": 3})
+    state = go(tmp_path / "run", Moves(speed), Moves(FAST), rounds=0, settings=few)
+    assert len(ids(tmp_path / "run", Purpose.EVALUATION)) == evaluated
+    assert state.sealed_attempts == (1 if evaluated == 8 else 0)
 
 
 def test_sealed_seeds_are_new_and_no_recipe_sees_them(tmp_path: Path) -> None:
