@@ -77,7 +77,7 @@ def _measure(
 
     task = stations.task.folder.name
     config = {"eval": {"policy": f"{chosen.run}:{chosen.name}", "task": task, "entropy": entropy}}
-    controller = PolicyController(chosen.policy, len(stations))
+    controller = PolicyController(chosen.policy)
     jobs = (
         Job(seed, Purpose.EVALUATION, controller, chosen.name)
         for seed in islice(stream(entropy, "eval"), episodes)

@@ -127,7 +127,7 @@ def bench_twin(
     """
     task = stations.task
     chosen = policy or random_policy(stations, seed)
-    timed = _Timed(PolicyController(chosen, len(stations)))
+    timed = _Timed(PolicyController(chosen))
     jobs = (Job(s, Purpose.EVALUATION, timed, "bench") for s in stream(seed, "bench"))
     launches = _Launches(stations.twin)
     closed: list[float] = []

@@ -47,9 +47,8 @@ class PolicyController:
     looked ahead, in units of its `spread`.
     """
 
-    def __init__(self, policy: ChunkPolicy, stations: int) -> None:
-        """Drive `policy` on up to `stations` stations."""
-        self.policy = policy
+    def __init__(self, policy: ChunkPolicy) -> None:
+        """Drive `policy`, with its weights as they are now, on any number of stations."""
         self._spec = policy.spec
         self._infer = policy.inference()
         self._spread = policy.spread.numpy()

@@ -387,7 +387,7 @@ class Loop:
         return self._policies[name]
 
     def _controller(self, name: str) -> PolicyController:
-        return PolicyController(self._policy(name), len(self.stations))
+        return PolicyController(self._policy(name))
 
     def _decision(self, number: int) -> bool | None:
         for note in self.run_store.ledger.decisions():

@@ -330,7 +330,7 @@ def test_an_episode_under_a_policy_depends_on_its_seed_alone() -> None:
         spec = ChunkSpec("pick_cube", len(task.observation_names), task.actions.size)
         policy = ChunkPolicy(spec).eval()
         policy.spread.fill_(0.2)
-        controller = PolicyController(policy, stations)
+        controller = PolicyController(policy)
         waiting, done = SEEDS[:4], []
         for _ in range(120):
             for row in built.idle if waiting else ():

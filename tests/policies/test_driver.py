@@ -43,7 +43,7 @@ def act(controller: PolicyController, value: float, *rows: int) -> np.ndarray:
 
 def test_history_is_padded_with_the_first_observation() -> None:
     policy = Seen()
-    controller = PolicyController(policy, 1)
+    controller = PolicyController(policy)
     begin(controller)
     for value in range(7, 14):
         act(controller, value)
@@ -54,7 +54,7 @@ def test_history_is_padded_with_the_first_observation() -> None:
 
 
 def test_a_chunk_is_carried_out_in_order() -> None:
-    controller = PolicyController(Seen(), 1)
+    controller = PolicyController(Seen())
     begin(controller)
     carried_out = [act(controller, 0.0)[0, 0] for _ in range(7)]
     assert carried_out == [100, 101, 102, 200, 201, 202, 300]
@@ -62,7 +62,7 @@ def test_a_chunk_is_carried_out_in_order() -> None:
 
 def test_an_episode_forgets_the_last_one() -> None:
     policy = Seen()
-    controller = PolicyController(policy, 1)
+    controller = PolicyController(policy)
     begin(controller)
     for value in range(4):
         act(controller, value)
@@ -73,7 +73,7 @@ def test_an_episode_forgets_the_last_one() -> None:
 
 def test_stations_that_need_a_chunk_share_one_inference() -> None:
     policy = Seen()
-    controller = PolicyController(policy, 3)
+    controller = PolicyController(policy)
     for row in range(3):
         begin(controller, row)
     act(controller, 1.0, 0, 2)
@@ -93,11 +93,9 @@ def random_policy() -> ChunkPolicy:
     return ChunkPolicy.from_tensors(SPEC, tensors)
 
 
-def roll(
-    stations: int, rows: list[int], exploration: float, seed: int = 0
-) -> dict[int, np.ndarray]:
+def roll(rows: list[int], exploration: float, seed: int = 0) -> dict[int, np.ndarray]:
     """Actions of 12 periods by row, each row with observations and a seed of its own."""
-    controller = PolicyController(random_policy(), stations)
+    controller = PolicyController(random_policy())
     for row in rows:
         begin(controller, row, seed + row, exploration)
     actions = []
@@ -109,19 +107,19 @@ def roll(
 
 @pytest.mark.parametrize("exploration", [0.0, 0.4])
 def test_a_batch_of_stations_equals_single_ones(exploration: float) -> None:
-    together = roll(4, [0, 1, 3], exploration)
+    together = roll([0, 1, 3], exploration)
     for row in (0, 1, 3):
-        alone = roll(4, [row], exploration)
+        alone = roll([row], exploration)
         np.testing.assert_array_equal(alone[row], together[row])
 
 
 def test_without_exploration_nothing_is_random() -> None:
-    np.testing.assert_array_equal(roll(1, [0], 0.0, seed=1)[0], roll(1, [0], 0.0, seed=2)[0])
+    np.testing.assert_array_equal(roll([0], 0.0, seed=1)[0], roll([0], 0.0, seed=2)[0])
 
 
 def test_exploration_repeats_by_its_seed() -> None:
     plain, varied, same, other = (
-        roll(1, [0], size, seed)[0] for size, seed in ((0.0, 1), (0.9, 1), (0.9, 1), (0.9, 2))
+        roll([0], size, seed)[0] for size, seed in ((0.0, 1), (0.9, 1), (0.9, 1), (0.9, 2))
     )
     np.testing.assert_array_equal(varied, same)
     assert abs(varied - other)[:, 0].max() > 0.01
@@ -129,7 +127,7 @@ def test_exploration_repeats_by_its_seed() -> None:
 
 
 def test_axes_that_nobody_moves_are_not_explored() -> None:
-    noise = roll(1, [0], 1.0)[0] - roll(1, [0], 0.0)[0]
+    noise = roll([0], 1.0)[0] - roll([0], 0.0)[0]
     assert noise[:, 0].any()
     assert not noise[:, 1].any()
 
@@ -143,7 +141,7 @@ class Zero(Seen):
 
 def offsets(exploration: float, chunks: int) -> np.ndarray:
     """What a policy that would hold still does, a row a chunk."""
-    controller = PolicyController(Zero(), 1)
+    controller = PolicyController(Zero())
     begin(controller, 0, 5, exploration)
     actions = np.array([act(controller, 0.0)[0] for _ in range(chunks * SPEC.execute)])
     by_chunk = actions.reshape(chunks, SPEC.execute, SPEC.action)
@@ -166,7 +164,7 @@ def test_exploration_is_the_chance_that_a_chunk_is_varied() -> None:
 
 
 def test_actions_that_were_handed_over_are_left_alone() -> None:
-    controller = PolicyController(Seen(), 1)
+    controller = PolicyController(Seen())
     begin(controller, 0, 5, 1.0)
     first = act(controller, 0.0)
     kept = first.copy()
