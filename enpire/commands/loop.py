@@ -51,8 +51,8 @@ SETTINGS: dict[str, tuple[Callable[[str], Any], str, str]] = {
     "demonstrations": (positive, "40", "seed demonstrations"),
     "start_episodes": (positive, "200", "episodes that measure the first policy"),
     "collect": (positive, "300", "episodes a round, with exploration"),
-    "exploration": (share, "0.2", "chance that a chunk is varied"),
-    "max_pairs": (positive, "300", "undecided pairs after which the incumbent stays"),
+    "exploration": (share, "0.3", "chance that a chunk is varied"),
+    "max_pairs": (positive, "100", "undecided pairs after which the incumbent stays"),
     "sealed_episodes": (positive, "300", "episodes of a sealed evaluation"),
     "alpha": (level, "0.05", "chance that a candidate that is no better is promoted"),
 }
@@ -306,9 +306,10 @@ def summary(run: Run, figures: dict[str, Any], command: str) -> str:
 
     start, final = account.text(figures["start"]), account.text(figures["final"])
     kind = "on sealed seeds" if figures["final"]["sealed"] else "not on sealed seeds"
+    success = f"from {start} to {final}, {kind}" if figures["final"]["n"] else "nothing measured"
     lines = [
         "",
-        f"{figures['task']}: from {start} to {final}, {kind}",
+        f"{figures['task']}: {success}",
         f"target {figures['target']:g} {'reached' if figures['reached'] else 'not reached'}; "
         f"{figures['rounds']} rounds, {figures['episodes']} episodes, "
         f"sealed evaluations {figures['sealed_attempts']}",

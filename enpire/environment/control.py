@@ -30,11 +30,14 @@ FIRST, SECOND = np.array([[1, 2, 0, 2, 0, 1], [2, 0, 1, 1, 2, 0]])  # axes of a 
 class ArmAction:
     """What a full action (1.0) does to one arm in one control period.
 
-    translation [m] and rotation [rad], in the world frame. Axes with scale 0 are held.
+    translation [m] and rotation [rad], in the world frame. Axes with scale 0 are held. No action
+    takes the hand out of the box from low to high, world frame [m], nor out of its robot's.
     """
 
     translation: tuple[float, float, float]
     rotation: tuple[float, float, float]
+    low: tuple[float, float, float] = (-np.inf,) * 3
+    high: tuple[float, float, float] = (np.inf,) * 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +88,9 @@ class CartesianControl:
         grippers = np.array([arm.gripper_range for arm in robot.arms])
         self._closed, self._half_opening = grippers[:, :1], np.diff(grippers) / 2.0
         self._scale = spec.scale
+        limits = robot.limits
+        self._box_low = np.maximum([arm.low for arm in spec.arms], limits.workspace_low)
+        self._box_high = np.minimum([arm.high for arm in spec.arms], limits.workspace_high)
 
     def measured(self, rows: Rows) -> FloatArray:
         """Joint angles, shape (m, arms, dof), in radians."""
@@ -101,9 +107,13 @@ class CartesianControl:
         """Geometric Jacobian of each grasp point, shape (m, arms, 6, dof), world frame."""
         axis = self.twin.xaxis.take(rows, 0).take(self._joints, 1)
         anchor = self.twin.xanchor.take(rows, 0).take(self._joints, 1)
-        grasp = self.twin.site_xpos.take(rows, 0).take(self._grasp, 1)[:, :, None]
-        columns = np.concatenate([_cross(axis, grasp - anchor), axis], axis=-1)
-        return columns.swapaxes(-1, -2)
+        arm = self.hands(rows)[:, :, None] - anchor
+        return np.concatenate([_cross(axis, arm), axis], axis=-1).swapaxes(-1, -2)
+
+    def hands(self, rows: Rows) -> FloatArray:
+        """Positions of the grasp points, (m, arms, 3) metres, world frame."""
+        result: FloatArray = self.twin.site_xpos.take(rows, 0).take(self._grasp, 1)
+        return result
 
     def lead(self, rows: Rows, jacobian: FloatArray) -> FloatArray:
         """How far the hands' setpoints run ahead of the hands, (m, arms, 3) metres."""
@@ -120,7 +130,10 @@ class CartesianControl:
         """
         actions = actions.clip(-1.0, 1.0).reshape(len(rows), len(self.arms), 7)
         twist = actions[:, :, :6] * self._scale
-        twist[:, :, :3] = yielding(twist[:, :, :3], force, self.spec.push)
+        move = yielding(twist[:, :, :3], force, self.spec.push)
+        hands = self.hands(rows)
+        walls = np.minimum(self._box_low - hands, 0.0), np.maximum(self._box_high - hands, 0.0)
+        twist[:, :, :3] = move.clip(*walls)
         weighted = jacobian * WEIGHT[:, None]
         transposed = weighted.swapaxes(-1, -2)
         solved = np.linalg.solve(weighted @ transposed + DAMPED, (twist * WEIGHT)[..., None])

@@ -31,7 +31,7 @@ from enpire.types import (
     Verdict,
 )
 
-RESET_TRIES = 3
+RESET_TRIES = 4  # one, and again up to three times
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,8 @@ import numpy as np
 
 from enpire.types import FloatArray
 
-AXES = 0.3  # chance that an axis takes part
-DECADES = (-0.6, 0.5)  # the sizes are spread evenly between these powers of ten
+AXES = 0.2  # chance that an axis takes part
+DECADES = (-0.6, 1.0)  # the sizes are spread evenly between these powers of ten
 
 
 def variations(rng: np.random.Generator, shape: tuple[int, ...], size: int) -> FloatArray:

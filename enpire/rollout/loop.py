@@ -58,8 +58,8 @@ class LoopSettings:
     demonstrations: int = 40
     start_episodes: int = 200
     collect: int = 300
-    exploration: float = 0.2
-    max_pairs: int = 300
+    exploration: float = 0.3
+    max_pairs: int = 100
     sealed_episodes: int = 300
     alpha: float = 0.05
     first_recipe: str = "bc"
@@ -141,7 +141,7 @@ class Loop:
         rounds = self.run_store.ledger.rounds()
         self._make_incumbent(rounds[-1].policy if rounds else name)
         self.state.round = rounds[-1].number if rounds else 0
-        self._examine_if_promising()
+        self._passes(self.state.incumbent)
 
     def _evaluate_start(self, name: str) -> None:
         controller = self._controller(name)
@@ -166,7 +166,7 @@ class Loop:
         try:
             if candidate is None:
                 candidate = self._train(self.recipe, settings.recipe, number, base)
-            better = self._compare(number, incumbent, candidate)
+            better = self._compare(number, incumbent, candidate) or self._passes(candidate)
         except (RecipeError, PolicyError) as error:
             if isinstance(error, PolicyError) and candidate is None:
                 raise
@@ -176,7 +176,7 @@ class Loop:
             self.run_store.ledger.set_policy_state(candidate, "incumbent")
             self._make_incumbent(candidate)
         self._close_round(number)
-        self._examine_if_promising()
+        self._passes(self.state.incumbent)
 
     def _train(self, recipe: Recipe, name: str, number: int, parent: str | None) -> str:
         self._doing(f"training ({name})", 0)
@@ -258,21 +258,22 @@ class Loop:
         )
         return promote
 
-    def _examine_if_promising(self) -> None:
-        """Sealed evaluation of an incumbent whose evaluations so far reach the target."""
-        seen = self._show_success(self.state.incumbent)
+    def _passes(self, name: str) -> bool:
+        """Whether the target is reached; `name` is examined if its evaluations so far reach it.
+
+        So is a candidate that could not be shown to be better than a good incumbent.
+        """
         examined = [row.policy for row in self.run_store.ledger.sealed()]
         self.state.sealed_attempts = len(examined)
         for row in self.run_store.ledger.sealed():
             self._take(row)
-        if self.state.reached or self.state.incumbent in examined:
-            return
-        if self._looks_good(seen):
-            self._examine(self.state.incumbent, len(examined) + 1)
+        if not self.state.reached and name not in examined and self._looks_good(name):
+            self._examine(name, len(examined) + 1)
+        return self.state.reached
 
-    def _looks_good(self, seen: Estimate) -> bool:
-        """Whether the incumbent reaches the target on enough episodes; what is missing is run."""
-        name, number, target = self.state.incumbent, self.state.round, self.settings.target
+    def _looks_good(self, name: str) -> bool:
+        """Whether it reaches the target on enough episodes; what is missing is run."""
+        seen, number, target = self._show_success(name), self.state.round, self.settings.target
         if seen.rate >= target and seen.trials < ENOUGH:
             controller = self._controller(name)
             seeds = islice(stream(self.settings.seed, "check", number), ENOUGH - seen.trials)

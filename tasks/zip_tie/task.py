@@ -36,13 +36,16 @@ from .verify import HOLD, judge, pull, turns
 
 LEFT, RIGHT = 0, 1
 GRASPED = f"task_link{strap.GRASPED}"
-READY_DEPTH = 0.019  # of the tip beyond the slot: enough that 15 mm stay after the slack [m]
+READY_DEPTH = 0.0205  # of the tip beyond the slot: enough that 15 mm stay after the slack [m]
+OFF = (0.010, 0.035)  # of the slot across and along its normal: no tail held well starts beyond [m]
 PULL_SPEED = 0.02  # of the verifier's pull [m/s]
 PULL_FORCE = 6.0  # the verifier pulls until it has felt this for `HOLD` readings [N]
 OPEN, CLOSED = 0.04, 0.0  # gripper setpoints in the reset [m]
 HELD = 0.0006  # opening that a held strap leaves, at least [m]
 GRIP_AT, RELEASE_AT, DONE_AT = 0.20, 0.36, 0.56  # times in the reset [s]
-ACTION = ArmAction(translation=(0.0024,) * 3, rotation=(0.025,) * 3)
+STEP, TURN = (0.0024,) * 3, (0.025,) * 3  # of a hand in a control period [m], [rad]
+HEAD_HAND = ArmAction(STEP, TURN, low=(0.38, -0.04, 0.16), high=(0.46, 0.04, 0.24))
+TAIL_HAND = ArmAction(STEP, TURN, low=(0.375, -0.13, 0.155), high=(0.465, 0.02, 0.245))
 
 
 class ZipTie(Task):
@@ -59,7 +62,7 @@ class ZipTie(Task):
         "task_bundle",
         *(f"task_mark{i}" for i in range(len(strap.MARKS))),
     )
-    actions = ActionSpec((ACTION, ACTION), lead=0.06, push=4.0)
+    actions = ActionSpec((HEAD_HAND, TAIL_HAND), lead=0.06, push=4.0)
     observation_names = (
         *(f"tip_in_head_{a}" for a in "xyz"),
         *("tail_pitch", "tail_yaw", "tail_roll"),
@@ -188,6 +191,14 @@ class ZipTie(Task):
             raise ResetFailed("the right fingers did not catch the strap")
         if turns(twin.site_xpos[row, self._sites]) < CLOSED_LOOP:
             raise ResetFailed("the strap sprang off the bundle")
+        head, tip = self._sites[:2]
+        offset = twin.site_xpos[row, tip] - twin.site_xpos[row, head]
+        across = abs(twin.site_xmat[row, head].reshape(3, 3).T @ offset)[1:]
+        if (across > OFF).any():
+            raise ResetFailed(
+                f"the tail is {1e3 * across[0]:.0f} mm beside the slot and {1e3 * across[1]:.0f} mm "
+                "above or below it: the loop has buckled, or the tail turned in the fingers"
+            )
         self._delay[row] = self._latency[row]  # not before: a delay reads the setpoints' history
         return True
 
@@ -230,7 +241,7 @@ class ZipTie(Task):
         action = np.zeros(self.actions.size, dtype=np.float32)
         action[[6, 13]] = -1.0
         step = -now.rotation[0, 0, :, 0] * PULL_SPEED / self.control_hz
-        action[7:10] = step / np.array(ACTION.translation)
+        action[7:10] = step / np.array(STEP)
         return action
 
     def judge(self, evidence: Evidence) -> Verdict:

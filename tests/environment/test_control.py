@@ -32,9 +32,9 @@ def scene() -> Scene:
     return compose(load_world(world), load_robot(robot), lambda spec: None)
 
 
-def at_home(lead: float = 0.12) -> CartesianControl:
+def at_home(lead: float = 0.12, arm: ArmAction = ARM) -> CartesianControl:
     twin = Twin(scene(), 1, threads=1)
-    control = CartesianControl(twin, ActionSpec((ARM, ARM), lead), PERIOD)
+    control = CartesianControl(twin, ActionSpec((arm, arm), lead), PERIOD)
     home = np.array([arm.home for arm in twin.scene.robot.arms])
     for index, joints in zip(twin.scene.arms, home, strict=True):
         twin.qpos[0, index.qpos] = joints
@@ -156,6 +156,28 @@ def test_a_felt_force_holds_one_hand_and_not_the_other() -> None:
     moved = hands(control)[0] - before
     assert moved[0, 0] > 0.015
     assert abs(moved[1, 0]) < 0.003
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2])
+@pytest.mark.parametrize("sign", [-1.0, 1.0])
+def test_no_action_takes_a_hand_out_of_its_box(axis: int, sign: float) -> None:
+    middle = hands(at_home())[0][1]
+    box = (tuple(middle - 0.03), tuple(middle + 0.03))
+    control = at_home(arm=ArmAction(ARM.translation, ARM.rotation, *box))
+    action = np.zeros(14)
+    action[7 + axis] = sign
+    act(control, action, periods=40)
+    out = sign * (hands(control)[0][1] - middle)[axis]
+    assert 0.027 < out < 0.037  # a moving hand takes a few millimetres to stop
+    act(control, -action, periods=10)
+    assert sign * (hands(control)[0][1] - middle)[axis] < out - 0.015
+
+
+def test_no_action_takes_a_hand_out_of_its_robots_workspace() -> None:
+    control = at_home()
+    low = control.twin.scene.robot.limits.workspace_low
+    act(control, np.array([0, 0, 0, 0, 0, 0, 0, 0, 0, -1.0, 0, 0, 0, 0]), periods=120)
+    assert low[2] - 0.01 < hands(control)[0][1, 2] < low[2] + 0.01
 
 
 ACTIONS = arrays(np.float64, (6, 14), elements=st.floats(-3, 3))

@@ -171,7 +171,7 @@ def test_a_better_candidate_is_promoted_and_passes_the_sealed_evaluation(tmp_pat
 def test_a_candidate_that_is_no_better_is_kept_out(
     tmp_path: Path, ours: float, candidate: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(loops.Loop, "_looks_good", lambda self, seen: False)
+    monkeypatch.setattr(loops.Loop, "_looks_good", lambda self, name: False)
     folder = tmp_path / "run"
     state = go(folder, Moves(ours), Moves(candidate))
     assert state.incumbent == "policy-0"
@@ -186,7 +186,7 @@ def test_a_candidate_that_is_no_better_is_kept_out(
 def test_the_next_candidate_goes_on_from_the_last_unless_that_did_worse(
     tmp_path: Path, candidate: float, base: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(loops.Loop, "_looks_good", lambda self, seen: False)
+    monkeypatch.setattr(loops.Loop, "_looks_good", lambda self, name: False)
     folder = tmp_path / "run"
     state = go(folder, Moves(SLOW), Moves(candidate), rounds=2)
     assert state.incumbent == "policy-0"
@@ -219,6 +219,23 @@ def test_what_looks_good_on_few_episodes_is_looked_at_more_closely(
     state = go(tmp_path / "run", Moves(speed), Moves(FAST), rounds=0, settings=few)
     assert len(ids(tmp_path / "run", Purpose.EVALUATION)) == evaluated
     assert state.sealed_attempts == (1 if evaluated == 8 else 0)
+
+
+@pytest.mark.parametrize("speed", [SLOW, FAST])
+def test_a_candidate_that_looks_good_is_examined_even_if_no_better(
+    tmp_path: Path, speed: float
+) -> None:
+    settings = LoopSettings(**{**_values(TINY), "max_pairs": 3})
+    folder = tmp_path / "run"
+    state = go(folder, Moves(SLOW), Moves(speed), settings=settings)
+    (note,) = notes(folder, "promoted", "kept", "rejected")
+    assert note.kind == "kept"
+    assert state.reached == (speed == FAST)
+    assert state.incumbent == ("policy-1" if speed == FAST else "policy-0")
+    assert state.sealed_attempts == (1 if speed == FAST else 0)
+    with Run.open(folder) as run:
+        assert run.ledger.rounds()[-1].policy == state.incumbent
+    assert go(folder, Moves(SLOW), Moves(speed), settings=settings) == state
 
 
 def test_sealed_seeds_are_new_and_no_recipe_sees_them(tmp_path: Path) -> None:

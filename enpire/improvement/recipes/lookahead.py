@@ -52,12 +52,12 @@ class Lookahead:
 
     training: Training = field(default_factory=lambda: Training(steps=3000))
     further: Training = field(default_factory=lambda: Training(steps=1500))
-    discount: float = 0.997
+    discount: float = 0.99
     members: int = 3
     value_steps: int = 1200
     dynamics_steps: int = 3000
     promise_steps: int = 1000
-    tries: int = 48
+    tries: int = 96
     temperature: float = 0.15
     caution: float = 0.5
     moments: int = 25_000
