@@ -196,8 +196,8 @@ class ZipTie(Task):
         across = abs(twin.site_xmat[row, head].reshape(3, 3).T @ offset)[1:]
         if (across > OFF).any():
             raise ResetFailed(
-                f"the tail is {1e3 * across[0]:.0f} mm beside the slot and {1e3 * across[1]:.0f} mm "
-                "above or below it: the loop has buckled, or the tail turned in the fingers"
+                f"the tail is {1e3 * across[0]:.0f} mm beside the slot, {1e3 * across[1]:.0f} mm "
+                "above or below: the loop has buckled, or the tail turned in the fingers"
             )
         self._delay[row] = self._latency[row]  # not before: a delay reads the setpoints' history
         return True

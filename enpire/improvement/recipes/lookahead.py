@@ -44,7 +44,8 @@ class Lookahead:
     """Improve the incumbent by one chunk of lookahead.
 
     training: of new weights; further: of the incumbent's, which need less. discount: of the value,
-    a control period; near one, because haste is worth less than success. members: networks of an
+    a control period; too near one, to be stuck for seconds costs nothing, and much lower, haste is
+    worth more than success. members: networks of an
     ensemble. tries: variations weighed at a moment. temperature: of the weights, in log-odds of
     success. caution: how many standard deviations of the ensemble a promise is lowered by.
     moments: that are relabelled and taught.
