@@ -196,3 +196,14 @@ def test_a_reset_leaves_the_loop_round_the_bundle(seed: int) -> None:
     twin = stations.twin
     sites = [twin.model.site(name).id for name in stations.task.tracked]
     assert module("verify").turns(twin.site_xpos[0, sites]) > 0.75
+
+
+@pytest.mark.parametrize("seed", [2068196532689859773, 2696442808161858125, 9126437516081767767])
+def test_a_reset_leaves_the_tail_before_the_slot(seed: int) -> None:
+    """First tries of these seeds left the loop buckled, the tail 25 mm beside the slot."""
+    stations = build_stations("zip_tie", 1, 1)
+    stations.begin(0, Job(seed, Purpose.EVALUATION, Beside(0, 0), "p"))
+    while stations.busy and not stations._running[0].execute:
+        stations.tick()
+    assert stations._running[0].tries > 1
+    assert abs(tip(stations)[1]) < 10.5
