@@ -2,8 +2,9 @@
 
 A variation shifts all actions of a chunk by one offset, along a few axes at a time, from timid to
 bold. It lasts as long as a chunk, which is long enough to take a hand somewhere else: white noise
-only shakes it. A recipe that asks about the same variations as the stations tried out asks about
-what it has seen.
+only shakes it. The boldest take it as far as its actions go: back from where it is stuck, which no
+demonstration may have shown. A recipe that asks about the same variations as the stations tried out
+asks about what it has seen.
 """
 
 from __future__ import annotations
