@@ -18,7 +18,6 @@ from itertools import islice
 from enpire.environment import Demonstrations, Job, Stations, Task
 from enpire.errors import PolicyError, RecipeError
 from enpire.improvement.recipe import Recipe
-from enpire.improvement.threads import training_threads
 from enpire.policies import ChunkPolicy, ChunkSpec, PolicyController
 from enpire.rollout.budget import Budget
 from enpire.rollout.fleet import Fleet
@@ -185,8 +184,7 @@ class Loop:
         episodes = self.run_store.episodes()
         incumbent = self._policy(parent) if parent else None
         seed = self.settings.seed * 1000 + number
-        with training_threads():
-            candidate = recipe.improve(self.spec, episodes, incumbent, seed)
+        candidate = recipe.improve(self.spec, episodes, incumbent, seed)
         row = self.run_store.save_policy(
             f"{POLICY}-{number}",
             candidate.policy.tensors(),
