@@ -235,7 +235,12 @@ def test_a_candidate_that_looks_good_is_examined_even_if_no_better(
     assert state.sealed_attempts == (1 if speed == FAST else 0)
     with Run.open(folder) as run:
         assert run.ledger.rounds()[-1].policy == state.incumbent
-    assert go(folder, Moves(SLOW), Moves(speed), settings=settings) == state
+    again = go(folder, Moves(SLOW), Moves(speed), settings=settings)
+    assert (again.reached, again.incumbent, again.sealed) == (
+        state.reached,
+        state.incumbent,
+        state.sealed,
+    )
 
 
 def test_sealed_seeds_are_new_and_no_recipe_sees_them(tmp_path: Path) -> None:
