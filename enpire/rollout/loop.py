@@ -263,12 +263,13 @@ class Loop:
 
         So is a candidate that could not be shown to be better than a good incumbent.
         """
-        examined = [row.policy for row in self.run_store.ledger.sealed()]
-        self.state.sealed_attempts = len(examined)
-        for row in self.run_store.ledger.sealed():
+        rows = self.run_store.ledger.sealed()
+        examined = [row.policy for row in rows]
+        self.state.sealed_attempts = len(rows)
+        for row in rows:
             self._take(row)
         if not self.state.reached and name not in examined and self._looks_good(name):
-            self._examine(name, len(examined) + 1)
+            self._examine(name, len(rows) + 1)
         return self.state.reached
 
     def _looks_good(self, name: str) -> bool:
