@@ -76,7 +76,7 @@ class Sensors:
         self._tracked = np.array([model.site(name).id for name in tracked], dtype=np.int64)
         self._grasp = np.array([arm.grasp for arm in arms])
         self._wrist = np.array([arm.wrist for arm in arms])
-        self._force = np.array([arm.force + np.arange(3) for arm in arms])
+        self._force = np.array([arm.force for arm in arms])  # (arms, samples, 3)
         self._grippers = np.array([arm.gripper for arm in arms])
         self._periods = periods
         draws = n * periods  # one station's after the other's
@@ -125,7 +125,7 @@ class Sensors:
         return self.twin.site_xmat.take(rows, 0).reshape(len(rows), -1, 3, 3)
 
     def _world_force(self, rows: Rows, frames: FloatArray) -> FloatArray:
-        force = self.twin.sensordata.take(rows, 0).take(self._force, 1)
+        force = self.twin.history.take(rows, 0).take(self._force, 1).mean(axis=2)
         result: FloatArray = (frames.take(self._wrist, 1) @ force[..., None])[..., 0]
         return result
 

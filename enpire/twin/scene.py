@@ -20,7 +20,8 @@ class ArmIndex:
     """Where one arm's quantities stand in the model's arrays.
 
     joints: joint ids, shape (dof,); qpos, actuators: addresses of the same joints, shape (dof,);
-    gripper: actuator id; grasp, wrist: site ids; force, torque: sensor addresses (three values).
+    gripper: actuator id; grasp, wrist: site ids; force: where the samples of which a reading of the
+    wrist's force is the mean stand in MuJoCo's history, shape (samples, 3).
     """
 
     name: str
@@ -31,8 +32,7 @@ class ArmIndex:
     gripper: int
     grasp: int
     wrist: int
-    force: int
-    torque: int
+    force: IntArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,10 +84,22 @@ def _index(model: mujoco.MjModel, arm: Arm) -> ArmIndex:
             gripper=model.actuator(f"{arm.name}_gripper").id,
             grasp=model.site(f"{arm.name}_grasp").id,
             wrist=model.site(f"{arm.name}_wrist").id,
-            force=int(model.sensor(f"{arm.name}_wrist_force").adr[0]),
-            torque=int(model.sensor(f"{arm.name}_wrist_torque").adr[0]),
+            force=_samples(model, f"{arm.name}_wrist_force", arm),
         )
     except KeyError as error:
         raise PackError(
-            f"{arm.model}: an arm needs joint1.., gripper, grasp, wrist: {error}"
+            f"{arm.model}: an arm needs joint1.., gripper, grasp, wrist, wrist_force: {error}"
         ) from error
+
+
+def _samples(model: mujoco.MjModel, name: str, arm: Arm) -> IntArray:
+    sensor = model.sensor(name).id
+    count = int(model.sensor_history[sensor, 0])
+    if not count:
+        raise PackError(
+            f"{arm.model}: the sensor wrist_force needs nsample, the number of substeps that a "
+            f"reading is the mean of"
+        )
+    # MuJoCo keeps two numbers of its own and the samples' times before the samples.
+    first = int(model.sensor_historyadr[sensor]) + 2 + count
+    return first + np.arange(3 * count, dtype=np.int64).reshape(count, 3)

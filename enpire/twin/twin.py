@@ -130,7 +130,7 @@ class Twin:
         self.xanchor: FloatArray = self.bind("xanchor")
         self.xaxis: FloatArray = self.bind("xaxis")
         self.actuator_length: FloatArray = self.bind("actuator_length")
-        self.sensordata: FloatArray = self.bind("sensordata")
+        self.history: FloatArray = self.bind("history")
         for _ in range(self.threads - 1):
             threading.Thread(target=_work, args=(self._all,), name="twin", daemon=True).start()
         weakref.finalize(self, _dismiss, self._all, self.threads - 1)

@@ -30,6 +30,8 @@ from .geometry import CUBE, cube_in_hand, quarter_turn
 START = (0.0, -0.21, 0.28, np.pi / 2 - 0.07, np.pi / 2)
 OPENING = 0.45  # of the jaw at the start [rad]
 GRIP = 0.8  # torque limit of the jaw, which closes on the cube with 12 N [N m]
+# Where the hand may go [m]: the pads' ends, 10 mm below it, stay off the bench.
+HAND = ((0.12, -0.12, 0.0135), (0.30, 0.12, 0.14))
 SETTLED_AT = 0.16  # time in the reset [s]
 LIFTED = 0.066  # what is seen of the lift before the verifier comes: 60 mm and a margin [m]
 HELD = 0.020  # the same of the distance to the grasp point [m]
@@ -42,12 +44,12 @@ class PickCube(Task):
 
     robot = "so101"
     instruction = "Pick up the cube and hold it."
-    time_limit = 6.0
+    time_limit = 4.4
     probe_limit = 1.0
     tracked = ("task_cube",)
     noise = SensorNoise(position=0.0015, position_bias=0.0015, rotation=0.02, rotation_bias=0.02)
     # Five joints: the hand keeps pointing down, and turns about the vertical only.
-    actions = ActionSpec((ArmAction((0.005,) * 3, (0.0, 0.0, 0.10)),), push=6.0)
+    actions = ActionSpec((ArmAction((0.005,) * 3, (0.0, 0.0, 0.10), *HAND),), push=6.0)
     observation_names = (
         *(f"cube_from_hand_{a}" for a in "xyz"),
         *("cube_turn_cos", "cube_turn_sin"),
@@ -81,8 +83,8 @@ class PickCube(Task):
 
     def sample(self, rng: np.random.Generator) -> FloatArray:
         """Cube [m, rad], joints off their start [rad], scales of friction and mass, latency [s]."""
-        low = (0.17, -0.05, -np.pi / 4, -0.25, -0.08, -0.08, -0.4, 0.7, 0.6, 0.0)
-        high = (0.25, 0.05, np.pi / 4, 0.25, 0.08, 0.08, 0.4, 1.3, 1.6, 0.03)
+        low = (0.16, -0.08, -np.pi / 4, -0.35, -0.10, -0.10, -0.5, 0.7, 0.6, 0.0)
+        high = (0.26, 0.08, np.pi / 4, 0.35, 0.10, 0.10, 0.5, 1.3, 1.6, 0.03)
         return rng.uniform(low, high)
 
     def place(self, twin: Twin, control: CartesianControl, row: int, variation: FloatArray) -> None:

@@ -353,7 +353,7 @@ def test_the_same_seed_gives_the_same_state_to_the_last_bit() -> None:
     for _ in range(30):
         stations.tick()
         stations.wait()
-        for name in ("qpos", "qvel", "ctrl", "sensordata"):
+        for name in ("qpos", "qvel", "ctrl", "history"):
             state = getattr(stations.twin, name)
             assert state[0].tobytes() == state[1].tobytes(), name
 

@@ -41,7 +41,38 @@ def test_indices_are_those_of_the_arms_own_elements(world: World, robot: Robot) 
         assert list(driven) == list(arm.joints), "each actuator drives its joint"
         assert model.actuator(arm.gripper).name == f"{arm.name}_gripper"
         assert model.site(arm.grasp).name == f"{arm.name}_grasp"
-        assert model.sensor_adr[model.sensor(f"{arm.name}_wrist_force").id] == arm.force
+
+
+def one_arm(robot: Robot, text: str, folder: Path) -> Robot:
+    """Its first arm alone, with the model `text`."""
+    (folder / "arm.xml").write_text(text)
+    return replace(robot, arms=(replace(robot.arms[0], model=folder / "arm.xml"),))
+
+
+def test_the_force_is_where_mujoco_keeps_its_samples(
+    world: World, robot: Robot, tmp_path: Path
+) -> None:
+    text = robot.arms[0].model.read_text().replace('nsample="1"', 'nsample="3"')
+    scene = compose(world, one_arm(robot, text, tmp_path), nothing)
+    data = mujoco.MjData(scene.model)
+    sensor = scene.model.sensor("left_wrist_force").id
+    address = scene.model.sensor_adr[sensor]
+    felt = []
+    for _ in range(7):
+        data.ctrl[:] += 0.01
+        mujoco.mj_step(scene.model, data)
+        felt.append(data.sensordata[address : address + 3].copy())
+    kept = data.history[scene.arms[0].force]
+    assert kept.shape == (3, 3)
+    np.testing.assert_allclose(kept.mean(axis=0), np.mean(felt[-3:], axis=0), atol=1e-12)
+
+
+def test_a_force_sensor_without_samples_says_what_to_add(
+    world: World, robot: Robot, tmp_path: Path
+) -> None:
+    text = robot.arms[0].model.read_text().replace('nsample="1"', "")
+    with pytest.raises(PackError, match=r"arm\.xml: .*nsample"):
+        compose(world, one_arm(robot, text, tmp_path), nothing)
 
 
 def test_arms_stand_on_their_bases(world: World, robot: Robot) -> None:
@@ -74,7 +105,5 @@ def test_what_does_not_compile(world: World, robot: Robot) -> None:
 
 def test_an_arm_without_a_grasp_site(world: World, robot: Robot, tmp_path: Path) -> None:
     text = robot.arms[0].model.read_text().replace('name="grasp"', 'name="hand"')
-    (tmp_path / "arm.xml").write_text(text)
-    arm = replace(robot.arms[0], model=tmp_path / "arm.xml")
     with pytest.raises(PackError, match=r"arm\.xml: .*grasp"):
-        compose(world, replace(robot, arms=(arm,)), nothing)
+        compose(world, one_arm(robot, text, tmp_path), nothing)

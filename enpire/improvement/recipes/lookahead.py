@@ -14,8 +14,10 @@ of MuZero (Schrittwieser et al. 2020, arXiv 1911.08265) with the observation for
 
 from __future__ import annotations
 
+import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -29,7 +31,7 @@ from enpire.improvement.recipe import Candidate
 from enpire.improvement.trainer import Training, fit, fresh
 from enpire.improvement.value import Normaliser, regress, returns
 from enpire.policies import ChunkPolicy, ChunkSpec, variations
-from enpire.types import Episode
+from enpire.types import Episode, FloatArray
 
 MIN_SPREAD = 1e-2  # of an action that hardly varies, when it is shown to a network
 WIDTH = 128  # of the value networks
@@ -134,7 +136,6 @@ class Lookahead:
         worth = regress(lambda i: noisy(expected[i], 0.05), found, WIDTH, members, steps, generator)
         return lambda history, actions: worth(dynamics(history, actions))
 
-    @torch.no_grad()
     def _relabel(
         self,
         chosen: Tensor,
@@ -146,21 +147,29 @@ class Lookahead:
     ) -> tuple[Tensor, float]:
         """Better chunks (M, chunk, act) at the chosen rows, and the mean gain in success."""
         rng = np.random.default_rng(seed)
-        labels, gains = [], []
-        for index in torch.split(chosen, 256):
-            shape = (len(index), self.tries)
-            offset = variations(rng, shape, incumbent.spec.action).astype(np.float32)
+
+        def drawn() -> Iterator[tuple[Tensor, FloatArray]]:
+            for index in torch.split(chosen, 256):
+                yield index, variations(rng, (len(index), self.tries), incumbent.spec.action)
+
+        def improved(some: tuple[Tensor, FloatArray]) -> tuple[Tensor, Tensor]:
+            index, offset = some
             offset[:, 0] = 0.0  # the incumbent's own chunk
-            shift = incumbent.spread * torch.from_numpy(offset)[:, :, None]
-            chunk = incumbent(data.rows[data.window[index]])[:, None]
-            tried = (chunk + shift).clamp(-1.0, 1.0)
-            history = seen[data.window[index]].repeat_interleave(self.tries, dim=0)
-            odds = promise(history, tried.flatten(0, 1))
-            sure = (odds.mean(dim=0) - self.caution * odds.std(dim=0)).view(shape)
+            shift = incumbent.spread * torch.from_numpy(offset.astype(np.float32))[:, :, None]
+            with torch.no_grad():  # which a thread does not inherit
+                chunk = incumbent(data.rows[data.window[index]])[:, None]
+                tried = (chunk + shift).clamp(-1.0, 1.0)
+                history = seen[data.window[index]].repeat_interleave(self.tries, dim=0)
+                odds = promise(history, tried.flatten(0, 1))
+            sure = odds.mean(dim=0) - self.caution * odds.std(dim=0)
+            sure = sure.view(len(index), self.tries)
             weight = torch.softmax(sure / self.temperature, dim=1)
-            labels.append((weight[..., None, None] * tried).sum(dim=1))
             chance = torch.sigmoid(sure)
-            gains.append((weight * chance).sum(dim=1) - chance[:, 0])
+            gain = (weight * chance).sum(dim=1) - chance[:, 0]
+            return (weight[..., None, None] * tried).sum(dim=1), gain
+
+        with ThreadPoolExecutor(os.cpu_count()) as threads:
+            labels, gains = zip(*threads.map(improved, drawn()), strict=True)
         return torch.cat(labels), float(torch.cat(gains).mean())
 
 
