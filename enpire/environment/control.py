@@ -55,7 +55,7 @@ class ActionSpec:
     @property
     def scale(self) -> FloatArray:
         """Physical size of a full twist, shape (arms, 6)."""
-        return np.array([(*arm.translation, *arm.rotation) for arm in self.arms])
+        return np.array([(*arm.translation, *arm.rotation) for arm in self.arms], np.float64)
 
 
 class CartesianControl:
@@ -78,7 +78,7 @@ class CartesianControl:
         self._joints = np.array([arm.joints for arm in self.arms])
         self._grasp = np.array([arm.grasp for arm in self.arms])
         self._actuators = np.array([[*arm.actuators, arm.gripper] for arm in self.arms])
-        self._gripper_range = np.array([arm.gripper_range for arm in robot.arms])
+        self._gripper_range = np.array([arm.gripper_range for arm in robot.arms], np.float64)
         self._scale = spec.scale
         low = np.maximum([arm.low for arm in spec.arms], robot.limits.workspace_low)
         high = np.minimum([arm.high for arm in spec.arms], robot.limits.workspace_high)
@@ -97,14 +97,18 @@ class CartesianControl:
 
     def jacobian(self, rows: Rows) -> FloatArray:
         """Geometric Jacobian of each grasp point, shape (m, arms, 6, dof), world frame."""
-        twin = self.twin
-        return kernels.jacobian(
-            rows, twin.site_xpos, twin.xanchor, twin.xaxis, self._grasp, self._joints
+        twin, (arms, dof) = self.twin, self._joints.shape
+        result = np.empty((len(rows), arms, 6, dof))
+        kernels.jacobian(
+            rows, twin.site_xpos, twin.xanchor, twin.xaxis, self._grasp, self._joints, result
         )
+        return result
 
     def lead(self, rows: Rows, jacobian: FloatArray) -> FloatArray:
         """How far the hands' setpoints run ahead of the hands, (m, arms, 3) metres."""
-        return kernels.lead(rows, self.twin.qpos, self.setpoints, self._qpos, jacobian)
+        result = np.empty((len(rows), len(self.arms), 3))
+        kernels.lead(rows, self.twin.qpos, self.setpoints, self._qpos, jacobian, result)
+        return result
 
     def apply(
         self, rows: Rows, actions: Float32Array, jacobian: FloatArray, force: FloatArray
@@ -131,6 +135,6 @@ class CartesianControl:
             self._range,
             self._step,
             self._gripper_range,
-            self.spec.lead,
-            self.spec.push,
+            float(self.spec.lead),
+            float(self.spec.push),
         )

@@ -8,14 +8,16 @@ fast-math, so a station's result does not depend on how many others are computed
 rows are the stations that are due, shape (m,); the twin's arrays have a row per station and the
 names that MuJoCo gives them; tables have a row per arm and say where its quantities stand in these
 arrays. Machine code is kept beside this file, or in the user's cache where that is not writable; it
-does not follow changes in another file, so a kernel calls none from one.
+does not follow changes in another file, so a kernel calls none from one. Results are written to
+arrays that the caller brings (numba takes longer to hand one over than to fill it).
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from contextlib import suppress
+from typing import Any, cast
 
 import numba
 import numpy as np
@@ -32,8 +34,10 @@ YIELD = 0.002  # how far a hand gives way in a control period at twice its force
 
 def compiled[F: Callable[..., Any]](function: F) -> F:
     """Compile at the first call; later processes load what that one compiled."""
-    kernel: F = numba.njit(cache=True)(function)
-    return kernel
+    kernel = numba.njit(function)
+    with suppress(RuntimeError):  # nowhere to keep it: every process compiles for itself
+        kernel.enable_caching()
+    return cast(F, kernel)
 
 
 @compiled
@@ -44,13 +48,13 @@ def jacobian(
     xaxis: FloatArray,
     grasp: Indices,
     joints: Indices,
-) -> FloatArray:
+    result: FloatArray,
+) -> None:
     """Geometric Jacobian of each grasp point, (m, arms, 6, dof), world frame.
 
     grasp: (arms,) sites; joints: (arms, dof).
     """
     arms, dof = joints.shape
-    result = np.empty((len(rows), arms, 6, dof))
     for i, row in enumerate(rows):
         for arm in range(arms):
             hand = site_xpos[row, grasp[arm]]
@@ -63,60 +67,51 @@ def jacobian(
                 result[i, arm, 3, k] = axis[0]
                 result[i, arm, 4, k] = axis[1]
                 result[i, arm, 5, k] = axis[2]
-    return result
 
 
 @compiled
 def wrist_force(
-    rows: Indices, site_xmat: FloatArray, sensordata: FloatArray, wrist: Indices, force: Indices
-) -> FloatArray:
+    rows: Indices,
+    site_xmat: FloatArray,
+    sensordata: FloatArray,
+    wrist: Indices,
+    force: Indices,
+    result: FloatArray,
+) -> None:
     """What the wrists' sensors say, (m, arms, 3) newtons, in the world frame.
 
     wrist: (arms,) sites; force: (arms,) addresses of three values.
     """
-    result = np.zeros((len(rows), len(wrist), 3))
+    result[...] = 0.0
     for i, row in enumerate(rows):
         for arm in range(len(wrist)):
             for a in range(3):
                 for b in range(3):
                     turn = site_xmat[row, wrist[arm], 3 * a + b]
                     result[i, arm, a] += turn * sensordata[row, force[arm] + b]
-    return result
 
 
 @compiled
 def lead(
-    rows: Indices, qpos: FloatArray, setpoints: FloatArray, joint_qpos: Indices, J: FloatArray
-) -> FloatArray:
+    rows: Indices,
+    qpos: FloatArray,
+    setpoints: FloatArray,
+    joint_qpos: Indices,
+    J: FloatArray,
+    result: FloatArray,
+) -> None:
     """How far the hands' setpoints are ahead of the hands, (m, arms, 3) [m].
 
     setpoints: (stations, arms, dof) rad; joint_qpos: (arms, dof); J: `jacobian` of the same rows.
     """
     arms, dof = joint_qpos.shape
-    result = np.zeros((len(rows), arms, 3))
+    result[...] = 0.0
     for i, row in enumerate(rows):
         for arm in range(arms):
             for k in range(dof):
                 ahead = setpoints[row, arm, k] - qpos[row, joint_qpos[arm, k]]
                 for axis in range(3):
                     result[i, arm, axis] += J[i, arm, axis, k] * ahead
-    return result
-
-
-@compiled
-def poses(
-    rows: Indices, site_xpos: FloatArray, site_xmat: FloatArray, sites: Indices
-) -> tuple[FloatArray, FloatArray]:
-    """Positions (m, sites, 3) [m] and rotations (m, sites, 3, 3), to the world frame, of sites."""
-    position = np.empty((len(rows), len(sites), 3))
-    rotation = np.empty((len(rows), len(sites), 3, 3))
-    for i, row in enumerate(rows):
-        for k, site in enumerate(sites):
-            for a in range(3):
-                position[i, k, a] = site_xpos[row, site, a]
-                for b in range(3):
-                    rotation[i, k, a, b] = site_xmat[row, site, 3 * a + b]
-    return position, rotation
 
 
 @compiled
@@ -141,18 +136,23 @@ def read(
     position_error: FloatArray,
     rotation_error: FloatArray,
     tare: FloatArray,
-) -> tuple[FloatArray, ...]:
+    joints: FloatArray,
+    opening: FloatArray,
+    hand_position: FloatArray,
+    hand_rotation: FloatArray,
+    felt: FloatArray,
+    ahead: FloatArray,
+    position: FloatArray,
+    rotation: FloatArray,
+) -> None:
     """All that is sensed, in the order and the shapes of `Readings`.
 
     now: (m,), which of the errors, (stations, periods, ...), is due. J: `jacobian` of the same
     rows. setpoints: (stations, arms, dof) rad. tare: (stations, arms, 3) N.
     """
     arms, dof = joint_qpos.shape
-    joints, opening = np.empty((len(rows), arms, dof)), np.empty((len(rows), arms))
-    felt = wrist_force(rows, site_xmat, sensordata, wrist, force)
-    hand_position, hand_rotation = poses(rows, site_xpos, site_xmat, grasp)
-    position, seen = poses(rows, site_xpos, site_xmat, tracked)
-    rotation = np.zeros_like(seen)
+    wrist_force(rows, site_xmat, sensordata, wrist, force, felt)
+    lead(rows, qpos, setpoints, joint_qpos, J, ahead)
     for i, row in enumerate(rows):
         t = now[i]
         for arm in range(arms):
@@ -160,15 +160,19 @@ def read(
             for k in range(dof):
                 joints[i, arm, k] = qpos[row, joint_qpos[arm, k]] + joint_error[row, t, arm, k]
             for a in range(3):
+                hand_position[i, arm, a] = site_xpos[row, grasp[arm], a]
                 felt[i, arm, a] += force_error[row, t, arm, a] - tare[row, arm, a]
-        for k in range(len(tracked)):
-            for a in range(3):
-                position[i, k, a] += position_error[row, t, k, a]
                 for b in range(3):
+                    hand_rotation[i, arm, a, b] = site_xmat[row, grasp[arm], 3 * a + b]
+        for k, site in enumerate(tracked):
+            for a in range(3):
+                position[i, k, a] = site_xpos[row, site, a] + position_error[row, t, k, a]
+                for b in range(3):
+                    turned = 0.0
                     for c in range(3):
-                        rotation[i, k, a, c] += rotation_error[row, t, k, a, b] * seen[i, k, b, c]
-    ahead = lead(rows, qpos, setpoints, joint_qpos, J)
-    return joints, opening, hand_position, hand_rotation, felt, ahead, position, rotation
+                        error = rotation_error[row, t, k, a, c]
+                        turned += error * site_xmat[row, site, 3 * c + b]
+                    rotation[i, k, a, b] = turned
 
 
 @compiled
@@ -181,11 +185,13 @@ def yielding(move: FloatArray, force: FloatArray, push: float) -> FloatArray:
     size = math.sqrt(force[0] * force[0] + force[1] * force[1] + force[2] * force[2])
     if size <= push / 2.0:
         return move.copy()
-    along = force / size
-    pushed = max(move[0] * along[0] + move[1] * along[1] + move[2] * along[2], 0.0)
+    pushed = max((move[0] * force[0] + move[1] * force[1] + move[2] * force[2]) / size, 0.0)
     held = min(2.0 * size / push - 1.0, 1.0)
     excess = min(max(size / push - 1.0, 0.0), 1.0)
-    return move - along * (held * pushed + YIELD * excess)
+    left = move.copy()
+    for a in range(3):
+        left[a] -= force[a] / size * (held * pushed + YIELD * excess)
+    return left
 
 
 @compiled
@@ -194,14 +200,18 @@ def least_squares(J: FloatArray, twist: FloatArray) -> FloatArray:
 
     With A = W J and b = W twist: Aᵀ (A Aᵀ + damping²)⁻¹ b, by Cholesky's decomposition.
     """
-    A, x = J.copy(), twist.copy()
-    A[3:] *= ROTATION_LENGTH
-    x[3:] *= ROTATION_LENGTH
+    dof = J.shape[1]
+    A, x = np.empty((6, dof)), np.empty(6)
+    for i in range(6):
+        weight = 1.0 if i < 3 else ROTATION_LENGTH
+        x[i] = weight * twist[i]
+        for k in range(dof):
+            A[i, k] = weight * J[i, k]
     L = np.empty((6, 6))
     for i in range(6):
         for j in range(i + 1):
             total = DAMPING**2 if i == j else 0.0
-            for k in range(A.shape[1]):
+            for k in range(dof):
                 total += A[i, k] * A[j, k]
             for k in range(j):
                 total -= L[i, k] * L[j, k]
@@ -214,8 +224,8 @@ def least_squares(J: FloatArray, twist: FloatArray) -> FloatArray:
         for k in range(i + 1, 6):
             x[i] -= L[k, i] * x[k]
         x[i] /= L[i, i]
-    result = np.zeros(A.shape[1])
-    for k in range(A.shape[1]):
+    result = np.zeros(dof)
+    for k in range(dof):
         for i in range(6):
             result[k] += A[i, k] * x[i]
     return result

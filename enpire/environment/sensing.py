@@ -97,15 +97,24 @@ class Sensors:
         self._rotation[row] = small_rotation(turn + noise.rotation_bias * bias[1])
         joint[...] = noise.joint * rng.standard_normal(joint.shape)
         force[...] = noise.force * rng.standard_normal(force.shape)
-        twin, here = self.twin, np.array([row])
-        self._tare[row] = kernels.wrist_force(
-            here, twin.site_xmat, twin.sensordata, self._wrist, self._force
-        )[0]
+        twin, here, mine = self.twin, np.array([row]), self._tare[row : row + 1]
+        kernels.wrist_force(here, twin.site_xmat, twin.sensordata, self._wrist, self._force, mine)
 
     def read(self, rows: Rows, periods: Sequence[int], jacobian: FloatArray) -> Readings:
         """Read the stations `rows`, each at its own control period since its reset."""
         twin, last = self.twin, self._joint.shape[1] - 1
-        sensed = kernels.read(
+        m, objects, (arms, dof) = len(rows), len(self._tracked), self._joint_qpos.shape
+        sensed = (
+            np.empty((m, arms, dof)),
+            np.empty((m, arms)),
+            np.empty((m, arms, 3)),
+            np.empty((m, arms, 3, 3)),
+            np.empty((m, arms, 3)),
+            np.empty((m, arms, 3)),
+            np.empty((m, objects, 3)),
+            np.empty((m, objects, 3, 3)),
+        )
+        kernels.read(
             rows,
             np.array([min(period, last) for period in periods]),
             jacobian,
@@ -126,6 +135,7 @@ class Sensors:
             self._position,
             self._rotation,
             self._tare,
+            *sensed,
         )
         return Readings(*sensed)
 

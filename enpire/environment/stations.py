@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from enum import Enum
+from itertools import starmap
 
 import numpy as np
 
@@ -208,7 +209,7 @@ class Stations:
         for state, done, hands in zip(states, ready, readings.wrist_force.tolist(), strict=True):
             if state.phase is not Phase.EXECUTE:
                 continue
-            felt = max(math.hypot(*hand) for hand in hands)
+            felt = max(starmap(math.hypot, hands))
             if felt > self.task.force_limit:
                 state.verdict = self._too_hard(felt)
                 state.verify += 1
@@ -303,6 +304,6 @@ class Stations:
 def _checked(actions: Float32Array, rows: int, size: int) -> Float32Array:
     if actions.shape != (rows, size):
         raise PolicyError(f"actions of shape {actions.shape}, expected {(rows, size)}")
-    if not np.isfinite(actions).all():
+    if not all(map(math.isfinite, actions.ravel().tolist())):
         raise PolicyError("the policy returned actions that are not finite numbers")
     return actions
