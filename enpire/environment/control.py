@@ -14,16 +14,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from enpire.environment import kernels
 from enpire.twin import Twin
 from enpire.twin.twin import Rows
 from enpire.types import Float32Array, FloatArray
-
-DAMPING = 0.003  # of the least squares, in metres
-ROTATION_LENGTH = 0.1  # metres that one radian weighs as much as
-WEIGHT = np.array([1.0, 1.0, 1.0, ROTATION_LENGTH, ROTATION_LENGTH, ROTATION_LENGTH])
-DAMPED = DAMPING**2 * np.eye(6)
-YIELD = 0.002  # how far a hand gives way in a control period at twice its force limit [m]
-FIRST, SECOND = np.array([[1, 2, 0, 2, 0, 1], [2, 0, 1, 1, 2, 0]])  # axes of a cross product
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +55,7 @@ class ActionSpec:
     @property
     def scale(self) -> FloatArray:
         """Physical size of a full twist, shape (arms, 6)."""
-        return np.array([(*arm.translation, *arm.rotation) for arm in self.arms])
+        return np.array([(*arm.translation, *arm.rotation) for arm in self.arms], np.float64)
 
 
 class CartesianControl:
@@ -78,19 +72,17 @@ class CartesianControl:
         self._command = np.zeros((twin.stations, len(self.arms), dof + 1))
         self.setpoints: FloatArray = self._command[:, :, :dof]
         self.gripper: FloatArray = self._command[:, :, dof]
-        self._low = np.array([model.jnt_range[arm.joints, 0] for arm in self.arms])
-        self._high = np.array([model.jnt_range[arm.joints, 1] for arm in self.arms])
+        self._range = model.jnt_range[[arm.joints for arm in self.arms]].transpose(2, 0, 1).copy()
         self._step = np.array(robot.limits.joint_speed) * period
         self._qpos = np.array([arm.qpos for arm in self.arms])
         self._joints = np.array([arm.joints for arm in self.arms])
         self._grasp = np.array([arm.grasp for arm in self.arms])
         self._actuators = np.array([[*arm.actuators, arm.gripper] for arm in self.arms])
-        grippers = np.array([arm.gripper_range for arm in robot.arms])
-        self._closed, self._half_opening = grippers[:, :1], np.diff(grippers) / 2.0
+        self._gripper_range = np.array([arm.gripper_range for arm in robot.arms], np.float64)
         self._scale = spec.scale
-        limits = robot.limits
-        self._box_low = np.maximum([arm.low for arm in spec.arms], limits.workspace_low)
-        self._box_high = np.minimum([arm.high for arm in spec.arms], limits.workspace_high)
+        low = np.maximum([arm.low for arm in spec.arms], robot.limits.workspace_low)
+        high = np.minimum([arm.high for arm in spec.arms], robot.limits.workspace_high)
+        self._box = np.array([low, high])
 
     def measured(self, rows: Rows) -> FloatArray:
         """Joint angles, shape (m, arms, dof), in radians."""
@@ -99,26 +91,23 @@ class CartesianControl:
 
     def set(self, row: int, joints: FloatArray, gripper: FloatArray) -> None:
         """Set one station's setpoints outright (in a reset): (arms, dof) rad and (arms,)."""
-        self.setpoints[row] = np.clip(joints, self._low, self._high)
+        self.setpoints[row] = np.clip(joints, *self._range)
         self.gripper[row] = gripper
-        self.send(np.array([row]))
+        self.twin.ctrl[row, self._actuators] = self._command[row]
 
     def jacobian(self, rows: Rows) -> FloatArray:
         """Geometric Jacobian of each grasp point, shape (m, arms, 6, dof), world frame."""
-        axis = self.twin.xaxis.take(rows, 0).take(self._joints, 1)
-        anchor = self.twin.xanchor.take(rows, 0).take(self._joints, 1)
-        arm = self.hands(rows)[:, :, None] - anchor
-        return np.concatenate([_cross(axis, arm), axis], axis=-1).swapaxes(-1, -2)
-
-    def hands(self, rows: Rows) -> FloatArray:
-        """Positions of the grasp points, (m, arms, 3) metres, world frame."""
-        result: FloatArray = self.twin.site_xpos.take(rows, 0).take(self._grasp, 1)
+        twin, (arms, dof) = self.twin, self._joints.shape
+        result = np.empty((len(rows), arms, 6, dof))
+        kernels.jacobian(
+            rows, twin.site_xpos, twin.xanchor, twin.xaxis, self._grasp, self._joints, result
+        )
         return result
 
     def lead(self, rows: Rows, jacobian: FloatArray) -> FloatArray:
         """How far the hands' setpoints run ahead of the hands, (m, arms, 3) metres."""
-        ahead = self.setpoints.take(rows, 0) - self.measured(rows)
-        result: FloatArray = (jacobian[:, :, :3] @ ahead[..., None])[..., 0]
+        result = np.empty((len(rows), len(self.arms), 3))
+        kernels.lead(rows, self.twin.qpos, self.setpoints, self._qpos, jacobian, result)
         return result
 
     def apply(
@@ -128,52 +117,24 @@ class CartesianControl:
 
         force: from each hand on what it touches, (m, arms, 3) newtons, world frame.
         """
-        actions = actions.clip(-1.0, 1.0).reshape(len(rows), len(self.arms), 7)
-        twist = actions[:, :, :6] * self._scale
-        move = yielding(twist[:, :, :3], force, self.spec.push)
-        hands = self.hands(rows)
-        walls = np.minimum(self._box_low - hands, 0.0), np.maximum(self._box_high - hands, 0.0)
-        twist[:, :, :3] = move.clip(*walls)
-        weighted = jacobian * WEIGHT[:, None]
-        transposed = weighted.swapaxes(-1, -2)
-        solved = np.linalg.solve(weighted @ transposed + DAMPED, (twist * WEIGHT)[..., None])
-        increment = (transposed @ solved)[..., 0]
-        held, measured = self.setpoints.take(rows, 0), self.measured(rows)
-        low = np.minimum(measured - self.spec.lead, held)
-        high = np.maximum(measured + self.spec.lead, held)
-        # An arm is slowed as a whole, so that its hand still moves in the direction asked for.
-        room = np.where(increment > 0, high - held, held - low)
-        share = np.minimum(room, self._step) / np.maximum(abs(increment), 1e-12)
-        increment = increment * np.minimum(1.0, share.min(axis=-1, keepdims=True))
-        joints = (held + increment).clip(self._low, self._high)
-        gripper = self._closed + (actions[:, :, 6:] + 1.0) * self._half_opening
-        self._command[rows] = np.concatenate([joints, gripper], axis=-1)
-        self.send(rows)
-
-    def send(self, rows: Rows) -> None:
-        """Write the setpoints of `rows` to their position controllers."""
-        self.twin.ctrl[rows[:, None, None], self._actuators] = self._command.take(rows, 0)
-
-
-def yielding(move: FloatArray, force: FloatArray, push: float) -> FloatArray:
-    """What is left of a translation against a contact force; both (..., 3), world frame.
-
-    The part along the force is scaled from 1 at half of `push` to 0 at `push`; above it the hand
-    gives way, as an admittance does (Hogan 1985).
-    """
-    size = np.sqrt((force * force).sum(axis=-1, keepdims=True))
-    if size.max() <= push / 2.0:
-        return move
-    along = force / np.maximum(size, 1e-9)
-    pushed = np.maximum((move * along).sum(axis=-1, keepdims=True), 0.0)
-    held = (2.0 * size / push - 1.0).clip(0.0, 1.0)
-    excess = (size / push - 1.0).clip(0.0, 1.0)
-    left: FloatArray = move - along * (held * pushed + YIELD * excess)
-    return left
-
-
-def _cross(a: FloatArray, b: FloatArray) -> FloatArray:
-    """Cross product over the last axis; np.cross costs ten times as much on arrays this small."""
-    products = a.take(FIRST, -1) * b.take(SECOND, -1)
-    result: FloatArray = products[..., :3] - products[..., 3:]
-    return result
+        twin = self.twin
+        kernels.move(
+            rows,
+            actions,
+            jacobian,
+            force,
+            twin.qpos,
+            twin.site_xpos,
+            twin.ctrl,
+            self._command,
+            self._qpos,
+            self._grasp,
+            self._actuators,
+            self._scale,
+            self._box,
+            self._range,
+            self._step,
+            self._gripper_range,
+            float(self.spec.lead),
+            float(self.spec.push),
+        )

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from enpire.environment import kernels
 from enpire.environment.control import CartesianControl
 from enpire.twin import Twin
 from enpire.twin.twin import Rows
@@ -76,58 +77,67 @@ class Sensors:
         self._tracked = np.array([model.site(name).id for name in tracked], dtype=np.int64)
         self._grasp = np.array([arm.grasp for arm in arms])
         self._wrist = np.array([arm.wrist for arm in arms])
-        self._force = np.array([arm.force for arm in arms])  # (arms, samples, 3)
-        self._grippers = np.array([arm.gripper for arm in arms])
-        self._periods = periods
-        draws = n * periods  # one station's after the other's
-        self._position = np.zeros((draws, len(tracked), 3))
-        self._rotation = np.zeros((draws, len(tracked), 3, 3))
-        self._joint = np.zeros((draws, len(arms), len(arms[0].joints)))
-        self._wrist_noise = np.zeros((draws, len(arms), 3))
+        self._force = np.array([arm.force for arm in arms])
+        self._gripper = np.array([arm.gripper for arm in arms])
+        self._joint_qpos = np.array([arm.qpos for arm in arms])
+        self._joint = np.zeros((n, periods, *self._joint_qpos.shape))
+        self._wrist_noise = np.zeros((n, periods, len(arms), 3))
+        self._position = np.zeros((n, periods, len(tracked), 3))
+        self._rotation = np.zeros((n, periods, len(tracked), 3, 3))
         self._tare = np.zeros((n, len(arms), 3))
 
     def begin(self, row: int, rng: np.random.Generator) -> None:
         """Draw one episode's sensor errors and zero the force sensors as they stand."""
-        noise, mine = self.noise, slice(row * self._periods, (row + 1) * self._periods)
-        position, joint, force = self._position[mine], self._joint[mine], self._wrist_noise[mine]
+        noise = self.noise
+        position, joint, force = self._position[row], self._joint[row], self._wrist_noise[row]
         bias = rng.normal(0, 1, (2, *position.shape[1:]))
         position[...] = noise.position * rng.standard_normal(position.shape)
         position += noise.position_bias * bias[0]
         turn = noise.rotation * rng.standard_normal(position.shape)
-        self._rotation[mine] = small_rotation(turn + noise.rotation_bias * bias[1])
+        self._rotation[row] = small_rotation(turn + noise.rotation_bias * bias[1])
         joint[...] = noise.joint * rng.standard_normal(joint.shape)
         force[...] = noise.force * rng.standard_normal(force.shape)
-        here = np.array([row])
-        self._tare[row] = self._world_force(here, self._frames(here))[0]
+        twin, here, mine = self.twin, np.array([row]), self._tare[row : row + 1]
+        kernels.wrist_force(here, twin.site_xmat, twin.history, self._wrist, self._force, mine)
 
     def read(self, rows: Rows, periods: Sequence[int], jacobian: FloatArray) -> Readings:
         """Read the stations `rows`, each at its own control period since its reset."""
-        last = self._periods - 1
-        now = [
-            row * self._periods + min(period, last)
-            for row, period in zip(rows.tolist(), periods, strict=True)
-        ]
-        position, frames = self.twin.site_xpos.take(rows, 0), self._frames(rows)
-        felt = self._world_force(rows, frames) - self._tare.take(rows, 0)
-        return Readings(
-            joints=self.control.measured(rows) + self._joint.take(now, 0),
-            gripper=self.twin.actuator_length.take(rows, 0).take(self._grippers, 1),
-            hand_position=position.take(self._grasp, 1),
-            hand_rotation=frames.take(self._grasp, 1),
-            wrist_force=felt + self._wrist_noise.take(now, 0),
-            lead=self.control.lead(rows, jacobian),
-            position=position.take(self._tracked, 1) + self._position.take(now, 0),
-            rotation=self._rotation.take(now, 0) @ frames.take(self._tracked, 1),
+        twin, last = self.twin, self._joint.shape[1] - 1
+        m, objects, (arms, dof) = len(rows), len(self._tracked), self._joint_qpos.shape
+        sensed = (
+            np.empty((m, arms, dof)),
+            np.empty((m, arms)),
+            np.empty((m, arms, 3)),
+            np.empty((m, arms, 3, 3)),
+            np.empty((m, arms, 3)),
+            np.empty((m, arms, 3)),
+            np.empty((m, objects, 3)),
+            np.empty((m, objects, 3, 3)),
         )
-
-    def _frames(self, rows: Rows) -> FloatArray:
-        """Of all sites, to world, shape (m, sites, 3, 3)."""
-        return self.twin.site_xmat.take(rows, 0).reshape(len(rows), -1, 3, 3)
-
-    def _world_force(self, rows: Rows, frames: FloatArray) -> FloatArray:
-        force = self.twin.history.take(rows, 0).take(self._force, 1).mean(axis=2)
-        result: FloatArray = (frames.take(self._wrist, 1) @ force[..., None])[..., 0]
-        return result
+        kernels.read(
+            rows,
+            np.array([min(period, last) for period in periods]),
+            jacobian,
+            self.control.setpoints,
+            twin.qpos,
+            twin.actuator_length,
+            twin.site_xpos,
+            twin.site_xmat,
+            twin.history,
+            self._joint_qpos,
+            self._gripper,
+            self._grasp,
+            self._wrist,
+            self._force,
+            self._tracked,
+            self._joint,
+            self._wrist_noise,
+            self._position,
+            self._rotation,
+            self._tare,
+            *sensed,
+        )
+        return Readings(*sensed)
 
 
 def small_rotation(vector: FloatArray) -> FloatArray:

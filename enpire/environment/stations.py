@@ -8,8 +8,10 @@ controller in one call, the physics of the other half is under way.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from enum import Enum
+from itertools import starmap
 
 import numpy as np
 
@@ -203,34 +205,31 @@ class Stations:
         jacobian = self.control.jacobian(rows)
         periods = [state.execute + state.verify for state in states]
         readings = self.sensors.read(rows, periods, jacobian)
-        ready = self.task.ready(readings)
-        felt = np.sqrt((readings.wrist_force**2).sum(axis=-1)).max(axis=-1)
-        for i, state in enumerate(states):
+        ready = self.task.ready(readings).tolist()
+        for state, done, hands in zip(states, ready, readings.wrist_force.tolist(), strict=True):
             if state.phase is not Phase.EXECUTE:
                 continue
-            if felt[i] > self.task.force_limit:
-                state.verdict = self._too_hard(float(felt[i]))
+            felt = max(starmap(math.hypot, hands))
+            if felt > self.task.force_limit:
+                state.verdict = self._too_hard(felt)
                 state.verify += 1
-            elif ready[i] or state.execute >= self.execute_periods:
+            elif done or state.execute >= self.execute_periods:
                 state.phase = Phase.VERIFY
+        moving = [i for i, state in enumerate(states) if state.verdict is None]
+        executing = [i for i in moving if states[i].phase is Phase.EXECUTE]
         actions = np.zeros((len(rows), self.task.actions.size), dtype=np.float32)
-        executing = [
-            i
-            for i, state in enumerate(states)
-            if state.phase is Phase.EXECUTE and state.verdict is None
-        ]
         if executing:
             self._execute(rows, states, executing, readings, actions)
+        if len(executing) == len(rows):  # as nearly always
+            self.control.apply(rows, actions, jacobian, readings.wrist_force)
+            return
+        force = readings.wrist_force.copy()
         for i, state in enumerate(states):
             if state.phase is Phase.VERIFY:
                 self._verify(state, readings.row(i), actions[i])
-        moving = [i for i, state in enumerate(states) if state.verdict is None]
-        acting = [[[state.phase is Phase.EXECUTE]] for state in states]
-        force = readings.wrist_force * acting  # a probe minds its own pull
-        if len(moving) == len(rows):
-            self.control.apply(rows, actions, jacobian, force)
-        elif moving:
-            self.control.apply(rows[moving], actions[moving], jacobian[moving], force[moving])
+                force[i] = 0.0  # a probe minds its own pull
+        moving = [i for i in moving if states[i].verdict is None]
+        self.control.apply(rows[moving], actions[moving], jacobian[moving], force[moving])
 
     def _execute(
         self,
@@ -248,11 +247,11 @@ class Stations:
                 chosen = controller.act(rows, observations, readings)
             else:
                 chosen = controller.act(rows[mine], observations[mine], readings.at(mine))
-            actions[mine] = _checked(chosen, len(mine), self.task.actions.size)
-        carried_out = actions.clip(-1.0, 1.0)
+            for i, action in zip(mine, _checked(chosen, len(mine), actions.shape[1]), strict=True):
+                actions[i] = action
         for i in executing:
             states[i].observations.append(observations[i])
-            states[i].actions.append(carried_out[i])
+            states[i].actions.append(actions[i])
             states[i].execute += 1
 
     def _verify(self, state: _Running, readings: Readings, action: Float32Array) -> None:
@@ -273,6 +272,7 @@ class Stations:
     def _finish(self, row: int, verdict: Verdict) -> Episode:
         running = self._running.pop(row)
         job, length = running.job, len(running.actions)
+        actions = np.array(running.actions, np.float32).reshape(-1, self.task.actions.size)
         rewards = np.zeros(length, dtype=np.float32)
         if verdict.outcome is Outcome.SUCCESS and length:
             rewards[-1] = 1.0
@@ -290,7 +290,7 @@ class Stations:
                 *(n * self.period for n in (running.reset, running.execute, running.verify))
             ),
             observations=np.array(running.observations, np.float32).reshape(-1, observation_size),
-            actions=np.array(running.actions, np.float32).reshape(-1, self.task.actions.size),
+            actions=actions.clip(-1.0, 1.0),  # as they were carried out
             stamps=self.period * np.arange(length, dtype=np.float64),
             rewards=rewards,
             exploration=job.exploration,
@@ -304,6 +304,6 @@ class Stations:
 def _checked(actions: Float32Array, rows: int, size: int) -> Float32Array:
     if actions.shape != (rows, size):
         raise PolicyError(f"actions of shape {actions.shape}, expected {(rows, size)}")
-    if not np.isfinite(actions).all():
+    if not all(map(math.isfinite, actions.ravel().tolist())):
         raise PolicyError("the policy returned actions that are not finite numbers")
     return actions

@@ -217,7 +217,7 @@ class Twin:
             if error is not None:
                 raise error
         warned = self._all.warning
-        if not warned.any():  # as nearly always
+        if not np.count_nonzero(warned):  # as nearly always
             return []
         return [int(row) for row in rows if warned[row, _DIVERGED, NUMBER].any()]
 

@@ -83,8 +83,8 @@ class PickCube(Task):
 
     def sample(self, rng: np.random.Generator) -> FloatArray:
         """Cube [m, rad], joints off their start [rad], scales of friction and mass, latency [s]."""
-        low = (0.16, -0.08, -np.pi / 4, -0.35, -0.10, -0.10, -0.5, 0.7, 0.6, 0.0)
-        high = (0.26, 0.08, np.pi / 4, 0.35, 0.10, 0.10, 0.5, 1.3, 1.6, 0.03)
+        low = (0.16, -0.08, -np.pi / 4, -0.35, -0.075, -0.075, -0.5, 0.7, 0.6, 0.0)
+        high = (0.26, 0.08, np.pi / 4, 0.35, 0.075, 0.075, 0.5, 1.3, 1.6, 0.03)
         return rng.uniform(low, high)
 
     def place(self, twin: Twin, control: CartesianControl, row: int, variation: FloatArray) -> None:

@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from enpire.environment import Readings
+from enpire.environment.frames import seen_from
 from enpire.types import FloatArray
 
 from .strap import GRASP
@@ -27,12 +28,5 @@ def hand_rotation(arm: int) -> FloatArray:
 
 def in_head(readings: Readings) -> tuple[FloatArray, FloatArray, FloatArray]:
     """The tail's tip [m], direction and width axis (unit) in the head's frame, each (m, 3)."""
-    frame = readings.rotation[:, 0].swapaxes(-1, -2) @ readings.rotation[:, 1]
-    return tip_in_head(readings), frame[..., 0], frame[..., 1]
-
-
-def tip_in_head(readings: Readings) -> FloatArray:
-    """Position of the tail's tip in the head's frame, (m, 3) [m]."""
-    offset = readings.position[:, 1] - readings.position[:, 0]
-    tip: FloatArray = (readings.rotation[:, 0].swapaxes(-1, -2) @ offset[..., None])[..., 0]
-    return tip
+    tip, frame = seen_from(0, 1, readings.position, readings.rotation)
+    return tip, frame[..., 0], frame[..., 1]

@@ -23,6 +23,7 @@ from enpire.environment import (
     Readings,
     Task,
 )
+from enpire.environment.frames import rotation_vector
 from enpire.environment.kinematics import Kinematics
 from enpire.errors import ResetFailed
 from enpire.twin import Twin
@@ -30,7 +31,7 @@ from enpire.types import Float32Array, FloatArray, Verdict
 
 from . import strap
 from .demonstrator import Teleoperator
-from .frames import HEAD, HEAD_AT, TAIL_AT, hand_rotation, in_head, tip_in_head
+from .frames import HEAD, HEAD_AT, TAIL_AT, hand_rotation, in_head
 from .verify import CLOSED as CLOSED_LOOP
 from .verify import HOLD, judge, pull, turns
 
@@ -206,28 +207,26 @@ class ZipTie(Task):
         """The tail seen from the head; both hands, forces and setpoints in the world frame."""
         m = len(readings.joints)
         tip, direction, side = in_head(readings)
-        head = readings.rotation[:, :1] @ HEAD.T
-        turned = rotation_vector(np.concatenate([head, _TURNED_BACK @ readings.hand_rotation], 1))
-        seen = np.concatenate(
-            [
-                tip,
-                direction[:, 1:],
-                side[:, 2:],
-                readings.position[:, 0],
-                turned[:, 0],
-                readings.hand_position.reshape(m, 6),
-                turned[:, 1:].reshape(m, 6),
-                readings.wrist_force.reshape(m, 6),
-                readings.lead.reshape(m, 6),
-                readings.gripper,
-            ],
-            axis=1,
+        head = rotation_vector(_UNTURNED[:1], readings.rotation, _HEAD_BACK)
+        hands = rotation_vector(_HANDS_BACK, readings.hand_rotation, _UNTURNED)
+        parts = (
+            tip,
+            direction[:, 1:],
+            side[:, 2:],
+            readings.position[:, 0],
+            head[:, 0],
+            readings.hand_position.reshape(m, 6),
+            hands.reshape(m, 6),
+            readings.wrist_force.reshape(m, 6),
+            readings.lead.reshape(m, 6),
+            readings.gripper,
         )
+        seen = np.concatenate(parts, axis=1)
         return ((seen - _CENTRE) / _SCALE).astype(np.float32)
 
     def ready(self, readings: Readings) -> NDArray[np.bool_]:
         """The tip is seen far enough beyond the slot, and in line with it."""
-        tips = tip_in_head(readings).tolist()
+        tips = in_head(readings)[0].tolist()
         through = strap.SLOT_END + READY_DEPTH
         return np.array([x > through and abs(y) < 0.006 and abs(z) < 0.006 for x, y, z in tips])
 
@@ -257,7 +256,9 @@ _ZIP = tuple(
     f"task_{p}"
     for p in ("floor", "roof", "side", "bridge", "lead", "pawl", "link", "taper", "grip")
 )
-_TURNED_BACK = np.stack([hand_rotation(LEFT).T, hand_rotation(RIGHT).T])
+_HANDS_BACK = np.array([hand_rotation(LEFT).T, hand_rotation(RIGHT).T])
+_HEAD_BACK = np.array([HEAD.T])
+_UNTURNED = np.array([np.eye(3), np.eye(3)])
 _LAYOUT = (  # of an observation: how many numbers, of what unit
     (3, 0.01),  # tip [m]
     (3, 0.1),  # tail [rad]
@@ -271,14 +272,6 @@ _LAYOUT = (  # of an observation: how many numbers, of what unit
 )
 _SCALE = np.concatenate([np.full(count, unit) for count, unit in _LAYOUT])
 _CENTRE = np.concatenate([np.zeros(6), HEAD_AT, np.zeros(3), HEAD_AT, TAIL_AT, np.zeros(20)])
-_BELOW, _ABOVE = np.array([[7, 2, 3], [5, 6, 1]])  # the diagonal, of a rotation laid out flat
-
-
-def rotation_vector(rotation: FloatArray) -> FloatArray:
-    """Rotation vectors (..., 3) of small rotations (..., 3, 3), to second order [rad]."""
-    flat = rotation.reshape(*rotation.shape[:-2], 9)
-    vector: FloatArray = 0.5 * (flat.take(_BELOW, -1) - flat.take(_ABOVE, -1))
-    return vector
 
 
 def _turn(vector: FloatArray) -> FloatArray:

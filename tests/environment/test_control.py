@@ -12,7 +12,7 @@ from hypothesis.extra.numpy import arrays
 from scipy.spatial.transform import Rotation
 
 from enpire.environment import ActionSpec, ArmAction, CartesianControl
-from enpire.environment.control import yielding
+from enpire.environment.kernels import yielding
 from enpire.packs import find, load_robot, load_world
 from enpire.twin import Scene, Twin, compose
 from enpire.types import FloatArray

@@ -1,0 +1,293 @@
+"""What control and sensing compute every period for the stations that are due, compiled.
+
+Between two flights of a station there are some hundred numbers to gather and a small system to
+solve for each arm. In NumPy that is dozens of calls on arrays of a few bytes, each dearer than what
+it computes; here it is one call each. Every row is computed by itself, in a fixed order and without
+fast-math, so a station's result does not depend on how many others are computed with it.
+
+rows are the stations that are due, shape (m,); the twin's arrays have a row per station and the
+names that MuJoCo gives them; tables have a row per arm and say where its quantities stand in these
+arrays. Machine code is kept beside this file, or in the user's cache where that is not writable; it
+does not follow changes in another file, so a kernel calls none from one. Results are written to
+arrays that the caller brings (numba takes longer to hand one over than to fill it).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any, cast
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from enpire.types import Float32Array, FloatArray
+
+Indices = NDArray[np.int64]
+
+DAMPING = 0.003  # of the least squares, in metres
+ROTATION_LENGTH = 0.1  # metres that one radian weighs as much as
+YIELD = 0.002  # how far a hand gives way in a control period at twice its force limit [m]
+
+
+def compiled[F: Callable[..., Any]](function: F) -> F:
+    """Compile at the first call; later processes load what that one compiled."""
+    kernel = numba.njit(function)
+    with suppress(RuntimeError):  # nowhere to keep it: every process compiles for itself
+        kernel.enable_caching()
+    return cast(F, kernel)
+
+
+@compiled
+def jacobian(
+    rows: Indices,
+    site_xpos: FloatArray,
+    xanchor: FloatArray,
+    xaxis: FloatArray,
+    grasp: Indices,
+    joints: Indices,
+    result: FloatArray,
+) -> None:
+    """Geometric Jacobian of each grasp point, (m, arms, 6, dof), world frame.
+
+    grasp: (arms,) sites; joints: (arms, dof).
+    """
+    arms, dof = joints.shape
+    for i, row in enumerate(rows):
+        for arm in range(arms):
+            hand = site_xpos[row, grasp[arm]]
+            for k in range(dof):
+                axis, anchor = xaxis[row, joints[arm, k]], xanchor[row, joints[arm, k]]
+                x, y, z = hand[0] - anchor[0], hand[1] - anchor[1], hand[2] - anchor[2]
+                result[i, arm, 0, k] = axis[1] * z - axis[2] * y
+                result[i, arm, 1, k] = axis[2] * x - axis[0] * z
+                result[i, arm, 2, k] = axis[0] * y - axis[1] * x
+                result[i, arm, 3, k] = axis[0]
+                result[i, arm, 4, k] = axis[1]
+                result[i, arm, 5, k] = axis[2]
+
+
+@compiled
+def wrist_force(
+    rows: Indices,
+    site_xmat: FloatArray,
+    history: FloatArray,
+    wrist: Indices,
+    force: Indices,
+    result: FloatArray,
+) -> None:
+    """What the wrists' sensors say, (m, arms, 3) newtons, in the world frame.
+
+    wrist: (arms,) sites; force: (arms, samples, 3), where the samples stand in the history.
+    """
+    arms, samples, _ = force.shape
+    result[...] = 0.0
+    for i, row in enumerate(rows):
+        for arm in range(arms):
+            for b in range(3):
+                total = 0.0
+                for k in range(samples):
+                    total += history[row, force[arm, k, b]]
+                for a in range(3):
+                    turn = site_xmat[row, wrist[arm], 3 * a + b]
+                    result[i, arm, a] += turn * (total / samples)
+
+
+@compiled
+def lead(
+    rows: Indices,
+    qpos: FloatArray,
+    setpoints: FloatArray,
+    joint_qpos: Indices,
+    J: FloatArray,
+    result: FloatArray,
+) -> None:
+    """How far the hands' setpoints are ahead of the hands, (m, arms, 3) [m].
+
+    setpoints: (stations, arms, dof) rad; joint_qpos: (arms, dof); J: `jacobian` of the same rows.
+    """
+    arms, dof = joint_qpos.shape
+    result[...] = 0.0
+    for i, row in enumerate(rows):
+        for arm in range(arms):
+            for k in range(dof):
+                ahead = setpoints[row, arm, k] - qpos[row, joint_qpos[arm, k]]
+                for axis in range(3):
+                    result[i, arm, axis] += J[i, arm, axis, k] * ahead
+
+
+@compiled
+def read(
+    rows: Indices,
+    now: Indices,
+    J: FloatArray,
+    setpoints: FloatArray,
+    qpos: FloatArray,
+    actuator_length: FloatArray,
+    site_xpos: FloatArray,
+    site_xmat: FloatArray,
+    history: FloatArray,
+    joint_qpos: Indices,
+    gripper: Indices,
+    grasp: Indices,
+    wrist: Indices,
+    force: Indices,
+    tracked: Indices,
+    joint_error: FloatArray,
+    force_error: FloatArray,
+    position_error: FloatArray,
+    rotation_error: FloatArray,
+    tare: FloatArray,
+    joints: FloatArray,
+    opening: FloatArray,
+    hand_position: FloatArray,
+    hand_rotation: FloatArray,
+    felt: FloatArray,
+    ahead: FloatArray,
+    position: FloatArray,
+    rotation: FloatArray,
+) -> None:
+    """All that is sensed, in the order and the shapes of `Readings`.
+
+    now: (m,), which of the errors, (stations, periods, ...), is due. J: `jacobian` of the same
+    rows. setpoints: (stations, arms, dof) rad. tare: (stations, arms, 3) N.
+    """
+    arms, dof = joint_qpos.shape
+    wrist_force(rows, site_xmat, history, wrist, force, felt)
+    lead(rows, qpos, setpoints, joint_qpos, J, ahead)
+    for i, row in enumerate(rows):
+        t = now[i]
+        for arm in range(arms):
+            opening[i, arm] = actuator_length[row, gripper[arm]]
+            for k in range(dof):
+                joints[i, arm, k] = qpos[row, joint_qpos[arm, k]] + joint_error[row, t, arm, k]
+            for a in range(3):
+                hand_position[i, arm, a] = site_xpos[row, grasp[arm], a]
+                felt[i, arm, a] += force_error[row, t, arm, a] - tare[row, arm, a]
+                for b in range(3):
+                    hand_rotation[i, arm, a, b] = site_xmat[row, grasp[arm], 3 * a + b]
+        for k, site in enumerate(tracked):
+            for a in range(3):
+                position[i, k, a] = site_xpos[row, site, a] + position_error[row, t, k, a]
+                for b in range(3):
+                    turned = 0.0
+                    for c in range(3):
+                        error = rotation_error[row, t, k, a, c]
+                        turned += error * site_xmat[row, site, 3 * c + b]
+                    rotation[i, k, a, b] = turned
+
+
+@compiled
+def yielding(move: FloatArray, force: FloatArray, push: float) -> FloatArray:
+    """What is left of a translation (3,) against a contact force (3,), both in the world frame.
+
+    The part along the force is scaled from 1 at half of `push` to 0 at `push`; above it the hand
+    gives way, as an admittance does (Hogan 1985).
+    """
+    size = math.sqrt(force[0] * force[0] + force[1] * force[1] + force[2] * force[2])
+    if size <= push / 2.0:
+        return move.copy()
+    pushed = max((move[0] * force[0] + move[1] * force[1] + move[2] * force[2]) / size, 0.0)
+    held = min(2.0 * size / push - 1.0, 1.0)
+    excess = min(max(size / push - 1.0, 0.0), 1.0)
+    left = move.copy()
+    for a in range(3):
+        left[a] -= force[a] / size * (held * pushed + YIELD * excess)
+    return left
+
+
+@compiled
+def least_squares(J: FloatArray, twist: FloatArray) -> FloatArray:
+    """Joint increments (dof,) that move a hand by `twist` (6,), damped and weighted.
+
+    With A = W J and b = W twist: Aᵀ (A Aᵀ + damping²)⁻¹ b, by Cholesky's decomposition.
+    """
+    dof = J.shape[1]
+    A, x = np.empty((6, dof)), np.empty(6)
+    for i in range(6):
+        weight = 1.0 if i < 3 else ROTATION_LENGTH
+        x[i] = weight * twist[i]
+        for k in range(dof):
+            A[i, k] = weight * J[i, k]
+    L = np.empty((6, 6))
+    for i in range(6):
+        for j in range(i + 1):
+            total = DAMPING**2 if i == j else 0.0
+            for k in range(dof):
+                total += A[i, k] * A[j, k]
+            for k in range(j):
+                total -= L[i, k] * L[j, k]
+            L[i, j] = math.sqrt(total) if i == j else total / L[j, j]
+    for i in range(6):
+        for k in range(i):
+            x[i] -= L[i, k] * x[k]
+        x[i] /= L[i, i]
+    for i in range(5, -1, -1):
+        for k in range(i + 1, 6):
+            x[i] -= L[k, i] * x[k]
+        x[i] /= L[i, i]
+    result = np.zeros(dof)
+    for k in range(dof):
+        for i in range(6):
+            result[k] += A[i, k] * x[i]
+    return result
+
+
+@compiled
+def move(
+    rows: Indices,
+    actions: Float32Array,
+    J: FloatArray,
+    force: FloatArray,
+    qpos: FloatArray,
+    site_xpos: FloatArray,
+    ctrl: FloatArray,
+    command: FloatArray,
+    joint_qpos: Indices,
+    grasp: Indices,
+    actuators: Indices,
+    scale: FloatArray,
+    box: FloatArray,
+    joint_range: FloatArray,
+    step: FloatArray,
+    gripper_range: FloatArray,
+    lead: float,
+    push: float,
+) -> None:
+    """Move the setpoints in `command` by `actions` (m, 7 arms) and write them to `ctrl`.
+
+    J: `jacobian` of the same rows; force: (m, arms, 3) N, world frame. command: (stations, arms,
+    dof + 1), and actuators, (arms, dof + 1), have the gripper last. scale: (arms, 6), of a full
+    action [m], [rad]; box: (2, arms, 3) [m]; joint_range: (2, arms, dof), step: (dof,) [rad];
+    gripper_range: (arms, 2).
+    """
+    arms, dof = joint_qpos.shape
+    twist = np.empty(6)
+    for i, row in enumerate(rows):
+        for arm in range(arms):
+            for k in range(6):
+                twist[k] = scale[arm, k] * min(max(actions[i, 7 * arm + k], -1.0), 1.0)
+            twist[:3] = yielding(twist[:3], force[i, arm], push)
+            for k in range(3):  # a hand outside stays where it is, or comes back
+                hand = site_xpos[row, grasp[arm], k]
+                to_low, to_high = box[0, arm, k] - hand, box[1, arm, k] - hand
+                twist[k] = min(max(twist[k], min(to_low, 0.0)), max(to_high, 0.0))
+            increment = least_squares(J[i, arm], twist)
+            share = 1.0  # an arm is slowed as a whole: its hand still moves in the same direction
+            for k in range(dof):
+                held, measured = command[row, arm, k], qpos[row, joint_qpos[arm, k]]
+                if increment[k] > 0.0:
+                    room = max(measured + lead, held) - held
+                else:
+                    room = held - min(measured - lead, held)
+                share = min(share, min(room, step[k]) / max(abs(increment[k]), 1e-12))
+            for k in range(dof):
+                to = command[row, arm, k] + share * increment[k]
+                command[row, arm, k] = min(max(to, joint_range[0, arm, k]), joint_range[1, arm, k])
+            opening = 0.5 + 0.5 * min(max(actions[i, 7 * arm + 6], -1.0), 1.0)
+            closed, opened = gripper_range[arm, 0], gripper_range[arm, 1]
+            command[row, arm, dof] = closed + opening * (opened - closed)
+            for k in range(dof + 1):
+                ctrl[row, actuators[arm, k]] = command[row, arm, k]
