@@ -34,7 +34,7 @@ AXIS, NEAREST = 0.0388, 0.101  # x of that axis; least x of the hand [m]
 PAUSE, LIFT = 1.2, 1.6  # to draw back and look; to go up, over and down to another face [s]
 SPEED, TRAVEL = 0.050, 0.090  # of a push, of a free hand [m/s]
 ONCE_MORE = 8.0  # what shrinks a small displacement to 1/e [s]
-GROSS = 0.008  # speed at which a large one shrinks [m/s]
+GROSS = 0.012  # speed at which a large one shrinks [m/s]
 FINE, DOUBT = 0.003, 0.002  # a small displacement; by how much a push comes out otherwise [m]
 
 
