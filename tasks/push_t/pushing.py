@@ -28,7 +28,7 @@ CONVEX, CONCAVE = 0.006, 0.023  # how near to an end of a face the fingers push 
 BETWEEN = 0.008  # contacts along a face [m]
 STEP = 0.002  # from one pose of a push to the next [m]
 LENGTHS = STEP * np.arange(2, 41)  # of a push [m]
-REACH = (0.065, 0.263)  # of the hand from the first joint's axis [m]
+REACH = (0.076, 0.257)  # of the hand from the first joint's axis [m]
 AXIS, NEAREST = 0.0388, 0.101  # x of that axis; least x of the hand [m]
 # What a person thinks that things take.
 PAUSE, LIFT = 1.2, 1.6  # to draw back and look; to go up, over and down to another face [s]

@@ -6,6 +6,7 @@ Success: it covers 90% of the outline, still and flat, after the hand was lifted
 
 from __future__ import annotations
 
+import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
@@ -64,6 +65,7 @@ class PushT(Task):
         *("hand_in_block_x", "hand_in_block_y"),
         *(f"hand_{a}" for a in "xyz"),
         *(f"opening_{a}" for a in "xy"),
+        *(f"approach_{a}" for a in "xy"),
         *(f"force_{a}" for a in "xyz"),
         *(f"lead_{a}" for a in "xyz"),
     )
@@ -72,6 +74,13 @@ class PushT(Task):
         *("joint1", "joint2", "joint3", "joint5"),
         *("friction", "mass", "latency"),
     )
+
+    def build(self, spec: mujoco.MjSpec) -> None:
+        """Add block, outline and rim, and keep the jaw shut, as one does by the servo's limits."""
+        super().build(spec)
+        jaw = spec.actuator("arm_gripper")
+        jaw.inheritrange = 0.0
+        jaw.ctrlrange = (SHUT, SHUT + 0.001)
 
     def prepare(self, twin: Twin) -> None:
         """Expand what the reset varies."""
@@ -139,6 +148,7 @@ class PushT(Task):
             rotate(-pose[:, 2], hand[:, :2] - pose[:, :2]) / 0.05,
             (hand - (*GOAL[:2], 0.04)) / (0.05, 0.05, 0.02),
             readings.hand_rotation[:, 0, :2, 0],
+            readings.hand_rotation[:, 0, :2, 2] / 0.1,
             readings.wrist_force[:, 0],
             readings.lead[:, 0] / 0.01,
         ]
