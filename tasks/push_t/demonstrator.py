@@ -153,7 +153,7 @@ class Teleoperator(Demonstrator):
             case Skill.PUSH:
                 normal = self._push.contact(pose)[1]
                 gap = self._gap(pose, finger, 0.0)
-                ahead = gap @ normal
+                ahead = float(gap @ normal)
                 far = max(0.0, ahead - 0.004) + self._push.remaining(pose)
                 along = min(FASTEST, SLOWING * far) * normal
                 return np.array([*(along + GAIN * (gap - ahead * normal)), GAIN * (LOW - height)])

@@ -140,7 +140,7 @@ class PushT(Task):
         pose = block_pose(readings)
         yaw = pose[:, 2:] - GOAL[2]
         hand = readings.hand_position[:, 0]
-        parts = [
+        parts: list[FloatArray] = [
             (pose[:, :2] - GOAL[:2]) / 0.05,
             np.cos(yaw),
             np.sin(yaw),

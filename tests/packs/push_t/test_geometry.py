@@ -14,6 +14,7 @@ from .modules import module
 geometry = module("geometry")
 GOAL, UNIT = geometry.GOAL, geometry.UNIT
 ORIGIN = np.zeros(3)
+TURN = np.array([0.0, 0.0, 2 * np.pi])
 
 near = st.floats(-0.12, 0.12, allow_subnormal=False)
 poses = st.tuples(near, near, st.floats(-np.pi, np.pi)).map(np.array)
@@ -24,8 +25,8 @@ def inside(points: FloatArray, pose: FloatArray) -> FloatArray:
     cos, sin = np.cos(pose[2]), np.sin(pose[2])
     x, y = ((points - pose[:2]) @ np.array([[cos, -sin], [sin, cos]])).T / UNIT
     y = y - 19 / 14
-    bar = (abs(x) < 2) & (-1 < y) & (y < 0)
-    stem = (abs(x) < 0.5) & (-4 < y) & (y <= -1)
+    bar = (abs(x) < 2) & (y > -1) & (y < 0)
+    stem = (abs(x) < 0.5) & (y > -4) & (y <= -1)
     return bar | stem
 
 
@@ -39,8 +40,7 @@ def test_overlap_is_symmetric_and_a_share(a: FloatArray, b: FloatArray) -> None:
 @given(poses)
 def test_a_block_at_its_goal_covers_all_of_it(pose: FloatArray) -> None:
     assert geometry.overlap(pose, pose) == pytest.approx(1, abs=1e-9)
-    turned = pose + (0, 0, 2 * np.pi)
-    assert geometry.overlap(pose, turned) == pytest.approx(1, abs=1e-9)
+    assert geometry.overlap(pose, pose + TURN) == pytest.approx(1, abs=1e-9)
 
 
 @given(poses, st.floats(-np.pi, np.pi))
@@ -107,7 +107,7 @@ def test_a_displacement_is_never_more_than_half_a_turn(a: FloatArray, b: FloatAr
     shift = np.linalg.norm(a[:2] - b[:2])
     apart = geometry.displacement(a, b)
     assert shift - 1e-12 <= apart <= shift + geometry.GYRATION * np.pi + 1e-12
-    assert geometry.displacement(a + (0, 0, 2 * np.pi), b) == pytest.approx(apart, abs=1e-9)
+    assert geometry.displacement(a + TURN, b) == pytest.approx(apart, abs=1e-9)
 
 
 def test_the_mean_of_poses_does_not_mind_the_half_turn() -> None:
@@ -117,7 +117,7 @@ def test_the_mean_of_poses_does_not_mind_the_half_turn() -> None:
 
 def test_the_tray_holds_the_goal_and_not_what_lies_on_its_rim() -> None:
     assert geometry.tray_margin(GOAL) > 0.01
-    back = np.array([0.118 + 2 * UNIT, 0.0, 0.0])  # the stem along the rim's normal
-    assert geometry.tray_margin(back + (19 / 14 * UNIT, 0, np.pi / 2)) > 0
+    bar_at_the_rim = np.array([0.118 + 19 / 14 * UNIT, 0.0, np.pi / 2])
+    assert geometry.tray_margin(bar_at_the_rim) == pytest.approx(0, abs=1e-9)
     for off in ((-0.08, 0, 0), (0.08, 0, 0), (0, 0.2, 0), (0, -0.2, 0)):
         assert geometry.tray_margin(GOAL + off) < 0
