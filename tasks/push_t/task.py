@@ -1,0 +1,207 @@
+"""Push a T to its goal: the planar pushing task of Diffusion Policy, on a small arm.
+
+A T-shaped block lies on the bench; the shut fingers of one arm push it to a drawn outline.
+Success: it covers 90% of the outline, still and flat, after the hand was lifted clear.
+"""
+
+from __future__ import annotations
+
+import mujoco
+import numpy as np
+from numpy.typing import NDArray
+
+from enpire.environment import (
+    ActionSpec,
+    ArmAction,
+    CartesianControl,
+    Demonstrator,
+    Evidence,
+    Readings,
+    SensorNoise,
+    Task,
+)
+from enpire.twin import Twin
+from enpire.types import Float32Array, FloatArray, Outcome, Predicate, Verdict
+
+from .demonstrator import Teleoperator
+from .geometry import CLEAR, GOAL, HEIGHT, block_pose, mean_pose, overlap, rotate, tray_margin
+
+# A hand that points straight down; joint 4 makes up for whatever joints 2 and 3 turn.
+START = (0.0, -0.21, 0.28, np.pi / 2 - 0.07, np.pi / 2)
+SHUT = -0.17453  # of the jaw [rad]
+SETTLED_AT = 0.24  # time in the reset [s]
+COVERED = 0.90  # of the outline is a success
+SEEN = 0.92  # what is seen of it before the verifier comes: 90% and a margin for the tracker
+APART = 0.40  # of the outline is covered at the start, at most
+LAST = 8  # readings with the hand clear that the verdict averages
+
+
+class PushT(Task):
+    """The T on one arm."""
+
+    robot = "so101"
+    instruction = "Push the T onto its outline."
+    control_hz = 12.5
+    time_limit = 30.0
+    probe_limit = 3.0
+    tracked = ("task_block",)
+    # A verdict that allows 4 mm asks for a better tracker than picking something up does.
+    noise = SensorNoise(position=0.001, position_bias=0.0003, rotation=0.01, rotation_bias=0.004)
+    # Five joints: the hand keeps pointing down, its fingers across the bench's y axis.
+    actions = ActionSpec(
+        (
+            ArmAction(
+                (0.010, 0.010, 0.006),
+                (0.0, 0.0, 0.0),
+                low=(0.10, -0.26, 0.018),
+                high=(0.31, 0.26, 0.09),
+            ),
+        ),
+        push=6.0,
+    )
+    observation_names = (
+        *("block_x", "block_y", "block_cos", "block_sin"),
+        *("goal_in_block_x", "goal_in_block_y"),
+        *("hand_in_block_x", "hand_in_block_y"),
+        *(f"hand_{a}" for a in "xyz"),
+        *(f"opening_{a}" for a in "xy"),
+        *(f"approach_{a}" for a in "xy"),
+        *(f"force_{a}" for a in "xyz"),
+        *(f"lead_{a}" for a in "xyz"),
+    )
+    variation_names = (
+        *("block_x", "block_y", "block_yaw"),
+        *("joint1", "joint2", "joint3", "joint5"),
+        *("friction", "mass", "latency"),
+    )
+
+    def build(self, spec: mujoco.MjSpec) -> None:
+        """Add block, outline and rim, and keep the jaw shut, as one does by the servo's limits."""
+        super().build(spec)
+        jaw = spec.actuator("arm_gripper")
+        jaw.inheritrange = 0.0
+        jaw.ctrlrange = (SHUT, SHUT + 0.001)
+
+    def prepare(self, twin: Twin) -> None:
+        """Expand what the reset varies."""
+        model = twin.model
+        self._block = model.body("task_block").id
+        self._geoms = np.array([model.geom(name).id for name in ("task_bar", "task_stem")])
+        self._friction = twin.expand("geom_friction")
+        self._mass = twin.expand("body_mass")
+        self._inertia = twin.expand("body_inertia")
+        self._delay = twin.expand("actuator_delay")
+        self._latency = np.zeros(twin.stations)
+
+    def sample(self, rng: np.random.Generator) -> FloatArray:
+        """Block [m, rad], joints off their start [rad], scales of friction and mass, latency [s].
+
+        The block lies anywhere in the tray, turned anyhow, but not where the outline is.
+        """
+        while True:
+            pose = rng.uniform((0.14, -0.14, -np.pi), (0.26, 0.14, np.pi))
+            if tray_margin(pose) > 0 and overlap(pose) < APART:
+                break
+        low = (-0.25, -0.08, -0.08, -0.2, 0.7, 0.6, 0.0)
+        high = (0.25, 0.08, 0.08, 0.2, 1.3, 1.6, 0.03)
+        return np.concatenate([pose, rng.uniform(low, high)])
+
+    def place(self, twin: Twin, control: CartesianControl, row: int, variation: FloatArray) -> None:
+        """The block on the bench, the hand above the tray and shut."""
+        v = dict(zip(self.variation_names, variation, strict=True))
+        model = twin.model
+        at = model.joint("task_block").qposadr[0]
+        half = v["block_yaw"] / 2
+        twin.qpos[row, at : at + 7] = (
+            *(v["block_x"], v["block_y"], HEIGHT / 2),
+            *(np.cos(half), 0, 0, np.sin(half)),
+        )
+        bend = v["joint2"] + v["joint3"]
+        joints = START + np.array([v["joint1"], v["joint2"], v["joint3"], -bend, v["joint5"]])
+        twin.qpos[row, control.arms[0].qpos] = joints
+        twin.qpos[row, model.joint("arm_gripper").qposadr[0]] = SHUT
+        self._friction[row, self._geoms, 0] = model.geom_friction[self._geoms, 0] * v["friction"]
+        self._mass[row, self._block] = model.body_mass[self._block] * v["mass"]
+        self._inertia[row, self._block] = model.body_inertia[self._block] * v["mass"]
+        twin.set_const(row)  # what MuJoCo derives from masses
+        self._latency[row] = v["latency"]
+        self._delay[row] = 0.0
+        control.set(row, joints[None], np.array([SHUT]))
+
+    def settle(self, twin: Twin, control: CartesianControl, row: int, elapsed: float) -> bool:
+        """Wait; latency begins with the execution, for before the reset nothing was commanded."""
+        if elapsed < SETTLED_AT:
+            return False
+        self._delay[row] = self._latency[row]
+        return True
+
+    def observe(self, readings: Readings) -> Float32Array:
+        """The block, the outline and the hand as seen from it, and the hand, its push and lead."""
+        pose = block_pose(readings)
+        yaw = pose[:, 2:] - GOAL[2]
+        hand = readings.hand_position[:, 0]
+        parts: list[FloatArray] = [
+            (pose[:, :2] - GOAL[:2]) / 0.05,
+            np.cos(yaw),
+            np.sin(yaw),
+            rotate(-pose[:, 2], GOAL[:2] - pose[:, :2]) / 0.05,
+            rotate(-pose[:, 2], hand[:, :2] - pose[:, :2]) / 0.05,
+            (hand - (*GOAL[:2], 0.04)) / (0.05, 0.05, 0.02),
+            readings.hand_rotation[:, 0, :2, 0],
+            readings.hand_rotation[:, 0, :2, 2] / 0.1,
+            readings.wrist_force[:, 0],
+            readings.lead[:, 0] / 0.01,
+        ]
+        return np.concatenate(parts, axis=1).astype(np.float32)
+
+    def ready(self, readings: Readings) -> NDArray[np.bool_]:
+        """The hand is lifted, and the outline is seen covered."""
+        result = readings.hand_position[:, 0, 2] > CLEAR
+        for i in np.flatnonzero(result):
+            result[i] = overlap(block_pose(readings.row(i))[0]) > SEEN
+        return result
+
+    def probe(self, evidence: Evidence) -> Float32Array | None:
+        """Lift the hand clear, straight up, then look for a while."""
+        clear = [_height(r) > CLEAR for r in evidence.readings]
+        if len(clear) >= LAST and all(clear[-LAST:]):
+            return None
+        action = np.zeros(self.actions.size, dtype=np.float32)
+        action[2] = 0.0 if clear[-1] else 0.6
+        action[6] = -1.0
+        return action
+
+    def judge(self, evidence: Evidence) -> Verdict:
+        """The outline is covered, by a block that is still and flat and that nothing touches."""
+        last = evidence.readings[-LAST:]
+        poses = np.array([block_pose(r)[0] for r in last])
+        covered = overlap(mean_pose(poses))
+        span = evidence.period * np.arange(len(last))
+        speed = np.polyfit(span, poses[:, :2], 1)[0] if len(last) > 1 else np.zeros(2)
+        upright = min(1.0, float(np.mean([abs(r.rotation[0, 0, 2, 2]) for r in last])))
+        predicates = (
+            Predicate("covered", covered, COVERED, ""),
+            Predicate("clear", 1e3 * min(_height(r) for r in last), 1e3 * CLEAR, "mm"),
+            Predicate("still", 1e3 * float(np.linalg.norm(speed)), 10.0, "mm/s", at_least=False),
+            Predicate("flat", float(np.degrees(np.arccos(upright))), 5.0, "deg", at_least=False),
+        )
+        failed = [p for p in predicates if not p.holds]
+        stage = "apart" if covered < 0.3 else "near" if covered < 0.7 else "covering"
+        return Verdict(
+            outcome=Outcome.FAILURE if failed else Outcome.SUCCESS,
+            predicates=predicates,
+            score=min(covered / COVERED, 1.0),
+            stage=stage if failed else "covered",
+            reason="; ".join(
+                f"{p.name} {p.value:.2f} {p.unit} (needs {p.threshold:g})" for p in failed
+            ),
+        )
+
+    def demonstrator(self, rng: np.random.Generator) -> Demonstrator:
+        """A person at a leader arm."""
+        return Teleoperator(rng, self.actions)
+
+
+def _height(readings: Readings) -> float:
+    """Of the hand over the bench [m]."""
+    return float(readings.hand_position[0, 0, 2])

@@ -1,0 +1,124 @@
+"""The verdict on a pushed T, from made-up evidence: each condition fails alone."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.spatial.transform import Rotation
+
+from enpire.environment import Evidence, Readings
+from enpire.types import Outcome, Verdict
+
+from .modules import module, task
+
+PERIOD = 0.08
+GOAL, CLEAR = module("geometry").GOAL, module("geometry").CLEAR
+
+
+def readings(
+    x: float = 0.0,
+    yaw: float = 0.0,
+    height: float = CLEAR + 0.01,
+    tilt: float = 0.0,
+    flipped: bool = False,
+) -> Readings:
+    """A block at its goal with the hand lifted, or one that is off: x [m], yaw and tilt [rad]."""
+    turn = Rotation.from_euler("z", GOAL[2] + yaw) * Rotation.from_euler("x", tilt)
+    if flipped:
+        turn = turn * Rotation.from_euler("y", np.pi)
+    hand = np.array([GOAL[0], 0.0, height])
+    return Readings(
+        joints=np.zeros((1, 1, 5)),
+        gripper=np.zeros((1, 1)),
+        hand_position=hand[None, None],
+        hand_rotation=Rotation.from_euler("x", np.pi).as_matrix()[None, None],
+        wrist_force=np.zeros((1, 1, 3)),
+        lead=np.zeros((1, 1, 3)),
+        position=np.array([[[GOAL[0] + x, GOAL[1], 0.01]]]),
+        rotation=turn.as_matrix()[None, None],
+    )
+
+
+def judge(*seen: Readings) -> Verdict:
+    return task().judge(Evidence(seen, PERIOD))
+
+
+@pytest.mark.parametrize("flipped", [False, True])
+def test_a_block_on_its_outline_is_a_success(flipped: bool) -> None:
+    verdict = judge(*[readings(flipped=flipped)] * 8)
+    assert verdict.outcome is Outcome.SUCCESS
+    assert verdict.predicates[0].value == pytest.approx(1.0)
+    assert (verdict.score, verdict.stage, verdict.reason) == (1.0, "covered", "")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "name"),
+    [
+        ({"x": 0.005}, "covered"),
+        ({"yaw": 0.12}, "covered"),
+        ({"yaw": np.pi}, "covered"),
+        ({"height": CLEAR - 0.001}, "clear"),
+        ({"tilt": 0.12}, "flat"),
+        ({"x": float("nan")}, "covered"),
+    ],
+)
+def test_each_condition_fails_alone(wrong: dict[str, float], name: str) -> None:
+    verdict = judge(*[readings(**wrong)] * 8)
+    assert verdict.outcome is Outcome.FAILURE
+    assert name in verdict.failed
+    assert name in verdict.reason
+    if np.isfinite(list(wrong.values())).all():
+        assert verdict.failed == (name,)
+
+
+def test_a_block_that_slides_is_not_there_yet() -> None:
+    sliding = [readings(x=0.001 * (i - 3.5)) for i in range(8)]  # 12.5 mm/s through its goal
+    assert judge(*sliding).failed == ("still",)
+
+
+def test_the_score_is_the_covered_share_of_what_is_asked_for() -> None:
+    verdict = judge(*[readings(yaw=np.pi)] * 8)
+    assert verdict.score == pytest.approx(19 / 49 / 0.9)
+    assert verdict.stage == "near"
+    assert judge(*[readings(x=0.2)] * 8).score == 0.0
+    assert judge(*[readings(height=0.02)] * 8).score == 1.0, "covered, but not let go"
+
+
+def test_noise_of_the_tracker_is_averaged_out() -> None:
+    """Single readings that cover too little, on either side of the goal."""
+    seen = [readings(x=0.006 * (-1) ** i) for i in range(8)]
+    verdict = judge(*seen)
+    assert verdict.predicates[0].value > 0.95
+    assert "covered" in judge(seen[0]).failed
+
+
+def test_ready_needs_the_hand_lifted_and_the_outline_covered() -> None:
+    seen = [readings(), readings(height=0.045), readings(x=0.005), readings(yaw=np.pi)]
+    joined = Readings(
+        *(np.concatenate([getattr(r, name) for r in seen]) for name in Readings.__slots__)
+    )
+    assert list(task().ready(joined)) == [True, False, False, False]
+
+
+def test_the_probe_lifts_the_hand_straight_up_and_then_looks() -> None:
+    low, high = readings(height=0.02), readings()
+    action = task().probe(Evidence([low], PERIOD))
+    assert action is not None
+    assert action[2] > 0
+    assert not action[[0, 1, 3, 4, 5]].any()
+    assert action[6] == -1
+    waiting = task().probe(Evidence([low, high], PERIOD))
+    assert waiting is not None
+    assert not waiting[:6].any()
+    assert task().probe(Evidence([low] + [high] * 8, PERIOD)) is None
+
+
+def test_an_observation_has_its_names() -> None:
+    seen = task().observe(readings(x=0.05))
+    assert seen.shape == (1, len(task().observation_names))
+    assert seen.dtype == np.float32
+    by_name = dict(zip(task().observation_names, seen[0], strict=True))
+    assert by_name["block_x"] == pytest.approx(1.0)
+    assert by_name["block_cos"] == pytest.approx(1.0)
+    assert by_name["goal_in_block_x"] == pytest.approx(-np.sqrt(0.5), abs=1e-6)
+    assert by_name["goal_in_block_y"] == pytest.approx(np.sqrt(0.5), abs=1e-6)
