@@ -1,0 +1,52 @@
+"""Frames of the pin box, and the pins as seen from their holes."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from enpire.environment import Readings
+from enpire.types import FloatArray
+
+from .parts import HOLES, PINS
+
+BOX_AT = np.array([0.48, 0.0, 0.145])  # nominal [m]
+GRIP = 0.0245  # where the fingers hold a pin, from the end that goes in first [m]
+AHEAD = 0.007  # of the grasp point, along the approach: there the pin is held [m]
+HAND_AT = BOX_AT + HOLES[-1] + (-AHEAD, 0.0, GRIP)  # holds the last pin over its hole, nominal [m]
+IN_HOLE = 0.010  # depth from which on a pin is in its hole for good [m]
+LET_GO = 0.012  # distance from the hand, across the pin, of one that is not held [m]
+
+
+def hand_rotation(pitch: float = 0.0, yaw: float = 0.0) -> FloatArray:
+    """Grasp frame to world of a hand that opens sideways; pitch 0 looks forward, pi/2 down."""
+    level = np.array([math.cos(yaw), math.sin(yaw), 0.0])
+    approach = math.cos(pitch) * level - np.array([0.0, 0.0, math.sin(pitch)])
+    opening = np.array([-math.sin(yaw), math.cos(yaw), 0.0])
+    return np.stack([opening, np.cross(approach, opening), approach], axis=1)
+
+
+def in_holes(readings: Readings) -> tuple[FloatArray, FloatArray]:
+    """Every pin's end [m] and direction (unit) in the frame of its hole, both (m, pins, 3).
+
+    A hole's frame is the box's, with its origin in the middle of the hole's mouth.
+    """
+    rotation = readings.rotation[:, 0]
+    offset = readings.position[:, 1:] - readings.position[:, :1]
+    return offset @ rotation - HOLES, readings.rotation[:, 1:, :, 2] @ rotation
+
+
+def aside(readings: Readings) -> FloatArray:
+    """How far every pin is from the hand in the horizontal plane, (m, pins) [m]."""
+    offset = readings.hand_position[:, :1, :2] - readings.position[:, 1:, :2]
+    result: FloatArray = np.linalg.norm(offset, axis=-1)
+    return result
+
+
+def active(readings: Readings) -> NDArray[np.int64]:
+    """Which pin is next, (m,): the first that is not in its hole and let go; else the last."""
+    done = (in_holes(readings)[0][..., 2] < -IN_HOLE) & (aside(readings) > LET_GO)
+    done[:, PINS - 1] = False
+    return done.argmin(axis=1)
