@@ -12,7 +12,7 @@ from enpire.types import FloatArray
 
 from .parts import HOLES, PINS
 
-BOX_AT = np.array([0.48, 0.0, 0.145])  # nominal [m]
+BOX_AT = np.array([0.48, 0.0, 0.200])  # nominal [m]
 GRIP = 0.0245  # where the fingers hold a pin, from the end that goes in first [m]
 AHEAD = 0.007  # of the grasp point, along the approach: there the pin is held [m]
 HAND_AT = BOX_AT + HOLES[-1] + (-AHEAD, 0.0, GRIP)  # holds the last pin over its hole, nominal [m]

@@ -23,6 +23,10 @@ DEPTH = 0.014  # of a hole [m]
 PITCH = 0.018  # from hole to hole [m]
 HALF_WIDTH = 0.012  # of the box across its row of holes [m]
 FLOOR = 0.004  # under the holes [m]
+# Of a pin's turning and, in kg, nothing beside its 3 g. MuJoCo scales a contact's stiffness by the
+# effective mass, which at the end of a bar of 3 g is next to nothing: without this a pin pushed
+# against a wall goes through it. A pin that topples does so slowly, in a quarter of a second.
+ARMATURE = 1e-5  # [kg m^2]
 # Pin i belongs in hole i, box frame [m]. The farthest comes first: fingers reach over the box from
 # the near side, and nothing stands there yet.
 HOLES = np.array([(PITCH * ((PINS - 1) / 2 - i), 0.0, 0.0) for i in range(PINS)])
@@ -59,7 +63,7 @@ def add_pins(spec: mujoco.MjSpec) -> None:
     """Bodies `pin0`...; a pin's frame: origin at the end that goes in first, z along the pin."""
     for i in range(PINS):
         body = spec.worldbody.add_body(name=f"pin{i}", pos=(0.40, 0.03 * i, 0.05))
-        body.add_freejoint(name=f"pin{i}")
+        body.add_joint(name=f"pin{i}", type=mujoco.mjtJoint.mjJNT_FREE, armature=ARMATURE)
         body.add_geom(
             spec.find_default("shaft"),
             name=f"pin{i}",

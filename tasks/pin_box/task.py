@@ -34,7 +34,7 @@ from .parts import DEPTH, HOLES, PIN_RADIUS, PINS, add_pins, drill
 from .verify import judge, seated
 
 STEP, TURN = (0.002,) * 3, (0.025,) * 3  # of the hand in a control period [m], [rad]
-HAND = ArmAction(STEP, TURN, low=(0.39, -0.05, 0.140), high=(0.50, 0.05, 0.200))
+HAND = ArmAction(STEP, TURN, low=(0.39, -0.05, 0.195), high=(0.50, 0.05, 0.255))
 OPEN, CLOSED = 0.012, 0.0  # gripper setpoints in the reset [m]
 GRIP_AT, RELEASE_AT, DONE_AT = 0.08, 0.28, 0.44  # times in the reset [s]
 HELD = 0.003  # opening that a held pin leaves, at least [m]
@@ -76,8 +76,6 @@ class PinBox(Task):
         drill(scene)
         add_pins(scene)
         spec.attach(scene, prefix="task_", frame=spec.worldbody.add_frame())
-        for name in PADS:  # as stiff for a pin of 3 g as for a heavier thing: see scene.xml
-            spec.geom(name).solimp = (0.9995, 0.9995, 0.001, 0.5, 2)
         weld = spec.add_equality(
             name="reset_pin",
             type=mujoco.mjtEq.mjEQ_WELD,
@@ -245,7 +243,6 @@ class PinBox(Task):
         self._delay[row] = 0.0
 
 
-PADS = ("arm_pad_left", "arm_pad_right")
 _LEVEL = hand_rotation().T
 _LAYOUT = (  # of an observation: how many numbers, of what unit, around what
     (3, 0.01, (0.0, 0.0, 0.0)),  # pin from hole [m]
