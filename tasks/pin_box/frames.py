@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,3 +51,49 @@ def active(readings: Readings) -> NDArray[np.int64]:
     done = (in_holes(readings)[0][..., 2] < -IN_HOLE) & (aside(readings) > LET_GO)
     done[:, PINS - 1] = False
     return done.argmin(axis=1)
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """What a person looks at and feels, in one station's readings.
+
+    end [m] and direction: of the next pin, in its hole's frame; force: from the hand on what it
+    touches, box frame [N]. at, grip [m] and axis: its end, where it is gripped and where it points;
+    hand, hand_frame, box, box_frame, box_yaw: all in the world frame. nearest: the hand's distance
+    from the nearest pin in the horizontal plane [m].
+    """
+
+    end: FloatArray
+    direction: FloatArray
+    force: FloatArray
+    at: FloatArray
+    grip: FloatArray
+    axis: FloatArray
+    hand: FloatArray
+    hand_frame: FloatArray
+    box: FloatArray
+    box_frame: FloatArray
+    box_yaw: float
+    nearest: float
+
+    @classmethod
+    def of(cls, readings: Readings) -> View:
+        """Of one station (m = 1)."""
+        pin = int(active(readings)[0])
+        ends, directions = in_holes(readings)
+        at, axis = readings.position[0, 1 + pin], readings.rotation[0, 1 + pin, :, 2]
+        frame = readings.rotation[0, 0]
+        return cls(
+            end=ends[0, pin],
+            direction=directions[0, pin],
+            force=frame.T @ readings.wrist_force[0, 0],
+            at=at,
+            grip=at + GRIP * axis,
+            axis=axis,
+            hand=readings.hand_position[0, 0],
+            hand_frame=readings.hand_rotation[0, 0],
+            box=readings.position[0, 0],
+            box_frame=frame,
+            box_yaw=math.atan2(frame[1, 0], frame[0, 0]),
+            nearest=float(aside(readings).min()),
+        )

@@ -23,6 +23,7 @@ DEPTH = 0.014  # of a hole [m]
 PITCH = 0.018  # from hole to hole [m]
 HALF_WIDTH = 0.012  # of the box across its row of holes [m]
 FLOOR = 0.004  # under the holes [m]
+TRAY = -0.198  # height of the tray's floor, box frame (scene.xml) [m]
 # Of a pin's turning and, in kg, nothing beside its 3 g. MuJoCo scales a contact's stiffness by the
 # effective mass, which at the end of a bar of 3 g is next to nothing: without this a pin pushed
 # against a wall goes through it. A pin that topples does so slowly, in a quarter of a second.

@@ -7,8 +7,6 @@ pins in the tray. Success: every pin is seated, upright in its hole, after the f
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 import mujoco
 import numpy as np
 from numpy.typing import NDArray
@@ -68,7 +66,6 @@ class PinBox(Task):
         *("pin_ahead", "pin_height", "pin_tilt"),
         *("friction", "latency"),
     )
-    held: ClassVar[tuple[int, ...]] = (PINS - 1,)  # the pins that are not seated at the start
 
     def build(self, spec: mujoco.MjSpec) -> None:
         """Tray, box and pins; a weld that holds the last pin while the fingers close."""
