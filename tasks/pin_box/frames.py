@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 from enpire.environment import Readings
 from enpire.types import FloatArray
 
-from .parts import HOLES, PINS
+from .parts import DEPTH, HOLES, PINS
 
 BOX_AT = np.array([0.48, 0.0, 0.200])  # nominal [m]
 GRIP = 0.0245  # where the fingers hold a pin, from the end that goes in first [m]
 AHEAD = 0.007  # of the grasp point, along the approach: there the pin is held [m]
 HAND_AT = BOX_AT + HOLES[-1] + (-AHEAD, 0.0, GRIP)  # holds the last pin over its hole, nominal [m]
-IN_HOLE = 0.010  # depth from which on a pin is in its hole for good [m]
+IN_HOLE = 0.004  # from a hole's bottom: a pin that is as near is in its hole for good [m]
 LET_GO = 0.012  # distance from the hand, across the pin, of one that is not held [m]
 
 
@@ -48,7 +48,8 @@ def aside(readings: Readings) -> FloatArray:
 
 def active(readings: Readings) -> NDArray[np.int64]:
     """Which pin is next, (m,): the first that is not in its hole and let go; else the last."""
-    done = (in_holes(readings)[0][..., 2] < -IN_HOLE) & (aside(readings) > LET_GO)
+    from_bottom = in_holes(readings)[0] + (0.0, 0.0, DEPTH)
+    done = (np.linalg.norm(from_bottom, axis=-1) < IN_HOLE) & (aside(readings) > LET_GO)
     done[:, PINS - 1] = False
     return done.argmin(axis=1)
 
