@@ -19,7 +19,7 @@ from scipy.spatial.transform import Rotation
 from enpire.environment import ActionSpec, Demonstrator, Readings
 from enpire.types import Float32Array, FloatArray
 
-from .frames import GRIP, View, hand_rotation
+from .frames import GRIP, LET_GO, View, hand_rotation
 from .parts import DEPTH
 
 HOVER, HIGH = 0.003, 0.015  # of the pin over the face: lined up, and still far aside [m]
@@ -34,9 +34,8 @@ FASTEST = 0.0018  # of a pin near its hole in a control period [m]
 WIDEST = 0.0016  # radius of the search [m]
 TREMOR = np.array([0.0003] * 3 + [0.004] * 3 + [0.0])  # of the hand [m], [rad]
 OPEN, CLOSED = -0.4, -1.0  # gripper actions: 22 mm; shut
-IN_HAND = 0.016  # of a held pin's grip from the grasp point, at most [m]
 OVER, PICK = 0.050, 0.0087  # of the grasp point above a lying pin: before the grasp, at it [m]
-CLEAR = 0.035  # how far the hand backs off from a seated pin [m]
+CLEAR = 0.085  # how far the hand backs off from a seated pin [m]
 
 
 class Skill(Enum):
@@ -91,7 +90,7 @@ class Teleoperator(Demonstrator):
         self._periods += 1
         end, push = seen.end, -float(force[2])
         off = float(np.linalg.norm(end[:2]))
-        if self._skill in HOLDING and np.linalg.norm(seen.grip - seen.hand) > IN_HAND:
+        if self._skill in HOLDING and np.linalg.norm(seen.grip - seen.hand) > LET_GO:
             self._go(Skill.OVER)
         match self._skill:
             case Skill.OVER if self._arrived(seen, 0.003):

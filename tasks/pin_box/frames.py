@@ -18,7 +18,7 @@ GRIP = 0.0245  # where the fingers hold a pin, from the end that goes in first [
 AHEAD = 0.007  # of the grasp point, along the approach: there the pin is held [m]
 HAND_AT = BOX_AT + HOLES[-1] + (-AHEAD, 0.0, GRIP)  # holds the last pin over its hole, nominal [m]
 IN_HOLE = 0.004  # from a hole's bottom: a pin that is as near is in its hole for good [m]
-LET_GO = 0.012  # distance from the hand, across the pin, of one that is not held [m]
+LET_GO = 0.015  # of a pin's grip from the grasp point: one that is farther is not held [m]
 
 
 def hand_rotation(pitch: float = 0.0, yaw: float = 0.0) -> FloatArray:
@@ -39,17 +39,17 @@ def in_holes(readings: Readings) -> tuple[FloatArray, FloatArray]:
     return offset @ rotation - HOLES, readings.rotation[:, 1:, :, 2] @ rotation
 
 
-def aside(readings: Readings) -> FloatArray:
-    """How far every pin is from the hand in the horizontal plane, (m, pins) [m]."""
-    offset = readings.hand_position[:, :1, :2] - readings.position[:, 1:, :2]
-    result: FloatArray = np.linalg.norm(offset, axis=-1)
+def from_hand(readings: Readings) -> FloatArray:
+    """How far every pin's grip is from the grasp point, (m, pins) [m]."""
+    grips = readings.position[:, 1:] + GRIP * readings.rotation[:, 1:, :, 2]
+    result: FloatArray = np.linalg.norm(grips - readings.hand_position, axis=-1)
     return result
 
 
 def active(readings: Readings) -> NDArray[np.int64]:
     """Which pin is next, (m,): the first that is not in its hole and let go; else the last."""
     from_bottom = in_holes(readings)[0] + (0.0, 0.0, DEPTH)
-    done = (np.linalg.norm(from_bottom, axis=-1) < IN_HOLE) & (aside(readings) > LET_GO)
+    done = (np.linalg.norm(from_bottom, axis=-1) < IN_HOLE) & (from_hand(readings) > LET_GO)
     done[:, PINS - 1] = False
     return done.argmin(axis=1)
 
@@ -60,8 +60,8 @@ class View:
 
     end [m] and direction: of the next pin, in its hole's frame; force: from the hand on what it
     touches, box frame [N]. at, grip [m] and axis: its end, where it is gripped and where it points;
-    hand, hand_frame, box, box_frame, box_yaw: all in the world frame. nearest: the hand's distance
-    from the nearest pin in the horizontal plane [m].
+    hand, hand_frame, box, box_frame, box_yaw: all in the world frame. nearest: of the pins' grips
+    from the grasp point [m].
     """
 
     end: FloatArray
@@ -96,5 +96,5 @@ class View:
             box=readings.position[0, 0],
             box_frame=frame,
             box_yaw=math.atan2(frame[1, 0], frame[0, 0]),
-            nearest=float(aside(readings).min()),
+            nearest=float(from_hand(readings).min()),
         )

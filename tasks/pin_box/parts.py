@@ -16,9 +16,9 @@ import numpy as np
 PINS = 3
 PIN_RADIUS = 0.002  # [m]
 PIN_LENGTH = 0.032  # [m]
-EDGE = 0.0005  # rounding of the end that goes in first [m]
+EDGE = 0.0003  # rounding of the end that goes in first [m]
 HOLE_RADIUS = 0.00215  # 0.3 mm more in diameter than a pin [m]
-CHAMFER = 0.0004  # of a hole, at 45 degrees [m]
+CHAMFER = 0.0002  # of a hole, at 45 degrees [m]
 DEPTH = 0.014  # of a hole [m]
 PITCH = 0.018  # from hole to hole [m]
 HALF_WIDTH = 0.012  # of the box across its row of holes [m]

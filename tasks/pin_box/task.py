@@ -46,7 +46,7 @@ class PinBox(Task):
 
     robot = "yam"
     instruction = "Put the pins into the holes of the pin box."
-    time_limit = 8.0
+    time_limit = 6.0
     probe_limit = 1.5
     tracked = ("task_box", *(f"task_pin{i}" for i in range(PINS)))
     actions = ActionSpec((HAND,), lead=0.06, push=6.0)
@@ -109,9 +109,9 @@ class PinBox(Task):
         return np.concatenate(
             [
                 rng.uniform((-0.008, -0.012, -0.15), (0.008, 0.012, 0.15)),
-                rng.uniform((-0.008, -0.008, 0.006), (0.008, 0.008, 0.014)),
-                rng.uniform(-0.10, 0.10, 3),
-                rng.uniform((-0.002, -0.001, -0.10), (0.002, 0.001, 0.10)),
+                rng.uniform((-0.012, -0.012, 0.006), (0.012, 0.012, 0.016)),
+                rng.uniform(-0.15, 0.15, 3),
+                rng.uniform((-0.002, -0.001, -0.15), (0.002, 0.001, 0.15)),
                 rng.uniform((0.7, 0.0), (1.4, 0.03)),
             ]
         )

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from enpire.environment import Evidence, Readings
 from enpire.types import FloatArray, Outcome, Predicate, Verdict
 
-from .frames import aside, in_holes
+from .frames import from_hand, in_holes
 from .parts import PINS
 
 LAST = 5  # readings that a measure averages
@@ -16,7 +16,7 @@ SEATED = 0.012  # depth of a seated pin, at least; the hole is 14 mm deep [m]
 LOOKS_SEATED = 0.0128  # the same in a single reading, before the verifier comes [m]
 UPRIGHT = 0.10  # tilt of a seated pin, at most; the hole leaves it 0.02 [rad]
 IN_LINE = 0.0025  # distance of its end from the hole's axis, at most [m]
-APART = 0.016  # of the hand from every pin, across the pins, at least [m]
+APART = 0.020  # of the grasp point from every pin's grip, at least [m]
 
 
 def seated(readings: Readings) -> NDArray[np.bool_]:
@@ -32,7 +32,7 @@ def judge(evidence: Evidence) -> Verdict:
     """Each condition is that of the worst pin; success is all of them."""
     last = evidence.readings[-LAST:]
     ends, directions = (np.mean(part, axis=0)[0] for part in zip(*map(in_holes, last), strict=True))
-    away = np.mean([aside(r)[0] for r in last], axis=0)
+    away = np.mean([from_hand(r)[0] for r in last], axis=0)
     depth, off, tilt = -ends[:, 2], np.linalg.norm(ends[:, :2], axis=-1), _tilt(directions)
     predicates = (
         Predicate("seated", 1e3 * float(depth.min()), 1e3 * SEATED, "mm"),
