@@ -23,7 +23,7 @@ from .frames import GRIP, LET_GO, View, hand_rotation
 from .parts import DEPTH
 
 HOVER, HIGH = 0.003, 0.015  # of the pin over the face: lined up, and still far aside [m]
-ENTERED = 0.0015  # depth from which on the hole guides the pin [m]
+ENTERED = 0.002  # depth from which on the hole guides the pin [m]
 HOME = DEPTH - 0.0008  # depth that looks like the bottom [m]
 FELT = 1.5  # push at which a person notices that something has landed [N]
 PRESS = 2.5  # push while searching [N]
@@ -70,6 +70,7 @@ class Teleoperator(Demonstrator):
         self._tremor = np.zeros(actions.size)
         self._skill = Skill.ALIGN
         self._periods = 0  # since the skill began
+        self._searched = 0  # periods of search since the pin was lowered
 
     def act(self, readings: Readings) -> Float32Array:
         """One control period's action."""
@@ -103,14 +104,17 @@ class Teleoperator(Demonstrator):
                 self._go(Skill.ALIGN)
             case Skill.ALIGN if off < self._care and np.linalg.norm(seen.direction[:2]) < 0.03:
                 self._go(Skill.LOWER)
+                self._searched = 0
             case Skill.LOWER | Skill.SEARCH if end[2] < -ENTERED:
                 self._go(Skill.INSERT)
             case Skill.LOWER if push > FELT and end[2] < 0.001:
                 self._go(Skill.SEARCH)
             case Skill.LOWER if off > 0.003:
                 self._go(Skill.ALIGN)
-            case Skill.SEARCH if self._periods > 80 or off > 0.004:
+            case Skill.SEARCH if self._searched > 80 or off > 0.004:
                 self._go(Skill.ALIGN)
+            case Skill.INSERT if push > BOTTOM and end[2] > -2 * ENTERED:
+                self._go(Skill.SEARCH)  # it only looked as if it had entered
             case Skill.INSERT if end[2] < -HOME or (push > BOTTOM and end[2] < 0.0015 - HOME):
                 self._go(Skill.RELEASE)
             case Skill.RELEASE if self._periods > 15:
@@ -147,7 +151,8 @@ class Teleoperator(Demonstrator):
                 return np.array([*steer, -0.5 * pace]), upright
             case Skill.SEARCH:
                 press = 0.0001 * np.clip(PRESS + force[2], -4.0, 4.0)
-                step = _spiral(self._periods + 1) - _spiral(self._periods)
+                self._searched += 1
+                step = _spiral(self._searched) - _spiral(self._searched - 1)
                 return np.array([*step, -press]), 0.5 * upright
             case _:
                 return np.array([*(-YIELD * force[:2]), -pace]), 0.3 * upright
