@@ -1,10 +1,10 @@
 """The scripted demonstrator: a person at a leader arm, skills and another try when one fails.
 
-With the next pin in the fingers: bring it upright over its hole, lower it; where it is felt to land
-on the face, press lightly and search in a widening spiral until it drops; push it home, yielding
-sideways to what is felt, and let go. Otherwise pick it up first. Imperfect as teleoperation is: late
-(a reaction time), trembling, with a pace and a care of the day, and never looking at more than the
-tracker gives.
+With the next pin in the fingers: bring it upright over its hole, lower it; where it is felt to
+land on the face, press lightly and search in a widening spiral until it drops; push it home,
+yielding sideways to what is felt, and let go. Otherwise pick it up first. Imperfect as
+teleoperation is: late (a reaction time), trembling, with a pace and a care of the day, and never
+looking at more than the tracker gives.
 """
 
 from __future__ import annotations
@@ -164,7 +164,7 @@ class Teleoperator(Demonstrator):
             return np.array([*seen.hand[:2], height]), hand_rotation(0.0, seen.box_yaw)
         above = OVER if self._skill is Skill.OVER else PICK
         yaw = math.atan2(seen.axis[1], seen.axis[0])
-        return seen.grip + (0.0, 0.0, above), hand_rotation(math.pi / 2, yaw)
+        return seen.grip + np.array([0.0, 0.0, above]), hand_rotation(math.pi / 2, yaw)
 
     def _arrived(self, seen: View, near: float) -> bool:
         position, rotation = self._goal(seen)

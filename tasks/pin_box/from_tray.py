@@ -1,7 +1,7 @@
 """The same task from its beginning: all pins lie in the tray, and are picked up one by one.
 
-A seam: nothing runs it by name yet. Its policy, verifier and demonstrator are `PinBox`'s; only where
-an episode begins, how far the hand may go and how long it may take are its own.
+A seam: nothing runs it by name yet. What is seen, verifier and demonstrator are those of `PinBox`;
+where an episode begins, how far the hand may go and how long it may take are its own.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .parts import PIN_LENGTH, PIN_RADIUS, PINS, TRAY
 from .task import PinBox
 
 HAND = ArmAction((0.004,) * 3, (0.04,) * 3, low=(0.27, -0.13, 0.006), high=(0.52, 0.13, 0.290))
-HAND_AT = BOX_AT + (-0.12, 0.0, -0.08)  # over the pins, looking down, nominal [m]
+HAND_AT = BOX_AT + np.array([-0.12, 0.0, -0.08])  # over the pins, looking down, nominal [m]
 LANE = 0.045  # from pin to pin, across the tray [m]
 LANES_AT = -0.115  # the pins' middles, along the tray, nominal [m]
 OPEN = 0.022  # gripper setpoint in the reset [m]

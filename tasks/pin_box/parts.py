@@ -73,11 +73,12 @@ def add_pins(spec: mujoco.MjSpec) -> None:
         )
         for k in range(8):
             angle = math.pi / 4 * (k + 0.5)
-            at = (PIN_RADIUS - EDGE) * np.array([math.cos(angle), math.sin(angle), 0.0])
+            out = PIN_RADIUS - EDGE
+            at = (out * math.cos(angle), out * math.sin(angle), EDGE)
             body.add_geom(
                 spec.find_default("edge"),
                 name=f"edge{i}_{k}",
-                pos=at + (0, 0, EDGE),
+                pos=at,
                 size=(EDGE, 0, 0),
             )
         body.add_site(name=f"pin{i}", group=4)

@@ -98,9 +98,7 @@ class PinBox(Task):
         self._latency = np.zeros(twin.stations)
         self._box = model.body("task_box").id
         self._pins = [model.joint(f"task_pin{i}").qposadr[0] for i in range(PINS)]
-        self._fingers = [
-            model.joint(f"arm_finger_{side}").qposadr[0] for side in ("left", "right")
-        ]
+        self._fingers = [model.joint(f"arm_finger_{side}").qposadr[0] for side in ("left", "right")]
         names = [model.geom(i).name for i in range(model.ngeom)]
         self._parts = np.array([i for i, name in enumerate(names) if name.startswith("task_")])
 
@@ -206,7 +204,7 @@ class PinBox(Task):
 
     def _place_box(self, row: int, v: dict[str, float]) -> tuple[FloatArray, FloatArray]:
         """Put the box where it was sampled; its position [m] and frame."""
-        position = BOX_AT + (v["box_x"], v["box_y"], 0.0)
+        position = BOX_AT + np.array([v["box_x"], v["box_y"], 0.0])
         rotation = Rotation.from_rotvec((0.0, 0.0, v["box_yaw"]))
         self._box_position[row, self._box] = position
         self._box_turn[row, self._box] = rotation.as_quat(scalar_first=True)

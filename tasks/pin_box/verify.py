@@ -54,5 +54,7 @@ def judge(evidence: Evidence) -> Verdict:
 
 def _tilt(directions: FloatArray) -> FloatArray:
     """Angle of directions (..., 3) from the upright [rad]."""
-    result: FloatArray = np.arctan2(np.linalg.norm(directions[..., :2], axis=-1), directions[..., 2])
+    result: FloatArray = np.arctan2(
+        np.linalg.norm(directions[..., :2], axis=-1), directions[..., 2]
+    )
     return result
