@@ -67,7 +67,7 @@ class Teleoperator(Demonstrator):
         self._pace = rng.uniform(0.6, 1.1)
         self._care = rng.uniform(0.0004, 0.0009)
         self._seen: deque[View] = deque(maxlen=int(rng.integers(1, 4)))
-        self._tremor = np.zeros(actions.size)
+        self._tremor: FloatArray = np.zeros(actions.size)
         self._skill = Skill.ALIGN
         self._periods = 0  # since the skill began
         self._searched = 0  # periods of search since the pin was lowered
@@ -173,12 +173,14 @@ class Teleoperator(Demonstrator):
 
     def _toward(self, gap: FloatArray) -> FloatArray:
         far = float(np.linalg.norm(gap))
-        return gap * min(STEER, self._pace * self._scale[0] / max(far, 1e-9))
+        share: float = min(STEER, self._pace * self._scale[0] / max(far, 1e-9))
+        return gap * share
 
     def _toward_turn(self, rotation: FloatArray, seen: View) -> FloatArray:
         gap = _between(seen.hand_frame, rotation)
         angle = float(np.linalg.norm(gap))
-        return gap * min(STEER, self._pace * self._scale[3] / max(angle, 1e-9))
+        share: float = min(STEER, self._pace * self._scale[3] / max(angle, 1e-9))
+        return gap * share
 
     def _go(self, skill: Skill) -> None:
         self._skill = skill

@@ -51,7 +51,8 @@ def active(readings: Readings) -> NDArray[np.int64]:
     from_bottom = in_holes(readings)[0] + (0.0, 0.0, DEPTH)
     done = (np.linalg.norm(from_bottom, axis=-1) < IN_HOLE) & (from_hand(readings) > LET_GO)
     done[:, PINS - 1] = False
-    return done.argmin(axis=1)
+    result: NDArray[np.int64] = done.argmin(axis=1)
+    return result
 
 
 @dataclass(frozen=True, slots=True)

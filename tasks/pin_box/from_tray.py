@@ -7,7 +7,6 @@ where an episode begins, how far the hand may go and how long it may take are it
 from __future__ import annotations
 
 import math
-from typing import ClassVar
 
 import numpy as np
 
@@ -32,7 +31,7 @@ class FromTray(PinBox):
 
     time_limit = 60.0
     actions = ActionSpec((HAND,), lead=0.06, push=6.0)
-    variation_names: ClassVar[tuple[str, ...]] = (
+    variation_names = (
         *("box_x", "box_y", "box_yaw"),
         *("hand_x", "hand_y", "hand_z"),
         *(f"pin{i}_{a}" for i in range(PINS) for a in ("x", "y", "yaw")),

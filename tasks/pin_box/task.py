@@ -7,6 +7,8 @@ pins in the tray. Success: every pin is seated, upright in its hole, after the f
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import mujoco
 import numpy as np
 from numpy.typing import NDArray
@@ -60,9 +62,9 @@ class PinBox(Task):
         *(f"lead_{a}" for a in "xyz"),
         "gripper",
     )
-    variation_names = (
+    variation_names: ClassVar[tuple[str, ...]] = (
         *("box_x", "box_y", "box_yaw"),
-        *("hand_x", "hand_y", "hand_z", "hand_rx", "hand_ry", "hand_rz"),
+        *("pin_x", "pin_y", "pin_z", "hand_rx", "hand_ry", "hand_rz"),
         *("pin_ahead", "pin_height", "pin_tilt"),
         *("friction", "latency"),
     )
@@ -103,7 +105,7 @@ class PinBox(Task):
         self._parts = np.array([i for i, name in enumerate(names) if name.startswith("task_")])
 
     def sample(self, rng: np.random.Generator) -> FloatArray:
-        """Box [m, rad], hand [m, rad], pin in the hand [m, rad], friction's scale, latency [s]."""
+        """Box, pin from its hole, hand, pin in the hand [m, rad]; friction's scale, latency [s]."""
         return np.concatenate(
             [
                 rng.uniform((-0.008, -0.012, -0.15), (0.008, 0.012, 0.15)),
@@ -175,7 +177,8 @@ class PinBox(Task):
             ],
             axis=1,
         )
-        return ((seen - _CENTRE) / _SCALE).astype(np.float32)
+        scaled: Float32Array = ((seen - _CENTRE) / _SCALE).astype(np.float32)
+        return scaled
 
     def ready(self, readings: Readings) -> NDArray[np.bool_]:
         """All pins look seated, and the fingers are open."""
