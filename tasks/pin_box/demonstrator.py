@@ -133,7 +133,8 @@ class Teleoperator(Demonstrator):
             case Skill.RELEASE:
                 return np.zeros(3), np.zeros(3)
             case Skill.BACK:
-                return -self._pace * self._scale[0] * seen.hand_frame[:, 2], np.zeros(3)
+                away = np.array([0.0, 0.0, 0.3]) - seen.hand_frame[:, 2]  # up, off the face
+                return 0.6 * self._pace * self._scale[0] * away, np.zeros(3)
             case _:
                 move, turn = (seen.box_frame @ part for part in self._guide(seen, force))
                 return move + np.cross(turn, seen.hand - seen.at), turn
