@@ -1,0 +1,276 @@
+"""Seat pins of 4 mm in the holes of a pin box, 0.3 mm wider.
+
+One arm. The episode begins just before the hard phase, as in the ENPIRE paper: the last pin is in
+the fingers over its hole, the others are seated. `from_tray.py` begins at the beginning, with all
+pins in the tray. Success: every pin is seated, upright in its hole, after the fingers let go.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import mujoco
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial.transform import Rotation
+
+from enpire.environment import (
+    ActionSpec,
+    ArmAction,
+    CartesianControl,
+    Demonstrator,
+    Evidence,
+    Readings,
+    Task,
+)
+from enpire.environment.kinematics import Kinematics
+from enpire.errors import ResetFailed
+from enpire.twin import Twin
+from enpire.types import Float32Array, FloatArray, Verdict
+
+from .demonstrator import Teleoperator
+from .frames import AHEAD, BOX_AT, GRIP, HAND_AT, active, hand_rotation, in_holes
+from .parts import DEPTH, HOLES, PIN_RADIUS, PINS, add_pins, drill
+from .verify import judge, seated
+
+STEP, TURN = (0.002,) * 3, (0.025,) * 3  # of the hand in a control period [m], [rad]
+HAND = ArmAction(STEP, TURN, low=(0.39, -0.05, 0.195), high=(0.50, 0.05, 0.255))
+OPEN, CLOSED = 0.012, 0.0  # gripper setpoints in the reset [m]
+GRIP_AT, RELEASE_AT, DONE_AT = 0.08, 0.28, 0.44  # times in the reset [s]
+HELD = 0.003  # opening that a held pin leaves, at least [m]
+FREE = 0.009  # opening from which on no pin is held [m]
+LET_GO, BACK, LOOK = 0.16, 0.80, 1.04  # the verifier opens, backs off, looks until then [s]
+BACK_OFF = 0.8  # of a full action
+
+
+class PinBox(Task):
+    """The last pin, in the fingers over its hole."""
+
+    robot = "yam"
+    instruction = "Put the pins into the holes of the pin box."
+    time_limit = 6.0
+    probe_limit = 1.5
+    tracked = ("task_box", *(f"task_pin{i}" for i in range(PINS)))
+    actions = ActionSpec((HAND,), lead=0.06, push=6.0)
+    observation_names = (
+        *(f"pin_from_hole_{a}" for a in "xyz"),
+        *(f"pin_direction_{a}" for a in "xyz"),
+        *(f"pin_from_hand_{a}" for a in "xyz"),
+        *("box_x", "box_y", "box_yaw"),
+        *(f"hand_{a}" for a in ("x", "y", "z", "rx", "ry", "rz")),
+        *(f"force_{a}" for a in "xyz"),
+        *(f"lead_{a}" for a in "xyz"),
+        "gripper",
+    )
+    variation_names: ClassVar[tuple[str, ...]] = (
+        *("box_x", "box_y", "box_yaw"),
+        *("pin_x", "pin_y", "pin_z", "hand_rx", "hand_ry", "hand_rz"),
+        *("pin_ahead", "pin_height", "pin_tilt"),
+        *("friction", "latency"),
+    )
+
+    def build(self, spec: mujoco.MjSpec) -> None:
+        """Tray, box and pins; a weld that holds the last pin while the fingers close."""
+        scene = mujoco.MjSpec.from_file(str(self.folder / "scene.xml"))
+        drill(scene)
+        add_pins(scene)
+        spec.attach(scene, prefix="task_", frame=spec.worldbody.add_frame())
+        weld = spec.add_equality(
+            name="reset_pin",
+            type=mujoco.mjtEq.mjEQ_WELD,
+            objtype=mujoco.mjtObj.mjOBJ_BODY,
+            name1="arm_link6",
+            name2=f"task_pin{PINS - 1}",
+            active=False,
+        )
+        weld.data[:3] = 0.0  # anchored at the pin's origin
+        weld.data[10] = 0.1
+        weld.solref = (0.01, 1)
+
+    def prepare(self, twin: Twin) -> None:
+        """Expand what the reset varies."""
+        scene, model = twin.scene, twin.model
+        self._kinematics = Kinematics(scene.world, scene.robot)
+        self._nominal_joints = self._kinematics.solve([HAND_AT], [hand_rotation()])
+        self._weld = model.equality("reset_pin").id
+        self._relative = twin.expand("eq_data")
+        self._friction = twin.expand("geom_friction")
+        self._delay = twin.expand("actuator_delay")
+        self._box_position, self._box_turn = twin.expand("body_pos"), twin.expand("body_quat")
+        self._latency = np.zeros(twin.stations)
+        self._box = model.body("task_box").id
+        self._pins = [model.joint(f"task_pin{i}").qposadr[0] for i in range(PINS)]
+        self._fingers = [model.joint(f"arm_finger_{side}").qposadr[0] for side in ("left", "right")]
+        names = [model.geom(i).name for i in range(model.ngeom)]
+        self._parts = np.array([i for i, name in enumerate(names) if name.startswith("task_")])
+
+    def sample(self, rng: np.random.Generator) -> FloatArray:
+        """Box, pin from its hole, hand, pin in the hand [m, rad]; friction's scale, latency [s]."""
+        return np.concatenate(
+            [
+                rng.uniform((-0.008, -0.012, -0.15), (0.008, 0.012, 0.15)),
+                rng.uniform((-0.012, -0.012, 0.006), (0.012, 0.012, 0.016)),
+                rng.uniform(-0.15, 0.15, 3),
+                rng.uniform((-0.002, -0.001, -0.15), (0.002, 0.001, 0.15)),
+                rng.uniform((0.7, 0.0), (1.4, 0.03)),
+            ]
+        )
+
+    def place(self, twin: Twin, control: CartesianControl, row: int, variation: FloatArray) -> None:
+        """The pin over its hole, welded to the hand until the fingers hold it."""
+        v = dict(zip(self.variation_names, variation, strict=True))
+        box, frame = self._place_box(row, v)
+        for i in range(PINS - 1):
+            self._place_pin(twin, row, i, box + frame @ (HOLES[i] - (0, 0, DEPTH)), np.eye(3))
+        turn = Rotation.from_rotvec(variation[6:9]).as_matrix()
+        rotation = turn @ hand_rotation(0.0, v["box_yaw"])
+        end = box + frame @ HOLES[-1] + variation[3:6]
+        tilt = Rotation.from_rotvec(v["pin_tilt"] * rotation[:, 0]).as_matrix()  # flat on the pads
+        upright = turn @ frame
+        hand = (
+            end
+            + tilt @ upright @ (0, 0, GRIP + v["pin_height"])
+            - rotation[:, 2] * (AHEAD + v["pin_ahead"])
+        )
+        self._place_hand(twin, control, row, hand, rotation, OPEN)
+        self._place_pin(twin, row, PINS - 1, end, tilt @ upright)
+        self._relative[row, self._weld, 3:10] = _relative(
+            twin.model, control.arms[0].grasp, hand, rotation, end, tilt @ upright
+        )
+        twin.eq_active[row, self._weld] = 1.0
+        self._place_rest(twin.model, row, v)
+
+    def settle(self, twin: Twin, control: CartesianControl, row: int, elapsed: float) -> bool:
+        """Close the fingers, let go of the weld, wait until it is still."""
+        if elapsed >= GRIP_AT:
+            control.set(row, control.setpoints[row], np.array([CLOSED]))
+        if elapsed >= RELEASE_AT:
+            twin.eq_active[row, self._weld] = 0.0
+        if elapsed < DONE_AT:
+            return False
+        if twin.actuator_length[row, control.arms[0].gripper] < HELD:
+            raise ResetFailed("the fingers did not catch the pin")
+        self._delay[row] = self._latency[row]  # not before: a delay reads the setpoints' history
+        return True
+
+    def observe(self, readings: Readings) -> Float32Array:
+        """The next pin seen from its hole, the box's frame; hand, force and lead in the world's."""
+        rows = np.arange(len(readings.joints))
+        chosen = active(readings)
+        ends, directions = in_holes(readings)
+        hand = readings.hand_position[:, 0]
+        frame = readings.hand_rotation[:, 0]
+        offset = readings.position[rows, 1 + chosen] - hand
+        box = readings.rotation[:, 0]
+        seen = np.concatenate(
+            [
+                ends[rows, chosen],
+                directions[rows, chosen],
+                (offset[:, None] @ frame)[:, 0],
+                readings.position[:, 0, :2],
+                np.arctan2(box[:, 1, :1], box[:, 0, :1]),
+                hand,
+                Rotation.from_matrix(_LEVEL @ frame).as_rotvec(),
+                readings.wrist_force[:, 0],
+                readings.lead[:, 0],
+                readings.gripper,
+            ],
+            axis=1,
+        )
+        scaled: Float32Array = ((seen - _CENTRE) / _SCALE).astype(np.float32)
+        return scaled
+
+    def ready(self, readings: Readings) -> NDArray[np.bool_]:
+        """All pins look seated, and the fingers are open."""
+        result: NDArray[np.bool_] = seated(readings) & (readings.gripper[:, 0] > FREE)
+        return result
+
+    def probe(self, evidence: Evidence) -> Float32Array | None:
+        """Let go, back off along the fingers, look."""
+        if evidence.elapsed >= LOOK:
+            return None
+        action = np.zeros(self.actions.size, dtype=np.float32)
+        action[6] = -0.4  # 22 mm
+        if LET_GO <= evidence.elapsed < BACK:
+            action[:3] = -BACK_OFF * evidence.readings[-1].hand_rotation[0, 0, :, 2]
+        return action
+
+    def judge(self, evidence: Evidence) -> Verdict:
+        """Every pin seated, upright, let go of."""
+        return judge(evidence)
+
+    def demonstrator(self, rng: np.random.Generator) -> Demonstrator:
+        """A person at a leader arm."""
+        return Teleoperator(rng, self.actions)
+
+    # What both starts share
+
+    def _place_box(self, row: int, v: dict[str, float]) -> tuple[FloatArray, FloatArray]:
+        """Put the box where it was sampled; its position [m] and frame."""
+        position = BOX_AT + np.array([v["box_x"], v["box_y"], 0.0])
+        rotation = Rotation.from_rotvec((0.0, 0.0, v["box_yaw"]))
+        self._box_position[row, self._box] = position
+        self._box_turn[row, self._box] = rotation.as_quat(scalar_first=True)
+        return position, rotation.as_matrix()
+
+    def _place_pin(
+        self, twin: Twin, row: int, pin: int, end: FloatArray, frame: FloatArray
+    ) -> None:
+        at = self._pins[pin]
+        twin.qpos[row, at : at + 3] = end
+        mujoco.mju_mat2Quat(twin.qpos[row, at + 3 : at + 7], frame.ravel())
+
+    def _place_hand(
+        self,
+        twin: Twin,
+        control: CartesianControl,
+        row: int,
+        position: FloatArray,
+        rotation: FloatArray,
+        opening: float,
+    ) -> None:
+        joints = self._kinematics.solve([position], [rotation], warm=self._nominal_joints)
+        twin.qpos[row, control.arms[0].qpos] = joints[0]
+        twin.qpos[row, self._fingers] = opening / 2
+        control.set(row, joints, np.array([opening]))
+
+    def _place_rest(self, model: mujoco.MjModel, row: int, v: dict[str, float]) -> None:
+        """Friction now, latency once the reset is over."""
+        self._friction[row, self._parts, 0] = model.geom_friction[self._parts, 0] * v["friction"]
+        self._latency[row] = v["latency"]
+        self._delay[row] = 0.0
+
+
+_LEVEL = hand_rotation().T
+_LAYOUT = (  # of an observation: how many numbers, of what unit, around what
+    (3, 0.01, (0.0, 0.0, 0.0)),  # pin from hole [m]
+    (3, 0.1, (0.0, 0.0, 1.0)),  # direction of the pin
+    (3, 0.01, (0.0, -GRIP, AHEAD)),  # pin from hand [m]
+    (2, 0.01, tuple(BOX_AT[:2])),  # box [m]
+    (1, 0.1, (0.0,)),  # its yaw [rad]
+    (3, 0.01, tuple(HAND_AT)),  # hand [m]
+    (3, 0.1, (0.0, 0.0, 0.0)),  # hand [rad]
+    (3, 5.0, (0.0, 0.0, 0.0)),  # force [N]
+    (3, 0.01, (0.0, 0.0, 0.0)),  # lead [m]
+    (1, 0.01, (2 * PIN_RADIUS,)),  # gripper [m]
+)
+_SCALE = np.concatenate([np.full(count, unit) for count, unit, _ in _LAYOUT])
+_CENTRE = np.concatenate([np.array(centre) for _, _, centre in _LAYOUT])
+
+
+def _relative(
+    model: mujoco.MjModel,
+    site: int,
+    hand: FloatArray,
+    hand_frame: FloatArray,
+    position: FloatArray,
+    frame: FloatArray,
+) -> FloatArray:
+    """Pose (position, quaternion) of an object in the body that carries the grasp site."""
+    mount = np.zeros(9)
+    mujoco.mju_quat2Mat(mount, model.site_quat[site])
+    body_rotation = hand_frame @ mount.reshape(3, 3).T
+    body_position = hand - body_rotation @ model.site_pos[site]
+    quaternion = np.zeros(4)
+    mujoco.mju_mat2Quat(quaternion, (body_rotation.T @ frame).ravel())
+    return np.concatenate([body_rotation.T @ (position - body_position), quaternion])
