@@ -17,15 +17,20 @@ import numpy as np
 from enpire.environment import ActionSpec, Demonstrator, Readings
 from enpire.types import Float32Array, FloatArray
 
-from .frames import LEFT, RIGHT, aside, depth, ends_in_slot, lean, slot_frame
+from .frames import GRASPS, LEFT, RIGHT, aside, depth, ends_in_slot, lean, slot_frame
 
 ABOVE = 0.003  # of the edge over the mouth while it is lined up [m]
-ENTERED = 0.0022  # depth from which on the slot guides the edge [m]
+ENTERED = 0.0026  # depth from which on the slot guides the edge [m]
 STEER = 0.22  # share of an error that is corrected in a control period
 FASTEST = 0.0013  # of the card in a control period [m]
 TURNING = 0.009  # of the card in a control period, at most [rad]
 FELT = 3.0  # push of both hands together at which a person notices the rim [N]
 LIGHT = 6.0  # the same while wiggling on it [N]
+SEARCH = 50  # control periods of a search on the rim, in a spiral
+SPIRAL = 0.0016  # its radius in the end [m]
+GIVE = 4e-5  # how far the card gives way to what pushes it aside, in a control period [m/N]
+YAW_GIVE = 4e-3  # and to what turns it about the vertical [rad/(N m)]
+STUCK = 20  # control periods of pushing without depth after which a person searches again
 HARD = 13.0  # of one hand, at which a person pushes no harder [N]
 TREMOR = 0.25  # of the hands, in full actions (0.4 mm, 3 mrad)
 
@@ -59,9 +64,9 @@ class Teleoperator(Demonstrator):
         self._seen.append(readings)
         seen = self._seen[0]
         slot, ends, lean_now = slot_frame(seen)[0], ends_in_slot(seen)[0], float(lean(seen)[0])
-        push = -seen.wrist_force[0] @ slot[:, 2]  # of each hand on the card, downwards [N]
-        self._choose(ends, lean_now, push)
-        move, turn = self._twist(ends, lean_now, push)
+        force = seen.wrist_force[0] @ slot  # of each hand on the card, slot frame [N]
+        self._choose(ends, lean_now, -force[:, 2])
+        move, turn = self._twist(ends, lean_now, force)
         action = self._of_hands(readings, slot @ move, slot @ turn)
         before = self._tremor
         self._tremor = 0.7 * before + 0.7 * self._rng.normal(0, TREMOR, before.shape)
@@ -83,21 +88,24 @@ class Teleoperator(Demonstrator):
                 self._go(Skill.WIGGLE)
             case Skill.LOWER if off > 0.003:
                 self._go(Skill.ALIGN)
-            case Skill.WIGGLE if off > 0.003 or self._periods > 40:
+            case Skill.WIGGLE if off > 0.003 or self._periods > SEARCH:
                 self._go(Skill.ALIGN)
-            case Skill.PUSH if deep < 0.0:
-                self._go(Skill.ALIGN)
+            case Skill.PUSH if deep < ENTERED and self._periods > STUCK:
+                self._go(Skill.WIGGLE)
             case _:
                 pass
 
     def _twist(
-        self, ends: FloatArray, lean_now: float, push: FloatArray
+        self, ends: FloatArray, lean_now: float, force: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
         """Of the card about the edge's middle over one period, slot frame [m], [rad]."""
         middle = ends.mean(axis=0)
         slope = float(ends[LEFT, 2] - ends[RIGHT, 2]) / 0.089
         yaw = float(ends[RIGHT, 0] - ends[LEFT, 0]) / 0.089
         turn = np.clip(-STEER * np.array([slope, lean_now, yaw]), -TURNING, TURNING)
+        push = -force[:, 2]
+        given = GIVE * force[:, :2].sum(axis=0)
+        given_yaw = YAW_GIVE * float((GRASPS[:, 1] - GRASPS[:, 1].mean()) @ force[:, 0])
         move = np.clip(-STEER * middle, -self._pace, self._pace)
         match self._skill:
             case Skill.ALIGN:
@@ -105,12 +113,16 @@ class Teleoperator(Demonstrator):
             case Skill.LOWER:
                 move[2] = -0.6 * self._pace
             case Skill.WIGGLE:
-                angle = self._phase + 0.7 * self._periods
-                move[:2] += 0.0004 * np.array([math.cos(angle), math.sin(0.6 * angle)])
+                angle = self._phase + 0.5 * self._periods
+                spiral = SPIRAL * self._periods / SEARCH
+                goal = spiral * np.array([math.cos(angle), math.sin(angle)])
+                move[:2] = np.clip(STEER * (goal - middle[:2]), -self._pace, self._pace)
+                move[:2] -= given
+                turn[2] += given_yaw
                 move[2] = 0.0004 * np.clip((push.sum() - LIGHT) / LIGHT, -1, 1)
             case Skill.PUSH:
-                move[:2] = 0.0
-                turn[1:] = 0.0
+                move[:2] = -given
+                turn[1:] = 0.0, given_yaw
                 turn[0] *= 0.5
                 move[2] = -0.7 * self._pace * np.clip(2.0 * (1 - push.max() / HARD), -1, 1)
         return move, turn

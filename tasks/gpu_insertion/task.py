@@ -49,8 +49,8 @@ READY_ASIDE = 0.003  # by how much either end may be seen beside its place in th
 OPENED = 0.018  # setpoint of the hands that have let go: 3 mm off each face of the card [m]
 SEEN_AT = 1.0  # time in the probe at which the card stands by itself, and was seen to [s]
 CLOSED = 0.0  # gripper setpoint in the reset [m]
-NEAR = 0.0135  # opening at which the fingers begin to close on the card [m]
-HELD = 0.0110  # opening that a held card leaves, at least [m]
+GRIPPED = 0.0113  # opening of fingers that hold the card: their pads give [m]
+HELD = 0.0095  # opening that a held card leaves, at least [m]
 RELEASE_AT, DONE_AT = 0.20, 0.44  # times in the reset [s]
 MOVED = 0.012  # of the card in the fingers during the reset, at most [m]
 STEP, TURN = (0.0016,) * 3, (0.012,) * 3  # of a hand in a control period [m], [rad]
@@ -116,7 +116,7 @@ class GpuInsertion(Task):
         self._latency = np.zeros(twin.stations)
 
     def build(self, spec: mujoco.MjSpec) -> None:
-        """Card and slot; a weld that keeps the card in the air while the fingers close on it."""
+        """Card and slot; a weld that keeps the card in the air until the fingers hold it."""
         super().build(spec)
         weld = spec.add_equality(
             name="reset_card",
@@ -150,7 +150,7 @@ class GpuInsertion(Task):
         )
 
     def place(self, twin: Twin, control: CartesianControl, row: int, variation: FloatArray) -> None:
-        """The card fixed in the air, both hands about it and nearly shut."""
+        """The card fixed in the air, both hands shut on it."""
         v = dict(zip(self.variation_names, variation, strict=True))
         model = twin.model
         slot, slot_position = _turn(variation[3:6]), SLOT_AT + variation[0:3]
@@ -173,7 +173,7 @@ class GpuInsertion(Task):
         for arm, angles in zip(control.arms, joints, strict=True):
             twin.qpos[row, arm.qpos] = angles
             for finger in ("finger_left", "finger_right"):
-                twin.qpos[row, model.joint(f"{arm.name}_{finger}").qposadr[0]] = NEAR / 2
+                twin.qpos[row, model.joint(f"{arm.name}_{finger}").qposadr[0]] = GRIPPED / 2
         self._friction[row, self._rubbing, 0] = (
             model.geom_friction[self._rubbing, 0] * v["friction"]
         )
@@ -188,7 +188,7 @@ class GpuInsertion(Task):
         control.set(row, joints, np.full(2, CLOSED))
 
     def settle(self, twin: Twin, control: CartesianControl, row: int, elapsed: float) -> bool:
-        """Close the fingers, let go of the weld, wait until it is still."""
+        """Let go of the weld once the fingers hold the card, wait until it is still."""
         if elapsed >= RELEASE_AT:
             twin.eq_active[row, self._weld] = 0.0
         if elapsed < DONE_AT:
