@@ -1,9 +1,9 @@
 """The scripted demonstrator: a person at two leader arms who moves the card as one thing.
 
-Line the edge up above the slot, lower it, feel; when it stands on the slot's rim, wiggle it about in
-the plane under a light push until it drops in; then push it home, level, no harder than needed.
-Imperfect as teleoperation is: late (a reaction time), trembling, with a pace and a care of the day,
-and never looking at more than the tracker gives.
+Line the edge up above the slot, lower it, feel; when it stands on the slot's rim, move it about in
+the plane under a light push, giving way to what is felt, until it drops in; then push it home,
+level, no harder than needed. Imperfect as teleoperation is: late (a reaction time), trembling, with
+a pace and a care of the day, and never looking at more than the tracker gives.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 from enpire.environment import ActionSpec, Demonstrator, Readings
 from enpire.types import Float32Array, FloatArray
 
-from .frames import GRASPS, LEFT, RIGHT, aside, depth, ends_in_slot, lean, slot_frame
+from .frames import GRASPS, HALF, LEFT, RIGHT, aside, depth, ends_in_slot, lean, slot_frame
 
 ABOVE = 0.003  # of the edge over the mouth while it is lined up [m]
 ENTERED = 0.0026  # depth from which on the slot guides the edge [m]
@@ -57,7 +57,7 @@ class Teleoperator(Demonstrator):
         self._care = rng.uniform(0.0008, 0.0014)
         self._phase = rng.uniform(0, 2 * math.pi)
         self._seen: deque[Readings] = deque(maxlen=int(rng.integers(1, 4)))
-        self._tremor = np.zeros(actions.size)
+        self._tremor: FloatArray = np.zeros(actions.size)
 
     def act(self, readings: Readings) -> Float32Array:
         """One control period's action."""
@@ -100,8 +100,8 @@ class Teleoperator(Demonstrator):
     ) -> tuple[FloatArray, FloatArray]:
         """Of the card about the edge's middle over one period, slot frame [m], [rad]."""
         middle = ends.mean(axis=0)
-        slope = float(ends[LEFT, 2] - ends[RIGHT, 2]) / 0.089
-        yaw = float(ends[RIGHT, 0] - ends[LEFT, 0]) / 0.089
+        slope = float(ends[LEFT, 2] - ends[RIGHT, 2]) / (2 * HALF)
+        yaw = float(ends[RIGHT, 0] - ends[LEFT, 0]) / (2 * HALF)
         turn = np.clip(-STEER * np.array([slope, lean_now, yaw]), -TURNING, TURNING)
         push = -force[:, 2]
         given = GIVE * force[:, :2].sum(axis=0)
@@ -118,7 +118,7 @@ class Teleoperator(Demonstrator):
                 goal = spiral * np.array([math.cos(angle), math.sin(angle)])
                 move[:2] = np.clip(STEER * (goal - middle[:2]), -self._pace, self._pace)
                 move[:2] -= given
-                turn[2] += given_yaw
+                turn[2] = 0.3 * turn[2] + given_yaw  # yaw is felt better than seen
                 move[2] = 0.0004 * np.clip((push.sum() - LIGHT) / LIGHT, -1, 1)
             case Skill.PUSH:
                 move[:2] = -given

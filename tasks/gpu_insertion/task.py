@@ -1,4 +1,4 @@
-"""Seat a graphics card: its edge connector goes into the slot, held by two hands, under a force limit.
+"""Seat a graphics card: two hands put its edge connector into the slot, under a force limit.
 
 Both hands hold the card above the slot, off and tilted: the reset goes to just before the hard
 phase, as in the ENPIRE paper. Success: the edge is deep in the slot and level after both hands have
@@ -6,8 +6,6 @@ let go, and no wrist has felt more than the force limit.
 """
 
 from __future__ import annotations
-
-from typing import ClassVar
 
 import mujoco
 import numpy as np
@@ -219,7 +217,8 @@ class GpuInsertion(Task):
             ],
             axis=1,
         )
-        return ((seen - _CENTRE) / _SCALE).astype(np.float32)
+        result: Float32Array = ((seen - _CENTRE) / _SCALE).astype(np.float32)
+        return result
 
     def ready(self, readings: Readings) -> NDArray[np.bool_]:
         """The edge is seen deep in the slot and level."""

@@ -1,4 +1,4 @@
-"""The verdict on a card, from readings taken while the hands still held it and after they let go."""
+"""The verdict on a card, from readings while the hands still held it and after they let go."""
 
 from __future__ import annotations
 
@@ -51,7 +51,9 @@ def judge(evidence: Evidence) -> Verdict:
         predicates=predicates,
         score=float(np.clip(deep / SEATED, 0.0, 0.9)) if failed else 1.0,
         stage=stage,
-        reason="; ".join(f"{p.name} {p.value:.2f} {p.unit} (needs {p.threshold:g})" for p in failed),
+        reason="; ".join(
+            f"{p.name} {p.value:.2f} {p.unit} (needs {p.threshold:g})" for p in failed
+        ),
     )
 
 
