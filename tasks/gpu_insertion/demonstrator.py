@@ -30,6 +30,7 @@ SEARCH = 50  # control periods of a search on the rim, in a spiral
 SPIRAL = 0.0016  # its radius in the end [m]
 GIVE = 4e-5  # how far the card gives way to what pushes it aside, in a control period [m/N]
 YAW_GIVE = 4e-3  # and to what turns it about the vertical [rad/(N m)]
+EVEN = 5e-5  # how far a person tips the card towards the hand that feels less [rad/N]
 STUCK = 20  # control periods of pushing without depth after which a person searches again
 HARD = 13.0  # of one hand, at which a person pushes no harder [N]
 TREMOR = 0.25  # of the hands, in full actions (0.4 mm, 3 mrad)
@@ -123,7 +124,7 @@ class Teleoperator(Demonstrator):
             case Skill.PUSH:
                 move[:2] = -given
                 turn[1:] = 0.0, given_yaw
-                turn[0] *= 0.5
+                turn[0] = 0.5 * turn[0] + EVEN * (push[LEFT] - push[RIGHT])
                 move[2] = -0.7 * self._pace * np.clip(2.0 * (1 - push.max() / HARD), -1, 1)
         return move, turn
 
