@@ -1,0 +1,146 @@
+"""The scripted demonstrator: a person at two leader arms who moves the card as one thing.
+
+Line the edge up above the slot, lower it, feel; when it stands on the slot's rim, move it about in
+the plane under a light push, giving way to what is felt, until it drops in; then push it home,
+level, no harder than needed. Imperfect as teleoperation is: late (a reaction time), trembling, with
+a pace and a care of the day, and never looking at more than the tracker gives.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from enum import Enum
+
+import numpy as np
+
+from enpire.environment import ActionSpec, Demonstrator, Readings
+from enpire.types import Float32Array, FloatArray
+
+from .frames import GRASPS, HALF, LEFT, RIGHT, aside, depth, ends_in_slot, lean, slot_frame
+
+ABOVE = 0.003  # of the edge over the mouth while it is lined up [m]
+ENTERED = 0.0026  # depth from which on the slot guides the edge [m]
+STEER = 0.22  # share of an error that is corrected in a control period
+FASTEST = 0.0013  # of the card in a control period [m]
+TURNING = 0.009  # of the card in a control period, at most [rad]
+FELT = 3.0  # push of both hands together at which a person notices the rim [N]
+LIGHT = 6.0  # the same while wiggling on it [N]
+SEARCH = 50  # control periods of a search on the rim, in a spiral
+SPIRAL = 0.0016  # its radius in the end [m]
+GIVE = 4e-5  # how far the card gives way to what pushes it aside, in a control period [m/N]
+YAW_GIVE = 4e-3  # and to what turns it about the vertical [rad/(N m)]
+EVEN = 5e-5  # how far a person tips the card towards the hand that feels less [rad/N]
+STUCK = 20  # control periods of pushing without depth after which a person searches again
+HARD = 13.0  # of one hand, at which a person pushes no harder [N]
+TREMOR = 0.25  # of the hands, in full actions (0.4 mm, 3 mrad)
+
+
+class Skill(Enum):
+    """What the person is doing."""
+
+    ALIGN = "align"
+    LOWER = "lower"
+    WIGGLE = "wiggle"
+    PUSH = "push"
+
+
+class Teleoperator(Demonstrator):
+    """One episode's person."""
+
+    def __init__(self, rng: np.random.Generator, actions: ActionSpec) -> None:
+        """Draw the person's pace, care, reaction time and way of wiggling."""
+        self._rng = rng
+        self._scale = actions.scale
+        self._skill = Skill.ALIGN
+        self._periods = 0  # since the skill began
+        self._pace = FASTEST * rng.uniform(0.6, 1.0)
+        self._care = rng.uniform(0.0008, 0.0014)
+        self._phase = rng.uniform(0, 2 * math.pi)
+        self._seen: deque[Readings] = deque(maxlen=int(rng.integers(1, 4)))
+        self._tremor: FloatArray = np.zeros(actions.size)
+
+    def act(self, readings: Readings) -> Float32Array:
+        """One control period's action."""
+        self._seen.append(readings)
+        seen = self._seen[0]
+        slot, ends, lean_now = slot_frame(seen)[0], ends_in_slot(seen)[0], float(lean(seen)[0])
+        force = seen.wrist_force[0] @ slot  # of each hand on the card, slot frame [N]
+        self._choose(ends, lean_now, -force[:, 2])
+        move, turn = self._twist(ends, lean_now, force)
+        action = self._of_hands(readings, slot @ move, slot @ turn)
+        before = self._tremor
+        self._tremor = 0.7 * before + 0.7 * self._rng.normal(0, TREMOR, before.shape)
+        action += self._tremor - before
+        action[[6, 13]] = -1.0
+        return np.clip(action, -1, 1).astype(np.float32)
+
+    def _choose(self, ends: FloatArray, lean_now: float, push: FloatArray) -> None:
+        """Go on to the next skill, or back."""
+        self._periods += 1
+        deep = float(depth(ends))
+        off = float(aside(ends))
+        match self._skill:
+            case Skill.ALIGN if off < self._care and self._straight(ends, lean_now):
+                self._go(Skill.LOWER)
+            case Skill.LOWER | Skill.WIGGLE if deep > ENTERED:
+                self._go(Skill.PUSH)
+            case Skill.LOWER if push.sum() > FELT:
+                self._go(Skill.WIGGLE)
+            case Skill.LOWER if off > 0.003:
+                self._go(Skill.ALIGN)
+            case Skill.WIGGLE if off > 0.003 or self._periods > SEARCH:
+                self._go(Skill.ALIGN)
+            case Skill.PUSH if deep < ENTERED and self._periods > STUCK:
+                self._go(Skill.WIGGLE)
+            case _:
+                pass
+
+    def _twist(
+        self, ends: FloatArray, lean_now: float, force: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """Of the card about the edge's middle over one period, slot frame [m], [rad]."""
+        middle = ends.mean(axis=0)
+        slope = float(ends[LEFT, 2] - ends[RIGHT, 2]) / (2 * HALF)
+        yaw = float(ends[RIGHT, 0] - ends[LEFT, 0]) / (2 * HALF)
+        turn = np.clip(-STEER * np.array([slope, lean_now, yaw]), -TURNING, TURNING)
+        push = -force[:, 2]
+        given = GIVE * force[:, :2].sum(axis=0)
+        given_yaw = YAW_GIVE * float((GRASPS[:, 1] - GRASPS[:, 1].mean()) @ force[:, 0])
+        move = np.clip(-STEER * middle, -self._pace, self._pace)
+        match self._skill:
+            case Skill.ALIGN:
+                move[2] = np.clip(STEER * (ABOVE - middle[2]), -self._pace, self._pace)
+            case Skill.LOWER:
+                move[2] = -0.6 * self._pace
+            case Skill.WIGGLE:
+                angle = self._phase + 0.5 * self._periods
+                spiral = SPIRAL * self._periods / SEARCH
+                goal = spiral * np.array([math.cos(angle), math.sin(angle)])
+                move[:2] = np.clip(STEER * (goal - middle[:2]), -self._pace, self._pace)
+                move[:2] -= given
+                turn[2] = 0.3 * turn[2] + given_yaw  # yaw is felt better than seen
+                move[2] = 0.0004 * np.clip((push.sum() - LIGHT) / LIGHT, -1, 1)
+            case Skill.PUSH:
+                move[:2] = -given
+                turn[1:] = 0.0, given_yaw
+                turn[0] = 0.5 * turn[0] + EVEN * (push[LEFT] - push[RIGHT])
+                move[2] = -0.7 * self._pace * np.clip(2.0 * (1 - push.max() / HARD), -1, 1)
+        return move, turn
+
+    def _of_hands(self, readings: Readings, move: FloatArray, turn: FloatArray) -> FloatArray:
+        """The action that moves both hands as the card is to move, world frame."""
+        middle = readings.position[0, :2].mean(axis=0)
+        action = np.zeros((2, 7))
+        for arm in (LEFT, RIGHT):
+            lever = readings.hand_position[0, arm] - middle
+            twist = np.concatenate([move + np.cross(turn, lever), turn])
+            action[arm, :6] = twist / self._scale[arm]
+        return action.ravel()
+
+    def _straight(self, ends: FloatArray, lean_now: float) -> bool:
+        return abs(float(ends[LEFT, 2] - ends[RIGHT, 2])) < 0.002 and abs(lean_now) < 0.03
+
+    def _go(self, skill: Skill) -> None:
+        self._skill = skill
+        self._periods = 0

@@ -1,0 +1,71 @@
+"""Frames of the task, and the card as seen from the slot.
+
+Card and slot have the same axes: x across the card, y along the connector (left is +), z up.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from enpire.environment import Readings
+from enpire.types import FloatArray
+
+SLOT_AT = np.array([0.40, 0.020, 0.040])  # middle of the mouth, nominal, world frame [m]
+DEPTH = 0.0075  # of the slot [m]
+HALF = 0.0445  # of the connector, along it [m]
+GRASPS = np.array([[0.0, 0.065, 0.076], [0.0, -0.105, 0.076]])  # of the hands, card frame [m]
+TILT = math.radians(30.0)  # hands come from above and from the card's ends, at this angle
+LEFT, RIGHT = 0, 1
+
+
+def hand_rotation(arm: int) -> FloatArray:
+    """Grasp frame to card frame of a hand that holds the card; 0 left, 1 right."""
+    side = 1.0 if arm == LEFT else -1.0
+    approach = np.array([0.0, -side * math.sin(TILT), -math.cos(TILT)])
+    opening = np.array([side, 0.0, 0.0])
+    return np.stack([opening, np.cross(approach, opening), approach], axis=1)
+
+
+def slot_frame(readings: Readings) -> FloatArray:
+    """Slot frame to world, (m, 3, 3): y from the slot's ends, the rest from how they are turned."""
+    return _frame(readings.position[:, 2:4], readings.rotation[:, 2:4])
+
+
+def ends_in_slot(readings: Readings) -> FloatArray:
+    """The edge's two ends, each from the slot's end that it belongs to, slot frame (m, 2, 3) [m].
+
+    z is the height of the edge's rim above the mouth: a seated card is at -DEPTH.
+    """
+    offset = readings.position[:, 0:2] - readings.position[:, 2:4]
+    ends: FloatArray = offset @ slot_frame(readings)
+    return ends
+
+
+def lean(readings: Readings) -> FloatArray:
+    """How far the card leans over to the front (+x) of the slot, (m,) [rad]."""
+    card = _frame(readings.position[:, 0:2], readings.rotation[:, 0:2])
+    result: FloatArray = (slot_frame(readings)[:, :, 0] * card[:, :, 2]).sum(axis=-1)
+    return result
+
+
+def depth(ends: FloatArray) -> FloatArray:
+    """Of the edge's middle below the mouth, from its ends (..., 2, 3) [m]."""
+    result: FloatArray = -ends[..., 2].mean(axis=-1)
+    return result
+
+
+def aside(ends: FloatArray) -> FloatArray:
+    """Of the end that is further from the slot's middle plane or end, from ends (..., 2, 3) [m]."""
+    result: FloatArray = np.linalg.norm(ends[..., :2], axis=-1).max(axis=-1)
+    return result
+
+
+def _frame(ends: FloatArray, rotations: FloatArray) -> FloatArray:
+    """Axes of a body from its left and right end (m, 2, 3) and their rotations (m, 2, 3, 3)."""
+    along = ends[:, LEFT] - ends[:, RIGHT]
+    along /= np.linalg.norm(along, axis=-1, keepdims=True)
+    across = np.cross(along, rotations[..., 2].mean(axis=1))
+    across /= np.linalg.norm(across, axis=-1, keepdims=True)
+    return np.stack([across, along, np.cross(across, along)], axis=-1)

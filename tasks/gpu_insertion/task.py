@@ -1,0 +1,283 @@
+"""Seat a graphics card: two hands put its edge connector into the slot, under a force limit.
+
+Both hands hold the card above the slot, off and tilted: the reset goes to just before the hard
+phase, as in the ENPIRE paper. Success: the edge is deep in the slot and level after both hands have
+let go, and no wrist has felt more than the force limit.
+"""
+
+from __future__ import annotations
+
+import mujoco
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial.transform import Rotation
+
+from enpire.environment import (
+    ActionSpec,
+    ArmAction,
+    CartesianControl,
+    Demonstrator,
+    Evidence,
+    Readings,
+    Task,
+)
+from enpire.environment.kinematics import Kinematics
+from enpire.errors import ResetFailed
+from enpire.twin import Twin
+from enpire.types import Float32Array, FloatArray, Verdict
+
+from .demonstrator import Teleoperator
+from .frames import (
+    GRASPS,
+    LEFT,
+    RIGHT,
+    SLOT_AT,
+    aside,
+    depth,
+    ends_in_slot,
+    hand_rotation,
+    lean,
+    slot_frame,
+)
+from .verify import FIRST, SEATED, judge, seated
+
+READY_DEPTH = 0.0072  # of the edge's middle, as seen in one reading [m]
+READY_LEVEL = 0.0020  # by how much one end may be seen higher then [m]
+READY_ASIDE = 0.003  # by how much either end may be seen beside its place in the slot then [m]
+OPENED = 0.018  # setpoint of the hands that have let go: 3 mm off each face of the card [m]
+SEEN_AT = 1.0  # time in the probe at which the card stands by itself, and was seen to [s]
+CLOSED = 0.0  # gripper setpoint in the reset [m]
+GRIPPED = 0.0113  # opening of fingers that hold the card: their pads give [m]
+HELD = 0.0095  # opening that a held card leaves, at least [m]
+RELEASE_AT, DONE_AT = 0.20, 0.44  # times in the reset [s]
+MOVED = 0.012  # of the card in the fingers during the reset, at most [m]
+STEP, TURN = (0.0016,) * 3, (0.012,) * 3  # of a hand in a control period [m], [rad]
+LEFT_HAND = ArmAction(STEP, TURN, low=(0.37, 0.055, 0.095), high=(0.43, 0.115, 0.160))
+RIGHT_HAND = ArmAction(STEP, TURN, low=(0.37, -0.115, 0.095), high=(0.43, -0.055, 0.160))
+
+
+class GpuInsertion(Task):
+    """The graphics card on two arms."""
+
+    robot = "yam_bimanual"
+    instruction = "Seat the graphics card in its slot with both hands, without forcing it."
+    time_limit = 8.0
+    force_limit = 30.0
+    probe_limit = 1.2
+    tracked = ("task_card_left", "task_card_right", "task_slot_left", "task_slot_right")
+    actions = ActionSpec((LEFT_HAND, RIGHT_HAND), lead=0.06, push=30.0)
+    observation_names = (
+        *(f"{s}_end_{a}" for s in ("left", "right") for a in "xyz"),
+        *("lean", "slot_yaw"),
+        *(f"{s}_hand_{a}" for s in ("left", "right") for a in ("x", "y", "z")),
+        *(f"{s}_hand_{a}" for s in ("left", "right") for a in ("rx", "ry", "rz")),
+        *(f"{s}_force_{a}" for s in ("left", "right") for a in "xyz"),
+        *(f"{s}_lead_{a}" for s in ("left", "right") for a in "xyz"),
+        *(f"{s}_gripper" for s in ("left", "right")),
+    )
+    variation_names = (
+        *(f"slot_{a}" for a in ("x", "y", "z", "rx", "ry", "rz")),
+        *(f"card_{a}" for a in ("x", "y", "z", "rx", "ry", "rz")),
+        *(f"{s}_grasp_{a}" for s in ("left", "right") for a in ("y", "z")),
+        *(f"{s}_grasp_tilt" for s in ("left", "right")),
+        *("friction", "springs", "mass", "latency"),
+    )
+
+    def prepare(self, twin: Twin) -> None:
+        """Expand what the reset varies."""
+        scene = twin.scene
+        model = scene.model
+        self._kinematics = Kinematics(scene.world, scene.robot)
+        self._nominal_joints = self._kinematics.solve(
+            list(SLOT_AT + GRASPS), [hand_rotation(LEFT), hand_rotation(RIGHT)]
+        )
+        self._slot, self._card = model.body("task_slot").id, model.body("task_card").id
+        names = [model.geom(i).name for i in range(model.ngeom)]
+        self._rubbing = np.array(
+            [
+                i
+                for i, name in enumerate(names)
+                if model.geom_bodyid[i] == self._slot or name.startswith("task_jaw")
+            ]
+        )
+        jaws = [f"task_jaw_{x}_{y}" for x in ("front", "back") for y in ("left", "right")]
+        self._jaws = np.array([model.joint(name).id for name in jaws])
+        self._weld = model.equality("reset_card").id
+        self._relative = twin.expand("eq_data")
+        self._slot_position = twin.expand("body_pos")
+        self._slot_quaternion = twin.expand("body_quat")
+        self._friction = twin.expand("geom_friction")
+        self._stiffness = twin.expand("jnt_stiffness")
+        self._mass = twin.expand("body_mass")
+        self._inertia = twin.expand("body_inertia")
+        self._delay = twin.expand("actuator_delay")
+        self._latency = np.zeros(twin.stations)
+
+    def build(self, spec: mujoco.MjSpec) -> None:
+        """Card and slot; a weld that keeps the card in the air until the fingers hold it."""
+        super().build(spec)
+        weld = spec.add_equality(
+            name="reset_card",
+            type=mujoco.mjtEq.mjEQ_WELD,
+            objtype=mujoco.mjtObj.mjOBJ_BODY,
+            name1="world",
+            name2="task_card",
+            active=False,
+        )
+        weld.data[:3] = 0.0  # anchored at the card's origin
+        weld.data[10] = 0.1
+        weld.solref = (0.01, 1)
+
+    def sample(self, rng: np.random.Generator) -> FloatArray:
+        """Slot off its place [m, rad], card off its place above the slot [m, rad], the rest.
+
+        That is: where the hands hold the card [m] and how they are tilted then [rad]; scales of
+        friction, of the springs' force and of the card's mass; latency [s].
+        """
+        return np.concatenate(
+            [
+                rng.uniform((-0.010, -0.010, -0.003), (0.010, 0.010, 0.003)),
+                rng.uniform((-0.010, -0.010, -0.08), (0.010, 0.010, 0.08)),
+                rng.uniform((-0.008, -0.008, 0.010), (0.008, 0.008, 0.022)),
+                rng.uniform((-0.05, -0.05, -0.06), (0.05, 0.05, 0.06)),
+                rng.uniform(-0.003, 0.003, 4),
+                rng.uniform(-0.08, 0.08, 2),
+                rng.uniform((0.7, 0.6, 0.7), (1.3, 1.1, 1.5)),
+                rng.uniform(0.0, 0.03, 1),
+            ]
+        )
+
+    def place(self, twin: Twin, control: CartesianControl, row: int, variation: FloatArray) -> None:
+        """The card fixed in the air, both hands shut on it."""
+        v = dict(zip(self.variation_names, variation, strict=True))
+        model = twin.model
+        slot, slot_position = _turn(variation[3:6]), SLOT_AT + variation[0:3]
+        card = slot @ _turn(variation[9:12])
+        position = slot_position + slot @ variation[6:9]
+        self._slot_position[row, self._slot] = slot_position
+        mujoco.mju_mat2Quat(self._slot_quaternion[row, self._slot], slot.ravel())
+        at = model.joint("task_card").qposadr[0]
+        twin.qpos[row, at : at + 3] = position
+        mujoco.mju_mat2Quat(twin.qpos[row, at + 3 : at + 7], card.ravel())
+        grasps = GRASPS + np.array(
+            [[0.0, v[f"{side}_grasp_y"], v[f"{side}_grasp_z"]] for side in ("left", "right")]
+        )
+        tilts = [_turn(np.array([v[f"{side}_grasp_tilt"], 0.0, 0.0])) for side in ("left", "right")]
+        joints = self._kinematics.solve(
+            list(position + grasps @ card.T),
+            [card @ tilts[arm] @ hand_rotation(arm) for arm in (LEFT, RIGHT)],
+            warm=self._nominal_joints,
+        )
+        for arm, angles in zip(control.arms, joints, strict=True):
+            twin.qpos[row, arm.qpos] = angles
+            for finger in ("finger_left", "finger_right"):
+                twin.qpos[row, model.joint(f"{arm.name}_{finger}").qposadr[0]] = GRIPPED / 2
+        self._friction[row, self._rubbing, 0] = (
+            model.geom_friction[self._rubbing, 0] * v["friction"]
+        )
+        self._stiffness[row, self._jaws] = _first(model.jnt_stiffness)[self._jaws] * v["springs"]
+        self._mass[row, self._card] = model.body_mass[self._card] * v["mass"]
+        self._inertia[row, self._card] = model.body_inertia[self._card] * v["mass"]
+        twin.set_const(row)  # what MuJoCo derives from masses
+        self._relative[row, self._weld, 3:10] = twin.qpos[row, at : at + 7]
+        twin.eq_active[row, self._weld] = 1.0
+        self._latency[row] = v["latency"]
+        self._delay[row] = 0.0
+        control.set(row, joints, np.full(2, CLOSED))
+
+    def settle(self, twin: Twin, control: CartesianControl, row: int, elapsed: float) -> bool:
+        """Let go of the weld once the fingers hold the card, wait until it is still."""
+        if elapsed >= RELEASE_AT:
+            twin.eq_active[row, self._weld] = 0.0
+        if elapsed < DONE_AT:
+            return False
+        if twin.actuator_length[row, [arm.gripper for arm in control.arms]].min() < HELD:
+            raise ResetFailed("the fingers did not catch the card")
+        at = twin.model.joint("task_card").qposadr[0]
+        moved = twin.qpos[row, at : at + 3] - self._relative[row, self._weld, 3:6]
+        if np.linalg.norm(moved) > MOVED:
+            raise ResetFailed(f"the card slipped by {1e3 * np.linalg.norm(moved):.0f} mm")
+        self._delay[row] = self._latency[row]  # not before: a delay reads the setpoints' history
+        return True
+
+    def observe(self, readings: Readings) -> Float32Array:
+        """The edge seen from the slot; both hands, forces and setpoints in the world frame."""
+        m = len(readings.joints)
+        slot = slot_frame(readings)
+        seen = np.concatenate(
+            [
+                ends_in_slot(readings).reshape(m, 6),
+                lean(readings)[:, None],
+                slot[:, 1:2, 0],
+                readings.hand_position.reshape(m, 6),
+                rotation_vector(readings.hand_rotation @ _TURNED_BACK).reshape(m, 6),
+                readings.wrist_force.reshape(m, 6),
+                readings.lead.reshape(m, 6),
+                readings.gripper,
+            ],
+            axis=1,
+        )
+        result: Float32Array = ((seen - _CENTRE) / _SCALE).astype(np.float32)
+        return result
+
+    def ready(self, readings: Readings) -> NDArray[np.bool_]:
+        """The edge is seen deep in the slot and level."""
+        ends = ends_in_slot(readings)
+        step = abs(ends[:, LEFT, 2] - ends[:, RIGHT, 2])
+        result: NDArray[np.bool_] = (
+            (depth(ends) > READY_DEPTH) & (step < READY_LEVEL) & (aside(ends) < READY_ASIDE)
+        )
+        return result
+
+    def probe(self, evidence: Evidence) -> Float32Array | None:
+        """Let go of a card that is seated, and look whether it stays; the hands remain about it.
+
+        One that is not stays in the hands: dropped, it might yet fall into the slot.
+        """
+        holding = len(evidence.readings) < FIRST
+        if evidence.elapsed >= SEEN_AT or not (holding or seated(evidence) >= SEATED):
+            return None
+        action = np.zeros(self.actions.size, dtype=np.float32)
+        action[[6, 13]] = -1.0 if holding else OPENED_ACTION
+        return action
+
+    def judge(self, evidence: Evidence) -> Verdict:
+        """Deep by the hands; deep, level and upright after they have let go."""
+        return judge(evidence)
+
+    def demonstrator(self, rng: np.random.Generator) -> Demonstrator:
+        """A person at two leader arms."""
+        return Teleoperator(rng, self.actions)
+
+
+OPENED_ACTION = 2.0 * OPENED / 0.075 - 1.0  # of a gripper that opens to 75 mm
+_TURNED_BACK = np.stack([hand_rotation(LEFT).T, hand_rotation(RIGHT).T])
+_LAYOUT = (  # of an observation: how many numbers, of what unit
+    (6, 0.005),  # ends [m]
+    (2, 0.05),  # lean, yaw [rad]
+    (6, 0.01),  # hands [m]
+    (6, 0.1),  # hands [rad]
+    (6, 5.0),  # forces [N]
+    (6, 0.005),  # leads [m]
+    (2, 0.01),  # grippers [m]
+)
+_SCALE = np.concatenate([np.full(count, unit) for count, unit in _LAYOUT])
+_CENTRE = np.concatenate([np.zeros(8), *(SLOT_AT + GRASPS), np.zeros(18), np.full(2, 0.012)])
+_BELOW, _ABOVE = np.array([[7, 2, 3], [5, 6, 1]])  # the diagonal, of a rotation laid out flat
+
+
+def rotation_vector(rotation: FloatArray) -> FloatArray:
+    """Rotation vectors (..., 3) of small rotations (..., 3, 3), to second order [rad]."""
+    flat = rotation.reshape(*rotation.shape[:-2], 9)
+    vector: FloatArray = 0.5 * (flat.take(_BELOW, -1) - flat.take(_ABOVE, -1))
+    return vector
+
+
+def _turn(vector: FloatArray) -> FloatArray:
+    matrix: FloatArray = Rotation.from_rotvec(vector).as_matrix()
+    return matrix
+
+
+def _first(values: NDArray[np.float64]) -> FloatArray:
+    """A joint's stiffness, whether the model keeps one number or a polynomial."""
+    return values[:, 0] if values.ndim > 1 else values

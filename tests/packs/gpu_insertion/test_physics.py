@@ -1,0 +1,111 @@
+"""The whole task: hands hold the card by friction, force is limited, and nothing else helps."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from enpire.environment import Demonstrations, Job, Readings, Stations, build_stations
+from enpire.types import Episode, FloatArray, Outcome, Purpose
+
+
+def run(stations: Stations, seed: int, controller: Demonstrations) -> Episode:
+    stations.begin(0, Job(seed, Purpose.DEMONSTRATION, controller, "d"))
+    done: list[Episode] = []
+    while stations.busy:
+        done += stations.tick()
+    return done[0]
+
+
+def ends(stations: Stations, row: int = 0) -> FloatArray:
+    """Where the edge's ends truly are, from the slot's, world axes, (2, 3) [mm]."""
+    twin = stations.twin
+    sites = [twin.model.site(name).id for name in stations.task.tracked]
+    at = twin.site_xpos[row, sites]
+    return 1e3 * (at[:2] - at[2:])
+
+
+class Watching(Demonstrations):
+    """Demonstrates, and looks at the weld."""
+
+    def __init__(self, stations: Stations) -> None:
+        super().__init__(stations.task)
+        self.stations = stations
+        self.seen: list[bool] = []
+
+    def act(self, rows: np.ndarray, observations: np.ndarray, readings: Readings) -> np.ndarray:
+        weld = self.stations.twin.model.equality("reset_card").id
+        self.seen.append(bool(self.stations.twin.eq_active[0, weld]))
+        return super().act(rows, observations, readings)
+
+
+class Forcing(Demonstrations):
+    """Presses straight down with all it has, beside the slot."""
+
+    def act(self, rows: np.ndarray, observations: np.ndarray, readings: Readings) -> np.ndarray:
+        return np.full((len(rows), 14), [0, 0, -1, 0, 0, 0, -1] * 2, dtype=np.float32)
+
+
+class Letting(Demonstrations):
+    """Opens both hands above the slot."""
+
+    def act(self, rows: np.ndarray, observations: np.ndarray, readings: Readings) -> np.ndarray:
+        return np.full((len(rows), 14), [0, 0, 0, 0, 0, 0, -0.5] * 2, dtype=np.float32)
+
+
+def test_nothing_holds_the_card_but_hands_while_a_policy_acts() -> None:
+    stations = build_stations("gpu_insertion", 1, 1)
+    watching = Watching(stations)
+    stations.begin(0, Job(0, Purpose.DEMONSTRATION, watching, "d"))
+    stations.tick()
+    weld = stations.twin.model.equality("reset_card").id
+    assert stations.twin.eq_active[0, weld], "the reset holds the card with it"
+    while stations.busy:
+        stations.tick()
+    assert len(watching.seen) > 15
+    assert not any(watching.seen)
+    assert not stations.twin.eq_active[0, weld]
+
+
+def test_a_reset_leaves_the_card_in_both_hands_above_the_slot() -> None:
+    stations = build_stations("gpu_insertion", 4, 1)
+    demonstrations = Demonstrations(stations.task)
+    for row in range(4):
+        stations.begin(row, Job(row, Purpose.DEMONSTRATION, demonstrations, "d"))
+    for _ in range(11):
+        stations.tick()
+    stations.wait()
+    heights = np.array([ends(stations, row)[:, 2] for row in range(4)])
+    assert ((heights > 3) & (heights < 30)).all()
+    assert np.ptp(heights) > 2, "seeds differ"
+    grippers = [arm.gripper for arm in stations.twin.scene.arms]
+    opening = stations.twin.actuator_length[:, grippers]
+    assert ((opening > 0.0105) & (opening < 0.0120)).all(), "both hands hold 12 mm"
+
+
+def test_a_demonstration_seats_the_card_and_leaves_it_standing() -> None:
+    stations = build_stations("gpu_insertion", 1, 1)
+    episode = run(stations, 0, Demonstrations(stations.task))
+    stations.wait()
+    assert episode.success
+    where = ends(stations)
+    np.testing.assert_allclose(where[:, 2], -7.5, atol=0.8)
+    assert abs(where[:, :2]).max() < 0.8
+    grippers = [arm.gripper for arm in stations.twin.scene.arms]
+    assert (stations.twin.actuator_length[0, grippers] > 0.014).all()
+
+
+@pytest.mark.parametrize("seed", [100, 103])
+def test_forcing_the_card_down_ends_the_episode(seed: int) -> None:
+    stations = build_stations("gpu_insertion", 1, 1)
+    episode = run(stations, seed, Forcing(stations.task))
+    assert episode.verdict.outcome is Outcome.FAILURE
+    assert episode.verdict.failed == ("force",)
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_a_card_that_was_dropped_is_not_seated_by_hands(seed: int) -> None:
+    stations = build_stations("gpu_insertion", 1, 1)
+    episode = run(stations, seed, Letting(stations.task))
+    assert episode.verdict.outcome is Outcome.FAILURE
+    assert "held" in episode.verdict.failed

@@ -1,0 +1,173 @@
+"""The verdict on a card, from made-up evidence: each condition fails alone."""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.spatial.transform import Rotation
+
+from enpire.environment import Evidence, Readings, Task, build_stations
+from enpire.types import Outcome, Verdict
+
+PERIOD = 0.04
+
+
+@cache
+def task() -> Task:
+    return build_stations("gpu_insertion", 1, 1).task
+
+
+def module(name: str):  # type: ignore[no-untyped-def]
+    package = type(task()).__module__.rpartition(".")[0]
+    return importlib.import_module(f"{package}.{name}")
+
+
+def readings(
+    depth: float = 0.0075,
+    aside: tuple[float, float] = (0.0, 0.0),
+    turn: tuple[float, float, float] = (0.0, 0.0, 0.0),
+    opening: float = 0.0115,
+    slot_yaw: float = 0.0,
+) -> Readings:
+    """A seated card in closed hands, or one that lacks something [m, rad]."""
+    frames = module("frames")
+    slot = Rotation.from_rotvec([0, 0, slot_yaw]).as_matrix()
+    card = slot @ Rotation.from_rotvec(turn).as_matrix()
+    end = np.array([0.0, frames.HALF, 0.0])
+    middle = frames.SLOT_AT + slot @ (*aside, -depth)
+    position = [middle + card @ end, middle - card @ end]
+    position += [frames.SLOT_AT + slot @ end, frames.SLOT_AT - slot @ end]
+    hands = [frames.hand_rotation(arm) for arm in (frames.LEFT, frames.RIGHT)]
+    return Readings(
+        joints=np.zeros((1, 2, 6)),
+        gripper=np.full((1, 2), opening),
+        hand_position=(frames.SLOT_AT + frames.GRASPS)[None],
+        hand_rotation=np.array(hands)[None],
+        wrist_force=np.zeros((1, 2, 3)),
+        lead=np.zeros((1, 2, 3)),
+        position=np.array(position)[None],
+        rotation=np.array([card, card, slot, slot])[None],
+    )
+
+
+def judge(first: Readings | None = None, last: Readings | None = None) -> Verdict:
+    seen = [first or readings()] * 5 + [last or readings(opening=0.018)] * 15
+    return task().judge(Evidence(seen, PERIOD))
+
+
+@pytest.mark.parametrize("yaw", [0.0, 0.3, -2.0])
+def test_a_card_that_stays_seated_is_a_success(yaw: float) -> None:
+    verdict = judge(readings(slot_yaw=yaw), readings(opening=0.018, slot_yaw=yaw))
+    assert verdict.outcome is Outcome.SUCCESS
+    assert verdict.stage == "seated"
+    assert verdict.score == 1.0
+    assert not verdict.reason
+    values = {p.name: p.value for p in verdict.predicates}
+    assert values["seated"] == pytest.approx(7.5)
+    assert values["stays"] == pytest.approx(7.5)
+    assert values["in_slot"] == pytest.approx(0.0, abs=1e-9)
+    assert values["level"] == pytest.approx(0.0, abs=1e-9)
+
+
+SLOPE = 0.0021 / 0.089
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "name"),
+    [
+        ({"depth": 0.0064}, {}, "seated"),
+        ({"opening": 0.0140}, {}, "held"),
+        ({}, {"opening": 0.0115}, "let_go"),
+        ({}, {"depth": 0.0064}, "stays"),
+        ({}, {"aside": (0.007, 0.0)}, "in_slot"),
+        ({}, {"aside": (0.0, -0.003)}, "in_slot"),
+        ({}, {"turn": (SLOPE, 0.0, 0.0)}, "level"),
+        ({}, {"turn": (-SLOPE, 0.0, 0.0)}, "level"),
+        ({}, {"turn": (0.0, 0.12, 0.0)}, "upright"),
+        ({}, {"turn": (0.0, -0.12, 0.0)}, "upright"),
+    ],
+)
+def test_each_condition_fails_alone(
+    before: dict[str, Any], after: dict[str, Any], name: str
+) -> None:
+    verdict = judge(readings(**before), readings(**{"opening": 0.018, **after}))
+    assert verdict.outcome is Outcome.FAILURE
+    assert verdict.failed == (name,)
+    assert name in verdict.reason
+    assert verdict.score < 1.0
+    assert verdict.stage != "seated"
+
+
+def test_what_was_not_seen_is_no_success() -> None:
+    verdict = judge(last=readings(depth=float("nan"), opening=0.018))
+    assert verdict.outcome is Outcome.FAILURE
+    assert "stays" in verdict.failed
+    assert np.isfinite(verdict.score)
+
+
+@pytest.mark.parametrize(
+    ("depth", "x", "stage"),
+    [(-0.01, 0.0, "outside"), (0.003, 0.0, "entered"), (0.0075, 0.008, "outside")],
+)
+def test_the_stage_says_how_far_it_came(depth: float, x: float, stage: str) -> None:
+    seen = readings(depth=depth, aside=(x, 0.0))
+    assert judge(seen, seen).stage == stage
+
+
+def test_the_probe_lets_go_of_a_seated_card_only() -> None:
+    shut, high = readings(), readings(depth=0.0060)
+    held = task().probe(Evidence([shut] * 4, PERIOD))
+    opened = task().probe(Evidence([shut] * 5, PERIOD))
+    assert held is not None
+    assert opened is not None
+    for action in (held, opened):
+        assert not action.reshape(2, 7)[:, :6].any(), "the hands stay where they are"
+    assert (held[[6, 13]] == -1).all()
+    opening = (opened[[6, 13]] + 1) / 2 * 0.075
+    assert ((opening > 0.015) & (opening < 0.025)).all(), "clear of the card, and about it still"
+    assert task().probe(Evidence([high] * 4, PERIOD)) is not None
+    assert task().probe(Evidence([high] * 5, PERIOD)) is None, "dropped, it might fall in"
+    assert task().probe(Evidence([shut] * 5 + [readings(opening=0.018)] * 25, PERIOD)) is None
+
+
+def test_a_card_that_leaps_out_when_let_go_does_not_count() -> None:
+    assert judge(last=readings(depth=0.001, opening=0.018)).failed == ("stays",)
+
+
+def test_ready_needs_the_card_deep_level_and_in_the_slot() -> None:
+    seen = [
+        readings(),
+        readings(depth=0.0065),
+        readings(turn=(0.03, 0.0, 0.0)),
+        readings(aside=(0.006, 0.0)),
+    ]
+    joined = Readings(
+        *(np.concatenate([getattr(r, name) for r in seen]) for name in Readings.__slots__)
+    )
+    assert list(task().ready(joined)) == [True, False, False, False]
+
+
+def test_an_observation_has_its_names_and_stays_small() -> None:
+    seen = task().observe(readings(depth=-0.005, turn=(0.0, 0.1, 0.0), opening=0.012))
+    assert seen.shape == (1, len(task().observation_names))
+    assert seen.dtype == np.float32
+    by_name = dict(zip(task().observation_names, seen[0], strict=True))
+    assert by_name["left_end_z"] == pytest.approx(1.0, abs=1e-4)
+    assert by_name["lean"] == pytest.approx(2.0, abs=0.02)
+    rest = [v for k, v in by_name.items() if not k.endswith("_end_z") and k != "lean"]
+    np.testing.assert_allclose(rest, 0.0, atol=1e-6)
+
+
+def test_a_turned_slot_is_seen_in_its_own_frame() -> None:
+    frames = module("frames")
+    seen = readings(depth=-0.010, aside=(0.003, -0.002), slot_yaw=0.4)
+    expected = np.array([[0.003, -0.002, 0.010]] * 2)
+    np.testing.assert_allclose(frames.ends_in_slot(seen)[0], expected, atol=1e-12)
+    leaning = replace(seen, rotation=seen.rotation.copy())
+    leaning.rotation[:, :2] = seen.rotation[:, :2] @ Rotation.from_rotvec([0, 0.05, 0]).as_matrix()
+    assert frames.lean(leaning)[0] == pytest.approx(np.sin(0.05), abs=1e-9)
