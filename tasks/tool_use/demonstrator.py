@@ -18,13 +18,15 @@ from enpire.types import Float32Array, FloatArray
 from . import layout
 from .layout import GRIP, RIGHT
 
-OPEN, HOLD, SHUT = 0.87, 0.15, -1.0  # gripper actions: 70 mm; 43 mm; shut
+OPEN, HOLD, SHUT = 0.95, 0.15, -1.0  # gripper actions: 73 mm; 43 mm; shut
 OVER = 0.022  # of the blades over the strap before they are lowered [m]
 CLEAR = 0.030  # so far they are lifted before the cutter is carried away [m]
 FUNNEL = 0.048  # of the pivot over its place when the tips are over the stand's funnel [m]
 DEEP = 0.006  # so far over its place the cutter may be dropped [m]
+SQUEEZE = 12  # periods of a cut: the ends spring apart only when the blades let go
 APART = 0.003  # gap at which a person sees that the strap is cut [m]
 HELD = 0.015  # of the handles from the grasp point: in the hand [m]
+CLOSING, OPENING = 0.2, 0.4  # of the gripper action in a control period, at most
 TREMOR = 0.25  # of the hand, in full actions (1 mm, 8 mrad)
 STEER = 0.25  # share of an error that is corrected in a control period
 
@@ -64,6 +66,7 @@ class Teleoperator(Demonstrator):
         self._care = rng.uniform(0.0010, 0.0018)
         self._seen: deque[Readings] = deque(maxlen=int(rng.integers(1, 4)))
         self._tremor = np.zeros(6)
+        self._gripper = HOLD
         self._skill: Skill | None = None
         self._periods = 0  # since the skill began
 
@@ -79,7 +82,9 @@ class Teleoperator(Demonstrator):
         action[0, 6] = SHUT
         action[1, :6] = self._pace * np.clip(STEER * twist / self._scale, -1, 1)
         action[1, :6] += self._tremor - before
-        action[1, 6] = GRIPPER.get(self._skill, HOLD) if self._skill else HOLD
+        wanted = GRIPPER.get(self._skill, HOLD) if self._skill else HOLD
+        self._gripper += np.clip(wanted - self._gripper, -CLOSING, OPENING)
+        action[1, 6] = self._gripper
         return np.clip(action.ravel(), -1, 1).astype(np.float32)
 
     def _choose(self, seen: Readings) -> None:
@@ -98,11 +103,11 @@ class Teleoperator(Demonstrator):
                 self._go(Skill.CARRY if parted else Skill.OVER)
             case Skill.OVER if aside < self._care and blades[2] < OVER + 0.008:
                 self._go(Skill.LOWER)
-            case Skill.LOWER if blades[2] < 0.0012:
+            case Skill.LOWER if blades[2] < 0.0015:
                 self._go(Skill.CUT)
             case Skill.LOWER if aside > 0.004 or self._periods > 50:
                 self._go(Skill.OVER)
-            case Skill.CUT if parted or self._periods > 25:
+            case Skill.CUT if self._periods > SQUEEZE:
                 self._go(Skill.OPEN)
             case Skill.OPEN if self._periods > 5:
                 self._go(Skill.RAISE if parted else Skill.OVER)
@@ -135,7 +140,7 @@ class Teleoperator(Demonstrator):
                 high = OVER if blades[2] > 0.012 or aside < 0.003 else 0.03
                 return frame @ np.array([*-blades[:2], high - blades[2]])
             case Skill.LOWER:
-                return frame @ np.array([*-blades[:2], -0.006 - blades[2]])
+                return frame @ np.array([*-blades[:2], max(-0.005, -0.5 * blades[2] - 0.002)])
             case Skill.CUT | Skill.OPEN | Skill.RELEASE:
                 return np.zeros(3)
             case Skill.RAISE:
@@ -145,7 +150,7 @@ class Teleoperator(Demonstrator):
             case Skill.INSERT:
                 return np.array([*-back[:2], -0.012 - back[2]])
             case _:
-                return -seen.hand_rotation[0, RIGHT, :, 2] * 0.06
+                return -0.06 * seen.hand_rotation[0, RIGHT, :, 2]
 
     def _turn(self, seen: Readings) -> FloatArray:
         """How far the hand has to turn, rotation vector in the world frame [rad]."""

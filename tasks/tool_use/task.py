@@ -248,7 +248,7 @@ class ToolUse(Task):
         """The strap gapes, the cutter is in its stand, the hand is away."""
         parted = layout.gap(readings) > 1e-3 * PARTED
         back = np.linalg.norm(layout.from_stand(readings), axis=1) < 1e-3 * PLACE
-        away = np.linalg.norm(layout.grip_from_hand(readings), axis=1) > 1e-3 * AWAY + 0.004
+        away = layout.reach(readings) > 1e-3 * AWAY + 0.004
         result: NDArray[np.bool_] = parted & back & away
         return result
 

@@ -7,7 +7,7 @@ import numpy as np
 from enpire.environment import Evidence
 from enpire.types import FloatArray, Outcome, Predicate, Verdict
 
-from .layout import cutter_frame, from_stand, gap, grip_from_hand, shifted
+from .layout import cutter_frame, from_stand, gap, reach, shifted
 
 LAST = 8  # readings that the measures average
 PARTED = 4.0  # between the strap's ends; they spring 7 mm apart [mm]
@@ -24,7 +24,7 @@ def judge(evidence: Evidence) -> Verdict:
     place = np.array([from_stand(r)[0] for r in last])
     up = np.mean([cutter_frame(r)[0, :, 2] for r in last], axis=0)
     tilt = np.degrees(np.arctan2(np.linalg.norm(up[:2]), up[2]))
-    away = float(np.mean([np.linalg.norm(grip_from_hand(r)[0]) for r in last]))
+    away = float(np.mean([reach(r)[0] for r in last]))
     measures = (
         Predicate("parted", 1e3 * float(np.mean([gap(r)[0] for r in last])), PARTED, "mm"),
         _most("bundle_shift", 1e3 * float(np.mean([shifted(r)[0] for r in last])), SHIFT, "mm"),
