@@ -22,11 +22,11 @@ OPEN, HOLD, SHUT = 0.95, 0.15, -1.0  # gripper actions: 73 mm; 43 mm; shut
 OVER = 0.022  # of the blades over the strap before they are lowered [m]
 CLEAR = 0.030  # so far they are lifted before the cutter is carried away [m]
 FUNNEL = 0.048  # of the pivot over its place when the tips are over the stand's funnel [m]
-DEEP = 0.006  # so far over its place the cutter may be dropped [m]
+DEEP = 0.003  # so far over its place the cutter is let go [m]
 SQUEEZE = 12  # periods of a cut: the ends spring apart only when the blades let go
 APART = 0.003  # gap at which a person sees that the strap is cut [m]
 HELD = 0.015  # of the handles from the grasp point: in the hand [m]
-CLOSING, OPENING = 0.2, 0.4  # of the gripper action in a control period, at most
+CLOSING, OPENING = 0.2, 0.2  # of the gripper action in a control period, at most
 TREMOR = 0.25  # of the hand, in full actions (1 mm, 8 mrad)
 STEER = 0.25  # share of an error that is corrected in a control period
 
@@ -109,7 +109,7 @@ class Teleoperator(Demonstrator):
                 self._go(Skill.OVER)
             case Skill.CUT if self._periods > SQUEEZE:
                 self._go(Skill.OPEN)
-            case Skill.OPEN if self._periods > 5:
+            case Skill.OPEN if self._periods > 7:
                 self._go(Skill.RAISE if parted else Skill.OVER)
             case Skill.RAISE if blades[2] > CLEAR:
                 self._go(Skill.CARRY)
@@ -119,7 +119,7 @@ class Teleoperator(Demonstrator):
                 self._go(Skill.RELEASE)
             case Skill.INSERT if np.linalg.norm(back[:2]) > 0.010 or self._periods > 60:
                 self._go(Skill.CARRY)
-            case Skill.RELEASE if self._periods > 6:
+            case Skill.RELEASE if self._periods > 8:
                 self._go(Skill.BACK)
             case _:
                 pass
@@ -141,14 +141,16 @@ class Teleoperator(Demonstrator):
                 return frame @ np.array([*-blades[:2], high - blades[2]])
             case Skill.LOWER:
                 return frame @ np.array([*-blades[:2], max(-0.005, -0.5 * blades[2] - 0.002)])
-            case Skill.CUT | Skill.OPEN | Skill.RELEASE:
+            case Skill.CUT | Skill.OPEN:
                 return np.zeros(3)
+            case Skill.RELEASE:  # down a little, so that the fingers come free of the flared ends
+                return np.array([0.0, 0.0, -0.005 if self._periods < 5 else 0.0])
             case Skill.RAISE:
                 return frame @ np.array([0.0, -blades[1], 0.06])
             case Skill.CARRY:
                 return np.array([*-back[:2], FUNNEL - back[2]])
             case Skill.INSERT:
-                return np.array([*-back[:2], -0.012 - back[2]])
+                return np.array([*-back[:2], -0.5 * back[2] - 0.002])
             case _:
                 return -0.06 * seen.hand_rotation[0, RIGHT, :, 2]
 

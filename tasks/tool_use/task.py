@@ -40,7 +40,7 @@ LEFT_AT = np.array([0.30, 0.30, 0.25])
 OVER = np.array([0.0, 0.0, 0.036])  # of the blades over the strap at the start [m]
 BEFORE = np.array([-0.060, 0.0, 0.0])  # of the hand before the handles, to take the cutter [m]
 WIDE, HELD = 0.060, 0.043  # gripper setpoints in the reset: beside the handles; holding them [m]
-FREE = 0.42  # opening of the cutter's jaws when nobody holds it [rad]
+FREE = 0.41  # opening of the cutter's jaws when nobody holds it [rad]
 GRIP_AT, RELEASE_AT, DONE_AT = 0.08, 0.32, 0.52  # times in the reset [s]
 DROPPED = 0.012  # of the handles from the grasp point: it is not held as it should be [m]
 LOOK = 0.6  # so long the verifier watches the cutter stand [s]
@@ -248,7 +248,7 @@ class ToolUse(Task):
         """The strap gapes, the cutter is in its stand, the hand is away."""
         parted = layout.gap(readings) > 1e-3 * PARTED
         back = np.linalg.norm(layout.from_stand(readings), axis=1) < 1e-3 * PLACE
-        away = layout.reach(readings) > 1e-3 * AWAY + 0.004
+        away = layout.reach(readings) > 1e-3 * AWAY + 0.008
         result: NDArray[np.bool_] = parted & back & away
         return result
 
