@@ -4,8 +4,8 @@ One lifecycle, in this order, for every episode of every station:
 
     sample → place → settle … → (observe → act) … until ready or out of time → probe … → judge
 
-Everything but `place`, `settle` and `plant` (which is physics) sees sensor readings only, so it is the
-same on a twin and on an arm.
+Everything but `place`, `settle` and `plant` (which is physics) sees sensor readings only, so it is
+the same on a twin and on an arm.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ class Task(ABC):
         """One-way rules of the twin's physics that MuJoCo does not know, after each control period.
 
         A bond that breaks under load, say: it may open what the scene holds together (`eq_active`)
-        and must decide by the twin's state alone. Only `place` puts it back.
+        and must decide by the twin's state alone. Only the reset puts it back.
         """
 
     @abstractmethod

@@ -1,8 +1,9 @@
 """The scripted demonstrator: a person at a leader arm, who tries again what did not work.
 
-Bring the blades over the strap, lower them round it, squeeze; lift the cutter out, carry it over the
-stand, lower it in, let go and back off. Imperfect as teleoperation is: late (a reaction time),
-trembling, at a pace and with a care of the day, and never looking at more than the tracker gives.
+Take the cutter, if it is not in the hand; bring its blades over the strap, lower them round it,
+squeeze; lift it out, carry it over the stand, lower it in, let go and back off. Imperfect as
+teleoperation is: late (a reaction time), trembling, at a pace and with a care of the day, and never
+looking at more than the tracker gives.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from enpire.environment import ActionSpec, Demonstrator, Readings
 from enpire.types import Float32Array, FloatArray
 
 from . import layout
-from .layout import GRIP, RIGHT
+from .layout import RIGHT
 
 OPEN, HOLD, SHUT = 0.95, 0.15, -1.0  # gripper actions: 73 mm; 43 mm; shut
 OVER = 0.022  # of the blades over the strap before they are lowered [m]

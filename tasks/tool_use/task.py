@@ -1,14 +1,13 @@
 """Cut a fastened zip tie off its bundle with a cutter, and put the cutter back into its stand.
 
-The right hand holds the cutter over the strap: the reset goes to just before the hard phase, as in the
-ENPIRE paper; or the cutter stands in its stand (`Start`). Success: the strap's ends are apart, the
-bundle is where it was, and the cutter stands in its stand with the hand away from it.
+The right hand holds the cutter over the strap: the reset goes to just before the hard phase, as in
+the ENPIRE paper; or the cutter stands in its stand (`Start`). Success: the strap's ends are apart,
+the bundle is where it was, and the cutter stands in its stand with the hand away from it.
 """
 
 from __future__ import annotations
 
 from enum import Enum
-from typing import ClassVar
 
 import mujoco
 import numpy as np
@@ -32,7 +31,7 @@ from enpire.types import Float32Array, FloatArray, Verdict
 from . import layout
 from .demonstrator import OPEN, Teleoperator
 from .layout import BITE, GRIP, HAND, OPENED, RIGHT, STANDING
-from .verify import AWAY, PARTED, PLACE, judge
+from .verify import AWAY, PARTED, PLACE, TILT, judge
 
 STRAP_AT = np.array([0.43, -0.05, 0.117])  # nominal [m]
 STAND_AT = np.array([0.43, -0.17, 0.07])
@@ -42,7 +41,8 @@ BEFORE = np.array([-0.060, 0.0, 0.0])  # of the hand before the handles, to take
 WIDE, HELD = 0.060, 0.043  # gripper setpoints in the reset: beside the handles; holding them [m]
 FREE = 0.41  # opening of the cutter's jaws when nobody holds it [rad]
 GRIP_AT, RELEASE_AT, DONE_AT = 0.08, 0.32, 0.52  # times in the reset [s]
-DROPPED = 0.012  # of the handles from the grasp point: it is not held as it should be [m]
+DROPPED = 0.015  # of the handles from the grasp point: it is not held as it should be [m]
+STRENGTH = 60.0  # blade force from both sides that parts a strap [N]
 LOOK = 0.6  # so long the verifier watches the cutter stand [s]
 STILL = ArmAction((0.0,) * 3, (0.0,) * 3)
 WORK = ArmAction((0.004,) * 3, (0.03,) * 3, low=(0.34, -0.24, 0.13), high=(0.48, 0.0, 0.27))
@@ -85,7 +85,22 @@ class ToolUse(Task):
         *(f"left_{a}" for a in "xyz"),
         *("friction", "strength", "latency"),
     )
-    start: ClassVar[Start] = Start.STRAP
+    start: Start = Start.STRAP
+
+    def build(self, spec: mujoco.MjSpec) -> None:
+        """The scene; a weld that holds the cutter in the hand until the fingers have closed."""
+        super().build(spec)
+        weld = spec.add_equality(
+            name="reset_cutter",
+            type=mujoco.mjtEq.mjEQ_WELD,
+            objtype=mujoco.mjtObj.mjOBJ_BODY,
+            name1="right_link6",
+            name2="task_cutter",
+            active=False,
+        )
+        weld.data[:3] = 0.0  # anchored at the cutter's origin
+        weld.data[10] = 0.1
+        weld.solref = (0.01, 1)
 
     def prepare(self, twin: Twin) -> None:
         """Expand what the reset varies."""
@@ -111,34 +126,19 @@ class ToolUse(Task):
         self._geoms = np.array(mine)
         self._cutter = model.joint("task_cutter").qposadr[0]
         self._hinge = model.joint("task_hinge").qposadr[0]
-        self._pivot = model.site("task_cutter").id
-
-    def build(self, spec: mujoco.MjSpec) -> None:
-        """The scene; a weld that holds the cutter in the hand until the fingers have closed."""
-        super().build(spec)
-        weld = spec.add_equality(
-            name="reset_cutter",
-            type=mujoco.mjtEq.mjEQ_WELD,
-            objtype=mujoco.mjtObj.mjOBJ_BODY,
-            name1="right_link6",
-            name2="task_cutter",
-            active=False,
-        )
-        weld.data[:3] = 0.0  # anchored at the cutter's origin
-        weld.data[10] = 0.1
-        weld.solref = (0.01, 1)
+        self._jaws = np.array([model.site(f"task_{name}").id for name in ("cutter", "jaw")])
 
     def sample(self, rng: np.random.Generator) -> FloatArray:
-        """Tie, stand, hand [m, rad], grasp [m, rad], left hand [m], friction, strength, latency."""
+        """Tie, stand, hand, grasp [m, rad], left hand [m], friction, strength (scales), latency."""
         return np.concatenate(
             [
                 rng.uniform(-1, 1, 6) * (0.012, 0.012, 0.006, 0.15, 0.012, 0.012),
                 rng.uniform(-1, 1, 6) * (0.012, 0.012, 0.008, 0.06, 0.06, 0.15),
                 rng.uniform(-1, 1, 3) * (0.003, 0.004, 0.10),
                 rng.uniform(-1, 1, 3) * 0.03,
-                rng.uniform((0.7, 0.05, 0.0), (1.3, 0.075, 0.03)),
+                rng.uniform((0.7, 0.7, 0.0), (1.3, 1.3, 0.03)),
             ]
-        ) * np.array([*[1.0] * 19, 1000.0, 1.0])
+        )
 
     def place(self, twin: Twin, control: CartesianControl, row: int, variation: FloatArray) -> None:
         """Tie, stand, arms; the cutter in its stand, or welded to the hand until that holds it."""
@@ -149,7 +149,7 @@ class ToolUse(Task):
         self._turn[row, self._clamp] = yaw.as_quat(scalar_first=True)
         self._across[row] = yaw.apply((0.0, 1.0, 0.0))
         self._position[row, self._stand] = model.body_pos[self._stand] + (*variation[4:6], 0.0)
-        self._strength[row] = v["strength"]
+        self._strength[row] = STRENGTH * v["strength"]
         self._friction[row, self._geoms, 0] = model.geom_friction[self._geoms, 0] * v["friction"]
         self._latency[row] = v["latency"]
         self._delay[row] = 0.0
@@ -163,7 +163,7 @@ class ToolUse(Task):
             hand = turned * Rotation.from_euler("y", v["grip_turn"])
             cutter, angle = turned, OPENED
         else:
-            pivot = STAND_AT + (*variation[4:6], STANDING)
+            pivot = STAND_AT + np.array([*variation[4:6], STANDING])
             grip = pivot + BEFORE + variation[6:9] + (0.0, 0.0, GRIP)
             hand, cutter, angle = turned, Rotation.identity(), FREE
         hands = [HAND, hand.as_matrix() @ HAND]
@@ -196,17 +196,13 @@ class ToolUse(Task):
             twin.eq_active[row, self._weld] = 0.0
         if elapsed < DONE_AT:
             return False
-        frame = twin.site_xmat[row, self._pivot].reshape(3, 3)
-        if held:
-            grip = twin.site_xpos[row, self._pivot] + GRIP * frame[:, 2]
-            hand = twin.site_xpos[row, control.arms[RIGHT].grasp]
-            off = float(np.linalg.norm(grip - hand)) - GRIP * OPENED / 2
-            if off > DROPPED:
-                raise ResetFailed("the fingers did not catch the cutter")
-        elif frame[2, 2] < 0.9:
+        up = twin.site_xmat[row, self._jaws].reshape(2, 3, 3)[:, :, 2].mean(axis=0)
+        grip = twin.site_xpos[row, self._jaws[0]] + GRIP * up
+        hand = twin.site_xpos[row, control.arms[RIGHT].grasp]
+        if held and np.linalg.norm(grip - hand) > DROPPED:
+            raise ResetFailed("the fingers did not catch the cutter")
+        if not held and up[2] < np.cos(np.radians(TILT)):
             raise ResetFailed("the cutter does not stand in its stand")
-        if not twin.eq_active[row, self._strap]:
-            raise ResetFailed("the strap is parted")
         self._delay[row] = self._latency[row]  # not before: a delay reads the setpoints' history
         return True
 
@@ -240,16 +236,17 @@ class ToolUse(Task):
             _rotation_vector(hand) / 0.1,
             readings.wrist_force[:, RIGHT] / 5.0,
             readings.lead[:, RIGHT] / 0.01,
-            (readings.gripper[:, RIGHT :] - 0.035) / 0.02,
+            (readings.gripper[:, RIGHT:] - 0.035) / 0.02,
         ]
         return np.concatenate(parts, axis=1).astype(np.float32)
 
     def ready(self, readings: Readings) -> NDArray[np.bool_]:
-        """The strap gapes, the cutter is in its stand, the hand is away."""
+        """The strap gapes, the cutter stands in its stand, the hand is away."""
         parted = layout.gap(readings) > 1e-3 * PARTED
         back = np.linalg.norm(layout.from_stand(readings), axis=1) < 1e-3 * PLACE
+        upright = layout.cutter_frame(readings)[:, 2, 2] > np.cos(np.radians(TILT))
         away = layout.reach(readings) > 1e-3 * AWAY + 0.008
-        result: NDArray[np.bool_] = parted & back & away
+        result: NDArray[np.bool_] = parted & back & upright & away
         return result
 
     def probe(self, evidence: Evidence) -> Float32Array | None:

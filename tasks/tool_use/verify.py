@@ -39,7 +39,9 @@ def judge(evidence: Evidence) -> Verdict:
         predicates=measures,
         score=float(np.mean([p.holds for p in measures])),
         stage="put_back" if not failed else "parted" if measures[0].holds else "whole",
-        reason="; ".join(f"{p.name} {p.value:.1f} {p.unit} (needs {p.threshold:g})" for p in failed),
+        reason="; ".join(
+            f"{p.name} {p.value:.1f} {p.unit} (needs {p.threshold:g})" for p in failed
+        ),
     )
 
 
