@@ -24,10 +24,11 @@ def readings(
     """A cut zip tie and a cutter in its stand, or something amiss [m], [rad]."""
     layout, pack = module("layout"), module("task")
     up = Rotation.from_euler("x", tilt)
-    pivot = pack.STAND_AT + (off, 0.0, layout.STANDING)
-    bundle = pack.STRAP_AT + (0.0, 0.025, 0.0)
+    pivot = pack.STAND_AT + np.array([off, 0.0, layout.STANDING])
+    bundle = pack.STRAP_AT + np.array([0.0, 0.025, 0.0])
+    moved = bundle + np.array([shift, 0.0, 0.0])
     ends = pack.STRAP_AT + np.array([[-gap / 2, 0, 0], [gap / 2, 0, 0]])
-    position = np.array([pivot, pivot, *ends, bundle + (shift, 0, 0), bundle, pack.STAND_AT])
+    position = np.array([pivot, pivot, *ends, moved, bundle, pack.STAND_AT])
     rotation = np.broadcast_to(np.eye(3), (1, len(position), 3, 3)).copy()
     for jaw, side in ((layout.CUTTER, -1), (layout.JAW, 1)):
         rotation[0, jaw] = (up * Rotation.from_euler("x", 0.2 * side)).as_matrix()
