@@ -165,6 +165,7 @@ class Stations:
             self._running[row].verify += 1  # the verdict takes a period of its own
         rows = [row for row in rows if row not in diverged]
         for row in rows:
+            self.task.plant(self.twin, row)
             if self._running[row].phase is Phase.RESET:
                 self._reset(row, self._running[row])
         seen = [row for row in rows if self._running[row].phase is not Phase.RESET]

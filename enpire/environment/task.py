@@ -4,8 +4,8 @@ One lifecycle, in this order, for every episode of every station:
 
     sample → place → settle … → (observe → act) … until ready or out of time → probe … → judge
 
-Everything but `place` and `settle` sees sensor readings only, so it is the same on a twin and on an
-arm.
+Everything but `place`, `settle` and `plant` (which is physics) sees sensor readings only, so it is
+the same on a twin and on an arm.
 """
 
 from __future__ import annotations
@@ -92,6 +92,13 @@ class Task(ABC):
                 initial condition that the seed gives.
         """
         return elapsed >= 0.2
+
+    def plant(self, twin: Twin, row: int) -> None:  # noqa: B027  most scenes are all MuJoCo's
+        """One-way rules of the twin's physics that MuJoCo does not know, after each control period.
+
+        A bond that breaks under load, say: it may open what the scene holds together (`eq_active`)
+        and must decide by the twin's state alone. Only the reset puts it back.
+        """
 
     @abstractmethod
     def observe(self, readings: Readings) -> Float32Array:

@@ -86,6 +86,28 @@ def test_an_episode_runs_in_one_order() -> None:
     assert task.calls.count("place") == task.calls.count("judge") == 1
 
 
+class Planted(Reach):
+    """Counts how often its physics' own rules ran on each station."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.ran: list[int] = []
+
+    def plant(self, twin: Twin, row: int) -> None:
+        self.ran.append(row)
+
+
+def test_the_plants_own_rules_run_once_a_period_of_every_busy_station() -> None:
+    task = Planted()
+    stations = reach_stations(3, task=task)
+    for row in (0, 2):
+        stations.begin(row, job(row, Speed()))
+    done = {episode.station: episode for episode in finish(stations)}
+    for row in (0, 2):
+        assert task.ran.count(row) == round(done[row].times.total / stations.period)
+    assert 1 not in task.ran, "nothing runs there"
+
+
 def test_rows_times_and_rewards_of_an_episode_agree() -> None:
     stations = reach_stations()
     stations.begin(0, job(3, Speed()))
@@ -307,7 +329,7 @@ def _episodes(task: str, stations: int, threads: int, seeds: list[int]) -> dict[
 SEEDS = [11, 12, 13, 14, 15, 16]
 
 
-@pytest.mark.parametrize("task", ["pick_cube", "zip_tie"])
+@pytest.mark.parametrize("task", ["pick_cube", "zip_tie", "tool_use"])
 def test_an_episode_depends_on_its_seed_alone(task: str) -> None:
     """Not on the station, what ran there before, how many there are, or the threads."""
     seeds = SEEDS if task == "pick_cube" else SEEDS[:2]

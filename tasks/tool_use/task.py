@@ -1,0 +1,294 @@
+"""Cut a fastened zip tie off its bundle with a cutter, and put the cutter back into its stand.
+
+The right hand holds the cutter over the strap: the reset goes to just before the hard phase, as in
+the ENPIRE paper; or the cutter stands in its stand (`Start`). Success: the strap's ends are apart,
+the bundle is where it was, and the cutter stands in its stand with the hand away from it.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+
+import mujoco
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial.transform import Rotation
+
+from enpire.environment import (
+    ActionSpec,
+    ArmAction,
+    CartesianControl,
+    Demonstrator,
+    Evidence,
+    Readings,
+    Task,
+)
+from enpire.environment.kinematics import Kinematics
+from enpire.errors import ResetFailed
+from enpire.twin import Twin
+from enpire.types import Float32Array, FloatArray, Verdict
+
+from . import layout
+from .demonstrator import OPEN, Teleoperator
+from .layout import BITE, GRIP, HAND, OPENED, RIGHT, STANDING
+from .verify import AWAY, PARTED, PLACE, TILT, judge
+
+STRAP_AT = np.array([0.43, -0.05, 0.117])  # nominal [m]
+STAND_AT = np.array([0.43, -0.17, 0.07])
+LEFT_AT = np.array([0.30, 0.30, 0.25])
+OVER = np.array([0.0, 0.0, 0.036])  # of the blades over the strap at the start [m]
+BEFORE = np.array([-0.060, 0.0, 0.0])  # of the hand before the handles, to take the cutter [m]
+WIDE, HELD = 0.060, 0.043  # gripper setpoints in the reset: beside the handles; holding them [m]
+FREE = 0.41  # opening of the cutter's jaws when nobody holds it [rad]
+GRIP_AT, RELEASE_AT, DONE_AT = 0.08, 0.32, 0.52  # times in the reset [s]
+DROPPED = 0.015  # of the handles from the grasp point: it is not held as it should be [m]
+STRENGTH = 60.0  # blade force from both sides that parts a strap [N]
+LOOK = 0.6  # so long the verifier watches the cutter stand [s]
+STILL = ArmAction((0.0,) * 3, (0.0,) * 3)
+WORK = ArmAction((0.004,) * 3, (0.03,) * 3, low=(0.34, -0.24, 0.13), high=(0.48, 0.0, 0.27))
+
+
+class Start(Enum):
+    """Where an episode begins."""
+
+    STRAP = "strap"  # the cutter in the hand, over the strap: just before the hard phase
+    STAND = "stand"  # the cutter in its stand, the hand before it
+
+
+class ToolUse(Task):
+    """The cutter, in the right of two arms."""
+
+    robot = "yam_bimanual"
+    instruction = "Cut the zip tie with the cutter and put the cutter back into its stand."
+    time_limit = 14.0
+    force_limit = 40.0
+    probe_limit = 1.0
+    tracked = tuple(f"task_{name}" for name in layout.TRACKED)
+    actions = ActionSpec((STILL, WORK), lead=0.06, push=8.0)
+    observation_names = (
+        *(f"blades_from_strap_{a}" for a in "xyz"),
+        *(f"cutter_{a}" for a in ("rx", "ry", "rz")),
+        *("opening", "strap_yaw"),
+        *(f"gap_{a}" for a in "xy"),
+        *(f"bundle_shift_{a}" for a in "xy"),
+        *(f"cutter_from_stand_{a}" for a in "xyz"),
+        *(f"grip_from_hand_{a}" for a in "xyz"),
+        *(f"hand_{a}" for a in ("x", "y", "z", "rx", "ry", "rz")),
+        *(f"force_{a}" for a in "xyz"),
+        *(f"lead_{a}" for a in "xyz"),
+        "gripper",
+    )
+    variation_names = (
+        *("strap_x", "strap_y", "strap_z", "strap_yaw", "stand_x", "stand_y"),
+        *(f"hand_{a}" for a in ("x", "y", "z", "rx", "ry", "rz")),
+        *("grip_x", "grip_z", "grip_turn"),
+        *(f"left_{a}" for a in "xyz"),
+        *("friction", "strength", "latency"),
+    )
+    start: Start = Start.STRAP
+
+    def build(self, spec: mujoco.MjSpec) -> None:
+        """The scene; a weld that holds the cutter in the hand until the fingers have closed."""
+        super().build(spec)
+        weld = spec.add_equality(
+            name="reset_cutter",
+            type=mujoco.mjtEq.mjEQ_WELD,
+            objtype=mujoco.mjtObj.mjOBJ_BODY,
+            name1="right_link6",
+            name2="task_cutter",
+            active=False,
+        )
+        weld.data[:3] = 0.0  # anchored at the cutter's origin
+        weld.data[10] = 0.1
+        weld.solref = (0.01, 1)
+
+    def prepare(self, twin: Twin) -> None:
+        """Expand what the reset varies."""
+        model = twin.model
+        self._kinematics = Kinematics(twin.scene.world, twin.scene.robot)
+        self._nominal = self._kinematics.solve(
+            [LEFT_AT, STRAP_AT + OVER + (0.0, 0.0, BITE + GRIP)], [HAND, HAND]
+        )
+        self._weld = model.equality("reset_cutter").id
+        self._strap = model.equality("task_strap").id
+        self._clamp, self._stand = (model.body(f"task_{name}").id for name in ("clamp", "stand"))
+        self._relative = twin.expand("eq_data")
+        self._position = twin.expand("body_pos")
+        self._turn = twin.expand("body_quat")
+        self._friction = twin.expand("geom_friction")
+        self._delay = twin.expand("actuator_delay")
+        self._latency = np.zeros(twin.stations)
+        self._strength = np.zeros(twin.stations)
+        self._across = np.zeros((twin.stations, 3))
+        self._bites = [int(model.sensor(f"task_bite_{blade}").adr[0]) for blade in "ab"]
+        names = [model.geom(i).name for i in range(model.ngeom)]
+        mine = [i for i, name in enumerate(names) if name.startswith("task_")]
+        self._geoms = np.array(mine)
+        self._cutter = model.joint("task_cutter").qposadr[0]
+        self._hinge = model.joint("task_hinge").qposadr[0]
+        self._jaws = np.array([model.site(f"task_{name}").id for name in ("cutter", "jaw")])
+
+    def sample(self, rng: np.random.Generator) -> FloatArray:
+        """Tie, stand, hand, grasp [m, rad], left hand [m], friction, strength (scales), latency."""
+        return np.concatenate(
+            [
+                rng.uniform(-1, 1, 6) * (0.012, 0.012, 0.006, 0.15, 0.012, 0.012),
+                rng.uniform(-1, 1, 6) * (0.012, 0.012, 0.008, 0.06, 0.06, 0.15),
+                rng.uniform(-1, 1, 3) * (0.003, 0.004, 0.10),
+                rng.uniform(-1, 1, 3) * 0.03,
+                rng.uniform((0.7, 0.7, 0.0), (1.3, 1.3, 0.03)),
+            ]
+        )
+
+    def place(self, twin: Twin, control: CartesianControl, row: int, variation: FloatArray) -> None:
+        """Tie, stand, arms; the cutter in its stand, or welded to the hand until that holds it."""
+        v = dict(zip(self.variation_names, variation, strict=True))
+        model = twin.model
+        yaw = Rotation.from_euler("z", v["strap_yaw"])
+        self._position[row, self._clamp] = model.body_pos[self._clamp] + variation[:3]
+        self._turn[row, self._clamp] = yaw.as_quat(scalar_first=True)
+        self._across[row] = yaw.apply((0.0, 1.0, 0.0))
+        self._position[row, self._stand] = model.body_pos[self._stand] + (*variation[4:6], 0.0)
+        self._strength[row] = STRENGTH * v["strength"]
+        self._friction[row, self._geoms, 0] = model.geom_friction[self._geoms, 0] * v["friction"]
+        self._latency[row] = v["latency"]
+        self._delay[row] = 0.0
+
+        turned = Rotation.from_rotvec(variation[9:12])
+        if self.start is Start.STRAP:
+            bundle = model.body_pos[self._clamp] + variation[:3]
+            middle = bundle + yaw.apply(STRAP_AT - model.body_pos[self._clamp])
+            pivot = middle + OVER + variation[6:9] + turned.apply((0.0, 0.0, BITE))
+            grip = pivot + turned.apply((v["grip_x"], 0.0, GRIP + v["grip_z"]))
+            hand = turned * Rotation.from_euler("y", v["grip_turn"])
+            cutter, angle = turned, OPENED
+        else:
+            pivot = STAND_AT + np.array([*variation[4:6], STANDING])
+            grip = pivot + BEFORE + variation[6:9] + (0.0, 0.0, GRIP)
+            hand, cutter, angle = turned, Rotation.identity(), FREE
+        hands = [HAND, hand.as_matrix() @ HAND]
+        joints = self._kinematics.solve(
+            [LEFT_AT + variation[15:18], grip], hands, warm=self._nominal
+        )
+        for arm, angles in zip(control.arms, joints, strict=True):
+            twin.qpos[row, arm.qpos] = angles
+            for finger in ("finger_left", "finger_right"):
+                twin.qpos[row, model.joint(f"{arm.name}_{finger}").qposadr[0]] = WIDE / 2
+        body = cutter * Rotation.from_euler("x", -angle / 2)  # the jaw that the free joint moves
+        twin.qpos[row, self._cutter : self._cutter + 7] = (
+            *pivot,
+            *body.as_quat(scalar_first=True),
+        )
+        twin.qpos[row, self._hinge] = angle
+        if self.start is Start.STRAP:
+            self._relative[row, self._weld, 3:10] = _relative(
+                model, control.arms[RIGHT].grasp, grip, hands[1], pivot, body.as_matrix()
+            )
+            twin.eq_active[row, self._weld] = 1.0
+        control.set(row, joints, np.full(2, WIDE))
+
+    def settle(self, twin: Twin, control: CartesianControl, row: int, elapsed: float) -> bool:
+        """Close the fingers, let go of the weld, wait until it is still."""
+        held = self.start is Start.STRAP
+        if held and elapsed >= GRIP_AT:
+            control.set(row, control.setpoints[row], np.array([WIDE, HELD]))
+        if elapsed >= RELEASE_AT:
+            twin.eq_active[row, self._weld] = 0.0
+        if elapsed < DONE_AT:
+            return False
+        up = twin.site_xmat[row, self._jaws].reshape(2, 3, 3)[:, :, 2].mean(axis=0)
+        grip = twin.site_xpos[row, self._jaws[0]] + GRIP * up
+        hand = twin.site_xpos[row, control.arms[RIGHT].grasp]
+        if held and np.linalg.norm(grip - hand) > DROPPED:
+            raise ResetFailed("the fingers did not catch the cutter")
+        if not held and up[2] < np.cos(np.radians(TILT)):
+            raise ResetFailed("the cutter does not stand in its stand")
+        self._delay[row] = self._latency[row]  # not before: a delay reads the setpoints' history
+        return True
+
+    def plant(self, twin: Twin, row: int) -> None:
+        """Part the strap for good once both blades press on it, from both sides, hard enough."""
+        if not twin.eq_active[row, self._strap]:
+            return
+        one, other = (
+            float(self._across[row] @ twin.sensordata[row, at : at + 3]) for at in self._bites
+        )
+        if one * other < 0.0 and min(abs(one), abs(other)) >= self._strength[row]:
+            twin.eq_active[row, self._strap] = 0.0
+
+    def observe(self, readings: Readings) -> Float32Array:
+        """Blades from the strap, cutter from stand and hand; hand, force, setpoint; world frame."""
+        frame = layout.cutter_frame(readings)
+        hand = readings.hand_rotation[:, RIGHT] @ HAND.T
+        strap = readings.rotation[:, layout.CLAMP]
+        ends = readings.position[:, layout.END_B] - readings.position[:, layout.END_A]
+        shift = readings.position[:, layout.BUNDLE] - readings.position[:, layout.CLAMP]
+        parts = [
+            (layout.blades(readings) - layout.strap(readings)) / 0.02,
+            _rotation_vector(frame) / 0.1,
+            (layout.opening(readings)[:, None] - 0.2) / 0.2,
+            strap[:, 1:2, 0] / 0.1,
+            ends[:, :2] / 0.005,
+            shift[:, :2] / 0.002,
+            layout.from_stand(readings) / 0.05,
+            layout.grip_from_hand(readings) / 0.02,
+            (readings.hand_position[:, RIGHT] - _CENTRE) / 0.05,
+            _rotation_vector(hand) / 0.1,
+            readings.wrist_force[:, RIGHT] / 5.0,
+            readings.lead[:, RIGHT] / 0.01,
+            (readings.gripper[:, RIGHT:] - 0.035) / 0.02,
+        ]
+        return np.concatenate(parts, axis=1).astype(np.float32)
+
+    def ready(self, readings: Readings) -> NDArray[np.bool_]:
+        """The strap gapes, the cutter stands in its stand, the hand is away."""
+        parted = layout.gap(readings) > 1e-3 * PARTED
+        back = np.linalg.norm(layout.from_stand(readings), axis=1) < 1e-3 * PLACE
+        upright = layout.cutter_frame(readings)[:, 2, 2] > np.cos(np.radians(TILT))
+        away = layout.reach(readings) > 1e-3 * AWAY + 0.008
+        result: NDArray[np.bool_] = parted & back & upright & away
+        return result
+
+    def probe(self, evidence: Evidence) -> Float32Array | None:
+        """Keep the hand still and open and watch the cutter stand; nothing to watch otherwise."""
+        if evidence.elapsed >= LOOK or not self.ready(evidence.readings[0])[0]:
+            return None
+        action = np.zeros(self.actions.size, dtype=np.float32)
+        action[[6, 13]] = OPEN
+        return action
+
+    def judge(self, evidence: Evidence) -> Verdict:
+        """Parted, bundle intact, cutter back."""
+        return judge(evidence)
+
+    def demonstrator(self, rng: np.random.Generator) -> Demonstrator:
+        """Skills of a person at a leader arm."""
+        return Teleoperator(rng, self.actions)
+
+
+_CENTRE = np.array([0.43, -0.11, 0.20])
+
+
+def _rotation_vector(rotation: FloatArray) -> FloatArray:
+    """Rotation vectors (m, 3) of small rotations (m, 3, 3), to second order [rad]."""
+    below, above = rotation[:, [2, 0, 1], [1, 2, 0]], rotation[:, [1, 2, 0], [2, 0, 1]]
+    result: FloatArray = 0.5 * (below - above)
+    return result
+
+
+def _relative(
+    model: mujoco.MjModel,
+    site: int,
+    hand: FloatArray,
+    hand_frame: FloatArray,
+    position: FloatArray,
+    frame: FloatArray,
+) -> FloatArray:
+    """Pose (position, quaternion) of an object in the body that carries the grasp site."""
+    mount = np.zeros(9)
+    mujoco.mju_quat2Mat(mount, model.site_quat[site])
+    body_rotation = hand_frame @ mount.reshape(3, 3).T
+    body_position = hand - body_rotation @ model.site_pos[site]
+    quaternion = np.zeros(4)
+    mujoco.mju_mat2Quat(quaternion, (body_rotation.T @ frame).ravel())
+    return np.concatenate([body_rotation.T @ (position - body_position), quaternion])
