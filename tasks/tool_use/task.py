@@ -109,6 +109,7 @@ class ToolUse(Task):
         self._nominal = self._kinematics.solve(
             [LEFT_AT, STRAP_AT + OVER + (0.0, 0.0, BITE + GRIP)], [HAND, HAND]
         )
+        self._felt = twin.bind("sensordata")
         self._weld = model.equality("reset_cutter").id
         self._strap = model.equality("task_strap").id
         self._clamp, self._stand = (model.body(f"task_{name}").id for name in ("clamp", "stand"))
@@ -210,9 +211,7 @@ class ToolUse(Task):
         """Part the strap for good once both blades press on it, from both sides, hard enough."""
         if not twin.eq_active[row, self._strap]:
             return
-        one, other = (
-            float(self._across[row] @ twin.sensordata[row, at : at + 3]) for at in self._bites
-        )
+        one, other = (float(self._across[row] @ self._felt[row, at : at + 3]) for at in self._bites)
         if one * other < 0.0 and min(abs(one), abs(other)) >= self._strength[row]:
             twin.eq_active[row, self._strap] = 0.0
 

@@ -74,7 +74,7 @@ def test_it_takes_enough_force_of_both_blades_from_opposite_sides(
     stations = begun()
     pack, twin = stations.task, stations.twin
     for at, force in zip(pack._bites, (one, other), strict=True):
-        twin.sensordata[0, at : at + 3] = force * pack._strength[0] * pack._across[0]
+        pack._felt[0, at : at + 3] = force * pack._strength[0] * pack._across[0]
     pack.plant(twin, 0)
     assert whole(stations) is not parts
 
@@ -84,7 +84,7 @@ def test_a_force_along_the_strap_is_no_cut() -> None:
     pack, twin = stations.task, stations.twin
     along = np.cross(pack._across[0], (0.0, 0.0, 1.0))
     for at, force in zip(pack._bites, (500.0, -500.0), strict=True):
-        twin.sensordata[0, at : at + 3] = force * along
+        pack._felt[0, at : at + 3] = force * along
     pack.plant(twin, 0)
     assert whole(stations)
 
