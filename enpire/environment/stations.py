@@ -24,6 +24,7 @@ from enpire.twin.twin import Rows
 from enpire.types import (
     Episode,
     Float32Array,
+    FloatArray,
     Outcome,
     Predicate,
     Purpose,
@@ -58,6 +59,20 @@ class Phase(Enum):
     RESET = "reset"
     EXECUTE = "execute"
     VERIFY = "verify"
+
+
+@dataclass(frozen=True, slots=True)
+class Sensed:
+    """Stations in the middle of a control period: what they see, before anything acts on it.
+
+    rows: the stations that execute, or did until now. executing: positions in `rows` of those that
+    go on, and wait for an action. readings and jacobian: those of `rows`.
+    """
+
+    rows: Rows
+    executing: list[int]
+    readings: Readings
+    jacobian: FloatArray
 
 
 @dataclass(slots=True)
@@ -145,7 +160,49 @@ class Stations:
                 episodes under way are untouched: `abort` them.
         """
         for half in self._halves:
-            self._tick([row for row in half if row in self._running])
+            sensed = self.sense([row for row in half if row in self._running])
+            if sensed is not None:
+                self.act(sensed)
+        return self.ended()
+
+    def sense(self, rows: list[int]) -> Sensed | None:
+        """The first part of a control period of some busy stations; the second is `act`.
+
+        Those that reset or verify are on their way when it returns. None if no other is left.
+        """
+        diverged = self.twin.wait(rows)
+        for row in diverged:
+            self._running[row].verdict = Verdict(Outcome.INVALID, reason="physics diverged")
+            self._running[row].verify += 1  # the verdict takes a period of its own
+        rows = [row for row in rows if row not in diverged]
+        for row in rows:
+            if self._running[row].phase is Phase.RESET:
+                self._reset(row, self._running[row])
+        seen = [row for row in rows if self._running[row].phase is not Phase.RESET]
+        sensed = self._sense(np.array(seen)) if seen else None
+        self._launch([row for row in rows if self._running[row].phase is not Phase.EXECUTE])
+        return sensed
+
+    def act(self, sensed: Sensed) -> None:
+        """The second part: the controllers of stations that execute say what they do.
+
+        Raises:
+            PolicyError: as `tick` does.
+        """
+        executing = sensed.executing
+        if not executing:
+            return
+        rows, readings, jacobian = sensed.rows, sensed.readings, sensed.jacobian
+        observations = self.task.observe(readings)
+        if len(executing) < len(rows):
+            rows, readings, jacobian = rows[executing], readings.at(executing), jacobian[executing]
+            observations = observations[executing]
+        actions = self._choose(rows, observations, readings)
+        self.control.apply(rows, actions, jacobian, readings.wrist_force)
+        self._launch(rows.tolist())
+
+    def ended(self) -> list[Episode]:
+        """Episodes that have their verdict; their stations are idle from now on."""
         return [
             self._finish(row, running.verdict)
             for row, running in list(self._running.items())
@@ -156,18 +213,7 @@ class Stations:
         """Wait for the physics that is under way."""
         self.twin.wait(range(len(self)))
 
-    def _tick(self, rows: list[int]) -> None:
-        diverged = self.twin.wait(rows)
-        for row in diverged:
-            self._running[row].verdict = Verdict(Outcome.INVALID, reason="physics diverged")
-            self._running[row].verify += 1  # the verdict takes a period of its own
-        rows = [row for row in rows if row not in diverged]
-        for row in rows:
-            if self._running[row].phase is Phase.RESET:
-                self._reset(row, self._running[row])
-        seen = [row for row in rows if self._running[row].phase is not Phase.RESET]
-        if seen:
-            self._sense_and_act(np.array(seen))
+    def _launch(self, rows: list[int]) -> None:
         self.twin.launch([r for r in rows if self._running[r].verdict is None], self.substeps)
 
     def _place(self, row: int) -> None:
@@ -198,11 +244,32 @@ class Stations:
             running.settling += 1
             running.reset += 1
 
-    def _sense_and_act(self, rows: Rows) -> None:
+    def _sense(self, rows: Rows) -> Sensed | None:
+        """Read the sensors, see who is done, and let those that verify do so."""
         states = [self._running[row] for row in rows.tolist()]
         jacobian = self.control.jacobian(rows)
         periods = [state.execute + state.verify for state in states]
         readings = self.sensors.read(rows, periods, jacobian)
+        executed = [i for i, state in enumerate(states) if state.phase is Phase.EXECUTE]
+        if executed:
+            self._stop(states, readings)
+        verifying = [i for i, state in enumerate(states) if state.phase is Phase.VERIFY]
+        if verifying:
+            self._probe(rows, states, verifying, readings, jacobian)
+        if not executed:
+            return None
+        if len(executed) < len(rows):
+            states = [states[i] for i in executed]
+            rows, readings, jacobian = rows[executed], readings.at(executed), jacobian[executed]
+        going_on = [
+            i
+            for i, state in enumerate(states)
+            if state.phase is Phase.EXECUTE and state.verdict is None
+        ]
+        return Sensed(rows, going_on, readings, jacobian)
+
+    def _stop(self, states: list[_Running], readings: Readings) -> None:
+        """End executions that look done, are out of time, or press too hard."""
         ready = self.task.ready(readings)
         felt = np.sqrt((readings.wrist_force**2).sum(axis=-1)).max(axis=-1)
         for i, state in enumerate(states):
@@ -213,47 +280,41 @@ class Stations:
                 state.verify += 1
             elif ready[i] or state.execute >= self.execute_periods:
                 state.phase = Phase.VERIFY
-        actions = np.zeros((len(rows), self.task.actions.size), dtype=np.float32)
-        executing = [
-            i
-            for i, state in enumerate(states)
-            if state.phase is Phase.EXECUTE and state.verdict is None
-        ]
-        if executing:
-            self._execute(rows, states, executing, readings, actions)
-        for i, state in enumerate(states):
-            if state.phase is Phase.VERIFY:
-                self._verify(state, readings.row(i), actions[i])
-        moving = [i for i, state in enumerate(states) if state.verdict is None]
-        acting = [[[state.phase is Phase.EXECUTE]] for state in states]
-        force = readings.wrist_force * acting  # a probe minds its own pull
-        if len(moving) == len(rows):
-            self.control.apply(rows, actions, jacobian, force)
-        elif moving:
-            self.control.apply(rows[moving], actions[moving], jacobian[moving], force[moving])
 
-    def _execute(
+    def _probe(
         self,
         rows: Rows,
         states: list[_Running],
-        executing: list[int],
+        verifying: list[int],
         readings: Readings,
-        actions: Float32Array,
+        jacobian: FloatArray,
     ) -> None:
-        observations = self.task.observe(readings)
-        controllers = {id(states[i].job.controller): states[i].job.controller for i in executing}
+        actions = np.zeros((len(rows), self.task.actions.size), dtype=np.float32)
+        for i in verifying:
+            self._verify(states[i], readings.row(i), actions[i])
+        moving = [i for i in verifying if states[i].verdict is None]
+        if moving:
+            no_force = np.zeros_like(readings.wrist_force[moving])  # a probe minds its own pull
+            self.control.apply(rows[moving], actions[moving], jacobian[moving], no_force)
+
+    def _choose(self, rows: Rows, observations: Float32Array, readings: Readings) -> Float32Array:
+        """What the stations' controllers do; recorded as it is carried out."""
+        states = [self._running[row] for row in rows.tolist()]
+        actions = np.zeros((len(rows), self.task.actions.size), dtype=np.float32)
+        controllers = {id(state.job.controller): state.job.controller for state in states}
         for key, controller in controllers.items():
-            mine = [i for i in executing if id(states[i].job.controller) == key]
+            mine = [i for i, state in enumerate(states) if id(state.job.controller) == key]
             if len(mine) == len(rows):  # as nearly always
                 chosen = controller.act(rows, observations, readings)
             else:
                 chosen = controller.act(rows[mine], observations[mine], readings.at(mine))
             actions[mine] = _checked(chosen, len(mine), self.task.actions.size)
         carried_out = actions.clip(-1.0, 1.0)
-        for i in executing:
-            states[i].observations.append(observations[i])
-            states[i].actions.append(carried_out[i])
-            states[i].execute += 1
+        for state, observation, action in zip(states, observations, carried_out, strict=True):
+            state.observations.append(observation)
+            state.actions.append(action)
+            state.execute += 1
+        return actions
 
     def _verify(self, state: _Running, readings: Readings, action: Float32Array) -> None:
         state.verify += 1  # the verdict takes a period of its own
