@@ -14,7 +14,7 @@ from enum import Enum
 import numpy as np
 
 from enpire.environment.control import CartesianControl
-from enpire.environment.controller import Controller
+from enpire.environment.controller import Controller, Demonstrations
 from enpire.environment.sensing import Readings, Sensors
 from enpire.environment.task import Evidence, Task
 from enpire.errors import PolicyError, ResetFailed
@@ -136,6 +136,31 @@ class Stations:
     def busy(self) -> bool:
         """Whether any episode is under way."""
         return bool(self._running)
+
+    @property
+    def name(self) -> str:
+        """The task's."""
+        return self.task.folder.name
+
+    @property
+    def observation_size(self) -> int:
+        """Entries of an observation."""
+        return len(self.task.observation_names)
+
+    @property
+    def action_size(self) -> int:
+        """Entries of an action."""
+        return self.task.actions.size
+
+    @property
+    def steps_done(self) -> int:
+        """Of the simulation, by all stations together."""
+        return self.twin.substeps_done
+
+    @property
+    def starter(self) -> tuple[str, Controller]:
+        """Who shows how it is done, by name."""
+        return "demonstrator", Demonstrations(self.task)
 
     def begin(self, row: int, job: Job) -> None:
         """Start an episode on an idle station; its reset begins with the next tick."""
@@ -308,7 +333,7 @@ class Stations:
                 chosen = controller.act(rows, observations, readings)
             else:
                 chosen = controller.act(rows[mine], observations[mine], readings.at(mine))
-            actions[mine] = _checked(chosen, len(mine), self.task.actions.size)
+            actions[mine] = checked(chosen, len(mine), self.task.actions.size)
         carried_out = actions.clip(-1.0, 1.0)
         for state, observation, action in zip(states, observations, carried_out, strict=True):
             state.observations.append(observation)
@@ -362,7 +387,8 @@ class Stations:
         return round(seconds / self.period)
 
 
-def _checked(actions: Float32Array, rows: int, size: int) -> Float32Array:
+def checked(actions: Float32Array, rows: int, size: int) -> Float32Array:
+    """What a controller returned; raises PolicyError unless it is finite, (rows, size)."""
     if actions.shape != (rows, size):
         raise PolicyError(f"actions of shape {actions.shape}, expected {(rows, size)}")
     if not np.isfinite(actions).all():
