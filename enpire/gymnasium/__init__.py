@@ -10,6 +10,7 @@ neither MuJoCo nor a task.
 
 from __future__ import annotations
 
+import ctypes.util
 import os
 import re
 import sys
@@ -18,7 +19,8 @@ import gymnasium
 
 from enpire.packs.finder import available
 
-if sys.platform == "linux":  # render without a display; MuJoCo looks once, when it is imported
+# To render without a display; MuJoCo looks once, when it is imported.
+if sys.platform == "linux" and ctypes.util.find_library("EGL"):
     os.environ.setdefault("MUJOCO_GL", "egl")
 
 
