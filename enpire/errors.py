@@ -29,6 +29,10 @@ class ResetFailed(EnpireError):
     """A station could not be put back into an initial condition."""
 
 
+class EnvironmentFault(EnpireError):
+    """An environment that is not ours raised, died or hangs."""
+
+
 class StoreError(EnpireError):
     """A run folder cannot be written, read or continued."""
 

@@ -48,7 +48,7 @@ def run(options: Namespace) -> int:
     policy = None
     if options.policy:
         chosen = frozen.load(options.policy)
-        frozen.require_fit(chosen.policy, stations.task, chosen.name)
+        frozen.require_fit(chosen.policy, stations, chosen.name)
         policy = chosen.policy
     with tempfile.TemporaryDirectory() as folder:
         measured = bench_twin(

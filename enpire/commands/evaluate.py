@@ -5,51 +5,59 @@ from __future__ import annotations
 import tempfile
 from argparse import Namespace
 from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from enpire.commands.loop import SETTINGS
 from enpire.commands.options import Parser, natural, positive, print_json
 from enpire.commands.threads import leave_cores_to_physics
+from enpire.errors import UsageError
 
 if TYPE_CHECKING:
-    from enpire.environment import Stations
-    from enpire.observe.frozen import Frozen
+    from enpire.environment import Controller, Workcells
 
 DESCRIPTION = """\
 Measure a policy of a run on seeds it has never seen: drawn now, unless --seed asks for the same
-ones again. Nothing is added to the run; --run keeps the episodes in a run folder of their own."""
+ones again. Nothing is added to the run; --run keeps the episodes in a run folder of their own.
+`--policy random` measures uniform random actions on any --task."""
+
+RANDOM = "random"
 
 
 def add_options(parser: Parser) -> None:
     """The options of `enpire eval`."""
     parser.add_argument(
-        "--policy", required=True, metavar="RUN[:NAME]", help="a run's best policy, or one by name"
+        "--policy",
+        required=True,
+        metavar="RUN[:NAME]",
+        help=f"a run's best policy, or one by name, or {RANDOM}",
     )
     parser.add_argument("--episodes", type=positive, default=200, metavar="N", help="default 200")
     parser.add_argument("--robots", type=positive, default=4, metavar="N", help="default 4")
     parser.add_argument("--seed", type=natural, metavar="N", help="the same seeds each time")
-    parser.add_argument("--task", metavar="NAME", help="another task than the run's")
+    parser.add_argument("--task", metavar="NAME", help="another task than the run's; or gym:ENV_ID")
+    for name in ("python", "success"):  # that a run may have as well
+        read, _, line = SETTINGS[name]
+        parser.add_argument(f"--{name}", type=read, metavar="NAME", help=line)
     parser.add_argument("--run", type=Path, metavar="DIR", help="keep the episodes here")
     parser.add_argument("--json", action="store_true", help="print the result as the last line")
 
 
 def run(options: Namespace) -> int:
     """Run the episodes and print what came of them."""
-    from enpire.environment import build_stations
-    from enpire.observe import account, frozen
+    from enpire.observe import account
     from enpire.rollout.seeds import fresh_entropy
 
     leave_cores_to_physics()
-    chosen = frozen.load(options.policy)
-    stations = build_stations(options.task or chosen.task, options.robots)
-    frozen.require_fit(chosen.policy, stations.task, chosen.name)
+    stations, acting = _random(options) if options.policy == RANDOM else _of_a_run(options)
     entropy = fresh_entropy() if options.seed is None else options.seed
     with ExitStack() as stack:
         folder = options.run or Path(stack.enter_context(tempfile.TemporaryDirectory())) / "eval"
-        figures = _measure(chosen, stations, folder, options.episodes, entropy)
+        figures = _measure(acting, stations, folder, options.episodes, entropy)
     figures["fresh"] = options.seed is None
     measured = account.text(figures)
-    print(f"{chosen.run}:{chosen.name} on {stations.task.folder.name}: {measured}")
+    print(f"{acting.label} on {stations.name}: {measured}")
     print(f"outcomes {figures['outcomes']}, MRU {figures['mru']:.0%}")
     for title in ("failures_by_predicate", "failures_by_stage"):
         if figures[title]:
@@ -59,8 +67,44 @@ def run(options: Namespace) -> int:
     return 0
 
 
+@dataclass(frozen=True, slots=True)
+class Acting:
+    """What is measured; `label` for a person, `name` for the store."""
+
+    label: str
+    name: str
+    sha256: str
+    controller: Controller
+
+
+def _random(options: Namespace) -> tuple[Workcells, Acting]:
+    from enpire.environment import RandomActions, open_stations
+
+    if not options.task:
+        raise UsageError(f"--policy {RANDOM} belongs to no run: give --task too")
+    python, success = options.python or "", options.success or ""
+    stations = open_stations(options.task, options.robots, python, success)
+    return stations, Acting(RANDOM, RANDOM, "", RandomActions(stations.action_size))
+
+
+def _of_a_run(options: Namespace) -> tuple[Workcells, Acting]:
+    from enpire.environment import open_stations
+    from enpire.observe import frozen
+    from enpire.policies import PolicyController
+
+    chosen = frozen.load(options.policy)
+    # A run's interpreter and rule belong to its own task.
+    own = options.task in (None, chosen.task)
+    python = options.python or (chosen.python if own else "")
+    success = options.success or (chosen.success if own else "")
+    stations = open_stations(options.task or chosen.task, options.robots, python, success)
+    frozen.require_fit(chosen.policy, stations, chosen.name)
+    controller = PolicyController(chosen.policy)
+    return stations, Acting(f"{chosen.run}:{chosen.name}", chosen.name, chosen.sha256, controller)
+
+
 def _measure(
-    chosen: Frozen, stations: Stations, folder: Path, episodes: int, entropy: int
+    acting: Acting, stations: Workcells, folder: Path, episodes: int, entropy: int
 ) -> dict[str, Any]:
     import time
     from collections import Counter
@@ -69,17 +113,15 @@ def _measure(
     from enpire.environment import Job
     from enpire.observe import account
     from enpire.observe.result import versions
-    from enpire.policies import PolicyController
     from enpire.rollout.fleet import Fleet
     from enpire.rollout.seeds import stream
     from enpire.store import EpisodeWriter, Run
     from enpire.types import Purpose
 
-    task = stations.task.folder.name
-    config = {"eval": {"policy": f"{chosen.run}:{chosen.name}", "task": task, "entropy": entropy}}
-    controller = PolicyController(chosen.policy)
+    task = stations.name
+    config = {"eval": {"policy": acting.label, "task": task, "entropy": entropy}}
     jobs = (
-        Job(seed, Purpose.EVALUATION, controller, chosen.name)
+        Job(seed, Purpose.EVALUATION, acting.controller, acting.name)
         for seed in islice(stream(entropy, "eval"), episodes)
     )
     began = time.monotonic()
@@ -92,8 +134,8 @@ def _measure(
         rows = ledger.episodes()
         predicates, stages = account.failures(ledger, rows)
         return {
-            "policy": f"{chosen.run}:{chosen.name}",
-            "sha256": chosen.sha256,
+            "policy": acting.label,
+            "sha256": acting.sha256,
             "task": task,
             "robots": len(stations),
             "entropy": entropy,
@@ -105,7 +147,7 @@ def _measure(
             "robot_hours": account.robot_seconds(rows)[0] / 3600,
             "mru": account.ledger_mru(ledger),
             "wall_s": wall_s,
-            "sim_steps_per_s": stations.twin.substeps_done / fleet.stepping_s,
+            "sim_steps_per_s": stations.steps_done / fleet.stepping_s,
             "versions": versions(),
             "packs": stations.packs,
         }

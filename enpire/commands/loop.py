@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 import shlex
 import signal
 import sys
@@ -27,9 +28,10 @@ from enpire.commands.options import (
 )
 from enpire.commands.threads import leave_cores_to_physics
 from enpire.errors import StoreError, UsageError
+from enpire.packs.finder import GYM
 
 if TYPE_CHECKING:
-    from enpire.environment import Stations
+    from enpire.environment import Workcells
     from enpire.rollout.budget import Budget
     from enpire.rollout.fleet import Fleet
     from enpire.rollout.loop import LoopSettings, LoopState
@@ -43,6 +45,8 @@ recorded in a run folder; Ctrl-C loses nothing and prints the command that goes 
 NOT_REACHED, INTERRUPTED = 3, 130
 
 SETTINGS: dict[str, tuple[Callable[[str], Any], str, str]] = {
+    "python": (str, "", "gym:ENV_ID: run it with this interpreter, VENV/bin/python"),
+    "success": (str, "", "gym:ENV_ID: 'return>=X' or terminated, if its info does not say"),
     "robots": (positive, "4", "stations that hold an episode at one time"),
     "seed": (natural, "0", "of everything random but the sealed seeds"),
     "target": (rate, "0.99", "success rate to reach on sealed seeds"),
@@ -71,7 +75,9 @@ BUDGETS: dict[str, tuple[Callable[[str], Any], str, str]] = {
 def add_options(parser: Parser) -> None:
     """The options of `enpire loop`."""
     what = parser.add_mutually_exclusive_group(required=True)
-    what.add_argument("--task", metavar="NAME", help="a task: its name or its folder")
+    what.add_argument(
+        "--task", metavar="NAME", help="a task: its name or its folder, or gym:ENV_ID"
+    )
     what.add_argument(
         "--resume", metavar="RUN", type=Path, help="go on with a run, under its own settings"
     )
@@ -85,9 +91,9 @@ def add_options(parser: Parser) -> None:
     settings = parser.add_argument_group("settings")
     for name, (read, default, line) in SETTINGS.items():
         metavar = "NAME" if read is str else "N" if read in (positive, natural) else "X"
-        settings.add_argument(
-            _flag(name), type=read, metavar=metavar, help=f"{line} (default {default})"
-        )
+        if default:
+            line += f" (default {default})"
+        settings.add_argument(_flag(name), type=read, metavar=metavar, help=line)
 
 
 def run(options: Namespace) -> int:
@@ -116,34 +122,44 @@ def _begin(
     from enpire.packs.finder import find
     from enpire.store import Run, default_folder
 
-    pack = find("tasks", task)  # unknown names first: they cost nothing to find
-    from enpire.environment import build_stations
+    foreign = task.startswith(GYM)
+    name = plain(task) if foreign else find("tasks", task).name  # unknown ones cost nothing to find
+    from enpire.environment import open_stations
     from enpire.improvement import recipe as recipes
     from enpire.rollout.loop import LoopSettings
 
-    settings = LoopSettings(task=str(pack.folder) if os.sep in task else task, **given)
+    if os.sep in task and not foreign:
+        task = str(Path(task).resolve())
+    if "python" in given:
+        given["python"] = os.path.abspath(given["python"])  # links are a virtual environment's
+    settings = LoopSettings(task=task, **given)
     for name in (settings.first_recipe, settings.recipe):
         recipes.find(name)
-    stations = build_stations(settings.task, settings.robots)
+    stations = open_stations(settings.task, settings.robots, settings.python, settings.success)
     config = {"enpire": __version__, "loop": asdict(settings), "budget": limits}
-    run = Run.create(folder or default_folder(pack.name), config)
+    run = Run.create(folder or default_folder(name), config)
     with run:
         run.ledger.set_facts({"packs": json.dumps(stations.packs), "state": "running"})
         return _drive(run, settings, stations, limits, {}, as_json)
 
 
 def _resume(folder: Path, limits: dict[str, Any], as_json: bool) -> int:
-    from enpire.environment import build_stations
+    from enpire.environment import open_stations
     from enpire.store import Run
 
     with Run.open(folder, writable=True) as run:
         settings = read_settings(run)
-        stations = build_stations(settings.task, settings.robots)
+        stations = open_stations(settings.task, settings.robots, settings.python, settings.success)
         _require_same_packs(run, stations)
         run.ledger.set_facts({"state": "running"})
         return _drive(
             run, settings, stations, run.config.get("budget", {}) | limits, limits, as_json
         )
+
+
+def plain(task: str) -> str:
+    """`gym:gym_pusht/PushT-v0` as a part of a folder's name."""
+    return re.sub(r"[^\w.-]+", "_", task.removeprefix(GYM))
 
 
 def read_settings(run: Run) -> LoopSettings:
@@ -158,7 +174,7 @@ def read_settings(run: Run) -> LoopSettings:
         ) from error
 
 
-def _require_same_packs(run: Run, stations: Stations) -> None:
+def _require_same_packs(run: Run, stations: Workcells) -> None:
     before = json.loads(run.ledger.facts().get("packs", "{}"))
     changed = sorted(name for name in before if before[name] != stations.packs.get(name))
     if changed:
@@ -171,7 +187,7 @@ def _require_same_packs(run: Run, stations: Stations) -> None:
 def _drive(
     run: Run,
     settings: LoopSettings,
-    stations: Stations,
+    stations: Workcells,
     limits: dict[str, Any],
     given: dict[str, Any],
     as_json: bool,
@@ -248,7 +264,7 @@ def _accounts(run: Run, budget: Budget, fleet: Fleet, before: dict[str, str]) ->
         run.ledger.set_facts(
             {
                 "wall_s": repr(budget.elapsed),
-                "sim_steps": repr(steps + fleet.stations.twin.substeps_done),
+                "sim_steps": repr(steps + fleet.stations.steps_done),
                 "stepping_s": repr(stepping_s + fleet.stepping_s),
             }
         )

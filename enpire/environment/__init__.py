@@ -1,11 +1,12 @@
 """EN: one station that puts its scene back, runs an episode, judges the outcome."""
 
 from enpire.environment.control import ActionSpec, ArmAction, CartesianControl
-from enpire.environment.controller import Controller, Demonstrations
-from enpire.environment.loading import build_stations, load_task
+from enpire.environment.controller import Controller, Demonstrations, RandomActions
+from enpire.environment.loading import build_stations, load_task, open_stations
 from enpire.environment.sensing import Readings, SensorNoise
 from enpire.environment.stations import Job, Stations
 from enpire.environment.task import Demonstrator, Evidence, Task
+from enpire.environment.workcells import Workcells
 
 __all__ = [
     "ActionSpec",
@@ -16,10 +17,13 @@ __all__ = [
     "Demonstrator",
     "Evidence",
     "Job",
+    "RandomActions",
     "Readings",
     "SensorNoise",
     "Stations",
     "Task",
+    "Workcells",
     "build_stations",
     "load_task",
+    "open_stations",
 ]

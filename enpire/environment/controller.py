@@ -1,4 +1,4 @@
-"""What acts in an episode: a policy, or a demonstrator."""
+"""What acts in an episode: a policy, a demonstrator, or chance."""
 
 from __future__ import annotations
 
@@ -40,3 +40,21 @@ class Demonstrations:
         """Each expert's own action."""
         actions = [self._experts[int(row)].act(readings.row(i)) for i, row in enumerate(rows)]
         return np.stack(actions)
+
+
+class RandomActions:
+    """Every action uniform in [-1, 1] and independent of the last."""
+
+    def __init__(self, size: int) -> None:
+        """Actions of `size` entries."""
+        self._size = size
+        self._rng: dict[int, np.random.Generator] = {}
+
+    def begin(self, row: int, rng: np.random.Generator, exploration: float) -> None:
+        """Draw from the episode's own generator."""
+        self._rng[row] = rng
+
+    def act(self, rows: Rows, observations: Float32Array, readings: Readings) -> Float32Array:
+        """One draw for each."""
+        draws = [self._rng[int(row)].uniform(-1.0, 1.0, self._size) for row in rows]
+        return np.array(draws, dtype=np.float32)

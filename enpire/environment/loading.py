@@ -11,8 +11,10 @@ from types import ModuleType
 
 from enpire.environment.stations import Stations
 from enpire.environment.task import Task
+from enpire.environment.workcells import Workcells
 from enpire.errors import PackError, UsageError
 from enpire.packs import Pack, find, load_robot, load_world
+from enpire.packs.finder import GYM
 
 
 def build_stations(task: str, stations: int, threads: int = 0) -> Stations:
@@ -35,6 +37,23 @@ def build_stations(task: str, stations: int, threads: int = 0) -> Stations:
         threads,
         {f"{p.kind}/{p.name}": p.sha256 for p in (pack, robot, world)},
     )
+
+
+def open_stations(task: str, stations: int, python: str = "", success: str = "") -> Workcells:
+    """Stations of a task of ours, as `build_stations`, or of the Gymnasium environment `gym:ID`.
+
+    python: interpreter of the environment's own workers. success: what makes an episode of it one;
+    see `gym_stations.rule`.
+    """
+    if not task.startswith(GYM):
+        if python or success:
+            raise UsageError(f"--python and --success are for {GYM}ENV_ID; {task} is a task pack")
+        return build_stations(task, stations)
+    if stations < 1:
+        raise UsageError(f"{stations} stations cannot run anything: at least 1")
+    from enpire.environment.gym_stations import GymStations  # Gymnasium only where it is used
+
+    return GymStations(task, stations, python, success)
 
 
 def load_task(pack: Pack) -> Task:

@@ -16,7 +16,7 @@ from itertools import starmap
 import numpy as np
 
 from enpire.environment.control import CartesianControl
-from enpire.environment.controller import Controller
+from enpire.environment.controller import Controller, Demonstrations
 from enpire.environment.sensing import Readings, Sensors
 from enpire.environment.task import Evidence, Task
 from enpire.errors import PolicyError, ResetFailed
@@ -26,6 +26,7 @@ from enpire.twin.twin import Rows
 from enpire.types import (
     Episode,
     Float32Array,
+    FloatArray,
     Outcome,
     Predicate,
     Purpose,
@@ -60,6 +61,20 @@ class Phase(Enum):
     RESET = "reset"
     EXECUTE = "execute"
     VERIFY = "verify"
+
+
+@dataclass(frozen=True, slots=True)
+class Sensed:
+    """Stations in the middle of a control period: what they see, before anything acts on it.
+
+    rows: the stations that execute, or did until now. executing: positions in `rows` of those that
+    go on, and wait for an action. readings and jacobian: those of `rows`.
+    """
+
+    rows: Rows
+    executing: list[int]
+    readings: Readings
+    jacobian: FloatArray
 
 
 @dataclass(slots=True)
@@ -124,6 +139,31 @@ class Stations:
         """Whether any episode is under way."""
         return bool(self._running)
 
+    @property
+    def name(self) -> str:
+        """The task's."""
+        return self.task.folder.name
+
+    @property
+    def observation_size(self) -> int:
+        """Entries of an observation."""
+        return len(self.task.observation_names)
+
+    @property
+    def action_size(self) -> int:
+        """Entries of an action."""
+        return self.task.actions.size
+
+    @property
+    def steps_done(self) -> int:
+        """Of the simulation, by all stations together."""
+        return self.twin.substeps_done
+
+    @property
+    def starter(self) -> tuple[str, Controller]:
+        """Who shows how it is done, by name."""
+        return "demonstrator", Demonstrations(self.task)
+
     def begin(self, row: int, job: Job) -> None:
         """Start an episode on an idle station; its reset begins with the next tick."""
         variation, noise, exploration = np.random.default_rng(job.seed).spawn(3)
@@ -147,18 +187,16 @@ class Stations:
                 episodes under way are untouched: `abort` them.
         """
         for half in self._halves:
-            self._tick([row for row in half if row in self._running])
-        return [
-            self._finish(row, running.verdict)
-            for row, running in list(self._running.items())
-            if running.verdict is not None
-        ]
+            sensed = self.sense([row for row in half if row in self._running])
+            if sensed is not None:
+                self.act(sensed)
+        return self.ended()
 
-    def wait(self) -> None:
-        """Wait for the physics that is under way."""
-        self.twin.wait(range(len(self)))
+    def sense(self, rows: list[int]) -> Sensed | None:
+        """The first part of a control period of some busy stations; the second is `act`.
 
-    def _tick(self, rows: list[int]) -> None:
+        Those that reset or verify are on their way when it returns. None if no other is left.
+        """
         diverged = self.twin.wait(rows)
         for row in diverged:
             self._running[row].verdict = Verdict(Outcome.INVALID, reason="physics diverged")
@@ -169,8 +207,41 @@ class Stations:
             if self._running[row].phase is Phase.RESET:
                 self._reset(row, self._running[row])
         seen = [row for row in rows if self._running[row].phase is not Phase.RESET]
-        if seen:
-            self._sense_and_act(np.array(seen))
+        sensed = self._sense(np.array(seen)) if seen else None
+        self._launch([row for row in rows if self._running[row].phase is not Phase.EXECUTE])
+        return sensed
+
+    def act(self, sensed: Sensed) -> None:
+        """The second part: the controllers of stations that execute say what they do.
+
+        Raises:
+            PolicyError: as `tick` does.
+        """
+        executing = sensed.executing
+        if not executing:
+            return
+        rows, readings, jacobian = sensed.rows, sensed.readings, sensed.jacobian
+        observations = self.task.observe(readings)
+        if len(executing) < len(rows):
+            rows, readings, jacobian = rows[executing], readings.at(executing), jacobian[executing]
+            observations = observations[executing]
+        actions = self._choose(rows, observations, readings)
+        self.control.apply(rows, actions, jacobian, readings.wrist_force)
+        self._launch(rows.tolist())
+
+    def ended(self) -> list[Episode]:
+        """Episodes that have their verdict; their stations are idle from now on."""
+        return [
+            self._finish(row, running.verdict)
+            for row, running in list(self._running.items())
+            if running.verdict is not None
+        ]
+
+    def wait(self) -> None:
+        """Wait for the physics that is under way."""
+        self.twin.wait(range(len(self)))
+
+    def _launch(self, rows: list[int]) -> None:
         self.twin.launch([r for r in rows if self._running[r].verdict is None], self.substeps)
 
     def _place(self, row: int) -> None:
@@ -201,11 +272,32 @@ class Stations:
             running.settling += 1
             running.reset += 1
 
-    def _sense_and_act(self, rows: Rows) -> None:
+    def _sense(self, rows: Rows) -> Sensed | None:
+        """Read the sensors, see who is done, and let those that verify do so."""
         states = [self._running[row] for row in rows.tolist()]
         jacobian = self.control.jacobian(rows)
         periods = [state.execute + state.verify for state in states]
         readings = self.sensors.read(rows, periods, jacobian)
+        executed = [i for i, state in enumerate(states) if state.phase is Phase.EXECUTE]
+        if executed:
+            self._stop(states, readings)
+        verifying = [i for i, state in enumerate(states) if state.phase is Phase.VERIFY]
+        if verifying:
+            self._probe(rows, states, verifying, readings, jacobian)
+        if not executed:
+            return None
+        if len(executed) < len(rows):
+            states = [states[i] for i in executed]
+            rows, readings, jacobian = rows[executed], readings.at(executed), jacobian[executed]
+        going_on = [
+            i
+            for i, state in enumerate(states)
+            if state.phase is Phase.EXECUTE and state.verdict is None
+        ]
+        return Sensed(rows, going_on, readings, jacobian)
+
+    def _stop(self, states: list[_Running], readings: Readings) -> None:
+        """End executions that look done, are out of time, or press too hard."""
         ready = self.task.ready(readings).tolist()
         for state, done, hands in zip(states, ready, readings.wrist_force.tolist(), strict=True):
             if state.phase is not Phase.EXECUTE:
@@ -216,44 +308,40 @@ class Stations:
                 state.verify += 1
             elif done or state.execute >= self.execute_periods:
                 state.phase = Phase.VERIFY
-        moving = [i for i, state in enumerate(states) if state.verdict is None]
-        executing = [i for i in moving if states[i].phase is Phase.EXECUTE]
-        actions = np.zeros((len(rows), self.task.actions.size), dtype=np.float32)
-        if executing:
-            self._execute(rows, states, executing, readings, actions)
-        if len(executing) == len(rows):  # as nearly always
-            self.control.apply(rows, actions, jacobian, readings.wrist_force)
-            return
-        force = readings.wrist_force.copy()
-        for i, state in enumerate(states):
-            if state.phase is Phase.VERIFY:
-                self._verify(state, readings.row(i), actions[i])
-                force[i] = 0.0  # a probe minds its own pull
-        moving = [i for i in moving if states[i].verdict is None]
-        self.control.apply(rows[moving], actions[moving], jacobian[moving], force[moving])
 
-    def _execute(
+    def _probe(
         self,
         rows: Rows,
         states: list[_Running],
-        executing: list[int],
+        verifying: list[int],
         readings: Readings,
-        actions: Float32Array,
+        jacobian: FloatArray,
     ) -> None:
-        observations = self.task.observe(readings)
-        controllers = {id(states[i].job.controller): states[i].job.controller for i in executing}
+        actions = np.zeros((len(rows), self.task.actions.size), dtype=np.float32)
+        for i in verifying:
+            self._verify(states[i], readings.row(i), actions[i])
+        moving = [i for i in verifying if states[i].verdict is None]
+        if moving:
+            no_force = np.zeros_like(readings.wrist_force[moving])  # a probe minds its own pull
+            self.control.apply(rows[moving], actions[moving], jacobian[moving], no_force)
+
+    def _choose(self, rows: Rows, observations: Float32Array, readings: Readings) -> Float32Array:
+        """What the stations' controllers do; recorded as it is carried out."""
+        states = [self._running[row] for row in rows.tolist()]
+        actions = np.zeros((len(rows), self.task.actions.size), dtype=np.float32)
+        controllers = {id(state.job.controller): state.job.controller for state in states}
         for key, controller in controllers.items():
-            mine = [i for i in executing if id(states[i].job.controller) == key]
+            mine = [i for i, state in enumerate(states) if id(state.job.controller) == key]
             if len(mine) == len(rows):  # as nearly always
                 chosen = controller.act(rows, observations, readings)
             else:
                 chosen = controller.act(rows[mine], observations[mine], readings.at(mine))
-            for i, action in zip(mine, _checked(chosen, len(mine), actions.shape[1]), strict=True):
-                actions[i] = action
-        for i in executing:
-            states[i].observations.append(observations[i])
-            states[i].actions.append(actions[i])
-            states[i].execute += 1
+            actions[mine] = checked(chosen, len(mine), self.task.actions.size)
+        for state, observation, action in zip(states, observations, actions, strict=True):
+            state.observations.append(observation)
+            state.actions.append(action)
+            state.execute += 1
+        return actions
 
     def _verify(self, state: _Running, readings: Readings, action: Float32Array) -> None:
         state.verify += 1  # the verdict takes a period of its own
@@ -273,11 +361,10 @@ class Stations:
     def _finish(self, row: int, verdict: Verdict) -> Episode:
         running = self._running.pop(row)
         job, length = running.job, len(running.actions)
-        actions = np.array(running.actions, np.float32).reshape(-1, self.task.actions.size)
         rewards = np.zeros(length, dtype=np.float32)
         if verdict.outcome is Outcome.SUCCESS and length:
             rewards[-1] = 1.0
-        observation_size = len(self.task.observation_names)
+        actions = np.array(running.actions, np.float32).reshape(-1, self.action_size)
         return Episode(
             id=job.id,
             task=self.task.folder.name,
@@ -290,7 +377,9 @@ class Stations:
             times=Times(
                 *(n * self.period for n in (running.reset, running.execute, running.verify))
             ),
-            observations=np.array(running.observations, np.float32).reshape(-1, observation_size),
+            observations=np.array(running.observations, np.float32).reshape(
+                -1, self.observation_size
+            ),
             actions=actions.clip(-1.0, 1.0),  # as they were carried out
             stamps=self.period * np.arange(length, dtype=np.float64),
             rewards=rewards,
@@ -302,7 +391,8 @@ class Stations:
         return round(seconds / self.period)
 
 
-def _checked(actions: Float32Array, rows: int, size: int) -> Float32Array:
+def checked(actions: Float32Array, rows: int, size: int) -> Float32Array:
+    """What a controller returned; raises PolicyError unless it is finite, (rows, size)."""
     if actions.shape != (rows, size):
         raise PolicyError(f"actions of shape {actions.shape}, expected {(rows, size)}")
     if not all(map(math.isfinite, actions.ravel().tolist())):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from enpire.environment import Task
+from enpire.environment import Workcells
 from enpire.errors import PolicyError, StoreError
 from enpire.observe import account
 from enpire.policies import ChunkPolicy, ChunkSpec
@@ -14,11 +14,16 @@ from enpire.store import Run
 
 @dataclass(frozen=True, slots=True)
 class Frozen:
-    """A policy of a run, with its task as the run names it, and its file's hash."""
+    """A policy of a run, with the hash of its file.
+
+    task, python, success: as the run has them, and `open_stations` takes them.
+    """
 
     run: Path
     name: str
     task: str
+    python: str
+    success: str
     sha256: str
     policy: ChunkPolicy
 
@@ -35,21 +40,22 @@ def load(reference: str) -> Frozen:
             raise StoreError(f"{folder} has no policy yet: let the run go on until it has one")
         tensors, metadata = run.load_policy(name)
         row = run.ledger.policy(name)
-        task = run.config.get("loop", {}).get("task", "")
+        loop = run.config.get("loop", {})
+        task, python, success = (loop.get(key, "") for key in ("task", "python", "success"))
     if row is None or "spec" not in metadata:
         raise PolicyError(f"policy {name!r} of {folder} does not say what shape it has")
     policy = ChunkPolicy.from_tensors(ChunkSpec.from_json(metadata["spec"]), tensors)
-    return Frozen(folder, name, task, row.sha256, policy)
+    return Frozen(folder, name, task, python, success, row.sha256, policy)
 
 
-def require_fit(policy: ChunkPolicy, task: Task, name: str) -> None:
-    """Raise PolicyError unless `policy` maps what `task` shows to what it can do."""
+def require_fit(policy: ChunkPolicy, stations: Workcells, name: str) -> None:
+    """Raise PolicyError unless `policy` maps what `stations` show to what they can do."""
     spec = policy.spec
     has = (spec.observation, spec.action)
-    needs = (len(task.observation_names), task.actions.size)
+    needs = (stations.observation_size, stations.action_size)
     if has != needs:
         raise PolicyError(
             f"policy {name!r}, made for {spec.task}, maps {has[0]} observations to {has[1]} "
-            f"actions; the task {task.folder.name} has {needs[0]} and {needs[1]}: choose a policy "
+            f"actions; the task {stations.name} has {needs[0]} and {needs[1]}: choose a policy "
             "made for it"
         )

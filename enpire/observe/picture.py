@@ -62,14 +62,14 @@ def go_to(stations: Stations, seed: int, at: float) -> None:
     stations.wait()
 
 
-def draw(stations: Stations, view: View) -> Image:
-    """Station 0, shape (height, width, 3), red green blue.
+def draw(stations: Stations, view: View, row: int = 0) -> Image:
+    """One station, shape (height, width, 3), red green blue.
 
     Raises:
         UsageError: no such camera, or a picture that is too large for the scene's buffer.
         NoGraphics: there is no OpenGL by EGL.
     """
-    one, task = stations.twin.simulation(0), stations.task
+    one, task = stations.twin.simulation(row), stations.task
     model, data = one.get_model(0), one.get_data(0)
     mujoco.mj_forward(model, data)
     names = [model.camera(i).name for i in range(model.ncam)]

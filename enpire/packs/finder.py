@@ -27,6 +27,7 @@ MARKER: dict[Kind, str] = {
     "agents": "agent.toml",
     "sim": "world.toml",
 }
+GYM = "gym:"  # begins the name of a task that is a Gymnasium environment, and no pack
 SINGULAR: dict[Kind, str] = {"robots": "robot", "tasks": "task", "agents": "agent", "sim": "world"}
 
 
@@ -47,6 +48,8 @@ def find(kind: Kind, name: str) -> Pack:
         UsageError: there is none; the message gives the nearest names.
         PackError: the folder lacks the file that makes it a pack of this kind.
     """
+    if kind == "tasks" and name.startswith(GYM):
+        raise UsageError(f"{name} is a Gymnasium environment: `loop` and `eval` take it, no other")
     if os.sep in name or name.startswith("."):
         folder = Path(name).resolve()
         if not (folder / MARKER[kind]).is_file():

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Generator, Iterable
 from dataclasses import replace
 
-from enpire.environment import Job, Stations
+from enpire.environment import Job, Workcells
 from enpire.errors import EnpireError
 from enpire.store import EpisodeWriter, Interval, Phase
 from enpire.types import Episode, Purpose
@@ -29,7 +29,7 @@ class Fleet:
 
     def __init__(
         self,
-        stations: Stations,
+        stations: Workcells,
         writer: EpisodeWriter,
         should_stop: Callable[[float], str | None] = lambda robot_s: None,
         on_episode: Callable[[Episode], None] = lambda episode: None,

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import islice
 
-from enpire.environment import Demonstrations, Job, Stations, Task
+from enpire.environment import Job, Workcells
 from enpire.errors import PolicyError, RecipeError
 from enpire.improvement.recipe import Recipe
 from enpire.policies import ChunkPolicy, ChunkSpec, PolicyController
@@ -35,7 +35,7 @@ from enpire.store import Decision as Note
 from enpire.store import EpisodeWriter, RoundRow, Run, SealedRow
 from enpire.types import Episode, Estimate, Outcome, Purpose
 
-POLICY, DEMONSTRATOR = "policy", "demonstrator"
+POLICY = "policy"
 ENOUGH = 60  # judged episodes of a policy before a sealed evaluation is worth its robot time
 DECIDED = ("promoted", "kept", "rejected")  # kinds of notes that close a comparison
 JUDGED = (Outcome.SUCCESS, Outcome.FAILURE)
@@ -45,13 +45,16 @@ JUDGED = (Outcome.SUCCESS, Outcome.FAILURE)
 class LoopSettings:
     """What a loop is asked for; written to the run's `config.toml`.
 
-    demonstrations: seed demonstrations. start_episodes: evaluation of the first policy. collect:
-    episodes a round with exploration. exploration: chance that a chunk of theirs is varied.
-    max_pairs: after so many pairs without a decision the incumbent stays. sealed_episodes: of an
-    examination.
+    python, success: of a Gymnasium environment, its own interpreter and what makes an episode a
+    success. demonstrations: seed demonstrations. start_episodes: evaluation of the first policy.
+    collect: episodes a round with exploration. exploration: chance that a chunk of theirs is
+    varied. max_pairs: after so many pairs without a decision the incumbent stays. sealed_episodes:
+    of an examination.
     """
 
     task: str
+    python: str = ""
+    success: str = ""
     robots: int = 4
     seed: int = 0
     target: float = 0.99
@@ -99,14 +102,13 @@ class Loop:
         self.run_store = run
         self.writer = writer
         self.fleet = fleet
-        self.stations: Stations = fleet.stations
-        self.task: Task = fleet.stations.task
+        self.stations: Workcells = fleet.stations
         self.first = first
         self.recipe = recipe
         self.budget = budget
         self.state = state
         self.spec = ChunkSpec(
-            settings.task, len(self.task.observation_names), self.task.actions.size
+            settings.task, self.stations.observation_size, self.stations.action_size
         )
         self._policies: dict[str, ChunkPolicy] = {}
         self._known: dict[str, Episode] = {}
@@ -128,13 +130,18 @@ class Loop:
 
     def _start(self) -> None:
         settings = self.settings
-        demonstrator = Demonstrations(self.task)
+        who, demonstrator = self.stations.starter
         seeds = islice(stream(settings.seed, "demonstration"), settings.demonstrations)
-        jobs = [Job(s, Purpose.DEMONSTRATION, demonstrator, DEMONSTRATOR) for s in seeds]
+        jobs = [Job(s, Purpose.DEMONSTRATION, demonstrator, who) for s in seeds]
         self._doing("demonstrations", len(jobs))
-        self._episodes(jobs)
+        shown = self._episodes(jobs)
         name = self._policy_of(0)
         if name is None:
+            if not any(episode.success for episode in shown):
+                raise RecipeError(
+                    f"none of the {len(shown)} first episodes ({who}) is a success, so there is "
+                    "nothing to begin with: ask for more with --demonstrations"
+                )
             name = self._train(self.first, settings.first_recipe, 0, None)
         self._evaluate_start(name)
         # A round is done when it has a row; one cut short begins again under its own incumbent.

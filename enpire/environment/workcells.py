@@ -1,0 +1,48 @@
+"""What the layers above need of stations, be they a twin's or somebody else's environment."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from enpire.environment.controller import Controller
+from enpire.environment.stations import Job
+from enpire.types import Episode
+
+
+class Workcells(Protocol):
+    """Stations that run jobs: `Stations` or `GymStations`, which say more on each member.
+
+    period: of control [s]. packs: what an episode's outcome depends on, by name.
+    """
+
+    period: float
+    packs: dict[str, str]
+
+    def __len__(self) -> int: ...
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def observation_size(self) -> int: ...
+
+    @property
+    def action_size(self) -> int: ...
+
+    @property
+    def steps_done(self) -> int: ...
+
+    @property
+    def starter(self) -> tuple[str, Controller]: ...
+
+    @property
+    def idle(self) -> list[int]: ...
+
+    @property
+    def busy(self) -> bool: ...
+
+    def begin(self, row: int, job: Job) -> None: ...
+
+    def abort(self, reason: str) -> list[Episode]: ...
+
+    def tick(self) -> list[Episode]: ...

@@ -1,0 +1,208 @@
+"""Gymnasium environments as stations, in this process and in workers."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from enpire.environment import Job, RandomActions, build_stations, gym_stations, open_stations
+from enpire.environment.gym_stations import SEEDS, GymStations
+from enpire.errors import EnpireError, EnvironmentFault, PolicyError, UsageError
+from enpire.twin.twin import Rows
+from enpire.types import Episode, Float32Array, Outcome, Purpose
+
+ROOT = Path(__file__).parents[2]
+FAR = 5  # a seed whose goal is far from the start
+Make = Callable[..., GymStations]
+
+
+@pytest.fixture
+def make(monkeypatch: pytest.MonkeyPatch) -> Iterator[Make]:
+    """Stations of a toy, whose workers are ended after the test."""
+    monkeypatch.chdir(ROOT)  # from where a worker imports the toy
+    made: list[GymStations] = []
+
+    def stations(name: str, count: int = 1, worker: bool = False, success: str = "") -> GymStations:
+        python = sys.executable if worker else ""
+        task = f"gym:tests.environment.toy:toy/{name}-v0"
+        made.append(GymStations(task, count, python, success))
+        return made[-1]
+
+    yield stations
+    for one in made:
+        one.close()
+
+
+class Straight:
+    """Goes to the goal at a share of full speed."""
+
+    def __init__(self, speed: float = 1.0) -> None:
+        self.speed = speed
+        self.asked: list[int] = []
+
+    def begin(self, row: int, rng: np.random.Generator, exploration: float) -> None:
+        pass
+
+    def act(self, rows: Rows, observations: Float32Array, readings: object) -> Float32Array:
+        self.asked.append(len(rows))
+        goal, point = observations.T
+        action: Float32Array = (self.speed * ((goal - point) / 0.2).clip(-1, 1))[:, None]
+        return action.astype(np.float32)
+
+
+def run(stations: GymStations, seeds: list[int], controller: object) -> dict[int, Episode]:
+    waiting, done = list(seeds), []
+    while waiting or stations.busy:
+        for row in stations.idle:
+            if waiting:
+                job = Job(waiting.pop(0), Purpose.EVALUATION, controller, "p")
+                stations.begin(row, job)
+        done += stations.tick()
+    return {episode.seed: episode for episode in done}
+
+
+def content(episode: Episode) -> tuple[object, ...]:
+    arrays = (episode.observations, episode.actions, episode.rewards)
+    return (episode.verdict, episode.times, *(array.tobytes() for array in arrays))
+
+
+def test_an_episode_is_what_the_environment_did(make: Make) -> None:
+    stations = make("Line")
+    assert (stations.observation_size, stations.action_size) == (2, 1)
+    assert stations.period == pytest.approx(0.1)
+    episode = run(stations, [FAR], Straight())[FAR]
+    goal, point = episode.observations.T
+    assert (goal == goal[0]).all()
+    np.testing.assert_allclose(np.diff(point), 0.2 * episode.actions[:-1, 0], atol=1e-6)
+    assert episode.success
+    assert (episode.rewards[:-1] == 0).all()
+    assert episode.rewards[-1] == 1
+    assert episode.times.execute == pytest.approx(0.1 * len(episode))
+    assert episode.times.reset == pytest.approx(0.1)
+    assert episode.task == stations.name
+    assert "gymnasium" in episode.packs[stations.name]
+
+
+@pytest.mark.parametrize(("count", "worker"), [(3, False), (1, True), (3, True)])
+def test_an_episode_depends_on_its_seed_alone(make: Make, count: int, worker: bool) -> None:
+    seeds = [3, 2**62, 7, 8, SEEDS - 1]
+    alone = run(make("Line"), seeds, RandomActions(1))
+    together = run(make("Line", count, worker), seeds[::-1], RandomActions(1))
+    assert {s: content(e) for s, e in alone.items()} == {s: content(e) for s, e in together.items()}
+    assert len({content(e) for e in alone.values()}) == len(seeds)
+
+
+def test_time_that_runs_out_is_a_failure(make: Make) -> None:
+    episode = run(make("Line"), [FAR], Straight(0.0))[FAR]
+    assert episode.verdict.outcome is Outcome.FAILURE
+    assert episode.verdict.failed == ("success",)
+    assert len(episode) == 20
+    assert not episode.rewards.any()
+
+
+def test_a_controller_is_asked_once_for_all_its_stations(make: Make) -> None:
+    straight = Straight(0.0)
+    run(make("Line", 3), [FAR] * 3, straight)
+    assert straight.asked == [3] * 20
+
+
+@pytest.mark.parametrize(
+    ("name", "rule", "speed", "success"),
+    [
+        ("Success", "", 1.0, True),
+        ("Silent", "terminated", 1.0, True),
+        ("Silent", "terminated", 0.0, False),
+        ("Silent", "return >= -10", 1.0, True),
+        ("Line", "return>=0.5", 1.0, False),
+    ],
+)
+def test_rules_of_success(make: Make, name: str, rule: str, speed: float, success: bool) -> None:
+    episode = run(make(name, success=rule), [FAR], Straight(speed))[FAR]
+    assert episode.success is success
+    assert bool(episode.verdict.failed) is not success
+
+
+def test_who_does_not_say_is_asked_for_a_rule(make: Make) -> None:
+    stations = make("Silent")
+    with pytest.raises(UsageError, match="--success 'return>=X'"):
+        run(stations, [FAR], Straight())
+
+
+@pytest.mark.parametrize("rule", ["return", "return>=x", "return>=nan", "reward>=3", "yes"])
+def test_what_is_no_rule(make: Make, rule: str) -> None:
+    with pytest.raises(UsageError, match="no rule"):
+        make("Line", success=rule)
+
+
+@pytest.mark.parametrize("worker", [False, True])
+@pytest.mark.parametrize(
+    ("name", "words"), [("Discrete", "Box with bounds"), ("Lin", "doesn't exist")]
+)
+def test_what_cannot_be_a_station(make: Make, name: str, words: str, worker: bool) -> None:
+    with pytest.raises(UsageError, match=words):
+        make(name, worker=worker)
+
+
+def test_an_action_that_is_no_number_is_refused(make: Make) -> None:
+    stations = make("Line")
+    with pytest.raises(PolicyError):
+        run(stations, [FAR], Straight(float("nan")))
+    (aborted,) = stations.abort("policy error")
+    assert aborted.verdict.outcome is Outcome.ABORTED
+    assert not stations.busy
+
+
+# Workers
+
+
+@pytest.mark.parametrize("worker", [False, True])
+def test_an_environment_that_raises(make: Make, worker: bool) -> None:
+    with pytest.raises(EnvironmentFault, match=r"RuntimeError: out of cheese \(.*toy\.py:\d+\)"):
+        run(make("Raise", worker=worker), [FAR], Straight(0.0))
+
+
+def test_a_worker_that_dies(make: Make) -> None:
+    stations = make("Die", 2, worker=True)
+    with pytest.raises(EnvironmentFault, match=r"died \(exit code 7\); .*: no more memory"):
+        run(stations, [FAR, FAR], Straight(0.0))
+    assert len(stations.abort("died")) == 2
+
+
+def test_a_worker_that_hangs(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gym_stations, "ANSWER_S", 0.5)
+    with pytest.raises(EnvironmentFault, match="hangs"):
+        run(make("Hang", worker=True), [FAR], Straight(0.0))
+
+
+def test_what_an_environment_prints_is_no_answer(make: Make) -> None:
+    assert len(run(make("Print", worker=True), [FAR], Straight(0.0))[FAR]) == 20
+
+
+@pytest.mark.parametrize(
+    ("python", "error", "words"),
+    [
+        ("/nonexistent/python", UsageError, "does not start"),
+        ("/bin/false", EnvironmentFault, "exit code 1"),
+    ],
+)
+def test_what_is_no_interpreter(python: str, error: type[EnpireError], words: str) -> None:
+    with pytest.raises(error, match=words):
+        GymStations("gym:CartPole-v1", 1, python)
+
+
+# Names
+
+
+def test_a_name_says_which_stations() -> None:
+    assert open_stations("pick_cube", 1).name == "pick_cube"
+    assert isinstance(open_stations("gym:Pendulum-v1", 2), GymStations)
+    with pytest.raises(UsageError, match="task pack"):
+        open_stations("pick_cube", 1, success="terminated")
+    with pytest.raises(UsageError, match="at least 1"):
+        open_stations("gym:Pendulum-v1", 0)
+    with pytest.raises(UsageError, match="`loop` and `eval`"):
+        build_stations("gym:Pendulum-v1", 1)

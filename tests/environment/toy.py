@@ -1,0 +1,70 @@
+"""A Gymnasium environment for tests, which a worker imports too: gymnasium and numpy only.
+
+A point moves along a line to a goal and has 20 steps. `fault` names what it does at step 3.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import Any
+
+import gymnasium
+import numpy as np
+
+BOX = gymnasium.spaces.Box
+
+
+class Line(gymnasium.Env[dict[str, np.ndarray], np.ndarray]):
+    """Says `is_success` where the point is within 0.1 of the goal, and ends there."""
+
+    metadata = {"render_modes": [], "render_fps": 10}  # noqa: RUF012  as Gymnasium's own
+    observation_space = gymnasium.spaces.Dict(
+        {"goal": BOX(-1, 1, (1,), np.float64), "point": BOX(-5, 5, (1,), np.float64)}
+    )
+
+    def __init__(self, fault: str = "", says: str = "is_success", discrete: bool = False) -> None:
+        self._fault, self._says = fault, says
+        self.action_space = BOX(0.0, 0.4, (1,), np.float32)
+        if discrete:
+            self.action_space = gymnasium.spaces.Discrete(2)
+
+    def _observation(self) -> dict[str, np.ndarray]:
+        return {"goal": np.array([self._goal]), "point": np.array([self._point])}
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
+        super().reset(seed=seed)
+        self._goal, self._point, self._steps = self.np_random.uniform(-1, 1), 0.0, 0
+        return self._observation(), {}
+
+    def step(self, action: np.ndarray) -> Any:
+        self._steps += 1
+        if self._steps == 3:
+            self._go_wrong()
+        self._point += float(action[0]) - 0.2
+        near = abs(self._point - self._goal) < 0.1
+        info = {self._says: near} if self._says else {}
+        return self._observation(), -abs(self._point - self._goal), near, self._steps >= 20, info
+
+    def _go_wrong(self) -> None:
+        if self._fault == "raise":
+            raise RuntimeError("out of cheese")
+        if self._fault == "die":
+            os.write(2, b"warming up\nno more memory\n")
+            os._exit(7)
+        if self._fault == "hang":
+            time.sleep(600)
+        if self._fault == "print":
+            print("chatter " * 1000, flush=True)
+
+
+def _register(name: str, **kwargs: Any) -> None:
+    gymnasium.register(f"toy/{name}-v0", entry_point=Line, kwargs=kwargs)
+
+
+_register("Line")
+_register("Success", says="success")
+_register("Silent", says="")
+_register("Discrete", discrete=True)
+for _fault in ("raise", "die", "hang", "print"):
+    _register(_fault.capitalize(), fault=_fault)
