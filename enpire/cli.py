@@ -19,6 +19,7 @@ VERBS = {
     "show": ("show", "what happened in a run"),
     "eval": ("evaluate", "measure a policy of a run on seeds it has never seen"),
     "task": ("task", "certify a task: enpire task check NAME"),
+    "new": ("new", "begin a task of your own: enpire new task NAME --robot so101"),
     "tasks": ("tasks", "the tasks that can be found"),
     "robots": ("robots", "the robots that can be found"),
     "bench": ("bench", "how fast this machine steps a twin in closed loop"),

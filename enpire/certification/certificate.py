@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from enpire.certification.row import Row
-from enpire.errors import PackError, UsageError
+from enpire.errors import EnpireError, PackError
 from enpire.packs import CERTIFICATE, find
 from enpire.rollout.statistics import Confusion, rogan_gladen
 
@@ -42,34 +42,31 @@ def write(
     return path
 
 
-def audit(packs: Mapping[str, str]) -> Confusion | None:
+def audit(task: str, packs: Mapping[str, str]) -> Confusion | None:
     """The verifier's confusion matrix for exactly these packs, if it was ever measured.
 
-    packs: content hashes by pack, as every episode carries them.
+    task: its name or its folder. packs: content hashes, as every episode carries them.
 
     Raises:
         PackError: there is a certificate, and it cannot be read.
     """
-    for name in packs:
-        kind, _, task = name.partition("/")
-        if kind != "tasks":
-            continue
-        try:
-            path = find("tasks", task).folder / CERTIFICATE
-            content = json.loads(path.read_text(encoding="utf-8"))
-            if content["packs"] != dict(packs):
-                return None
-            return Confusion(**content["verifier"]["mixed"])
-        except (UsageError, FileNotFoundError):
+    try:
+        path = find("tasks", task).folder / CERTIFICATE
+        content = json.loads(path.read_text(encoding="utf-8"))
+        if content["packs"] != dict(packs):
             return None
-        except (ValueError, KeyError, TypeError) as error:
-            raise PackError(f"{path} is no certificate ({error}): delete it") from error
-    return None
+        return Confusion(**content["verifier"]["mixed"])
+    except (EnpireError, OSError):  # the task is not here any more, or was never certified
+        return None
+    except (ValueError, KeyError, TypeError) as error:
+        raise PackError(f"{path} is no certificate ({error}): delete it") from error
 
 
-def corrected(successes: int, trials: int, packs: Mapping[str, str]) -> dict[str, Any] | None:
+def corrected(
+    successes: int, trials: int, task: str, packs: Mapping[str, str]
+) -> dict[str, Any] | None:
     """A success rate corrected for what is known of the verifier's errors, as plain values."""
-    found = audit(packs)
+    found = audit(task, packs)
     result = rogan_gladen(successes, trials, found) if found else None
     if found is None or result is None:
         return None

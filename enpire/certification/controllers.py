@@ -1,4 +1,4 @@
-"""What acts in an examination, besides the demonstrator: nothing, chance, and worse demonstrators."""
+"""What acts in an examination besides the demonstrator: nothing, chance, worse demonstrators."""
 
 from __future__ import annotations
 

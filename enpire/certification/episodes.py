@@ -23,7 +23,9 @@ class Observer:
 
 def run(stations: Stations, jobs: Iterable[Job], *observers: Observer) -> list[Episode]:
     """Run all jobs, a free station at a time; their episodes in the order of the jobs."""
-    waiting, order, done = iter(jobs), [], {}
+    waiting = iter(jobs)
+    order: list[str] = []
+    done: dict[str, Episode] = {}
     while True:
         for row in stations.idle:
             job = next(waiting, None)

@@ -1,8 +1,8 @@
 """What a robot does against its limits: the twin's own state, once every control period.
 
-Joint angles and speeds as they are at the end of the period; the hand's place then, and its mean
-speed over the period; the force at the wrist over what it was when the reset ended. Peaks between
-two looks are not seen; accelerations, motor torques and contacts elsewhere are not measured.
+Joint angles and the hand's place as they are at the end of the period; mean speeds of joints and
+hand over it; the force at the wrist over what it was when the reset ended. Peaks between two looks
+are not seen; accelerations, motor torques and contacts elsewhere are not measured.
 """
 
 from __future__ import annotations
@@ -74,7 +74,6 @@ class Limits(Observer):
         self._low, self._high = np.array(limits.workspace_low), np.array(limits.workspace_high)
         self._hand_speed = np.full(len(hands), limits.cartesian_speed)
         self._force = np.full(len(hands), stations.task.force_limit)
-        self._dofs = np.concatenate([arm.dofs for arm in control.arms])
         self._sensors = np.array([arm.force + np.arange(3) for arm in control.arms])
         self._wrist = np.array([arm.wrist for arm in control.arms])
         self.joint_range = Limit("joint range", f"0 beyond by {STOP} rad", joints)
@@ -84,7 +83,7 @@ class Limits(Observer):
         self.force = Limit("force", f"0 over {stations.task.force_limit:g} N", wrists)
         self._seed: dict[int, int] = {}
         self._time = stations.twin.bind("time")
-        self._before: dict[int, tuple[float, FloatArray]] = {}  # time and hands, a period ago
+        self._before: dict[int, tuple[float, FloatArray, FloatArray]] = {}
         self._felt: dict[int, list[tuple[str, FloatArray]]] = {}
         self._tare: dict[int, FloatArray] = {}
 
@@ -114,17 +113,17 @@ class Limits(Observer):
         joints = stations.control.measured(rows).ravel()
         outside = np.maximum(self._range[:, 0] - joints, joints - self._range[:, 1])
         self.joint_range.look(outside, np.full(len(joints), STOP), "rad beyond", where)
-        speed = abs(twin.qvel[row, self._dofs])
-        self.joint_speed.look(speed, (1 + OVERSHOOT) * self._speed, "rad/s", where)
         hands = stations.control.hands(rows)[0]
         outside = np.maximum(self._low - hands, hands - self._high).max(axis=-1)
         self.workspace.look(1e3 * outside, np.full(len(hands), 1e3 * EDGE), "mm beyond", where)
         now = float(self._time[row].item())
-        before, were = self._before.get(row, (now, hands))
+        before, joints_before, hands_before = self._before.get(row, (now, joints, hands))
         if before < now:  # not placed anew by a second try at the reset
-            moved = np.linalg.norm(hands - were, axis=-1)
-            self.hand_speed.look(moved / stations.period, self._hand_speed, "m/s", where)
-        self._before[row] = now, hands
+            speed = abs(joints - joints_before) / stations.period
+            self.joint_speed.look(speed, (1 + OVERSHOOT) * self._speed, "rad/s", where)
+            speed = np.linalg.norm(hands - hands_before, axis=-1) / stations.period
+            self.hand_speed.look(speed, self._hand_speed, "m/s", where)
+        self._before[row] = now, joints, hands
         frames = twin.site_xmat[row, self._wrist].reshape(-1, 3, 3)
         felt = (frames @ twin.sensordata[row, self._sensors][..., None])[..., 0]
         self._felt[row].append((where, felt))

@@ -93,7 +93,7 @@ def _import(pack: Pack) -> ModuleType:
 
 
 def where(error: BaseException, folder: Path) -> str:
-    """File and line in the pack at `folder` that raised; its `task.py` if it was none of its own."""
+    """File and line in the pack at `folder` that raised; its `task.py` if none of its own did."""
     if isinstance(error, SyntaxError):
         return f"{error.filename}:{error.lineno}"
     frames = traceback.extract_tb(error.__traceback__)

@@ -47,7 +47,10 @@ class PickCube(Task):
     tracked = ("task_cube",)
     noise = SensorNoise(position=0.0015, position_bias=0.0015, rotation=0.02, rotation_bias=0.02)
     # Five joints: the hand keeps pointing down, and turns about the vertical only.
-    actions = ActionSpec((ArmAction((0.005,) * 3, (0.0, 0.0, 0.10)),), push=6.0)
+    # It stays so far above the bench that its fingertips do not strike it.
+    actions = ActionSpec(
+        (ArmAction((0.005,) * 3, (0.0, 0.0, 0.10), low=(-np.inf, -np.inf, 0.015)),), push=6.0
+    )
     observation_names = (
         *(f"cube_from_hand_{a}" for a in "xyz"),
         *("cube_turn_cos", "cube_turn_sin"),
