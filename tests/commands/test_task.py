@@ -87,7 +87,7 @@ def test_a_new_task_runs_as_it_stands(
     assert main(["new", "task", "usb_insert", "--robot", robot]) == 0
     made = Path("tasks/usb_insert")
     text = (made / "task.py").read_text()
-    assert f"class {name}(Task):" in text
+    assert "class UsbInsert(Task):" in text
     for method in ("sample", "place", "observe", "ready", "probe", "judge", "truth"):
         assert text.count(f"    def {method}(") == 1
         before = text[: text.index(f"    def {method}(")].rstrip().rsplit("\n", 1)[1]
