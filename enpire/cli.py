@@ -18,6 +18,8 @@ VERBS = {
     "list": ("runs", "the runs of a folder"),
     "show": ("show", "what happened in a run"),
     "eval": ("evaluate", "measure a policy of a run on seeds it has never seen"),
+    "task": ("task", "certify a task: enpire task check NAME"),
+    "new": ("new", "begin a task of your own: enpire new task NAME --robot so101"),
     "tasks": ("tasks", "the tasks that can be found"),
     "robots": ("robots", "the robots that can be found"),
     "bench": ("bench", "how fast this machine steps a twin in closed loop"),
@@ -28,7 +30,7 @@ VERBS = {
 EXIT_CODES = """\
 exit codes:
   0  done; for loop: the target holds on sealed seeds
-  1  stopped by an error; what was recorded stays readable
+  1  stopped by an error, or task check: a bar was missed; what was recorded stays readable
   2  the command line asks for something that is not there
   3  loop: a budget ended before the target was reached
   130  interrupted (Ctrl-C, SIGTERM)"""

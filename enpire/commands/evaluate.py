@@ -46,6 +46,7 @@ def add_options(parser: Parser) -> None:
 
 def run(options: Namespace) -> int:
     """Run the episodes and print what came of them."""
+    from enpire.certification import certificate
     from enpire.observe import account
     from enpire.rollout.seeds import fresh_entropy
 
@@ -58,6 +59,11 @@ def run(options: Namespace) -> int:
     figures["fresh"] = options.seed is None
     measured = account.text(figures)
     print(f"{acting.label} on {stations.name}: {measured}")
+    figures["corrected"] = certificate.corrected(
+        figures["successes"], figures["n"], stations.name, stations.packs
+    )
+    if figures["corrected"]:
+        print(certificate.text(figures["corrected"]))
     print(f"outcomes {figures['outcomes']}, MRU {figures['mru']:.0%}")
     for title in ("failures_by_predicate", "failures_by_stage"):
         if figures[title]:
@@ -133,13 +139,15 @@ def _measure(
         wall_s, ledger = time.monotonic() - began, run.ledger
         rows = ledger.episodes()
         predicates, stages = account.failures(ledger, rows)
+        successes = account.success(rows)
         return {
             "policy": acting.label,
             "sha256": acting.sha256,
             "task": task,
             "robots": len(stations),
             "entropy": entropy,
-            **account.as_json(account.success(rows)),
+            **account.as_json(successes),
+            "successes": successes.successes,
             "episodes": len(rows),
             "outcomes": dict(Counter(str(row.outcome) for row in rows)),
             "failures_by_predicate": dict(predicates.most_common()),

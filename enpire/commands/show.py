@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from argparse import Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -40,10 +41,13 @@ def report(run: Run) -> dict[str, Any]:
     """Everything that `show` shows, as plain values."""
     from collections import Counter
 
+    from enpire.certification import certificate
     from enpire.observe import account
     from enpire.observe.overview import overview
 
     ledger = run.ledger
+    packs = json.loads(ledger.facts().get("packs", "{}"))
+    task = run.config.get("loop", {}).get("task", "")
     rows = ledger.episodes()
     open_s, sealed_s = account.robot_seconds(rows)
     predicates, stages = account.failures(ledger, rows)
@@ -81,6 +85,7 @@ def report(run: Run) -> dict[str, Any]:
                 "success": row.successes / row.trials if row.trials else None,
                 "n": row.trials,
                 "ci95": [row.low, row.high],
+                "corrected": certificate.corrected(row.successes, row.trials, task, packs),
             }
             for row in ledger.sealed()
         ],
@@ -90,6 +95,7 @@ def report(run: Run) -> dict[str, Any]:
 def _print(run: Run, console: Console) -> None:
     from rich.table import Table
 
+    from enpire.certification import certificate
     from enpire.observe import account
 
     figures = report(run)
@@ -107,7 +113,8 @@ def _print(run: Run, console: Console) -> None:
     console.print(table)
     table = Table("sealed evaluation", "policy", "success")
     for row in figures["sealed_evaluations"]:
-        table.add_row(str(row["attempt"]), row["policy"], account.text(row))
+        success = [account.text(row), certificate.text(row["corrected"])]
+        table.add_row(str(row["attempt"]), row["policy"], "\n".join(filter(None, success)))
     console.print(table)
     for title in ("episodes", "failures_by_predicate", "failures_by_stage"):
         _histogram(console, title.replace("_", " "), figures[title])

@@ -107,11 +107,12 @@ def _import(pack: Pack) -> ModuleType:
         spec.loader.exec_module(module)
     except Exception as error:
         del sys.modules[name]
-        raise PackError(f"{_where(error, pack.folder)}: {type(error).__name__}: {error}") from error
+        raise PackError(f"{where(error, pack.folder)}: {type(error).__name__}: {error}") from error
     return module
 
 
-def _where(error: BaseException, folder: Path) -> str:
+def where(error: BaseException, folder: Path) -> str:
+    """File and line in the pack at `folder` that raised; its `task.py` if none of its own did."""
     if isinstance(error, SyntaxError):
         return f"{error.filename}:{error.lineno}"
     frames = traceback.extract_tb(error.__traceback__)

@@ -134,6 +134,11 @@ class Stations:
         """Stations without an episode."""
         return [row for row in range(len(self)) if row not in self._running]
 
+    def phase(self, row: int) -> Phase:
+        """Where in its episode a station is."""
+        running = self._running.get(row)
+        return Phase.IDLE if running is None else running.phase
+
     @property
     def busy(self) -> bool:
         """Whether any episode is under way."""

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from enpire.environment.control import ActionSpec, CartesianControl
 from enpire.environment.sensing import Readings, SensorNoise
 from enpire.twin import Twin
-from enpire.types import Float32Array, FloatArray, Verdict
+from enpire.types import Float32Array, FloatArray, Predicate, Verdict
 
 
 class Demonstrator(ABC):
@@ -119,3 +119,13 @@ class Task(ABC):
     @abstractmethod
     def demonstrator(self, rng: np.random.Generator) -> Demonstrator:
         """A scripted expert for one episode."""
+
+    def truth(self, twin: Twin, row: int) -> tuple[Predicate, ...]:
+        """The conditions of success as they truly are at the end of an episode, by the simulator.
+
+        Audits the verifier in `enpire task check` and is called by nothing else: an arm has no such
+        thing, and no policy runs and nothing is judged by it. The measures need not be those of
+        `judge`, and the better if they are come by in another way. Lengths in mm and angles in deg,
+        so that an episode near a threshold is known as one. Nothing by default: not audited.
+        """
+        return ()

@@ -28,6 +28,7 @@ MARKER: dict[Kind, str] = {
     "sim": "world.toml",
 }
 GYM = "gym:"  # begins the name of a task that is a Gymnasium environment, and no pack
+CERTIFICATE = "certificate.json"  # what was measured of a pack: beside it, and no part of it
 SINGULAR: dict[Kind, str] = {"robots": "robot", "tasks": "task", "agents": "agent", "sim": "world"}
 
 
@@ -83,10 +84,15 @@ def unknown(what: str, name: str, names: list[str]) -> str:
 
 
 def content_hash(folder: Path) -> str:
-    """Sha256 over the relative names and bytes of all files, hidden and compiled ones left out."""
+    """Sha256 over the relative names and bytes of all files.
+
+    Hidden and compiled ones are left out, and the certificate, which says what this hash is worth.
+    """
     digest = hashlib.sha256()
     for path in sorted(p for p in folder.rglob("*") if p.is_file()):
         relative = path.relative_to(folder)
+        if relative == Path(CERTIFICATE):
+            continue
         if any(part.startswith(".") or part == "__pycache__" for part in relative.parts):
             continue
         data = path.read_bytes()

@@ -1,4 +1,4 @@
-"""What may be claimed from a count of episodes: intervals, the paired test, sealed evaluations.
+"""What may be claimed from a count of episodes: intervals, paired test, sealed evaluations, audits.
 
 Counts are of judged episodes, success or failure. Settings a person can mistype (a confidence, a
 target, an alpha) raise UsageError; counts that cannot be are a fault of the caller: ValueError.
@@ -11,6 +11,10 @@ Sources:
         at 1 ever reaches 1/alpha with probability at most alpha.
     Robbins, "Statistical methods related to the law of the iterated logarithm", Annals of
         Mathematical Statistics 1970: mix over the unknown parameter and the martingale stays one.
+    Rogan and Gladen, "Estimating prevalence from the results of a screening test", American Journal
+        of Epidemiology 1978: a rate seen through a judge whose errors are known.
+    Lang and Reiczigel, "Confidence limits for prevalence of disease adjusted for estimated
+        sensitivity and specificity", Preventive Veterinary Medicine 2014.
     Waudby-Smith and Ramdas, "Estimating means of bounded random variables by betting", JRSS B
         2024: the martingale as the wealth of one who bets against the hypothesis.
 """
@@ -19,7 +23,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 from enum import StrEnum
 
 import numpy as np
@@ -226,6 +230,97 @@ def sealed_hopeless(failures: int, trials: int, target: float) -> bool:
     have failed; no evaluation that could pass is ended. `trials` is fixed before the first one.
     """
     return failures > misses_allowed(target, trials)
+
+
+# Rates seen through a verifier that errs
+
+
+@dataclass(frozen=True, slots=True)
+class Confusion:
+    """Verdicts against the truth: `said` success or failure where it `was` the one or the other."""
+
+    said_success_was_success: int = 0
+    said_success_was_failure: int = 0
+    said_failure_was_success: int = 0
+    said_failure_was_failure: int = 0
+
+    def __post_init__(self) -> None:
+        if min(astuple(self)) < 0:
+            raise ValueError(f"{self} counts below zero")
+
+    def __add__(self, other: Confusion) -> Confusion:
+        return Confusion(*(a + b for a, b in zip(astuple(self), astuple(other), strict=True)))
+
+    @classmethod
+    def of(cls, *, said: bool, was: bool) -> Confusion:
+        """One episode."""
+        return cls(said and was, said and not was, not said and was, not said and not was)
+
+    @property
+    def trials(self) -> int:
+        """Episodes in all."""
+        return sum(astuple(self))
+
+    @property
+    def agreed(self) -> int:
+        """Episodes that were judged as they were."""
+        return self.said_success_was_success + self.said_failure_was_failure
+
+    @property
+    def successes(self) -> int:
+        """True ones."""
+        return self.said_success_was_success + self.said_failure_was_success
+
+    @property
+    def failures(self) -> int:
+        """True ones."""
+        return self.said_success_was_failure + self.said_failure_was_failure
+
+
+@dataclass(frozen=True, slots=True)
+class Corrected:
+    """A success rate corrected for the verifier's errors, with its interval; all in [0, 1]."""
+
+    rate: float
+    low: float
+    high: float
+
+
+def rogan_gladen(
+    successes: int, trials: int, audit: Confusion, confidence: float = 0.95
+) -> Corrected | None:
+    """The true rate behind `successes` of `trials` verdicts (Rogan and Gladen).
+
+    With sensitivity Se and specificity Sp as the audit found them and p the rate of the verdicts,
+    (p + Sp - 1) / (Se + Sp - 1), clipped to [0, 1]. The interval is Lang and Reiczigel's, which
+    carries the uncertainty of all three. None if nothing was measured, if the audit lacks true
+    successes or true failures, or if its verdicts tell nothing (Se + Sp <= 1).
+    """
+    tail = (1.0 - _fraction("confidence", confidence)) / 2.0
+    if not 0 <= successes <= trials:
+        raise ValueError(f"{successes} of {trials} is no count: give 0 <= part <= trials")
+    if not trials or not audit.successes or not audit.failures:
+        return None
+    sensitivity = audit.said_success_was_success / audit.successes
+    specificity = audit.said_failure_was_failure / audit.failures
+    if sensitivity + specificity <= 1.0:
+        return None
+    rate = (successes / trials + specificity - 1.0) / (sensitivity + specificity - 1.0)
+    z = -float(special.ndtri(tail))
+    n, of_success, of_failure = trials + z**2, audit.successes + 2, audit.failures + 2
+    p = (successes + z**2 / 2) / n
+    se = (audit.said_success_was_success + 1) / of_success
+    sp = (audit.said_failure_was_failure + 1) / of_failure
+    if se + sp <= 1.0:
+        return None
+    centre = (p + sp - 1.0) / (se + sp - 1.0)
+    from_success, from_failure = se * (1 - se) / of_success, sp * (1 - sp) / of_failure
+    shift = 2 * z**2 * (centre * from_success - (1 - centre) * from_failure)
+    spread = math.sqrt(
+        p * (1 - p) / n + centre**2 * from_success + (1 - centre) ** 2 * from_failure
+    ) / (se + sp - 1.0)
+    low, high = centre + shift - z * spread, centre + shift + z * spread
+    return Corrected(*(min(max(x, 0.0), 1.0) for x in (rate, low, high)))
 
 
 # Use of the robots

@@ -176,6 +176,19 @@ class PickCube(Task):
         """A person at a leader arm."""
         return Teleoperator(rng, self.actions)
 
+    def truth(self, twin: Twin, row: int) -> tuple[Predicate, ...]:
+        """The same three of the cube itself, without the tracker."""
+        joint = twin.model.joint("task_cube")
+        at, dof = joint.qposadr[0], joint.dofadr[0]
+        cube = twin.qpos[row, at : at + 3]
+        offset = cube - twin.site_xpos[row, twin.scene.arms[0].grasp]
+        speed = np.linalg.norm(twin.qvel[row, dof : dof + 3])
+        return (
+            Predicate("lifted", 1e3 * float(cube[2] - CUBE / 2), 60.0, "mm"),
+            Predicate("in_hand", 1e3 * float(np.linalg.norm(offset)), 25.0, "mm", at_least=False),
+            Predicate("still", 1e3 * float(speed), 60.0, "mm/s", at_least=False),
+        )
+
 
 def _height(readings: Readings) -> FloatArray:
     """Of the cube above where it lay, shape (m,) [m]."""

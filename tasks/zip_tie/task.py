@@ -27,11 +27,12 @@ from enpire.environment.frames import rotation_vector
 from enpire.environment.kinematics import Kinematics
 from enpire.errors import ResetFailed
 from enpire.twin import Twin
-from enpire.types import Float32Array, FloatArray, Verdict
+from enpire.types import Float32Array, FloatArray, Predicate, Verdict
 
 from . import strap
 from .demonstrator import Teleoperator
 from .frames import HEAD, HEAD_AT, TAIL_AT, hand_rotation, in_head
+from .truth import truth
 from .verify import CLOSED as CLOSED_LOOP
 from .verify import HOLD, judge, pull, turns
 
@@ -250,6 +251,10 @@ class ZipTie(Task):
     def demonstrator(self, rng: np.random.Generator) -> Demonstrator:
         """Skills of a person at two leader arms."""
         return Teleoperator(rng, self.actions)
+
+    def truth(self, twin: Twin, row: int) -> tuple[Predicate, ...]:
+        """Where the tail is; and it still holds when the hand lets go and 5 N hang on it."""
+        return truth(twin, row, self._sites)
 
 
 _ZIP = tuple(

@@ -14,6 +14,7 @@ from scipy import special
 
 from enpire.errors import UsageError
 from enpire.rollout.statistics import (
+    Confusion,
     Decision,
     PairedRecord,
     decide,
@@ -23,6 +24,7 @@ from enpire.rollout.statistics import (
     lower_bound,
     misses_allowed,
     mru,
+    rogan_gladen,
     sealed_hopeless,
 )
 
@@ -351,3 +353,70 @@ def test_mru() -> None:
     assert mru(-1e-9, 40.0) == 0.0
     assert math.isnan(mru(0.0, 0.0))
     assert math.isnan(mru(1.0, math.nan))
+
+
+# Rates seen through a verifier that errs
+
+
+def test_a_rate_seen_through_known_errors_is_given_back() -> None:
+    audit = Confusion(900, 50, 100, 950)  # sensitivity 0.9, specificity 0.95
+    found = rogan_gladen(730, 1000, audit)  # 0.8 x 0.9 + 0.2 x 0.05
+    assert found is not None
+    assert found.rate == pytest.approx(0.8)
+    assert found.low < 0.8 < found.high
+    perfect = rogan_gladen(730, 1000, Confusion(10**6, 0, 0, 10**6))
+    assert perfect is not None
+    assert (perfect.rate, perfect.high - perfect.low) == (0.73, pytest.approx(0.055, abs=0.001))
+
+
+def test_little_audited_is_little_known() -> None:
+    widths = []
+    for size in (20, 200, 2000):
+        found = rogan_gladen(290, 300, Confusion(size, 0, 0, size))
+        assert found is not None
+        widths.append(found.high - found.low)
+    assert widths == sorted(widths, reverse=True)
+
+
+@pytest.mark.parametrize(
+    ("successes", "trials", "audit"),
+    [
+        (0, 0, Confusion(10, 0, 0, 10)),
+        (5, 10, Confusion(10, 0, 0, 0)),
+        (5, 10, Confusion(0, 0, 0, 10)),
+        (5, 10, Confusion(5, 5, 5, 5)),
+        (5, 10, Confusion(1, 9, 9, 1)),
+    ],
+)
+def test_nothing_is_corrected_by_an_audit_that_tells_nothing(
+    successes: int, trials: int, audit: Confusion
+) -> None:
+    assert rogan_gladen(successes, trials, audit) is None
+
+
+def test_corrected_rates_stay_rates() -> None:
+    audit = Confusion(190, 10, 10, 190)
+    for successes in (0, 1, 150, 300):
+        found = rogan_gladen(successes, 300, audit)
+        assert found is not None
+        assert 0 <= found.low <= found.rate <= found.high <= 1
+    with pytest.raises(ValueError, match="no count"):
+        rogan_gladen(4, 3, audit)
+    with pytest.raises(ValueError, match="below zero"):
+        Confusion(1, -1)
+
+
+@pytest.mark.parametrize(
+    ("rate", "sensitivity", "specificity"), [(0.5, 0.9, 0.9), (0.9, 0.97, 0.95)]
+)
+def test_the_corrected_interval_covers(rate: float, sensitivity: float, specificity: float) -> None:
+    rng = np.random.default_rng(11)
+    covered = 0
+    for _ in range(400):
+        seen = rate * sensitivity + (1 - rate) * (1 - specificity)
+        hits, rejects = rng.binomial(200, sensitivity), rng.binomial(200, specificity)
+        audit = Confusion(int(hits), int(200 - rejects), int(200 - hits), int(rejects))
+        found = rogan_gladen(int(rng.binomial(200, seen)), 200, audit)
+        assert found is not None
+        covered += found.low <= rate <= found.high
+    assert covered >= 0.93 * 400

@@ -1,0 +1,249 @@
+"""All checks of one task: each a few rows of the table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, fields
+from functools import cached_property
+from itertools import islice
+
+import numpy as np
+
+from enpire.certification import repeat, verifier
+from enpire.certification.controllers import Nothing, Random, Stopped, Unsteady
+from enpire.certification.episodes import run
+from enpire.certification.limits import Limits
+from enpire.certification.repeat import Build
+from enpire.certification.row import Row
+from enpire.certification.verifier import JUDGED, Audit, Audited
+from enpire.environment import Controller, Demonstrations, Job, Stations
+from enpire.errors import PackError
+from enpire.rollout.seeds import stream
+from enpire.rollout.statistics import Confusion
+from enpire.types import Episode, Purpose
+
+SOLVED = 0.95  # share of its seeds that a demonstrator has to solve
+WHOLE = 0.95  # share of the episodes asked for that have to come to a verdict
+STATIONS = 8
+RANDOM_SHARE = 4  # of the random episodes one in so many is audited: they are easy to judge
+LAST_PERIODS = 6  # a near miss stops at most so many before the demonstration's end
+CUT = (0.2, 0.95)  # share of a demonstration after which one stops half-way
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """Episodes of each kind.
+
+    demonstrator, nothing, random, after_reset: of the checks called so. repeat: seeds that are run
+    four times. audit: unsteady ones, and as many cut short. near: made to be near misses.
+    """
+
+    demonstrator: int
+    nothing: int
+    random: int
+    after_reset: int
+    repeat: int
+    audit: int
+    near: int
+
+    @classmethod
+    def all(cls, number: int) -> Counts:
+        """The same number of each."""
+        return cls(*(number for _ in fields(cls)))
+
+
+REDUCED = Counts(40, 20, 20, 60, 8, 40, 40)
+FULL = Counts(200, 200, 200, 500, 40, 250, 200)
+
+
+class Examination:
+    """The checks of a task; what several of them look at is run once."""
+
+    def __init__(self, build: Build, counts: Counts) -> None:
+        """Examine the task that `build` makes stations of.
+
+        Raises:
+            PackError: what the task's methods return does not fit what it says of itself.
+        """
+        self.counts = counts
+        self.build = build
+        self.stations = build(STATIONS, 0)
+        self._limits = Limits(self.stations)
+        self._audit = Audit()
+        require_fit(self.stations)
+
+    def rows(self, checks: Sequence[str]) -> Iterator[Row]:
+        """The rows of some checks, in their order, as they come."""
+        for check in checks:
+            yield from CHECKS[check](self)
+
+    @cached_property
+    def demonstrations(self) -> list[Episode]:
+        """The demonstrator's, watched for limits."""
+        controller = Demonstrations(self.stations.task)
+        jobs = self._jobs("demonstrator", controller, self.counts.demonstrator)
+        return run(self.stations, jobs, self._limits, self._audit)
+
+    @cached_property
+    def chance(self) -> list[Episode]:
+        """Of actions at random."""
+        controller = Random(self.stations.task)
+        return run(self.stations, self._jobs("random", controller, self.counts.random), self._audit)
+
+    def demonstrator(self) -> list[Row]:
+        """Solves it nearly always."""
+        done = self.demonstrations
+        solved = [e for e in done if e.success]
+        others = [e for e in done if not e.success]
+        passed = len(solved) >= SOLVED * len(done)
+        detail = f"seed {others[0].seed}: {others[0].verdict.reason}" if others else ""
+        bar = f"at least {SOLVED:.0%}"
+        return [Row("demonstrator", "solved", len(solved), len(done), bar, passed, detail)]
+
+    def limits(self) -> list[Row]:
+        """Held by the demonstrator and the reset."""
+        if not self.demonstrations:
+            return []
+        return self._limits.rows()
+
+    def nothing(self) -> list[Row]:
+        """A policy that does nothing never succeeds."""
+        jobs = self._jobs("nothing", Nothing(self.stations.control), self.counts.nothing)
+        return [_never("nothing", "successes without acting", run(self.stations, jobs))]
+
+    def random(self) -> list[Row]:
+        """Nor does one that acts at random."""
+        return [_never("random", "successes by chance", self.chance)]
+
+    def after_reset(self) -> list[Row]:
+        """Nothing is a success before anybody has acted."""
+        stations, controller = self.stations, Nothing(self.stations.control)
+        periods, stations.execute_periods = stations.execute_periods, 0
+        try:
+            done = run(stations, self._jobs("after reset", controller, self.counts.after_reset))
+        finally:
+            stations.execute_periods = periods
+        return [_never("after reset", "already a success", done)]
+
+    def repeat(self) -> list[Row]:
+        """A seed fixes an episode."""
+        return repeat.rows(self.build, self._seeds("repeat", self.counts.repeat))
+
+    def verifier(self) -> list[Row]:
+        """Says what is."""
+        mixed, near = self.audited
+        if not mixed:
+            detail = (
+                "task.py says no `truth`, or no episode came to a verdict: nothing to hold against"
+            )
+            return [Row("verifier agrees", "", 0, 0, "at least 99%", False, detail)]
+        return verifier.rows(mixed, near, left_out=len(self._mixed) - len(mixed))
+
+    @property
+    def matrices(self) -> dict[str, Confusion]:
+        """Of the verifier: over mixed episodes, and over near misses."""
+        mixed, made = self.audited
+        near = [a for a in made if a.near]
+        return {"mixed": verifier.confusion(mixed), "near": verifier.confusion(near)}
+
+    @cached_property
+    def _mixed(self) -> list[Episode]:
+        return [
+            *self.demonstrations,
+            *run(
+                self.stations,
+                self._jobs("unsteady", Unsteady(self.stations.task), self.counts.audit),
+                self._audit,
+            ),
+            *run(self.stations, self._cut_short(), self._audit),
+            *self.chance[::RANDOM_SHARE],
+        ]
+
+    @cached_property
+    def audited(self) -> tuple[list[Audited], list[Audited]]:
+        """Mixed episodes, and those made to be near misses."""
+        mixed = self._audit.of(self._mixed)
+        if not mixed:
+            return [], []
+        near = run(self.stations, self._near_misses(), self._audit)
+        return mixed, self._audit.of(near)
+
+    def _cut_short(self) -> Iterator[Job]:
+        """Demonstrations that stop half-way."""
+        rng = np.random.default_rng(0)
+        for i in range(self.counts.audit):
+            whole = self.demonstrations[i % len(self.demonstrations)]
+            after = int(rng.uniform(*CUT) * len(whole))
+            yield self._stopped(whole, after, f"cut-{i}")
+
+    def _near_misses(self) -> Iterator[Job]:
+        """Demonstrations that stop just before they would have been ready."""
+        solved = [e for e in self.demonstrations if e.success]
+        for i in range(self.counts.near if solved else 0):
+            whole = solved[i % len(solved)]
+            turn = i // len(solved) + i  # another stop when the seeds come round again
+            yield self._stopped(whole, len(whole) - 1 - turn % LAST_PERIODS, f"near-{i}")
+
+    def _stopped(self, whole: Episode, after: int, name: str) -> Job:
+        controller = Stopped(self.stations.task, after)
+        return Job(whole.seed, Purpose.DEMONSTRATION, controller, name)
+
+    def _seeds(self, name: str, number: int) -> list[int]:
+        return list(islice(stream(0, f"certification {name}"), number))
+
+    def _jobs(self, name: str, controller: Controller, number: int) -> list[Job]:
+        seeds = self._seeds(name, number)
+        return [Job(seed, Purpose.EVALUATION, controller, name) for seed in seeds]
+
+
+CHECKS: dict[str, Callable[[Examination], list[Row]]] = {
+    "demonstrator": Examination.demonstrator,
+    "limits": Examination.limits,
+    "nothing": Examination.nothing,
+    "random": Examination.random,
+    "reset": Examination.after_reset,
+    "repeat": Examination.repeat,
+    "verifier": Examination.verifier,
+}
+"""By the name that `--checks` takes."""
+
+
+def require_fit(stations: Stations) -> None:
+    """Raise PackError unless the task's methods return what it says of itself."""
+    task, twin = stations.task, stations.twin
+    file = task.folder / "task.py"
+    arms = len(twin.scene.arms)
+    if len(task.actions.arms) != arms:
+        raise PackError(
+            f"{file}: actions for {len(task.actions.arms)} arms; {task.robot} has {arms}"
+        )
+    variation = task.sample(np.random.default_rng(0))
+    _require(file, "sample", np.shape(variation), (len(task.variation_names),))
+    twin.reset(0)
+    task.place(twin, stations.control, 0, variation)
+    twin.forward(0)
+    row = np.array([0])
+    readings = stations.sensors.read(row, [0], stations.control.jacobian(row))
+    _require(file, "observe", np.shape(task.observe(readings)), (1, len(task.observation_names)))
+    _require(file, "ready", np.shape(task.ready(readings)), (1,))
+    demonstrator = task.demonstrator(np.random.default_rng(0))
+    _require(
+        file, "the demonstrator's act", np.shape(demonstrator.act(readings)), (task.actions.size,)
+    )
+
+
+def _require(file: object, method: str, found: tuple[int, ...], needs: tuple[int, ...]) -> None:
+    if found != needs:
+        raise PackError(f"{file}: {method} returns shape {found}, expected {needs}")
+
+
+def _never(check: str, counted: str, done: list[Episode]) -> Row:
+    """A row of episodes of which none may be a success, and nearly all must be judged."""
+    judged = [e for e in done if e.verdict.outcome in JUDGED]
+    won = [e for e in judged if e.success]
+    lost = [e for e in done if e.verdict.outcome not in JUDGED]
+    detail = f"seed {won[0].seed}" if won else ""
+    if lost:
+        detail += f" {len(lost)} invalid, such as seed {lost[0].seed}: {lost[0].verdict.reason}"
+    enough = len(judged) > 0 and len(judged) >= WHOLE * len(done)
+    return Row(check, counted, len(won), len(judged), "0", enough and not won, detail.strip())

@@ -1,0 +1,115 @@
+"""`enpire new task NAME`: a pack of your own that runs as it stands."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from argparse import Namespace
+from pathlib import Path
+
+from enpire.commands.options import Parser
+from enpire.errors import UsageError
+from enpire.packs.finder import CERTIFICATE, available, find, unknown
+
+DESCRIPTION = """\
+task: ./tasks/NAME, made from the shortest task there is for the robot. It runs as it stands, and
+comments that begin with YOURS say what to change; docs/new-task.md goes through them."""
+
+KINDS = ["task"]
+NAME = re.compile(r"[a-z][a-z0-9_]*")
+ROBOT = re.compile(r'^    robot(?:: [\w\[\]]+)? = "(\w+)"', re.MULTILINE)
+CLASS = re.compile(r"^class (\w+)\(Task\):", re.MULTILINE)
+DOCSTRING = re.compile(r'\A""".*?"""', re.DOTALL)
+
+YOURS = {
+    "build": "what is on the bench beyond scene.xml, such as a softer gripper.",
+    "prepare": "model fields that differ from one episode to the next; `expand` each.",
+    "sample": "what varies, a number per name in variation_names: as much as it will on an arm.",
+    "place": "write that into a station: objects, arms, setpoints. All that `sample` varies.",
+    "settle": "how long the scene takes to come to rest; ResetFailed if it has not come right.",
+    "observe": "what a policy sees, of the readings alone, scaled to about one.",
+    "ready": "looks done: stop acting and verify. A little stricter than `judge`.",
+    "probe": "what the verifier does to find out: pull, shake, let go. None once it saw enough.",
+    "judge": "success, by predicates with thresholds, of what was read while probing.",
+    "truth": "the same conditions as the simulator knows them; audits `judge`, nothing else.",
+    "demonstrator": "a person who can do it: see demonstrator.py.",
+}
+"""What to say above each method of a task."""
+
+README = """\
+# {name}
+
+Made from `{source}`. As it stands it still is that task; make it yours from top to bottom:
+
+1. `scene.xml`: your objects. Names get the prefix `task_` in the twin.
+2. `task.py`: each comment that begins with YOURS.
+3. `demonstrator.py`: the skills of a person who does it.
+4. `enpire render ./tasks/{name} {name}.png` shows a demonstration half-way.
+5. `enpire task check ./tasks/{name}` says whether it can be learned from; `--full` certifies it.
+6. Say here what varies, what success is, and where the numbers come from.
+"""
+
+
+def add_options(parser: Parser) -> None:
+    """The options of `enpire new`."""
+    parser.add_argument("kind", metavar="task", help="what to make")
+    parser.add_argument("name", metavar="NAME", help="of small letters, digits and underscores")
+    parser.add_argument("--robot", default="so101", metavar="R", help="default so101")
+
+
+def run(options: Namespace) -> int:
+    """Write the pack and say what to do with it."""
+    if options.kind not in KINDS:
+        raise UsageError(unknown("kind", options.kind, KINDS))
+    if not NAME.fullmatch(options.name):
+        raise UsageError(f"{options.name!r} is no name for a task: write it like usb_insert")
+    robots = available("robots")
+    if options.robot not in robots:
+        raise UsageError(unknown("robot", options.robot, robots))
+    folder = Path("tasks") / options.name
+    if folder.exists():
+        raise UsageError(f"{folder} is there already: choose another name, or go on with it")
+    source = template(options.robot)
+    shutil.copytree(
+        source, folder, ignore=shutil.ignore_patterns("__pycache__", ".*", "README.md", CERTIFICATE)
+    )
+    path = folder / "task.py"
+    path.write_text(made_yours(path.read_text("utf-8"), options.name, source.name), "utf-8")
+    (folder / "README.md").write_text(README.format(name=options.name, source=source.name), "utf-8")
+    print(f"{folder}: made from {source.name}; it runs as it stands")
+    print(f"enpire task check ./{folder}   # after every change")
+    return 0
+
+
+def template(robot: str) -> Path:
+    """Folder of the task with the least code among those for `robot`."""
+    found: list[tuple[int, Path]] = []
+    for name in available("tasks"):
+        folder = find("tasks", name).folder
+        of = ROBOT.search((folder / "task.py").read_text("utf-8"))
+        if of is not None and of[1] == robot:
+            found.append((sum(len(p.read_bytes()) for p in folder.glob("*.py")), folder))
+    if not found:
+        raise UsageError(f"there is no task for {robot} to begin with: choose another robot")
+    return min(found)[1]
+
+
+def made_yours(text: str, name: str, source: str) -> str:
+    """`task.py` under the new name, with a comment above each method that is to be changed."""
+    title = name.replace("_", " ")
+    said = "comments that begin with YOURS say what to change"
+    docstring = (
+        f'"""{title.capitalize()}: say here what is done.\n\nMade from {source}; {said}.\n"""'
+    )
+    text = DOCSTRING.sub(docstring, text, count=1)
+    old = CLASS.search(text)
+    if old is not None:
+        text = re.sub(rf"\b{old[1]}\b", title.title().replace(" ", ""), text)
+    for method, comment in YOURS.items():
+        text = re.sub(rf"^(    def {method}\()", rf"    # YOURS: {comment}\n\1", text, flags=re.M)
+    attributes = (
+        "the robot, the words for a person, limits in time and force, names of what is seen."
+    )
+    return re.sub(
+        r"^    robot\b", f"    # YOURS: {attributes}\n    robot", text, count=1, flags=re.M
+    )
