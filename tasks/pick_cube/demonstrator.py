@@ -20,8 +20,7 @@ ABOVE = 0.040  # of the hand over the cube while it aligns [m]
 OPEN, CLOSED = -0.48, -1.0  # gripper actions: 5 mm wider than the cube on each side; shut
 BESIDE = 0.005  # the cube's place in the open jaw, off the grasp point along the opening [m]
 LOW = 0.0165  # the hand's height when it closes [m]
-HESITATION = 12  # up to so many periods between two skills
-TREMOR = 0.6  # of the hand, in full actions (3 mm, 60 mrad)
+TREMOR = 1.1  # of the hand, in full actions (5 mm, 0.1 rad)
 
 
 class Skill(Enum):
@@ -40,13 +39,12 @@ class Teleoperator(Demonstrator):
         """Draw the person's pace, care, reaction time and tremor."""
         self._rng = rng
         self._scale = actions.scale[0]
-        self._pace = rng.uniform(0.6, 1.0)
+        self._pace = rng.uniform(0.55, 1.0)
         self._care = rng.uniform(0.003, 0.005)
         self._seen: deque[Readings] = deque(maxlen=int(rng.integers(1, 4)))
         self._tremor: FloatArray = np.zeros(actions.size)
         self._skill = Skill.REACH
         self._periods = 0  # since the skill began
-        self._waiting = 0  # periods that the person still hesitates
 
     def act(self, readings: Readings) -> Float32Array:
         """One control period's action."""
@@ -57,12 +55,9 @@ class Teleoperator(Demonstrator):
         cos, sin = quarter_turn(seen)[0]
         turn = np.arctan2(sin, cos) / 4
         self._choose(seen, offset, turn)
+        move = self._move(seen, offset)
         action = np.zeros(7)
-        if self._waiting:
-            self._waiting -= 1
-        else:
-            move = self._move(seen, offset)
-            action[:3] = self._pace * np.clip(0.25 * move / self._scale[:3], -1, 1)
+        action[:3] = self._pace * np.clip(0.25 * move / self._scale[:3], -1, 1)
         if self._skill in (Skill.REACH, Skill.DESCEND):
             action[5] = np.clip(0.25 * turn / self._scale[5], -1, 1)
         before = self._tremor
@@ -106,4 +101,3 @@ class Teleoperator(Demonstrator):
     def _go(self, skill: Skill) -> None:
         self._skill = skill
         self._periods = 0
-        self._waiting = int(self._rng.integers(0, HESITATION + 1))

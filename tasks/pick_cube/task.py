@@ -31,7 +31,7 @@ START = (0.0, -0.21, 0.28, np.pi / 2 - 0.07, np.pi / 2)
 OPENING = 0.45  # of the jaw at the start [rad]
 GRIP = 0.8  # torque limit of the jaw, which closes on the cube with 12 N [N m]
 # Where the hand may go [m]: the pads' ends, 10 mm below it, stay off the bench.
-HAND = ((0.12, -0.12, 0.0135), (0.30, 0.12, 0.14))
+HAND = ((0.13, -0.10, 0.0135), (0.29, 0.10, 0.14))
 SETTLED_AT = 0.16  # time in the reset [s]
 LIFTED = 0.066  # what is seen of the lift before the verifier comes: 60 mm and a margin [m]
 HELD = 0.020  # the same of the distance to the grasp point [m]
@@ -83,8 +83,8 @@ class PickCube(Task):
 
     def sample(self, rng: np.random.Generator) -> FloatArray:
         """Cube [m, rad], joints off their start [rad], scales of friction and mass, latency [s]."""
-        low = (0.16, -0.08, -np.pi / 4, -0.35, -0.075, -0.075, -0.5, 0.7, 0.6, 0.0)
-        high = (0.26, 0.08, np.pi / 4, 0.35, 0.075, 0.075, 0.5, 1.3, 1.6, 0.03)
+        low = (0.17, -0.05, -np.pi / 4, -0.25, -0.075, -0.075, -0.4, 0.7, 0.6, 0.0)
+        high = (0.25, 0.05, np.pi / 4, 0.25, 0.075, 0.075, 0.4, 1.3, 1.6, 0.03)
         return rng.uniform(low, high)
 
     def place(self, twin: Twin, control: CartesianControl, row: int, variation: FloatArray) -> None:

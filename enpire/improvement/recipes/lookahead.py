@@ -60,7 +60,7 @@ class Lookahead:
     value_steps: int = 1200
     dynamics_steps: int = 3000
     promise_steps: int = 1000
-    tries: int = 96
+    tries: int = 64
     temperature: float = 0.15
     caution: float = 0.5
     moments: int = 25_000
