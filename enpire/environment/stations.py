@@ -247,7 +247,9 @@ class Stations:
         self.twin.wait(range(len(self)))
 
     def _launch(self, rows: list[int]) -> None:
-        self.twin.launch([r for r in rows if self._running[r].verdict is None], self.substeps)
+        due = [row for row in rows if self._running[row].verdict is None]
+        if due:
+            self.twin.launch(due, self.substeps)
 
     def _place(self, row: int) -> None:
         running = self._running[row]

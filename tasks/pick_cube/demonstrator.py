@@ -20,7 +20,7 @@ ABOVE = 0.040  # of the hand over the cube while it aligns [m]
 OPEN, CLOSED = -0.48, -1.0  # gripper actions: 5 mm wider than the cube on each side; shut
 BESIDE = 0.005  # the cube's place in the open jaw, off the grasp point along the opening [m]
 LOW = 0.0165  # the hand's height when it closes [m]
-TREMOR = 1.1  # of the hand, in full actions (5 mm, 0.1 rad)
+TREMOR = 1.0  # of the hand, in full actions (5 mm, 0.1 rad)
 
 
 class Skill(Enum):
@@ -39,7 +39,7 @@ class Teleoperator(Demonstrator):
         """Draw the person's pace, care, reaction time and tremor."""
         self._rng = rng
         self._scale = actions.scale[0]
-        self._pace = rng.uniform(0.55, 1.0)
+        self._pace = rng.uniform(0.75, 1.0)
         self._care = rng.uniform(0.003, 0.005)
         self._seen: deque[Readings] = deque(maxlen=int(rng.integers(1, 4)))
         self._tremor: FloatArray = np.zeros(actions.size)

@@ -44,7 +44,7 @@ class PickCube(Task):
 
     robot = "so101"
     instruction = "Pick up the cube and hold it."
-    time_limit = 4.4
+    time_limit = 5.0
     probe_limit = 1.0
     tracked = ("task_cube",)
     noise = SensorNoise(position=0.0015, position_bias=0.0015, rotation=0.02, rotation_bias=0.02)

@@ -216,7 +216,7 @@ class Weak(Sound):
 def test_a_force_beyond_the_limit_is_told() -> None:
     rows = examined(Weak, "limits")
     assert rows["force"].passed is False
-    assert "N in execute" in rows["force"].detail
+    assert "arm wrist" in rows["force"].detail
 
 
 def test_a_second_try_at_a_reset_is_no_motion() -> None:

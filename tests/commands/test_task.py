@@ -94,7 +94,7 @@ def test_a_new_task_runs_as_it_stands(
         assert before.startswith("    # YOURS: ")
     capsys.readouterr()
     assert main(["tasks"]) == 0
-    assert "usb_insert  Usb insert: say here" in capsys.readouterr().out
+    assert "Usb insert: say here" in capsys.readouterr().out
     asked = ["task", "check", "./tasks/usb_insert", "--seeds", "3"]
     assert main([*asked, "--checks", "demonstrator,nothing"]) == 0
     assert "Made from" in (made / "README.md").read_text()

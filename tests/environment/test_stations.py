@@ -354,7 +354,7 @@ def test_an_episode_under_a_policy_depends_on_its_seed_alone() -> None:
         policy.spread.fill_(0.2)
         controller = PolicyController(policy)
         waiting, done = SEEDS[:4], []
-        for _ in range(150):
+        for _ in range(200):
             for row in built.idle if waiting else ():
                 built.begin(row, job(waiting.pop(), controller, 0.3))
             done += built.tick()
