@@ -52,7 +52,7 @@ def test_a_block_apart_covers_nothing(pose: FloatArray, yaw: float) -> None:
 @settings(max_examples=40, deadline=None)
 @given(poses)
 def test_overlap_is_the_area_that_points_find(pose: FloatArray) -> None:
-    side = np.linspace(-3 * UNIT, 3 * UNIT, 301)
+    side = 3 * UNIT * ((np.arange(600) + 0.5) / 300 - 1)  # none on an edge of the T's
     points = np.stack(np.meshgrid(side, side), axis=-1).reshape(-1, 2)
     here = inside(points, ORIGIN)
     both = here & inside(points, pose)
