@@ -1,4 +1,4 @@
-"""What acts in an examination besides the demonstrator: nothing, chance, worse demonstrators."""
+"""What acts in an examination besides the demonstrator: nothing, worse demonstrators."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from enpire.environment import CartesianControl, Demonstrations, Readings, Task
 from enpire.twin.twin import Rows
 from enpire.types import Float32Array, FloatArray
 
-HOLD = 12  # periods that a random action is kept up, at most
 STEADIEST, SHAKIEST = 0.1, 0.6  # of an unsteady demonstrator's hand, in full actions
 
 
@@ -29,32 +28,6 @@ class Nothing:
         actions = np.zeros((len(rows), len(self._closed), 7), dtype=np.float32)
         actions[:, :, 6] = 2 * (self._control.gripper[rows] - self._closed) / self._opening - 1
         return actions.reshape(len(rows), -1)
-
-
-class Random:
-    """Actions drawn evenly, each kept up for a random while: steps of 40 ms alone go nowhere."""
-
-    def __init__(self, task: Task) -> None:
-        """For the actions of `task`."""
-        self._size = task.actions.size
-        self._rng: dict[int, np.random.Generator] = {}
-        self._action: dict[int, Float32Array] = {}
-        self._left: dict[int, int] = {}
-
-    def begin(self, row: int, rng: np.random.Generator, exploration: float) -> None:
-        """Another stretch of chance."""
-        self._rng[row] = rng
-        self._left[row] = 0
-
-    def act(self, rows: Rows, observations: Float32Array, readings: Readings) -> Float32Array:
-        """The actions kept up."""
-        for row in rows.tolist():
-            if not self._left[row]:
-                rng = self._rng[row]
-                self._left[row] = int(rng.integers(1, HOLD + 1))
-                self._action[row] = rng.uniform(-1, 1, self._size).astype(np.float32)
-            self._left[row] -= 1
-        return np.stack([self._action[row] for row in rows.tolist()])
 
 
 class Unsteady:

@@ -10,13 +10,13 @@ from itertools import islice
 import numpy as np
 
 from enpire.certification import repeat, verifier
-from enpire.certification.controllers import Nothing, Random, Stopped, Unsteady
+from enpire.certification.controllers import Nothing, Stopped, Unsteady
 from enpire.certification.episodes import run
 from enpire.certification.limits import Limits
 from enpire.certification.repeat import Build
 from enpire.certification.row import Row
 from enpire.certification.verifier import JUDGED, Audit, Audited
-from enpire.environment import Controller, Demonstrations, Job, Stations
+from enpire.environment import Controller, Demonstrations, Job, RandomActions, Stations
 from enpire.errors import PackError
 from enpire.rollout.seeds import stream
 from enpire.rollout.statistics import Confusion
@@ -25,6 +25,7 @@ from enpire.types import Episode, Purpose
 SOLVED = 0.95  # share of its seeds that a demonstrator has to solve
 WHOLE = 0.95  # share of the episodes asked for that have to come to a verdict
 STATIONS = 8
+HOLD = 12  # periods that a random action is kept up, at most: 40 ms alone go nowhere
 RANDOM_SHARE = 4  # of the random episodes one in so many is audited: they are easy to judge
 LAST_PERIODS = 6  # a near miss stops at most so many before the demonstration's end
 CUT = (0.2, 0.95)  # share of a demonstration after which one stops half-way
@@ -87,7 +88,7 @@ class Examination:
     @cached_property
     def chance(self) -> list[Episode]:
         """Of actions at random."""
-        controller = Random(self.stations.task)
+        controller = RandomActions(self.stations.action_size, HOLD)
         return run(self.stations, self._jobs("random", controller, self.counts.random), self._audit)
 
     def demonstrator(self) -> list[Row]:

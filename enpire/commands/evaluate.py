@@ -60,7 +60,7 @@ def run(options: Namespace) -> int:
     measured = account.text(figures)
     print(f"{acting.label} on {stations.name}: {measured}")
     figures["corrected"] = certificate.corrected(
-        figures["successes"], figures["n"], stations.name, stations.packs
+        figures["successes"], figures["n"], acting.task, stations.packs
     )
     if figures["corrected"]:
         print(certificate.text(figures["corrected"]))
@@ -75,8 +75,9 @@ def run(options: Namespace) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Acting:
-    """What is measured; `label` for a person, `name` for the store."""
+    """What is measured, on `task` as it was asked for; label: for a person; name: for the store."""
 
+    task: str
     label: str
     name: str
     sha256: str
@@ -90,7 +91,7 @@ def _random(options: Namespace) -> tuple[Workcells, Acting]:
         raise UsageError(f"--policy {RANDOM} belongs to no run: give --task too")
     python, success = options.python or "", options.success or ""
     stations = open_stations(options.task, options.robots, python, success)
-    return stations, Acting(RANDOM, RANDOM, "", RandomActions(stations.action_size))
+    return stations, Acting(options.task, RANDOM, RANDOM, "", RandomActions(stations.action_size))
 
 
 def _of_a_run(options: Namespace) -> tuple[Workcells, Acting]:
@@ -103,10 +104,12 @@ def _of_a_run(options: Namespace) -> tuple[Workcells, Acting]:
     own = options.task in (None, chosen.task)
     python = options.python or (chosen.python if own else "")
     success = options.success or (chosen.success if own else "")
-    stations = open_stations(options.task or chosen.task, options.robots, python, success)
+    task = options.task or chosen.task
+    stations = open_stations(task, options.robots, python, success)
     frozen.require_fit(chosen.policy, stations, chosen.name)
     controller = PolicyController(chosen.policy)
-    return stations, Acting(f"{chosen.run}:{chosen.name}", chosen.name, chosen.sha256, controller)
+    label = f"{chosen.run}:{chosen.name}"
+    return stations, Acting(task, label, chosen.name, chosen.sha256, controller)
 
 
 def _measure(

@@ -43,18 +43,26 @@ class Demonstrations:
 
 
 class RandomActions:
-    """Every action uniform in [-1, 1] and independent of the last."""
+    """Every action uniform in [-1, 1], kept up for a random while of up to `hold` periods."""
 
-    def __init__(self, size: int) -> None:
+    def __init__(self, size: int, hold: int = 1) -> None:
         """Actions of `size` entries."""
-        self._size = size
+        self._size, self._hold = size, hold
         self._rng: dict[int, np.random.Generator] = {}
+        self._action: dict[int, Float32Array] = {}
+        self._left: dict[int, int] = {}
 
     def begin(self, row: int, rng: np.random.Generator, exploration: float) -> None:
         """Draw from the episode's own generator."""
         self._rng[row] = rng
+        self._left[row] = 0
 
     def act(self, rows: Rows, observations: Float32Array, readings: Readings) -> Float32Array:
-        """One draw for each."""
-        draws = [self._rng[int(row)].uniform(-1.0, 1.0, self._size) for row in rows]
-        return np.array(draws, dtype=np.float32)
+        """The actions kept up; a new draw for each station whose while is over."""
+        for row in rows.tolist():
+            if not self._left[row]:
+                rng = self._rng[row]
+                self._left[row] = int(rng.integers(1, self._hold + 1))
+                self._action[row] = rng.uniform(-1, 1, self._size).astype(np.float32)
+            self._left[row] -= 1
+        return np.stack([self._action[row] for row in rows.tolist()])

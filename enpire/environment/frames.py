@@ -1,7 +1,8 @@
-"""Poses as tasks need them every period, compiled like `kernels`."""
+"""Poses as tasks need them; those of every period are compiled like `kernels`."""
 
 from __future__ import annotations
 
+import mujoco
 import numpy as np
 
 from enpire.environment.kernels import compiled
@@ -28,6 +29,28 @@ def rotation_vector(left: FloatArray, rotation: FloatArray, right: FloatArray) -
     result = np.empty((len(rotation), len(left), 3))
     _rotation_vector(left, rotation, right, result)
     return result
+
+
+def pose_in_hand(
+    model: mujoco.MjModel,
+    site: int,
+    hand: FloatArray,
+    hand_frame: FloatArray,
+    position: FloatArray,
+    frame: FloatArray,
+) -> FloatArray:
+    """Pose (position [m], quaternion), (7,), of an object in the body that carries a grasp site.
+
+    site: of the grasp. hand, hand_frame: its pose in the world, (3,) and (3, 3); position, frame:
+    the object's. It is what a weld that holds the object in a reset needs.
+    """
+    mount = np.zeros(9)
+    mujoco.mju_quat2Mat(mount, model.site_quat[site])
+    body_rotation = hand_frame @ mount.reshape(3, 3).T
+    body_position = hand - body_rotation @ model.site_pos[site]
+    quaternion = np.zeros(4)
+    mujoco.mju_mat2Quat(quaternion, (body_rotation.T @ frame).ravel())
+    return np.concatenate([body_rotation.T @ (position - body_position), quaternion])
 
 
 @compiled

@@ -23,6 +23,7 @@ from enpire.environment import (
     Readings,
     Task,
 )
+from enpire.environment.frames import pose_in_hand
 from enpire.environment.kinematics import Kinematics
 from enpire.errors import ResetFailed
 from enpire.twin import Twin
@@ -134,7 +135,7 @@ class PinBox(Task):
         )
         self._place_hand(twin, control, row, hand, rotation, OPEN)
         self._place_pin(twin, row, PINS - 1, end, tilt @ upright)
-        self._relative[row, self._weld, 3:10] = _relative(
+        self._relative[row, self._weld, 3:10] = pose_in_hand(
             twin.model, control.arms[0].grasp, hand, rotation, end, tilt @ upright
         )
         twin.eq_active[row, self._weld] = 1.0
@@ -256,21 +257,3 @@ _LAYOUT = (  # of an observation: how many numbers, of what unit, around what
 )
 _SCALE = np.concatenate([np.full(count, unit) for count, unit, _ in _LAYOUT])
 _CENTRE = np.concatenate([np.array(centre) for _, _, centre in _LAYOUT])
-
-
-def _relative(
-    model: mujoco.MjModel,
-    site: int,
-    hand: FloatArray,
-    hand_frame: FloatArray,
-    position: FloatArray,
-    frame: FloatArray,
-) -> FloatArray:
-    """Pose (position, quaternion) of an object in the body that carries the grasp site."""
-    mount = np.zeros(9)
-    mujoco.mju_quat2Mat(mount, model.site_quat[site])
-    body_rotation = hand_frame @ mount.reshape(3, 3).T
-    body_position = hand - body_rotation @ model.site_pos[site]
-    quaternion = np.zeros(4)
-    mujoco.mju_mat2Quat(quaternion, (body_rotation.T @ frame).ravel())
-    return np.concatenate([body_rotation.T @ (position - body_position), quaternion])

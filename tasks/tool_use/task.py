@@ -23,6 +23,7 @@ from enpire.environment import (
     Readings,
     Task,
 )
+from enpire.environment.frames import pose_in_hand
 from enpire.environment.kinematics import Kinematics
 from enpire.errors import ResetFailed
 from enpire.twin import Twin
@@ -182,7 +183,7 @@ class ToolUse(Task):
         )
         twin.qpos[row, self._hinge] = angle
         if self.start is Start.STRAP:
-            self._relative[row, self._weld, 3:10] = _relative(
+            self._relative[row, self._weld, 3:10] = pose_in_hand(
                 model, control.arms[RIGHT].grasp, grip, hands[1], pivot, body.as_matrix()
             )
             twin.eq_active[row, self._weld] = 1.0
@@ -273,21 +274,3 @@ def _rotation_vector(rotation: FloatArray) -> FloatArray:
     below, above = rotation[:, [2, 0, 1], [1, 2, 0]], rotation[:, [1, 2, 0], [2, 0, 1]]
     result: FloatArray = 0.5 * (below - above)
     return result
-
-
-def _relative(
-    model: mujoco.MjModel,
-    site: int,
-    hand: FloatArray,
-    hand_frame: FloatArray,
-    position: FloatArray,
-    frame: FloatArray,
-) -> FloatArray:
-    """Pose (position, quaternion) of an object in the body that carries the grasp site."""
-    mount = np.zeros(9)
-    mujoco.mju_quat2Mat(mount, model.site_quat[site])
-    body_rotation = hand_frame @ mount.reshape(3, 3).T
-    body_position = hand - body_rotation @ model.site_pos[site]
-    quaternion = np.zeros(4)
-    mujoco.mju_mat2Quat(quaternion, (body_rotation.T @ frame).ravel())
-    return np.concatenate([body_rotation.T @ (position - body_position), quaternion])

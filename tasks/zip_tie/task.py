@@ -23,7 +23,7 @@ from enpire.environment import (
     Readings,
     Task,
 )
-from enpire.environment.frames import rotation_vector
+from enpire.environment.frames import pose_in_hand, rotation_vector
 from enpire.environment.kinematics import Kinematics
 from enpire.errors import ResetFailed
 from enpire.twin import Twin
@@ -167,7 +167,7 @@ class ZipTie(Task):
         for weld, arm, hand, rotation, (position, frame) in zip(
             self._welds, control.arms, positions, rotations, objects, strict=True
         ):
-            self._relative[row, weld, 3:10] = _relative(
+            self._relative[row, weld, 3:10] = pose_in_hand(
                 model, arm.grasp, hand, rotation, position, frame
             )
             twin.eq_active[row, weld] = 1.0
@@ -287,21 +287,3 @@ def _turn(vector: FloatArray) -> FloatArray:
 def _first(values: NDArray[np.float64]) -> FloatArray:
     """A joint's stiffness, whether the model keeps one number or a polynomial."""
     return values[:, 0] if values.ndim > 1 else values
-
-
-def _relative(
-    model: mujoco.MjModel,
-    site: int,
-    hand: FloatArray,
-    hand_frame: FloatArray,
-    position: FloatArray,
-    frame: FloatArray,
-) -> FloatArray:
-    """Pose (position, quaternion) of an object in the body that carries the grasp site."""
-    mount = np.zeros(9)
-    mujoco.mju_quat2Mat(mount, model.site_quat[site])
-    body_rotation = hand_frame @ mount.reshape(3, 3).T
-    body_position = hand - body_rotation @ model.site_pos[site]
-    quaternion = np.zeros(4)
-    mujoco.mju_mat2Quat(quaternion, (body_rotation.T @ frame).ravel())
-    return np.concatenate([body_rotation.T @ (position - body_position), quaternion])
