@@ -132,8 +132,10 @@ class GymStations:
         verdict = Verdict(Outcome.ABORTED, reason=reason)
         return [self._finish(row, verdict) for row in sorted(self._running)]
 
-    def tick(self) -> list[Episode]:
+    def tick(self, ahead: int = 0) -> list[Episode]:
         """A step, or the reset, of every busy station; returns the episodes that ended.
+
+        Nothing runs `ahead` here.
 
         Raises:
             PolicyError: a controller returned a wrong shape or a value that is not a number.

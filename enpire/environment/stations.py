@@ -1,16 +1,21 @@
 """The stations of one process, each in its own phase of its own episode.
 
 A station runs reset → execute → verify and is then free for the next episode at once; nobody waits
-for another. One `tick` is one control period of every busy station. The stations take it in two
-halves: while one half is looked at and told what to do, all its stations that execute under one
-controller in one call, the physics of the other half is under way.
+for another. One `tick` is one control period of every busy station. The stations take it in groups,
+each on the first thread that is free: that thread looks at the group's stations, tells those that
+execute under one controller in one call what to do, and then carries their physics over the period.
+Only one thread thinks at a time, so tasks and controllers need not know of threads; the physics of
+other groups is under way meanwhile, and what is left of it when a tick returns goes on in the next.
 """
 
 from __future__ import annotations
 
 import math
+import threading
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import partial
 from itertools import starmap
 
 import numpy as np
@@ -35,6 +40,7 @@ from enpire.types import (
 )
 
 RESET_TRIES = 4  # one, and again up to three times
+GROUPS = 2  # of stations a thread, where there are enough
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +102,19 @@ class _Running:
     verdict: Verdict | None = None
 
 
+@dataclass(slots=True)
+class _Group:
+    """Stations that take their control periods together, on one thread at a time.
+
+    begun: periods that they have begun. at_work: from when a period is due until it has landed.
+    """
+
+    rows: range
+    begun: int = 0
+    at_work: bool = False
+    error: BaseException | None = None
+
+
 class Stations:
     """n stations of one task on one twin."""
 
@@ -122,7 +141,12 @@ class Stations:
         self.sensors = Sensors(self.control, task.tracked, task.noise, self._periods(longest))
         self.packs = dict(packs or {})
         self.execute_periods = self._periods(task.time_limit)
-        self._halves = (range(0, stations, 2), range(1, stations, 2))
+        count = min(stations, GROUPS * self.twin.threads)
+        self._groups = [_Group(range(i, stations, count)) for i in range(count)]
+        self._thinking = threading.Lock()
+        self._change = threading.Condition(threading.Lock())  # of any group
+        self._ticks = 0
+        self._ahead = 0
         self._running: dict[int, _Running] = {}
         task.prepare(self.twin)
 
@@ -179,30 +203,99 @@ class Stations:
     def abort(self, reason: str) -> list[Episode]:
         """End every episode under way, labelled aborted; returns them."""
         self.wait()
+        for group in self._groups:
+            group.begun = self._ticks
         verdict = Verdict(Outcome.ABORTED, reason=reason)
         return [self._finish(row, verdict) for row in sorted(self._running)]
 
-    def tick(self) -> list[Episode]:
+    def tick(self, ahead: int = 0) -> list[Episode]:
         """One control period of every busy station; returns the episodes that ended.
 
-        The physics of the period may still be under way; `wait` before looking at the twin.
+        The physics of the period may still be under way; `wait` before looking at the twin. Groups
+        whose stations are all busy may run `ahead` of the ticks by some periods, which keeps
+        threads busy and changes no episode: one that ends is returned by the tick it belongs to.
 
         Raises:
             PolicyError: a controller returned a wrong shape or a value that is not a number. The
                 episodes under way are untouched: `abort` them.
         """
-        for half in self._halves:
-            sensed = self.sense([row for row in half if row in self._running])
-            if sensed is not None:
-                self.act(sensed)
+        with self._change:
+            self._ticks += 1
+            self._ahead = ahead
+            for group in self._groups:
+                if not any(row in self._running for row in group.rows):
+                    group.begun = self._ticks
+                self._go_on(group)
+        self._until(lambda: all(group.begun >= self._ticks for group in self._groups))
+        for group in self._groups:
+            if group.error is not None and group.begun <= self._ticks:
+                error, group.error = group.error, None
+                raise error
         return self.ended()
+
+    def _until(self, reached: Callable[[], bool]) -> None:
+        """Work with the crew until something is reached."""
+        crew = self.twin.crew
+        while not reached():
+            if not crew.help():
+                with self._change:
+                    self._change.wait_for(lambda: reached() or crew.wanted)
+
+    def _go_on(self, group: _Group) -> None:
+        """Make a group's next period due, if it may begin it now."""
+        states = [self._running.get(row) for row in group.rows]
+        whole = all(state is not None and state.verdict is None for state in states)
+        most = self._ticks + (self._ahead if whole and group.error is None else 0)
+        if not group.at_work and group.begun < most:
+            group.at_work = True
+            self.twin.crew.put(partial(self._period, group))
+
+    def _period(self, group: _Group) -> None:
+        """A control period of one group: think, then fly."""
+        try:
+            due: list[int] = []
+            try:
+                with self._thinking:
+                    due = self._think([row for row in group.rows if row in self._running])
+            except BaseException as error:  # for `tick` to raise, on the thread that called it
+                group.error = error
+            with self._change:
+                group.begun += 1
+                self._change.notify_all()
+            self.twin.fly(due, self.substeps)
+        finally:
+            with self._change:
+                group.at_work = False
+                self._go_on(group)
+                self._change.notify_all()
+
+    def _think(self, rows: list[int]) -> list[int]:
+        """Look at stations that have landed and decide; returns those that go on."""
+        sensed, due = self._look(rows)
+        return due if sensed is None else due + self._decide(sensed)
 
     def sense(self, rows: list[int]) -> Sensed | None:
         """The first part of a control period of some busy stations; the second is `act`.
 
-        Those that reset or verify are on their way when it returns. None if no other is left.
+        For who has to say something in between; `tick` is both. Those that reset or verify are on
+        their way when it returns. None if no other is left.
         """
-        diverged = self.twin.wait(rows)
+        self.twin.wait(rows)
+        sensed, due = self._look(rows)
+        self.twin.launch(due, self.substeps)
+        return sensed
+
+    def act(self, sensed: Sensed) -> None:
+        """The second part: the controllers of stations that execute say what they do.
+
+        Raises:
+            PolicyError: as `tick` does.
+        """
+        self.twin.launch(self._decide(sensed), self.substeps)
+
+    def _look(self, rows: list[int]) -> tuple[Sensed | None, list[int]]:
+        """What stations that have landed see; and those that go on without a decision."""
+        diverged = self.twin.landed(rows)
         for row in diverged:
             self._running[row].verdict = Verdict(Outcome.INVALID, reason="physics diverged")
             self._running[row].verify += 1  # the verdict takes a period of its own
@@ -213,18 +306,19 @@ class Stations:
                 self._reset(row, self._running[row])
         seen = [row for row in rows if self._running[row].phase is not Phase.RESET]
         sensed = self._sense(np.array(seen)) if seen else None
-        self._launch([row for row in rows if self._running[row].phase is not Phase.EXECUTE])
-        return sensed
+        states = [(row, self._running[row]) for row in rows]
+        going_on = [
+            row
+            for row, state in states
+            if state.phase is not Phase.EXECUTE and state.verdict is None
+        ]
+        return sensed, going_on
 
-    def act(self, sensed: Sensed) -> None:
-        """The second part: the controllers of stations that execute say what they do.
-
-        Raises:
-            PolicyError: as `tick` does.
-        """
+    def _decide(self, sensed: Sensed) -> list[int]:
+        """Ask the controllers of stations that execute, and move setpoints; returns their rows."""
         executing = sensed.executing
         if not executing:
-            return
+            return []
         rows, readings, jacobian = sensed.rows, sensed.readings, sensed.jacobian
         observations = self.task.observe(readings)
         if len(executing) < len(rows):
@@ -232,24 +326,24 @@ class Stations:
             observations = observations[executing]
         actions = self._choose(rows, observations, readings)
         self.control.apply(rows, actions, jacobian, readings.wrist_force)
-        self._launch(rows.tolist())
+        decided: list[int] = rows.tolist()
+        return decided
 
     def ended(self) -> list[Episode]:
         """Episodes that have their verdict; their stations are idle from now on."""
+        early = {row for g in self._groups if g.begun > self._ticks for row in g.rows}
         return [
             self._finish(row, running.verdict)
             for row, running in list(self._running.items())
-            if running.verdict is not None
+            if running.verdict is not None and row not in early
         ]
 
     def wait(self) -> None:
         """Wait for the physics that is under way."""
+        with self._change:
+            self._ahead = 0
+        self._until(lambda: not any(group.at_work for group in self._groups))
         self.twin.wait(range(len(self)))
-
-    def _launch(self, rows: list[int]) -> None:
-        due = [row for row in rows if self._running[row].verdict is None]
-        if due:
-            self.twin.launch(due, self.substeps)
 
     def _place(self, row: int) -> None:
         running = self._running[row]

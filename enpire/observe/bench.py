@@ -11,6 +11,7 @@ machine does meets both alike.
 
 from __future__ import annotations
 
+import itertools
 import statistics
 import time
 from collections.abc import Iterator, Sequence
@@ -32,7 +33,7 @@ from enpire.twin import Twin
 from enpire.twin.twin import Rows
 from enpire.types import Float32Array, FloatArray, Purpose
 
-EVERY = 21  # launches from one that is written down to the next; odd, as the halves take turns
+EVERY = 21  # from one that is written down to the next; odd, as groups of stations take turns
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,23 +85,20 @@ class _Launches:
 
     def __init__(self, twin: Twin) -> None:
         self.twin = twin
-        self.states: list[FloatArray] = []
-        self.fields: list[dict[str, NDArray[Any]]] = []
-        self._count = 0
-        self._launch = twin.launch
-        twin.launch = self._watched  # type: ignore[method-assign]
+        self.starts: list[tuple[FloatArray, dict[str, NDArray[Any]]]] = []
+        self._counted = itertools.count(1)
+        self._fly = twin.fly
+        twin.fly = self._watched  # type: ignore[method-assign]
 
     def _watched(self, rows: Sequence[int] | Rows, substeps: int) -> None:
-        self._count += 1
-        if self._count % EVERY == 0:
-            self.states += [self.twin.state[row].copy() for row in rows]
-            self.fields += [self.twin.variation(row) for row in rows]
-        self._launch(rows, substeps)
+        if next(self._counted) % EVERY == 0:
+            self.starts += [(self.twin.state[r].copy(), self.twin.variation(r)) for r in rows]
+        self._fly(rows, substeps)
 
     def batch(self) -> Batch:
         """A simulation for each, on as many threads."""
-        batch = Batch(self.twin.model, len(self.states), self.twin.threads)
-        for i, (state, fields) in enumerate(zip(self.states, self.fields, strict=True)):
+        batch = Batch(self.twin.model, len(self.starts), self.twin.threads)
+        for i, (state, fields) in enumerate(self.starts):
             batch.state[i] = state
             for name, values in fields.items():
                 batch.expand(name)[i] = values
@@ -108,8 +106,7 @@ class _Launches:
 
     def clear(self) -> None:
         """Forget them."""
-        self.states.clear()
-        self.fields.clear()
+        self.starts.clear()
 
 
 def bench_twin(

@@ -17,6 +17,7 @@ from enpire.errors import EnpireError
 from enpire.store import EpisodeWriter, Interval, Phase
 from enpire.types import Episode, Purpose
 
+AHEAD = 8  # control periods that stations may run ahead of the fleet's clock
 PHASES = (Phase.RESET, Phase.EXECUTE, Phase.VERIFY)  # of an episode, in order
 
 
@@ -75,7 +76,7 @@ class Fleet:
                 if reason is not None:
                     raise Stopped(reason)
                 began = time.perf_counter()
-                done = self.stations.tick() if self.stations.busy else []
+                done = self.stations.tick(AHEAD) if self.stations.busy else []
                 self.stepping_s += time.perf_counter() - began
                 self._now += self.stations.period
                 self._record(done)

@@ -13,9 +13,8 @@ from __future__ import annotations
 
 import os
 import threading
-import weakref
 from collections.abc import Sequence
-from queue import Empty, SimpleQueue
+from functools import partial
 from typing import Any
 
 import mujoco
@@ -23,6 +22,7 @@ import numpy as np
 from mujoco.batch import MODEL_FIELDS, Batch, SimulationError
 from numpy.typing import NDArray
 
+from enpire.twin.crew import Crew
 from enpire.twin.scene import Scene
 from enpire.types import FloatArray
 
@@ -39,7 +39,7 @@ _DIVERGED = [
 
 
 class _Stations:
-    """What the threads share: the stations' arrays and the flights that no thread has begun."""
+    """What the threads share: the stations' arrays, and who is under way."""
 
     def __init__(self, model: mujoco.MjModel, count: int) -> None:
         self.model = model
@@ -48,7 +48,6 @@ class _Stations:
         self.warning: NDArray[np.int32] = self.default.warning.repeat(count, axis=0)
         self.derived: list[tuple[str, NDArray[Any]]] = []
         self.fields: list[tuple[str, NDArray[Any]]] = []
-        self.launched: SimpleQueue[tuple[int, int] | None] = SimpleQueue()
         self.under_way = [threading.Lock() for _ in range(count)]  # held from launch to landing
         self.errors: list[Exception | None] = [None] * count
         self.substeps_done = [0] * count
@@ -85,7 +84,7 @@ class _Simulation:
             all_values[row] = mine
 
     def fly(self, row: int, substeps: int) -> None:
-        """Carry out a launch; what goes wrong is kept for `Twin.wait`."""
+        """Carry the station `row` over `substeps`; what goes wrong is kept for `Twin.landed`."""
         stations = self._stations
         try:
             self.load(row)
@@ -97,8 +96,6 @@ class _Simulation:
             stations.substeps_done[row] += substeps
         except Exception as error:
             stations.errors[row] = error
-        finally:
-            stations.under_way[row].release()
 
 
 class Twin:
@@ -106,8 +103,8 @@ class Twin:
 
     All arrays have a row per station. State arrays (`qpos`, `qvel`, `ctrl`, `eq_active`) are live:
     a write is the station's state at its next step. Derived ones (`site_xpos`, ...) are as of the
-    last substep. `expand` gives a model field a value per station. Between `launch` and `wait` a
-    station's rows are the physics'.
+    last substep. `expand` gives a model field a value per station. While a station is under way
+    its rows are the physics'.
     """
 
     def __init__(self, scene: Scene, stations: int, threads: int = 0) -> None:
@@ -115,9 +112,9 @@ class Twin:
         self.scene = scene
         self.model = scene.model
         self.stations = stations
-        self.threads = threads or os.cpu_count() or 1
+        self.crew = Crew(threads or os.cpu_count() or 1)
         self._all = _Stations(scene.model, stations)
-        self._own = _Simulation(self._all)
+        self._threads = threading.local()
         self._bound: dict[str, NDArray[Any]] = {}
         self._expanded: dict[str, NDArray[Any]] = {}
         self.state = self._all.state
@@ -131,9 +128,19 @@ class Twin:
         self.xaxis: FloatArray = self.bind("xaxis")
         self.actuator_length: FloatArray = self.bind("actuator_length")
         self.history: FloatArray = self.bind("history")
-        for _ in range(self.threads - 1):
-            threading.Thread(target=_work, args=(self._all,), name="twin", daemon=True).start()
-        weakref.finalize(self, _dismiss, self._all, self.threads - 1)
+
+    @property
+    def threads(self) -> int:
+        """On which stations are under way at one time."""
+        return self.crew.threads
+
+    @property
+    def _own(self) -> _Simulation:
+        """The simulation of the thread that asks."""
+        own = getattr(self._threads, "simulation", None)
+        if own is None:
+            own = self._threads.simulation = _Simulation(self._all)
+        return own
 
     @property
     def substeps_done(self) -> int:
@@ -165,8 +172,9 @@ class Twin:
 
     def set_const(self, row: int) -> None:
         """Compute anew what MuJoCo derives from masses and the like that `expand` varies."""
-        batch = self._own.batch
-        self._own.load(row)
+        own = self._own
+        batch = own.batch
+        own.load(row)
         batch.set_const()
         for name in MODEL_FIELDS:
             values = batch.expanded(name)
@@ -179,41 +187,56 @@ class Twin:
 
     def reset(self, row: int) -> None:
         """Put one station back to the model's default state; nothing is computed yet."""
-        self._own.load(row)
-        self._own.batch.reset(stage=mujoco.mjtStage.mjSTAGE_NONE.value)
-        self._own.batch.warning[...] = 0
-        self._own.save(row)
+        own = self._own
+        own.load(row)
+        own.batch.reset(stage=mujoco.mjtStage.mjSTAGE_NONE.value)
+        own.batch.warning[...] = 0
+        own.save(row)
 
     def forward(self, row: int) -> None:
         """Make one station's derived arrays current."""
-        self._own.load(row)
-        self._own.batch.forward()
-        self._own.save(row)
+        own = self._own
+        own.load(row)
+        own.batch.forward()
+        own.save(row)
 
     def simulation(self, row: int) -> Batch:
         """One station as a batch of one, as it stands; for looking at, until the next call."""
-        self._own.load(row)
-        return self._own.batch
+        own = self._own
+        own.load(row)
+        return own.batch
+
+    def fly(self, rows: Sequence[int] | Rows, substeps: int) -> None:
+        """Carry the stations `rows` over `substeps` on this thread, one after the other."""
+        own = self._own
+        for row in rows:
+            own.fly(row, substeps)
 
     def launch(self, rows: Sequence[int] | Rows, substeps: int) -> None:
-        """Set the stations `rows` on their way over `substeps`."""
+        """Set the stations `rows` on their way over `substeps`, on the crew's threads."""
         for row in rows:
             self._all.under_way[row].acquire()
-            self._all.launched.put((int(row), substeps))
+            self.crew.put(partial(self._flight, int(row), substeps))
 
     def wait(self, rows: Sequence[int] | Rows) -> list[int]:
         """Wait until the stations `rows` have done what they were launched to; at once if none.
 
-        The thread that waits works too.
-
-        Returns:
-            The stations whose physics diverged (MuJoCo raised, or reset itself for a bad state).
+        The thread that waits works too. Returns and raises what `landed` does.
         """
         for row in rows:
-            while self._all.under_way[row].locked() and self._help():
+            while self._all.under_way[row].locked() and self.crew.help():
                 pass
             with self._all.under_way[row]:
-                error = self._all.errors[row]
+                pass
+        return self.landed(rows)
+
+    def landed(self, rows: Sequence[int] | Rows) -> list[int]:
+        """Those of the stations `rows`, none of them under way, whose physics diverged.
+
+        That is: MuJoCo raised, or reset itself for a bad state. What else went wrong is raised.
+        """
+        for row in rows:
+            error = self._all.errors[row]
             if error is not None:
                 raise error
         warned = self._all.warning
@@ -221,28 +244,13 @@ class Twin:
             return []
         return [int(row) for row in rows if warned[row, _DIVERGED, NUMBER].any()]
 
-    def _help(self) -> bool:
-        """Carry out one launch that no thread has begun; False if there is none."""
+    def _flight(self, row: int, substeps: int) -> None:
         try:
-            flight = self._all.launched.get_nowait()
-        except Empty:
-            return False
-        if flight is not None:
-            self._own.fly(*flight)
-        return True
+            self.fly([row], substeps)
+        finally:
+            self._all.under_way[row].release()
 
     def step(self, rows: Sequence[int] | Rows, substeps: int) -> list[int]:
         """`launch` and `wait`."""
         self.launch(rows, substeps)
         return self.wait(rows)
-
-
-def _work(stations: _Stations) -> None:
-    simulation = _Simulation(stations)
-    while (flight := stations.launched.get()) is not None:
-        simulation.fly(*flight)
-
-
-def _dismiss(stations: _Stations, threads: int) -> None:
-    for _ in range(threads):
-        stations.launched.put(None)

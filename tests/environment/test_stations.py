@@ -342,6 +342,69 @@ def test_an_episode_depends_on_its_seed_alone(task: str) -> None:
     assert len({_content(e) for e in alone.values()}) == len(seeds)
 
 
+def test_stations_that_run_ahead_change_nothing() -> None:
+    """Not an episode, nor on which station it runs, nor the tick that returns it."""
+
+    def ended(ahead: int) -> list[tuple[object, ...]]:
+        stations = build_stations("pick_cube", 4, 2)
+        controller = Demonstrations(stations.task)
+        waiting, found, ticks = list(SEEDS), [], 0
+        while waiting or stations.busy:
+            for row in stations.idle:
+                if waiting:
+                    stations.begin(row, job(waiting.pop(0), controller))
+            done = stations.tick(ahead)
+            ticks += 1
+            found += [(ticks, e.station, e.seed, _content(e)) for e in done]
+        return found
+
+    assert ended(8) == ended(0)
+
+
+def test_stations_run_ahead_by_so_many_periods_and_no_more() -> None:
+    task = Planted()
+    stations = reach_stations(2, task=task)
+    for row in range(2):
+        stations.begin(row, job(row, Speed(0.0)))
+    for _ in range(3):
+        stations.tick(5)
+    stations.wait()
+    assert 3 <= task.ran.count(0) <= 8
+    assert 3 <= task.ran.count(1) <= 8
+    assert len(task.ran) > 6, "nobody ran ahead"
+
+
+class Raises(Speed):
+    """Raises after so many periods."""
+
+    def act(self, rows: Rows, observations: Float32Array, readings: Readings) -> Float32Array:
+        if len(self.asked) == 3:
+            raise PolicyError("no idea")
+        return super().act(rows, observations, readings)
+
+
+def test_an_error_ahead_is_raised_by_the_tick_it_belongs_to() -> None:
+    def ticks(ahead: int) -> int:
+        stations = reach_stations(1)
+        stations.begin(0, job(1, Raises()))
+        done: list[int] = []
+
+        def tick_on() -> None:
+            while True:
+                stations.tick(ahead)
+                done.append(1)
+
+        with pytest.raises(PolicyError, match="no idea"):
+            tick_on()
+        (aborted,) = stations.abort("policy error")
+        assert len(aborted) == 3
+        stations.begin(0, job(3, Speed()))
+        assert finish(stations)[0].success, "the station goes on"
+        return len(done)
+
+    assert ticks(8) == ticks(0)
+
+
 def test_an_episode_under_a_policy_depends_on_its_seed_alone() -> None:
     """Not on how many other stations ask the network at the same time."""
 

@@ -27,7 +27,7 @@ def test_the_raw_side_repeats_control_periods_bit_by_bit() -> None:
     stations = build_stations("pick_cube", 2)
     launches = _Launches(stations.twin)
     stations.begin(1, Job(3, Purpose.DEMONSTRATION, Demonstrations(stations.task), "d"))
-    while not launches.states:
+    while not launches.starts:
         stations.tick()
     stations.wait()
     batch = launches.batch()
