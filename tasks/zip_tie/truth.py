@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from mujoco.batch import Batch
 from numpy.typing import NDArray
 
 from enpire.twin import Twin
@@ -13,15 +14,17 @@ from .verify import CLOSED
 
 RIGHT = 1
 OPEN = 0.04  # gripper setpoint of a hand that has let go [m]
-WEIGHT = 5.0  # on the tail, back along the slot [N]
-FREE, LOWERED, HANGS = 50, 125, 50  # simulation steps without it, until all of it hangs, and more
-LEFT = 12.0  # of the tail beyond the head after that: the 15 less the pawl's slack [mm]
+FREE = 50  # simulation steps from when the hand opens to the first pull
+PULL = 5.0  # on the tail, back along the slot [N]
+STIFF, SPEED = 1000.0, 0.02  # of the spring balance that pulls [N/m], drawn at so much [m/s]
+TRAVEL = 0.030  # that it is drawn at most: a tail that nothing holds is out by then [m]
+LEFT = 12.0  # of the tail beyond the head under the pull: the 15 less the pawl's slack [mm]
 
 
 def truth(twin: Twin, row: int, sites: NDArray[np.int64]) -> tuple[Predicate, ...]:
     """The conditions of success. sites: of head, tip and bundle, and others.
 
-    Whether the ratchet holds is tried on a copy of the station: no wrist is asked.
+    Whether the ratchet holds is tried on a copy of the station that the hand has left.
     """
     copy, model = twin.simulation(row), twin.model
     copy.forward()
@@ -33,11 +36,7 @@ def truth(twin: Twin, row: int, sites: NDArray[np.int64]) -> tuple[Predicate, ..
     loop = winding(chain[:, 1:])
     copy.bind("ctrl")[0, twin.scene.arms[RIGHT].gripper] = OPEN
     copy.step(nstep=FREE)
-    weight = copy.bind("xfrc_applied")[0, model.body(f"task_link{GRASPED}").id, :3]
-    for share in np.linspace(0.0, 1.0, LOWERED):
-        weight[:] = -WEIGHT * share * frame[:, 0]
-        copy.step(nstep=1)
-    copy.step(nstep=HANGS)
+    weigh(copy, model.body(f"task_link{GRASPED}").id, -frame[:, 0].copy(), model.opt.timestep)
     hung = frame.T @ (positions[sites[1]] - positions[sites[0]])  # as they are now
     return (
         Predicate("through", 1e3 * float(tip[0] - SLOT_END), 15.0, "mm"),
@@ -45,6 +44,22 @@ def truth(twin: Twin, row: int, sites: NDArray[np.int64]) -> tuple[Predicate, ..
         Predicate("loop_closed", loop, CLOSED, "turns"),
         Predicate("holds", 1e3 * float(hung[0] - SLOT_END), LEFT, "mm"),
     )
+
+
+def weigh(copy: Batch, body: int, along: FloatArray, timestep: float) -> None:
+    """Draw a body with a spring balance until that shows the pull, or has been drawn all its way.
+
+    Not a force without a mass behind it: the strap weighs some grams, and such a force throws it
+    past the pawl faster than the pawl's spring can turn that.
+    """
+    place, force = copy.bind("xpos")[0, body], copy.bind("xfrc_applied")[0, body, :3]
+    start = float(along @ place)
+    for drawn in np.arange(0.0, TRAVEL, SPEED * timestep):
+        shown = STIFF * (start + drawn - float(along @ place))
+        if shown >= PULL:
+            return
+        force[:] = max(shown, 0.0) * along
+        copy.step(nstep=1)
 
 
 def winding(chain: FloatArray) -> float:
