@@ -27,12 +27,13 @@ def truth(twin: Twin, row: int, sites: NDArray[np.int64]) -> tuple[Predicate, ..
     Whether the ratchet holds is tried on a copy of the station that the hand has left.
     """
     copy, model = twin.simulation(row), twin.model
-    copy.forward()
     positions, frame = copy.bind("site_xpos")[0], copy.bind("site_xmat")[0, sites[0]].reshape(3, 3)
+    joints = copy.bind("xpos")[0]
+    copy.forward()  # after binding: what is bound is filled from then on
     head, end, bundle = positions[sites[:3]].copy()
     tip = frame.T @ (end - head)
     links = [model.body(f"task_link{i}").id for i in range(len(LENGTHS))]
-    chain = np.vstack([head, copy.bind("xpos")[0, links], end]) - bundle
+    chain = np.vstack([head, joints[links], end]) - bundle
     loop = winding(chain[:, 1:])
     copy.bind("ctrl")[0, twin.scene.arms[RIGHT].gripper] = OPEN
     copy.step(nstep=FREE)

@@ -16,7 +16,7 @@ PULL_FORCE = 6.0  # the verifier pulls until it has felt this for `HOLD` reading
 PULL_TIME = (0.2, 1.6)  # but at least and at most so long, and lets go then [s]
 REST = 8  # readings after the hand has let go, until the tail is looked at for the last time
 CLOSED = 0.75  # of a turn round the bundle, from the head to the tip, is a loop
-NEAR = 0.004  # a strap seen so near the bundle's axis is inside the bundle: not known where [m]
+NEAR = 0.002  # a strap seen so near the bundle's axis is inside the bundle: not known where [m]
 PIECE = np.linspace(0.0, 1.0, 17)  # where a piece of strap between two marks is looked at
 
 

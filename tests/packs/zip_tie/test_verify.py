@@ -161,7 +161,7 @@ BEFORE = tuple(np.radians((-70, -125, 5, 183)))
 THROUGH = tuple(np.radians((-70, -125, 90, 90)))
 
 
-@pytest.mark.parametrize("off", np.radians((-6, -3, 0, 3, 6)))
+@pytest.mark.parametrize("off", np.radians((-3, 0, 3)))
 def test_which_way_half_a_turn_goes_is_seen_from_the_straps_direction(off: float) -> None:
     turns = module("verify").turns
 
