@@ -31,6 +31,9 @@ GRASPED = len(LOOP)  # the link that the fingers hold, in its middle
 GRASP = sum(TAIL) + TIP - TAIL[0] / 2  # from the tip back to there [m]
 TORSION = (2, 6, 10)  # links that also twist and sway
 MARKS = (1, 4, 7, 10)  # links that the tracker follows, to see the loop
+ARCS = tuple(  # of strap from the middle of the head over the middles of the marks to the tip [m]
+    np.diff([-SLOT_END, *(sum(LENGTHS[:i]) + LENGTHS[i] / 2 for i in MARKS), sum(LENGTHS) + TIP])
+)
 
 
 def rest_angles() -> NDArray[np.float64]:

@@ -34,14 +34,14 @@ from .demonstrator import Teleoperator
 from .frames import HEAD, HEAD_AT, TAIL_AT, hand_rotation, in_head
 from .truth import truth
 from .verify import CLOSED as CLOSED_LOOP
-from .verify import HOLD, judge, pull, turns
+from .verify import judge, let_go, rested, turns
 
 LEFT, RIGHT = 0, 1
 GRASPED = f"task_link{strap.GRASPED}"
 READY_DEPTH = 0.0205  # of the tip beyond the slot: enough that 15 mm stay after the slack [m]
 OFF = (0.010, 0.035)  # of the slot across and along its normal: no tail held well starts beyond [m]
 PULL_SPEED = 0.02  # of the verifier's pull [m/s]
-PULL_FORCE = 6.0  # the verifier pulls until it has felt this for `HOLD` readings [N]
+LET_GO = -0.4  # the gripper's action that lets the tail go: 22 mm open
 OPEN, CLOSED = 0.04, 0.0  # gripper setpoints in the reset [m]
 HELD = 0.0006  # opening that a held strap leaves, at least [m]
 GRIP_AT, RELEASE_AT, DONE_AT = 0.20, 0.36, 0.56  # times in the reset [s]
@@ -191,7 +191,8 @@ class ZipTie(Task):
             return False
         if twin.actuator_length[row, control.arms[RIGHT].gripper] < HELD:
             raise ResetFailed("the right fingers did not catch the strap")
-        if turns(twin.site_xpos[row, self._sites]) < CLOSED_LOOP:
+        frames = twin.site_xmat[row, self._sites].reshape(-1, 3, 3)
+        if turns(twin.site_xpos[row, self._sites], frames) < CLOSED_LOOP:
             raise ResetFailed("the strap sprang off the bundle")
         head, tip = self._sites[:2]
         offset = twin.site_xpos[row, tip] - twin.site_xpos[row, head]
@@ -232,14 +233,18 @@ class ZipTie(Task):
         return np.array([x > through and abs(y) < 0.006 and abs(z) < 0.006 for x, y, z in tips])
 
     def probe(self, evidence: Evidence) -> Float32Array | None:
-        """Pull the tail back along the slot until the wrist feels enough, or it has come out."""
+        """Pull the tail back along the slot until the wrist feels enough; let go, and wait.
+
+        At once nothing more if the tail has come out.
+        """
         now = evidence.readings[-1]
-        if all(pull(r) >= PULL_FORCE for r in evidence.readings[-HOLD:]) and evidence.elapsed > 0.2:
-            return None
-        if in_head(now)[0][0, 0] < strap.SLOT_END:
+        if rested(evidence) or in_head(now)[0][0, 0] < strap.SLOT_END:
             return None
         action = np.zeros(self.actions.size, dtype=np.float32)
         action[[6, 13]] = -1.0
+        if let_go(evidence) is not None:
+            action[13] = LET_GO
+            return action
         step = -now.rotation[0, 0, :, 0] * PULL_SPEED / self.control_hz
         action[7:10] = step / np.array(STEP)
         return action

@@ -3,34 +3,42 @@
 from __future__ import annotations
 
 import numpy as np
+from mujoco.batch import Batch
 from numpy.typing import NDArray
 
 from enpire.twin import Twin
 from enpire.types import FloatArray, Predicate
 
-from .strap import GRASPED, SLOT_END
-from .verify import CLOSED, turns
+from .strap import GRASPED, LENGTHS, SLOT_END
+from .verify import CLOSED
 
 RIGHT = 1
 OPEN = 0.04  # gripper setpoint of a hand that has let go [m]
-WEIGHT = 5.0  # on the tail, back along the slot [N]
-HANGS = 150  # simulation steps for which it does
-LEFT = 12.0  # of the tail beyond the head after that: the 15 less the pawl's slack [mm]
+FREE = 50  # simulation steps from when the hand opens to the first pull
+PULL = 5.0  # on the tail, back along the slot [N]
+STIFF, SPEED = 1000.0, 0.02  # of the spring balance that pulls [N/m], drawn at so much [m/s]
+TRAVEL = 0.030  # that it is drawn at most: a tail that nothing holds is out by then [m]
+LEFT = 12.0  # of the tail beyond the head under the pull: the 15 less the pawl's slack [mm]
 
 
 def truth(twin: Twin, row: int, sites: NDArray[np.int64]) -> tuple[Predicate, ...]:
-    """The conditions of success. sites: head, tip, bundle and marks, as `turns` wants them.
+    """The conditions of success. sites: of head, tip and bundle, and others.
 
-    Whether the ratchet holds is tried on a copy of the station: no wrist is asked.
+    Whether the ratchet holds is tried on a copy of the station that the hand has left.
     """
-    frame = twin.site_xmat[row, sites[0]].reshape(3, 3)
-    tip = _tip(twin.site_xpos[row], frame, sites)
-    loop = turns(twin.site_xpos[row, sites])
     copy, model = twin.simulation(row), twin.model
+    positions, frame = copy.bind("site_xpos")[0], copy.bind("site_xmat")[0, sites[0]].reshape(3, 3)
+    joints = copy.bind("xpos")[0]
+    copy.forward()  # after binding: what is bound is filled from then on
+    head, end, bundle = positions[sites[:3]].copy()
+    tip = frame.T @ (end - head)
+    links = [model.body(f"task_link{i}").id for i in range(len(LENGTHS))]
+    chain = np.vstack([head, joints[links], end]) - bundle
+    loop = winding(chain[:, 1:])
     copy.bind("ctrl")[0, twin.scene.arms[RIGHT].gripper] = OPEN
-    copy.bind("xfrc_applied")[0, model.body(f"task_link{GRASPED}").id, :3] = -WEIGHT * frame[:, 0]
-    copy.step(nstep=HANGS)
-    hung = _tip(copy.bind("site_xpos")[0], copy.bind("site_xmat")[0, sites[0]].reshape(3, 3), sites)
+    copy.step(nstep=FREE)
+    weigh(copy, model.body(f"task_link{GRASPED}").id, -frame[:, 0].copy(), model.opt.timestep)
+    hung = frame.T @ (positions[sites[1]] - positions[sites[0]])  # as they are now
     return (
         Predicate("through", 1e3 * float(tip[0] - SLOT_END), 15.0, "mm"),
         Predicate("in_line", 1e3 * float(np.linalg.norm(tip[1:])), 6.0, "mm", at_least=False),
@@ -39,7 +47,28 @@ def truth(twin: Twin, row: int, sites: NDArray[np.int64]) -> tuple[Predicate, ..
     )
 
 
-def _tip(positions: FloatArray, frame: FloatArray, sites: NDArray[np.int64]) -> FloatArray:
-    """The tip in the head's frame, shape (3,) [m]."""
-    tip: FloatArray = frame.T @ (positions[sites[1]] - positions[sites[0]])
-    return tip
+def weigh(copy: Batch, body: int, along: FloatArray, timestep: float) -> None:
+    """Draw a body with a spring balance until that shows the pull, or has been drawn all its way.
+
+    Not a force without a mass behind it: the strap weighs some grams, and such a force throws it
+    past the pawl faster than the pawl's spring can turn that.
+    """
+    place, force = copy.bind("xpos")[0, body], copy.bind("xfrc_applied")[0, body, :3]
+    start = float(along @ place)
+    for drawn in np.arange(0.0, TRAVEL, SPEED * timestep):
+        shown = STIFF * (start + drawn - float(along @ place))
+        if shown >= PULL:
+            return
+        force[:] = max(shown, 0.0) * along
+        copy.step(nstep=1)
+
+
+def winding(chain: FloatArray) -> float:
+    """How often a chain goes round the origin [turns].
+
+    chain: every joint of the strap, in the plane across the bundle, shape (joints, 2) [m]. A link
+    does not pass through the bundle: between its ends lies less than half a turn.
+    """
+    a, b = chain[:-1].T, chain[1:].T
+    steps = np.arctan2(a[0] * b[1] - a[1] * b[0], (a * b).sum(axis=0))
+    return float(abs(steps.sum()) / (2 * np.pi))

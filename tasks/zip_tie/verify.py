@@ -1,4 +1,4 @@
-"""The verdict on a fastened zip tie, from readings taken while the verifier pulled at the tail."""
+"""The verdict on a zip tie, from readings while the verifier pulled at the tail and let it go."""
 
 from __future__ import annotations
 
@@ -8,25 +8,29 @@ from enpire.environment import Evidence, Readings
 from enpire.types import FloatArray, Outcome, Predicate, Verdict
 
 from .frames import in_head
-from .strap import SLOT_END
+from .strap import ARCS, SLOT_END
 
 LAST = 5  # readings that a final measure averages
 HOLD = 3  # readings in a row that must feel the pull
+PULL_FORCE = 6.0  # the verifier pulls until it has felt this for `HOLD` readings [N]
+PULL_TIME = (0.2, 1.6)  # but at least and at most so long, and lets go then [s]
+REST = 8  # readings after the hand has let go, until the tail is looked at for the last time
 CLOSED = 0.75  # of a turn round the bundle, from the head to the tip, is a loop
+NEAR = 0.002  # a strap seen so near the bundle's axis is inside the bundle: not known where [m]
+PIECE = np.linspace(0.0, 1.0, 17)  # where a piece of strap between two marks is looked at
 
 
 def judge(evidence: Evidence) -> Verdict:
     """Depth, alignment, closed loop and held pull; success is all of them."""
     tips = np.array([in_head(r)[0][0] for r in evidence.readings])
-    pulls = np.array([pull(r) for r in evidence.readings])
     tip = tips[-LAST:].mean(axis=0)
     depth = float(tip[0] - SLOT_END)
-    held = float(pulls[-HOLD:].min())
+    last = evidence.readings[-1]
     predicates = (
         Predicate("through", 1e3 * depth, 15.0, "mm"),
         Predicate("in_line", 1e3 * float(np.linalg.norm(tip[1:])), 6.0, "mm", at_least=False),
-        Predicate("loop_closed", turns(evidence.readings[-1].position[0]), CLOSED, "turns"),
-        Predicate("holds_pull", held, 5.0, "N"),
+        Predicate("loop_closed", turns(last.position[0], last.rotation[0]), CLOSED, "turns"),
+        Predicate("holds_pull", held(evidence), 5.0, "N"),
     )
     failed = [p for p in predicates if not p.holds]
     stage = "apart" if depth < -0.012 else "entered" if depth < 0.015 else "through"
@@ -49,12 +53,55 @@ def pull(readings: Readings) -> float:
     return -float(axis @ readings.wrist_force[0, 1])
 
 
-def turns(tracked: FloatArray) -> float:
+def let_go(evidence: Evidence) -> int | None:
+    """The reading at which the pull has been long enough and the hand is to let go."""
+    shortest, longest = PULL_TIME
+    pulls = np.array([pull(r) for r in evidence.readings])
+    for i in range(HOLD - 1, len(pulls)):
+        felt = bool((pulls[i - HOLD + 1 : i + 1] >= PULL_FORCE).all())
+        elapsed = i * evidence.period
+        if (felt and elapsed > shortest) or elapsed > longest:
+            return i
+    return None
+
+
+def rested(evidence: Evidence) -> bool:
+    """Whether the hand has let go, and the tail has had time to move."""
+    at = let_go(evidence)
+    return at is not None and len(evidence.readings) > at + REST
+
+
+def held(evidence: Evidence) -> float:
+    """What the tail bore before the hand let go [N]; nothing is known, 0, if it never did."""
+    at = let_go(evidence)
+    if at is None or not rested(evidence):
+        return 0.0
+    return float(min(pull(r) for r in evidence.readings[at - HOLD + 1 : at + 1]))
+
+
+def turns(position: FloatArray, rotation: FloatArray) -> float:
     """How often the strap goes round the bundle, from head over its marks to the tip [turns].
 
-    tracked: positions of head, tip, bundle and marks, shape (objects, 3) [m].
+    Between two marks half the loop may lie, and the angle between them alone does not say on which
+    side of the bundle. The strap's direction at both does: a cubic between them (Hermite), as long
+    as the strap is. 0 where that passes through the bundle: then it is not known.
+
+    position: of head, tip, bundle and marks, shape (objects, 3) [m]. rotation: theirs,
+    (objects, 3, 3); the strap runs along their x.
     """
-    bundle = tracked[2]
-    points = np.concatenate([tracked[:1], tracked[3:], tracked[1:2]])[:, 1:] - bundle[1:]
-    angles = np.unwrap(np.arctan2(points[:, 1], points[:, 0]))
+    order = [0, *range(3, len(position)), 1]
+    points = (position[order] - position[2])[:, 1:]
+    along = rotation[order, 1:, 0]
+    s = PIECE[:, None, None]
+    begin, end, arcs = points[:-1], points[1:], np.array(ARCS)[:, None]
+    curve = (
+        (2 * s**3 - 3 * s**2 + 1) * begin
+        + (s**3 - 2 * s**2 + s) * arcs * along[:-1]
+        + (3 * s**2 - 2 * s**3) * end
+        + (s**3 - s**2) * arcs * along[1:]
+    )
+    curve = curve.swapaxes(0, 1).reshape(-1, 2)
+    if np.linalg.norm(curve, axis=1).min() < NEAR:
+        return 0.0
+    angles = np.unwrap(np.arctan2(curve[:, 1], curve[:, 0]))
     return float(abs(angles[-1] - angles[0]) / (2 * np.pi))

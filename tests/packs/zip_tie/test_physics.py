@@ -35,7 +35,7 @@ def tip(stations: Stations, row: int = 0) -> FloatArray:
 
 
 def fastened() -> Stations:
-    """A station right after a success, with the right hand still pulling."""
+    """A station right after a success: the right hand has just let go."""
     stations = build_stations("zip_tie", 1, 1)
     demonstrations = Demonstrations(stations.task)
     for seed in range(5):
@@ -74,6 +74,16 @@ def test_the_ratchet_holds_until_the_pawls_tab_is_turned_up() -> None:
         move(stations, -0.03, periods=20)
     assert tip(held)[0] > before - 4.0, "24 mm of pull, until the fingers slipped, took it out"
     assert tip(released)[0] < 6.0, "back in the slot, or out of it"
+
+
+def test_the_truth_is_that_a_tail_holds_while_the_pawl_is_down() -> None:
+    held, released = fastened(), fastened()
+    pawl = released.twin.model.joint("task_pawl")
+    released.twin.bind("qfrc_applied")[0, pawl.dofadr[0]] = -0.06
+    before = held.twin.state.copy()
+    assert all(p.holds for p in held.task.truth(held.twin, 0))
+    assert [p.name for p in released.task.truth(released.twin, 0) if not p.holds] == ["holds"]
+    np.testing.assert_array_equal(held.twin.state, before)
 
 
 def test_the_strap_has_a_millimetre_to_spare_on_each_side() -> None:
@@ -195,7 +205,8 @@ def test_a_reset_leaves_the_loop_round_the_bundle(seed: int) -> None:
         stations.tick()
     twin = stations.twin
     sites = [twin.model.site(name).id for name in stations.task.tracked]
-    assert module("verify").turns(twin.site_xpos[0, sites]) > 0.75
+    frames = twin.site_xmat[0, sites].reshape(-1, 3, 3)
+    assert module("verify").turns(twin.site_xpos[0, sites], frames) > 0.75
 
 
 @pytest.mark.parametrize("seed", [2068196532689859773, 2696442808161858125, 9126437516081767767])

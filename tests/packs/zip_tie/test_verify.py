@@ -16,12 +16,16 @@ PERIOD = 0.04
 
 
 def readings(
-    depth: float = 0.020, aside: float = 0.0, marks: tuple[float, ...] = (), pull: float = 6.0
+    depth: float = 0.020,
+    aside: float = 0.0,
+    marks: tuple[float, ...] = (),
+    along: tuple[float, ...] = (),
+    pull: float = 6.0,
 ) -> Readings:
     """A fastened zip tie, or one that lacks something.
 
     depth [m] of the tip beyond the slot, its distance aside [m], angles of the marks round the
-    bundle [rad], pull on the right wrist [N].
+    bundle and of the strap's direction there [rad], pull on the right wrist [N].
     """
     frames = module("frames")
     head, frame = frames.HEAD_AT, frames.HEAD
@@ -31,6 +35,11 @@ def readings(
     ring = 0.031 * np.stack([np.zeros(4), np.cos(angles), np.sin(angles)], axis=1)
     position = np.concatenate([[head, tip, bundle], bundle + ring])[None]
     rotation = np.broadcast_to(frame, (1, len(position[0]), 3, 3)).copy()
+    forward = np.array(along or angles - np.pi / 2)  # by default round the bundle, clockwise
+    zero, one = np.zeros(4), np.ones(4)
+    x = np.stack([zero, np.cos(forward), np.sin(forward)], axis=1)
+    y = np.stack([one, zero, zero], axis=1)
+    rotation[0, 3:] = np.stack([x, y, np.cross(x, y)], axis=2)
     force = np.zeros((1, 2, 3))
     force[0, 1] = -pull * frame[:, 0]
     return Readings(
@@ -49,8 +58,12 @@ def judge(*seen: Readings) -> Verdict:
     return task().judge(Evidence(seen, PERIOD))
 
 
+REST = module("verify").REST
+ENOUGH = 7 + REST  # readings: until the pull has been long enough, and after the hand has let go
+
+
 def test_a_fastened_zip_tie_is_a_success() -> None:
-    verdict = judge(*[readings()] * 10)
+    verdict = judge(*[readings()] * ENOUGH)
     assert verdict.outcome is Outcome.SUCCESS
     assert verdict.stage == "fastened"
     assert verdict.score == 1.0
@@ -79,7 +92,7 @@ STRAIGHT: FloatArray = np.radians((48, 45, 40, 35))
     ],
 )
 def test_each_condition_fails_alone(wrong: dict[str, float], name: str) -> None:
-    verdict = judge(*[readings(**wrong)] * 10)
+    verdict = judge(*[readings(**wrong)] * ENOUGH)
     assert verdict.outcome is Outcome.FAILURE
     assert verdict.failed == (name,)
     assert name in verdict.reason
@@ -97,17 +110,25 @@ def test_the_stage_says_how_far_it_came(depth: float, stage: str) -> None:
 def test_a_pull_has_to_be_felt_for_a_while() -> None:
     hold = module("verify").HOLD
     weak, strong = readings(pull=0.0), readings()
-    assert judge(*[weak] * 5, *[strong] * hold).outcome is Outcome.SUCCESS
-    assert judge(*[weak] * 5, *[strong] * (hold - 1)).failed == ("holds_pull",)
-    assert judge(*[strong] * 5, weak).failed == ("holds_pull",)
+    after = [weak] * REST
+    assert judge(*[weak] * 5, *[strong] * hold, *after).outcome is Outcome.SUCCESS
+    assert judge(*[weak] * 5, *[strong] * (hold - 1), *after).failed == ("holds_pull",)
 
 
-def test_depth_is_what_is_left_after_the_pull() -> None:
-    before, after = readings(depth=0.022), readings(depth=0.010)
-    assert judge(*[before] * 10, *[after] * 5).failed == ("through",)
+def test_a_pull_that_does_not_grow_counts_for_what_it_is() -> None:
+    periods = round(module("verify").PULL_TIME[1] / PERIOD) + 2 + REST
+    assert judge(*[readings(pull=5.5)] * periods).outcome is Outcome.SUCCESS
+    assert judge(*[readings(pull=4.5)] * periods).failed == ("holds_pull",)
 
 
-def test_the_probe_pulls_the_tail_back_until_it_holds() -> None:
+def test_nothing_is_fastened_before_the_hand_has_let_go_and_the_tail_stays() -> None:
+    held, slid = readings(), readings(depth=0.010, pull=0.0)
+    for count in range(1, ENOUGH):
+        assert judge(*[held] * count).failed == ("holds_pull",), count
+    assert judge(*[held] * (ENOUGH - 5), *[slid] * 5).failed == ("through",)
+
+
+def test_the_probe_pulls_the_tail_back_then_lets_it_go() -> None:
     slack, taut, out = readings(pull=0.0), readings(pull=7.0), readings(depth=-0.01, pull=0.0)
     action = task().probe(Evidence([slack] * 3, PERIOD))
     assert action is not None
@@ -115,8 +136,52 @@ def test_the_probe_pulls_the_tail_back_until_it_holds() -> None:
     assert not hand[0, :6].any(), "the left hand holds still"
     assert hand[1, :3] @ module("frames").HEAD[:, 0] < 0, "the right pulls out"
     assert (hand[:, 6] == -1).all(), "both stay shut"
-    assert task().probe(Evidence([slack] * 5 + [taut] * 10, PERIOD)) is None
+    for after in range(REST):
+        action = task().probe(Evidence([slack] * 5 + [taut] * 3 + [slack] * after, PERIOD))
+        assert action is not None
+        hand = action.reshape(2, 7)
+        assert hand[0, 6] == -1
+        assert hand[1, 6] > -0.5, "the right one lets go"
+        assert not hand[:, :6].any()
+    assert task().probe(Evidence([slack] * 5 + [taut] * 3 + [slack] * REST, PERIOD)) is None
     assert task().probe(Evidence([out], PERIOD)) is None, "nothing to pull at"
+
+
+def test_the_probe_is_through_before_its_time_is_over() -> None:
+    seen = [readings(pull=1.0)]
+    while task().probe(Evidence(seen, PERIOD)) is not None:
+        seen.append(readings(pull=1.0))
+    assert Evidence(seen, PERIOD).elapsed < task().probe_limit
+
+
+# The third mark below the bundle, the fourth above it: half a turn one way, or the other.
+OPPOSITE = tuple(np.radians((20, -35, -95, -273)))
+BEHIND = tuple(np.radians((-70, -125, 185, -3)))  # the strap's direction at the marks
+BEFORE = tuple(np.radians((-70, -125, 5, 183)))
+THROUGH = tuple(np.radians((-70, -125, 90, 90)))
+
+
+@pytest.mark.parametrize("off", np.radians((-3, 0, 3)))
+def test_which_way_half_a_turn_goes_is_seen_from_the_straps_direction(off: float) -> None:
+    turns = module("verify").turns
+
+    def seen(along: tuple[float, ...]) -> float:
+        marks = (*OPPOSITE[:3], OPPOSITE[3] + off)
+        fastened = readings(marks=marks, along=along)
+        return float(turns(fastened.position[0], fastened.rotation[0]))
+
+    assert seen(BEHIND) > 0.9
+    assert seen(BEFORE) < 0.1
+    assert seen(THROUGH) == 0.0, "through the bundle: not known"
+
+
+def test_the_truth_counts_turns_by_itself() -> None:
+    winding = module("truth").winding
+    angles = np.radians(np.arange(10, -360, -30))
+    ring = 0.03 * np.stack([np.cos(angles), np.sin(angles)], axis=1)
+    assert winding(ring) == pytest.approx(1.0, abs=0.1)
+    assert winding(ring + np.array([0.05, 0.0])) == pytest.approx(0.0, abs=0.1), "beside the bundle"
+    assert winding(ring[:5]) == pytest.approx(1 / 3)
 
 
 def test_ready_needs_the_tip_through_and_in_line() -> None:
