@@ -237,12 +237,12 @@ class ZipTie(Task):
 
         At once nothing more if the tail has come out.
         """
-        now = evidence.readings[-1]
-        if rested(evidence) or in_head(now)[0][0, 0] < strap.SLOT_END:
+        now, at = evidence.readings[-1], let_go(evidence)
+        if rested(evidence, at) or in_head(now)[0][0, 0] < strap.SLOT_END:
             return None
         action = np.zeros(self.actions.size, dtype=np.float32)
         action[[6, 13]] = -1.0
-        if let_go(evidence) is not None:
+        if at is not None:
             action[13] = LET_GO
             return action
         step = -now.rotation[0, 0, :, 0] * PULL_SPEED / self.control_hz

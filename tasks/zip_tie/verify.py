@@ -55,28 +55,27 @@ def pull(readings: Readings) -> float:
 
 def let_go(evidence: Evidence) -> int | None:
     """The reading at which the pull has been long enough and the hand is to let go."""
+    pulls = [pull(r) for r in evidence.readings]
     shortest, longest = PULL_TIME
-    pulls = np.array([pull(r) for r in evidence.readings])
     for i in range(HOLD - 1, len(pulls)):
-        felt = bool((pulls[i - HOLD + 1 : i + 1] >= PULL_FORCE).all())
         elapsed = i * evidence.period
+        felt = min(pulls[i - HOLD + 1 : i + 1]) >= PULL_FORCE
         if (felt and elapsed > shortest) or elapsed > longest:
             return i
     return None
 
 
-def rested(evidence: Evidence) -> bool:
-    """Whether the hand has let go, and the tail has had time to move."""
-    at = let_go(evidence)
+def rested(evidence: Evidence, at: int | None) -> bool:
+    """Whether the hand has let go, at reading `at`, and the tail has had time to move."""
     return at is not None and len(evidence.readings) > at + REST
 
 
 def held(evidence: Evidence) -> float:
     """What the tail bore before the hand let go [N]; nothing is known, 0, if it never did."""
     at = let_go(evidence)
-    if at is None or not rested(evidence):
+    if at is None or not rested(evidence, at):
         return 0.0
-    return float(min(pull(r) for r in evidence.readings[at - HOLD + 1 : at + 1]))
+    return min(pull(r) for r in evidence.readings[at - HOLD + 1 : at + 1])
 
 
 def turns(position: FloatArray, rotation: FloatArray) -> float:
