@@ -103,6 +103,11 @@ class _Running:
     evidence: list[Readings] = field(default_factory=list)
     verdict: Verdict | None = None
 
+    def record(self, missed: Float32Array) -> None:
+        """What was to be seen in the periods decided before."""
+        self.observations.extend(missed)
+        self.unseen.clear()
+
 
 @dataclass(slots=True)
 class _Group:
@@ -453,10 +458,14 @@ class Stations:
 
     def _ask(self, rows: Rows, states: list[_Running], readings: Readings) -> Float32Array:
         """Show the controllers what they have not seen, and have them act, (m, act)."""
+        unseen = [one for state in states for one in state.unseen]
+        seen = self.task.observe(Readings.joined([readings, *unseen]) if unseen else readings)
+        observations, before = seen[: len(rows)], seen[len(rows) :]
         for row, state in zip(rows.tolist(), states, strict=True):
             if state.planner and state.unseen:
-                state.planner.saw(row, self._catch_up(state))
-        observations = self.task.observe(readings)
+                missed, before = before[: len(state.unseen)], before[len(state.unseen) :]
+                state.record(missed)
+                state.planner.saw(row, missed)
         controllers = {id(state.job.controller): state.job.controller for state in states}
         actions = np.empty((len(rows), self.action_size), dtype=np.float32)
         for key, controller in controllers.items():
@@ -470,13 +479,6 @@ class Stations:
         for state, observation in zip(states, observations, strict=True):
             state.observations.append(observation)
         return actions
-
-    def _catch_up(self, state: _Running) -> Float32Array:
-        """Observations (k, obs) of the periods that nobody looked at; recorded from now on."""
-        observations = self.task.observe(Readings.joined(state.unseen))
-        state.observations.extend(observations)
-        state.unseen.clear()
-        return observations
 
     def _verify(self, state: _Running, readings: Readings, action: Float32Array) -> None:
         state.verify += 1  # the verdict takes a period of its own
@@ -496,7 +498,7 @@ class Stations:
     def _finish(self, row: int, verdict: Verdict) -> Episode:
         running = self._running.pop(row)
         if running.unseen:
-            self._catch_up(running)
+            running.record(self.task.observe(Readings.joined(running.unseen)))
         job, length = running.job, len(running.actions)
         rewards = np.zeros(length, dtype=np.float32)
         if verdict.outcome is Outcome.SUCCESS and length:
