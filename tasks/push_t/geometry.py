@@ -18,6 +18,7 @@ UNIT = 0.025  # width of the bars [m]; the bar is 4 units long, the stem reaches
 HEIGHT = 0.020  # of the block [m]
 CENTROID = 19 / 14  # below the bar's upper face [units]
 AREA = 7 * UNIT**2  # of the footprint [m^2]
+SHIFT = AREA / (4 * UNIT)  # along bar or stem for a share left open: 4 units of edge face it [m]
 GYRATION = 1.465 * UNIT  # the footprint's polar radius of gyration [m]
 GOAL = np.array([0.200, 0.0, np.pi / 4])  # pose
 CLEAR = 0.055  # height of a hand that was lifted: higher than to go from face to face [m]
@@ -45,9 +46,14 @@ def block_pose(readings: Readings) -> FloatArray:
     A block that lies on its other face has the same footprint as one that was turned: a T is
     symmetric about its stem.
     """
-    stem = -readings.rotation[:, 0, :2, 1]
-    yaw = np.arctan2(stem[:, 0], -stem[:, 1])
-    return np.concatenate([readings.position[:, 0, :2], yaw[:, None]], axis=1)
+    return stem_pose(readings.position[:, 0], readings.rotation[:, 0])
+
+
+def stem_pose(position: FloatArray, rotation: FloatArray) -> FloatArray:
+    """The same, (..., 3), of a block at `position` (..., 3) and with `rotation` (..., 3, 3)."""
+    stem = -rotation[..., :2, 1]
+    yaw = np.arctan2(stem[..., 0], -stem[..., 1])
+    return np.concatenate([position[..., :2], yaw[..., None]], axis=-1)
 
 
 def mean_pose(poses: FloatArray) -> FloatArray:

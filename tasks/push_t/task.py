@@ -24,7 +24,18 @@ from enpire.twin import Twin
 from enpire.types import Float32Array, FloatArray, Outcome, Predicate, Verdict
 
 from .demonstrator import Teleoperator
-from .geometry import CLEAR, GOAL, HEIGHT, block_pose, mean_pose, overlap, rotate, tray_margin
+from .geometry import (
+    CLEAR,
+    GOAL,
+    HEIGHT,
+    SHIFT,
+    block_pose,
+    mean_pose,
+    overlap,
+    rotate,
+    stem_pose,
+    tray_margin,
+)
 
 # A hand that points straight down; joint 4 makes up for whatever joints 2 and 3 turn.
 START = (0.0, -0.21, 0.28, np.pi / 2 - 0.07, np.pi / 2)
@@ -200,6 +211,26 @@ class PushT(Task):
     def demonstrator(self, rng: np.random.Generator) -> Demonstrator:
         """A person at a leader arm."""
         return Teleoperator(rng, self.actions)
+
+    def truth(self, twin: Twin, row: int) -> tuple[Predicate, ...]:
+        """Where the block and the hand themselves are.
+
+        What is not covered is told as the shift of a block, along its bar or its stem, that leaves
+        as much open.
+        """
+        joint, site = twin.model.joint("task_block"), twin.model.site("task_block").id
+        frame = twin.site_xmat[row, site].reshape(3, 3)
+        pose = stem_pose(twin.site_xpos[row, site], frame)
+        speed = np.linalg.norm(twin.qvel[row, joint.dofadr[0] : joint.dofadr[0] + 3])
+        tilt = np.degrees(np.arctan2(np.linalg.norm(frame[:2, 2]), abs(frame[2, 2])))
+        hand = twin.site_xpos[row, twin.scene.arms[0].grasp, 2]
+        opened, allowed = (1e3 * SHIFT * (1.0 - share) for share in (overlap(pose), COVERED))
+        return (
+            Predicate("open", opened, allowed, "mm", at_least=False),
+            Predicate("clear", 1e3 * float(hand), 1e3 * CLEAR, "mm"),
+            Predicate("still", 1e3 * float(speed), 10.0, "mm/s", at_least=False),
+            Predicate("flat", float(tilt), 5.0, "deg", at_least=False),
+        )
 
 
 def _height(readings: Readings) -> float:
