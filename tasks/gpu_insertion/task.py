@@ -24,7 +24,7 @@ from enpire.environment import (
 from enpire.environment.kinematics import Kinematics
 from enpire.errors import ResetFailed
 from enpire.twin import Twin
-from enpire.types import Float32Array, FloatArray, Verdict
+from enpire.types import Float32Array, FloatArray, Predicate, Verdict
 
 from .demonstrator import Teleoperator
 from .frames import (
@@ -39,6 +39,7 @@ from .frames import (
     lean,
     slot_frame,
 )
+from .truth import truth
 from .verify import FIRST, SEATED, judge, seated
 
 READY_DEPTH = 0.0072  # of the edge's middle, as seen in one reading [m]
@@ -102,6 +103,7 @@ class GpuInsertion(Task):
         )
         jaws = [f"task_jaw_{x}_{y}" for x in ("front", "back") for y in ("left", "right")]
         self._jaws = np.array([model.joint(name).id for name in jaws])
+        self._sites = np.array([model.site(name).id for name in self.tracked])
         self._weld = model.equality("reset_card").id
         self._relative = twin.expand("eq_data")
         self._slot_position = twin.expand("body_pos")
@@ -248,6 +250,10 @@ class GpuInsertion(Task):
     def demonstrator(self, rng: np.random.Generator) -> Demonstrator:
         """A person at two leader arms."""
         return Teleoperator(rng, self.actions)
+
+    def truth(self, twin: Twin, row: int) -> tuple[Predicate, ...]:
+        """Where edge and slot themselves are, and whether the card stands without the hands."""
+        return truth(twin, row, self._sites)
 
 
 OPENED_ACTION = 2.0 * OPENED / 0.075 - 1.0  # of a gripper that opens to 75 mm

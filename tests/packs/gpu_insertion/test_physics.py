@@ -109,3 +109,38 @@ def test_a_card_that_was_dropped_is_not_seated_by_hands(seed: int) -> None:
     episode = run(stations, seed, Letting(stations.task))
     assert episode.verdict.outcome is Outcome.FAILURE
     assert "held" in episode.verdict.failed
+
+
+def truth(stations: Stations) -> set[str]:
+    """Which conditions of success truly hold."""
+    return {p.name for p in stations.task.truth(stations.twin, 0) if p.holds}
+
+
+def test_the_truth_of_a_card_that_stands_and_of_one_that_does_not() -> None:
+    stations = build_stations("gpu_insertion", 1, 1)
+    run(stations, 0, Demonstrations(stations.task))
+    stations.wait()
+    twin, at = stations.twin, stations.twin.model.joint("task_card").qposadr[0]
+    stood = twin.state[0].copy()
+    every = {"seated", "stands", "in_slot", "level", "upright"}
+    assert truth(stations) == every
+    np.testing.assert_array_equal(twin.state[0], stood)  # it was tried on a copy
+    for offset, missed in (
+        ((0, 0, 0.0015), {"seated"}),  # it may fall into place in the copy: no word of that
+        ((0, 0.004, 0), {"in_slot"}),
+        ((0.02, 0, 0.02), {"seated", "stands", "in_slot"}),
+    ):
+        twin.state[0] = stood
+        twin.qpos[0, at : at + 3] += offset
+        twin.forward(0)
+        assert missed <= every - truth(stations)
+
+
+def test_a_card_that_leans_on_a_hand_does_not_truly_stand() -> None:
+    """Held 6 mm over the slot's bottom, level and upright: only the hands keep it there."""
+    stations = build_stations("gpu_insertion", 1, 1)
+    stations.begin(0, Job(0, Purpose.DEMONSTRATION, Demonstrations(stations.task), "d"))
+    for _ in range(11):
+        stations.tick()
+    stations.wait()
+    assert not {"seated", "stands"} & truth(stations)
