@@ -32,6 +32,7 @@ from .frames import (
     LEFT,
     RIGHT,
     SLOT_AT,
+    TAGS,
     aside,
     depth,
     ends_in_slot,
@@ -65,7 +66,7 @@ class GpuInsertion(Task):
     time_limit = 8.0
     force_limit = 30.0
     probe_limit = 1.2
-    tracked = ("task_card_left", "task_card_right", "task_slot_left", "task_slot_right")
+    tracked = tuple(f"task_{part}_{tag}" for part in ("card", "slot") for tag in TAGS)
     actions = ActionSpec((LEFT_HAND, RIGHT_HAND), lead=0.06, push=30.0)
     observation_names = (
         *(f"{s}_end_{a}" for s in ("left", "right") for a in "xyz"),
@@ -103,7 +104,6 @@ class GpuInsertion(Task):
         )
         jaws = [f"task_jaw_{x}_{y}" for x in ("front", "back") for y in ("left", "right")]
         self._jaws = np.array([model.joint(name).id for name in jaws])
-        self._sites = np.array([model.site(name).id for name in self.tracked])
         self._weld = model.equality("reset_card").id
         self._relative = twin.expand("eq_data")
         self._slot_position = twin.expand("body_pos")
@@ -253,7 +253,7 @@ class GpuInsertion(Task):
 
     def truth(self, twin: Twin, row: int) -> tuple[Predicate, ...]:
         """Where edge and slot themselves are, and whether the card stands without the hands."""
-        return truth(twin, row, self._sites)
+        return truth(twin, row)
 
 
 OPENED_ACTION = 2.0 * OPENED / 0.075 - 1.0  # of a gripper that opens to 75 mm

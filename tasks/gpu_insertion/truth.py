@@ -3,31 +3,33 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
+from scipy.spatial.transform import Rotation
 
 from enpire.twin import Twin
 from enpire.types import FloatArray, Predicate
 
-from .frames import LEFT, RIGHT, aside, depth
+from .frames import HALF, LEFT, RIGHT, aside, depth
 from .verify import ASIDE, LEVEL, SEATED, UPRIGHT
 
 WIDE = 0.07  # gripper setpoint of hands in which no card leans [m]
 STANDS = 250  # simulation steps for which they leave it to itself
 
 
-def truth(twin: Twin, row: int, sites: NDArray[np.int64]) -> tuple[Predicate, ...]:
-    """The conditions of success. sites: the edge's left and right end, the slot's.
+def truth(twin: Twin, row: int) -> tuple[Predicate, ...]:
+    """The conditions of success.
 
     Whether the card stands by itself is tried on a copy of the station, with the hands wide open:
     the verifier's are 3 mm off, and a card could lean on one. That hands held it, and how hard they
     pressed, is past; a wrist above the force limit has ended the episode.
     """
-    ends, up = _edge(twin.site_xpos[row, sites], twin.site_xmat[row, sites].reshape(4, 3, 3))
+    slot = twin.model.site("task_slot").id
+    at = twin.model.joint("task_card").qposadr[0]
+    mouth, frame = twin.site_xpos[row, slot], twin.site_xmat[row, slot].reshape(3, 3)
+    ends, up = _edge(twin.qpos[row, at : at + 7], mouth, frame)
     copy = twin.simulation(row)
     copy.bind("ctrl")[0, [arm.gripper for arm in twin.scene.arms]] = WIDE
     copy.step(nstep=STANDS)
-    frames = copy.bind("site_xmat")[0, sites].reshape(4, 3, 3)
-    left_alone, _ = _edge(copy.bind("site_xpos")[0, sites], frames)
+    left_alone, _ = _edge(copy.bind("qpos")[0, at : at + 7], mouth, frame)
     step = abs(ends[LEFT, 2] - ends[RIGHT, 2])
     return (
         Predicate("seated", 1e3 * float(depth(ends)), SEATED, "mm"),
@@ -44,7 +46,9 @@ def truth(twin: Twin, row: int, sites: NDArray[np.int64]) -> tuple[Predicate, ..
     )
 
 
-def _edge(positions: FloatArray, frames: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _edge(card: FloatArray, mouth: FloatArray, slot: FloatArray) -> tuple[FloatArray, FloatArray]:
     """The edge's ends from the slot's (2, 3) [m] and where the card's z points, slot's frame."""
-    slot = frames[2]
-    return (positions[:2] - positions[2:]) @ slot, slot.T @ frames[0, :, 2]
+    turn = slot.T @ Rotation.from_quat(card[3:], scalar_first=True).as_matrix()
+    end = HALF * (turn[:, 1] - (0.0, 1.0, 0.0))
+    middle = slot.T @ (card[:3] - mouth)
+    return np.stack([middle + end, middle - end]), turn[:, 2]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 from enpire.environment import Demonstrations, Job, Readings, Stations, build_stations
 from enpire.types import Episode, FloatArray, Outcome, Purpose
@@ -19,10 +20,13 @@ def run(stations: Stations, seed: int, controller: Demonstrations) -> Episode:
 
 def ends(stations: Stations, row: int = 0) -> FloatArray:
     """Where the edge's ends truly are, from the slot's, world axes, (2, 3) [mm]."""
-    twin = stations.twin
-    sites = [twin.model.site(name).id for name in stations.task.tracked]
-    at = twin.site_xpos[row, sites]
-    return 1e3 * (at[:2] - at[2:])
+    twin, model = stations.twin, stations.twin.model
+    at, slot = model.joint("task_card").qposadr[0], model.site("task_slot").id
+    card = twin.qpos[row, at : at + 3]
+    turn = Rotation.from_quat(twin.qpos[row, at + 3 : at + 7], scalar_first=True).as_matrix()
+    moved = card - twin.site_xpos[row, slot]
+    turned = 44.5 * (turn - twin.site_xmat[row, slot].reshape(3, 3))[:, 1]
+    return np.array([1e3 * moved + turned, 1e3 * moved - turned])
 
 
 class Watching(Demonstrations):

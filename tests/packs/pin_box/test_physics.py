@@ -231,5 +231,5 @@ def test_the_truth_is_that_of_the_worst_pin() -> None:
             twin.qpos[0, at + 3 : at + 7] = wrong[3:]
             assert every - holds() == missed
     twin.qpos[0] = stood
-    twin.site_xpos[0, twin.scene.arms[0].grasp] = stood[at : at + 3] + (0, 0, 0.02)
+    twin.site_xpos[0, twin.scene.arms[0].grasp] = stood[at : at + 3] + np.array([0, 0, 0.02])
     assert every - holds() == {"let_go"}

@@ -59,7 +59,7 @@ def test_a_tag_is_in_the_middle_of_each_unit() -> None:
     np.testing.assert_allclose(tags.mean(axis=0), 0, atol=1e-6)
     units = tags[:, :2] - tags[0, :2]  # from the bar's left one
     middles = [(0, 0), (1, 0), (2, 0), (3, 0), (1.5, -1), (1.5, -2), (1.5, -3)]
-    np.testing.assert_allclose(units, middles, atol=1e-6)
+    np.testing.assert_allclose(units, middles, atol=1e-5)
 
 
 def truth(stations: Stations, pose: tuple[float, ...], tilt: float = 0.0) -> dict[str, float]:

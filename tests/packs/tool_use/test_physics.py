@@ -255,5 +255,5 @@ def test_the_truth_of_a_cut_and_of_what_lacks_something() -> None:
     assert "tilt" in missed()
     twin.state[0] = stood
     grip = twin.qpos[0, cutter : cutter + 3] + (0.0, 0.0, module("layout").GRIP)
-    twin.site_xpos[0, stations.control.arms[1].grasp] = grip + (0.02, 0.0, 0.0)
+    twin.site_xpos[0, stations.control.arms[1].grasp] = grip + np.array([0.02, 0.0, 0.0])
     assert missed() == {"hand_away"}
