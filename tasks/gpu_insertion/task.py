@@ -41,7 +41,7 @@ from .frames import (
     slot_frame,
 )
 from .truth import truth
-from .verify import FIRST, SEATED, judge, seated
+from .verify import FIRST, SEEN_SEATED, judge, seated
 
 READY_DEPTH = 0.0072  # of the edge's middle, as seen in one reading [m]
 READY_LEVEL = 0.0020  # by how much one end may be seen higher then [m]
@@ -237,7 +237,7 @@ class GpuInsertion(Task):
         One that is not stays in the hands: dropped, it might yet fall into the slot.
         """
         holding = len(evidence.readings) < FIRST
-        if evidence.elapsed >= SEEN_AT or not (holding or seated(evidence) >= SEATED):
+        if evidence.elapsed >= SEEN_AT or not (holding or seated(evidence) >= SEEN_SEATED):
             return None
         action = np.zeros(self.actions.size, dtype=np.float32)
         action[[6, 13]] = -1.0 if holding else OPENED_ACTION

@@ -82,7 +82,6 @@ SLOPE = 0.0021 / 0.089
     ("before", "after", "name"),
     [
         ({"depth": 0.0064}, {}, "seated"),
-        ({"opening": 0.0140}, {}, "held"),
         ({}, {"opening": 0.0115}, "let_go"),
         ({}, {"depth": 0.0064}, "stays"),
         ({}, {"aside": (0.007, 0.0)}, "in_slot"),
@@ -102,6 +101,17 @@ def test_each_condition_fails_alone(
     assert name in verdict.reason
     assert verdict.score < 1.0
     assert verdict.stage != "seated"
+
+
+@pytest.mark.parametrize(("wide", "failed"), [(0.0, ()), (0.001, ()), (0.004, ("held",))])
+def test_hands_that_close_when_told_to_stay_shut_did_not_hold(
+    wide: float, failed: tuple[str, ...]
+) -> None:
+    """However far they are open: fingers that a shaking hand twists on the card gape by 7 mm."""
+    for twisted in (0.0, 0.007):
+        first = [readings(opening=0.0115 + twisted + wide * (4 - i) / 4) for i in range(5)]
+        evidence = Evidence([*first, *[readings(opening=0.018)] * 15], PERIOD)
+        assert task().judge(evidence).failed == failed
 
 
 def test_what_was_not_seen_is_no_success() -> None:
