@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
@@ -27,6 +29,18 @@ def ends(stations: Stations, row: int = 0) -> FloatArray:
     moved = card - twin.site_xpos[row, slot]
     turned = 44.5 * (turn - twin.site_xmat[row, slot].reshape(3, 3))[:, 1]
     return np.array([1e3 * moved + turned, 1e3 * moved - turned])
+
+
+def test_tags_are_where_frames_has_them() -> None:
+    stations = build_stations("gpu_insertion", 1, 1)
+    frames = importlib.import_module(f"{type(stations.task).__module__.rpartition('.')[0]}.frames")
+    names = stations.task.tracked
+    tags = np.array([stations.twin.model.site(name).pos for name in names]).reshape(2, 4, 3)
+    np.testing.assert_allclose(tags.mean(axis=1), [frames.CARD_TAGS, frames.SLOT_TAGS], atol=1e-9)
+    assert (tags[:, :2, 1] > 0).all()
+    assert (tags[:, 2:, 1] < 0).all()
+    along = tags[:, :2].sum(axis=1) - tags[:, 2:].sum(axis=1)
+    assert not along[:, [0, 2]].any(), "the pairs' line is the connector's"
 
 
 class Watching(Demonstrations):
