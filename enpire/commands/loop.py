@@ -56,7 +56,11 @@ SETTINGS: dict[str, tuple[Callable[[str], Any], str, str]] = {
     "start_episodes": (positive, "200", "episodes that measure the first policy"),
     "collect": (positive, "300", "episodes a round, with exploration"),
     "exploration": (share, "0.3", "chance that a chunk is varied"),
-    "max_pairs": (positive, "100", "undecided pairs after which the incumbent stays"),
+    "max_pairs": (
+        positive,
+        "100",
+        "undecided pairs after which the incumbent stays; thrice as many for a promising candidate",
+    ),
     "sealed_episodes": (positive, "300", "episodes of a sealed evaluation"),
     "alpha": (level, "0.05", "chance that a candidate that is no better is promoted"),
 }
