@@ -59,7 +59,7 @@ SETTINGS: dict[str, tuple[Callable[[str], Any], str, str]] = {
     "max_pairs": (
         positive,
         "100",
-        "undecided pairs after which the incumbent stays; thrice as many for a promising candidate",
+        "undecided pairs that keep the incumbent; 3 times as many if promising",
     ),
     "sealed_episodes": (positive, "300", "episodes of a sealed evaluation"),
     "alpha": (level, "0.05", "chance that a candidate that is no better is promoted"),
