@@ -47,10 +47,15 @@ class Teleoperator(Demonstrator):
     """One episode's person, who brings the block to a goal."""
 
     def __init__(
-        self, rng: np.random.Generator, actions: ActionSpec, goal: FloatArray = GOAL
+        self,
+        rng: np.random.Generator,
+        actions: ActionSpec,
+        goal: FloatArray = GOAL,
+        tremor: float = TREMOR,
     ) -> None:
         """Draw the person's pace, care, reaction time and tremor; `goal` is a pose, (3,)."""
         self._rng = rng
+        self._trembles = tremor
         self._goal = goal
         self._scale = actions.scale[0, :3]
         self._pace = rng.uniform(0.7, 1.0)
@@ -77,7 +82,7 @@ class Teleoperator(Demonstrator):
         move = self._move(pose, finger, height) / self._scale
         action[:3] = np.clip(move, -self._pace, self._pace)
         before = self._tremor
-        self._tremor = 0.7 * before + 0.7 * self._rng.normal(0, TREMOR, before.shape)
+        self._tremor = 0.7 * before + 0.7 * self._rng.normal(0, self._trembles, before.shape)
         action += self._tremor - before
         action[6] = -1.0
         return np.clip(action, -1, 1).astype(np.float32)
