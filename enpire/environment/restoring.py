@@ -14,6 +14,7 @@ from enpire.errors import ResetFailed
 from enpire.types import Float32Array, FloatArray, Predicate
 
 TRIES = 3
+EASE = 0.2  # for which the hands give way to what they were pressed against [s]
 LOOK = 0.4  # for which the hands rest and the scene is looked at [s]
 AT = 0.03  # of a joint from its posture, so that the hand is there [rad]
 
@@ -21,6 +22,9 @@ AT = 0.03  # of a joint from its posture, so that the hand is there [rad]
 class Step(Enum):
     """How far a try is."""
 
+    EASE = "ease"
+    CLEAR = "clear"
+    BACK = "back"
     SKILLS = "skills"
     HOME = "home"
     LOOK = "look"
@@ -35,17 +39,22 @@ class Restoring:
         self._force_limit = task.force_limit
         self._limit = task.restore_limit
         self._period = period
-        self._step = Step.SKILLS
+        self._step = Step.EASE
         self._periods = 0
         self._seen: list[Readings] = []
 
     @property
     def posture(self) -> tuple[FloatArray, FloatArray]:
-        """Joints (arms, dof) [rad] and grippers (arms,) to go to where `next` gives no action."""
+        """Joints (arms, dof) [rad] and grippers (arms,) to go to once the skills are done."""
         return self._restorer.posture
 
+    @property
+    def homing(self) -> bool:
+        """Whether the arms go to their posture, or are there and look."""
+        return self._step in (Step.BACK, Step.HOME, Step.LOOK)
+
     def next(self, readings: Readings) -> Float32Array | None:
-        """The skills' next action from one station's readings; None: go to the posture, or stay.
+        """The skills' next action from one station's readings, or None: see `homing`.
 
         Raises:
             ResetFailed: the try is over, and why the scene is not in place.
@@ -53,19 +62,29 @@ class Restoring:
         self._periods += 1
         if self._periods * self._period > self._limit:
             raise ResetFailed(f"{self._step.value} not done after {self._limit:g} s")
+        if self._step is Step.EASE:
+            if self._periods * self._period > EASE:
+                self._step = Step.CLEAR
+            return None
         felt = max(starmap(math.hypot, readings.wrist_force[0].tolist()))
         if felt > self._force_limit:
             raise ResetFailed(f"wrist force {felt:.0f} N above {self._force_limit:.0f} N")
+        action: Float32Array | None = None
+        if self._step is Step.CLEAR:
+            action = self._restorer.clear(readings)
+            if action is None:
+                self._step = Step.BACK
+        if self._step is Step.BACK and self._off(readings) < AT:
+            self._step = Step.SKILLS
         if self._step is Step.SKILLS:
             action = self._restorer.act(readings)
-            if action is not None:
-                return action
-            self._step = Step.HOME
+            if action is None:
+                self._step = Step.HOME
         if self._step is Step.HOME and self._off(readings) < AT:
             self._step = Step.LOOK
         if self._step is Step.LOOK:
             self._seen.append(readings)
-        return None
+        return action
 
     def looked(self) -> bool:
         """Whether the scene was looked at long enough, and is in place.

@@ -450,7 +450,7 @@ class Stations:
                     acting.append(i)
                 elif restoring.looked():
                     state.restoring = None  # `settle` has the last word
-                else:
+                elif restoring.homing:
                     self.control.approach(row, *restoring.posture, jacobian[i])
             except ResetFailed as error:
                 self._failed(row, state, error)

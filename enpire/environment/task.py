@@ -40,18 +40,28 @@ class Demonstrator(ABC):
 class Restorer(ABC):
     """One try at a physical reset: a robot's skills, by which an arm and a twin put a scene back.
 
-    posture: joints (arms, dof) [rad] and grippers (arms,) of the start; the harness takes the arms
-    there once the skills are done.
+    In this order: `clear`, to the posture, `act`, to the posture, `in_place`. The harness takes the
+    arms to their posture, straight in the joints; so it matters little how a policy had bent them.
+
+    posture: joints (arms, dof) [rad] and grippers (arms,) of the start.
     """
 
     posture: tuple[FloatArray, FloatArray]
 
     @abstractmethod
-    def act(self, readings: Readings) -> Float32Array | None:
+    def clear(self, readings: Readings) -> Float32Array | None:
         """The next action, shape (act,) in [-1, 1], from one station's readings (m = 1).
 
-        None once there is nothing more to do, or nothing that can be done; the hands are then where
-        a straight way of the joints to the posture touches nothing.
+        It lets go of what the hands hold and takes them to where the way to the posture is free;
+        None once they are there.
+        """
+
+    @abstractmethod
+    def act(self, readings: Readings) -> Float32Array | None:
+        """The next action, to bring the scene about, with hands that begin in their posture.
+
+        None once there is nothing more to do, or nothing that can be done; the way to the posture
+        is then free again.
         """
 
     @abstractmethod

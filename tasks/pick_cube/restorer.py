@@ -25,6 +25,8 @@ GAIN = 0.3  # share of what is left that the hand goes in a control period
 SLOW = 0.4  # of a full action, going down
 GLANCE = 6  # readings that are seen as one
 PATIENCE = 60  # control periods of one skill
+FELT = 2.0  # push from below at which a hand that goes down has touched something [N]
+NEAR = 0.006  # height of the cube over the bench from which on it is only lowered [m]
 HELD = 0.020  # of a cube in the fingers from the grasp point [m]
 REACH = 0.012  # out of the hand's box, within which the cube can still be grasped [m]
 # What is good enough to let it lie, and what the look allows: shift [m], turn [rad].
@@ -36,7 +38,9 @@ class Skill(Enum):
     """What the arm is doing."""
 
     FREE = "free"
+    PUT_DOWN = "put down"
     RAISE = "raise"
+    LOOK = "look"
     REACH = "reach"
     DESCEND = "descend"
     CLOSE = "close"
@@ -61,14 +65,22 @@ class PutBack(Restorer):
         self._periods = 0  # since the skill began
         self._wrist = np.pi / 2  # where joint 5 will be after the turn under way [rad]
 
+    def clear(self, readings: Readings) -> Float32Array | None:
+        """Put down what is held, open the jaw, raise the hand."""
+        return self._next(readings)
+
     def act(self, readings: Readings) -> Float32Array | None:
-        """One control period's action."""
+        """Look; while the cube lies elsewhere, carry it."""
+        return self._next(readings)
+
+    def _next(self, readings: Readings) -> Float32Array | None:
         self._seen.append(readings)
         self._periods += 1
         offset = np.mean([cube_in_hand(r)[0] for r in self._seen], axis=0)
         hand = readings.hand_position[0, 0]
         cube = offset + hand if self._carried else self._cube()
         if not self._choose(readings, offset, cube):
+            self._go(Skill.LOOK)
             return None
         move, turn, jaw = self._move(readings, offset, cube)
         action = np.zeros(7)
@@ -82,7 +94,7 @@ class PutBack(Restorer):
 
     @property
     def _carried(self) -> bool:
-        return self._skill in (Skill.LIFT, Skill.CARRY, Skill.LOWER)
+        return self._skill in (Skill.PUT_DOWN, Skill.LIFT, Skill.CARRY, Skill.LOWER)
 
     def _cube(self) -> FloatArray:
         """Where the cube is that rests (3,) [m]."""
@@ -94,14 +106,17 @@ class PutBack(Restorer):
         height = float(readings.hand_position[0, 0, 2])
         away = float(np.linalg.norm(offset))
         lifted = cube[2] - CUBE / 2
+        touched = -float(readings.wrist_force[0, 0, 2]) > FELT
         late = self._periods > PATIENCE
         match self._skill:
             case Skill.FREE if self._periods >= GLANCE:
                 held = lifted > 0.010 and away < HELD
-                self._go(Skill.LIFT if held else Skill.OPEN)
-            case Skill.OPEN if self._periods > 10:
+                self._go(Skill.PUT_DOWN if held else Skill.OPEN)
+            case Skill.OPEN if self._periods > 12:
                 self._go(Skill.RAISE)
-            case Skill.RAISE if self._periods > GLANCE and height > HIGH - 0.004:
+            case Skill.RAISE if height > HIGH - 0.004:
+                return False
+            case Skill.LOOK if self._periods > GLANCE:
                 if self._lies(GOOD) or not self._within_reach(cube):
                     return False
                 self._go(Skill.REACH)
@@ -113,13 +128,15 @@ class PutBack(Restorer):
                 self._go(Skill.LIFT)
             case Skill.LIFT if height > HIGH - 0.004:
                 self._go(Skill.CARRY if away < HELD else Skill.OPEN)
-            case Skill.CARRY | Skill.LOWER if away > HELD:
+            case Skill.CARRY | Skill.LOWER | Skill.PUT_DOWN if away > HELD:
                 self._go(Skill.OPEN)  # lost it
             case Skill.CARRY if self._arrived(readings, cube):
                 self._go(Skill.LOWER)
-            case Skill.LOWER if lifted < LAID or height < LOW - 0.002:
+            case Skill.LOWER | Skill.PUT_DOWN if lifted < LAID or touched:
                 self._go(Skill.OPEN)
-            case Skill.DESCEND | Skill.LOWER | Skill.REACH | Skill.CARRY if late:
+            case Skill.DESCEND if touched:
+                self._go(Skill.RAISE)
+            case _ if late:
                 self._go(Skill.OPEN)
             case _:
                 pass
@@ -137,8 +154,12 @@ class PutBack(Restorer):
             case Skill.FREE:
                 return np.zeros(3), 0.0, self._jaw(readings)
             case Skill.OPEN:
-                near = np.linalg.norm(offset) < HELD
+                near = self._periods > 6 and np.linalg.norm(offset) < HELD
                 return np.array([*(to_cube[:2] * near), 0.0]), 0.0, OPEN
+            case Skill.PUT_DOWN:
+                return np.array([0.0, 0.0, CUBE / 2 - 0.002 - cube[2]]), 0.0, CLOSED
+            case Skill.LOOK:
+                return np.zeros(3), 0.0, OPEN
             case Skill.RAISE:
                 return np.array([0.0, 0.0, HIGH + 0.002 - height]), 0.0, OPEN
             case Skill.REACH:
@@ -156,7 +177,9 @@ class PutBack(Restorer):
                 return np.array([*to_place, HIGH - height]), turn, CLOSED
             case Skill.LOWER:
                 turn = self._about(readings, self._place_turn())
-                return np.array([*to_place, CUBE / 2 - 0.002 - cube[2]]), turn, CLOSED
+                lifted = cube[2] - CUBE / 2
+                far = lifted > NEAR
+                return np.array([*(to_place * far), -lifted - 0.002]), turn * far, CLOSED
 
     def _jaw(self, readings: Readings) -> float:
         """The gripper's action that leaves it as it is: shut if it is narrower than a cube."""

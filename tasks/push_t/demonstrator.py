@@ -29,6 +29,7 @@ ASTRAY = 0.008  # displacement from a push's path at which a person gives it up 
 PATIENCE = 25  # control periods over the time of a push
 TOUCHED = 0.003  # of the fingers from a face that they are taken to touch [m]
 FELT = 2.0  # push on the block from above at which a person notices it [N]
+CARE = (0.93, 0.95)  # share of the goal that is covered when it is enough, least and most
 TREMOR = 0.1  # of the hand, in full actions (1 mm)
 
 
@@ -51,6 +52,7 @@ class Teleoperator(Demonstrator):
         rng: np.random.Generator,
         actions: ActionSpec,
         goal: FloatArray = GOAL,
+        care: tuple[float, float] = CARE,
         tremor: float = TREMOR,
     ) -> None:
         """Draw the person's pace, care, reaction time and tremor; `goal` is a pose, (3,)."""
@@ -59,7 +61,7 @@ class Teleoperator(Demonstrator):
         self._goal = goal
         self._scale = actions.scale[0, :3]
         self._pace = rng.uniform(0.7, 1.0)
-        self._care = rng.uniform(0.93, 0.95)
+        self._care = rng.uniform(*care)
         self._seen: deque[Readings] = deque(maxlen=int(rng.integers(1, 3)))
         self._poses: deque[FloatArray] = deque(maxlen=GLANCE)
         self._tremor: FloatArray = np.zeros(actions.size)

@@ -85,7 +85,7 @@ class PushT(Task):
         *("friction", "mass", "latency"),
     )
     target_names = variation_names[:7]
-    restore_limit = 90.0
+    restore_limit = 120.0
 
     def build(self, spec: mujoco.MjSpec) -> None:
         """Add block, outline and rim, and keep the jaw shut, as one does by the servo's limits."""

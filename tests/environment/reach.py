@@ -164,6 +164,9 @@ class Returner(Restorer):
         self._task = task
         self._periods = 0
 
+    def clear(self, readings: Readings) -> Float32Array | None:
+        return None
+
     def act(self, readings: Readings) -> Float32Array | None:
         self._periods += 1
         action = np.zeros(7, dtype=np.float32)

@@ -37,6 +37,7 @@ def test_the_look_allows_millimetres(shift: float, turn: float, holds: bool) -> 
     task.vary(twin, 0, found)
     task.place(twin, stations.control, 0, found)
     twin.forward(0)
+    stations.sensors.begin(0, np.random.default_rng(2))
     row = np.array([0])
     readings = stations.sensors.read(row, [0], stations.control.jacobian(row))
     skills = task.restorer(np.random.default_rng(0), wanted[:7])
