@@ -44,14 +44,19 @@ class Resets(Observer):
         self._physical.discard(row)
         if stations.restoring(row):
             self._physical.add(row)
+            self._tries.pop(row, None)
             self.limits.begun(stations, row, job)
 
     def period(self, stations: Stations) -> None:
-        """Look at what the robot does while it resets; a policy is not held to anything here."""
+        """Look at what the robot does while it resets, from the second period on.
+
+        In the first the hands still give way to what a policy has pressed them against.
+        """
         for row in self._physical:
             if stations.phase(row) is Phase.RESET:
+                if row in self._tries:
+                    self.limits.look(stations, row)
                 self._tries[row] = stations.tries(row)
-                self.limits.look(stations, row)
 
     def ended(self, stations: Stations, episode: Episode) -> None:
         """Count it; a station that was set aside is set up again."""

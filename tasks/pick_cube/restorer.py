@@ -30,7 +30,7 @@ NEAR = 0.006  # height of the cube over the bench from which on it is only lower
 HELD = 0.020  # of a cube in the fingers from the grasp point [m]
 REACH = 0.012  # out of the hand's box, within which the cube can still be grasped [m]
 # What is good enough to let it lie, and what the look allows: shift [m], turn [rad].
-GOOD = (0.003, 0.05)
+GOOD = (0.005, 0.08)
 ALLOWED = (0.008, 0.15)
 
 
@@ -62,15 +62,18 @@ class PutBack(Restorer):
         self._low, self._high = np.array(arm.low[:2]), np.array(arm.high[:2])
         self._seen: deque[Readings] = deque(maxlen=GLANCE)
         self._skill = Skill.FREE
+        self._clearing = True
         self._periods = 0  # since the skill began
         self._wrist = np.pi / 2  # where joint 5 will be after the turn under way [rad]
 
     def clear(self, readings: Readings) -> Float32Array | None:
         """Put down what is held, open the jaw, raise the hand."""
+        self._clearing = True
         return self._next(readings)
 
     def act(self, readings: Readings) -> Float32Array | None:
         """Look; while the cube lies elsewhere, carry it."""
+        self._clearing = False
         return self._next(readings)
 
     def _next(self, readings: Readings) -> Float32Array | None:
@@ -80,7 +83,6 @@ class PutBack(Restorer):
         hand = readings.hand_position[0, 0]
         cube = offset + hand if self._carried else self._cube()
         if not self._choose(readings, offset, cube):
-            self._go(Skill.LOOK)
             return None
         move, turn, jaw = self._move(readings, offset, cube)
         action = np.zeros(7)
@@ -115,7 +117,8 @@ class PutBack(Restorer):
             case Skill.OPEN if self._periods > 12:
                 self._go(Skill.RAISE)
             case Skill.RAISE if height > HIGH - 0.004:
-                return False
+                self._go(Skill.LOOK)
+                return not self._clearing
             case Skill.LOOK if self._periods > GLANCE:
                 if self._lies(GOOD) or not self._within_reach(cube):
                     return False
