@@ -14,9 +14,17 @@ from enpire.certification.controllers import Nothing, Stopped, Unsteady
 from enpire.certification.episodes import run
 from enpire.certification.limits import Limits
 from enpire.certification.repeat import Build
+from enpire.certification.restoring import Resets
 from enpire.certification.row import Row
 from enpire.certification.verifier import JUDGED, Audit, Audited
-from enpire.environment import Controller, Demonstrations, Job, RandomActions, Stations
+from enpire.environment import (
+    Controller,
+    Demonstrations,
+    Job,
+    RandomActions,
+    ResetMode,
+    Stations,
+)
 from enpire.errors import PackError
 from enpire.rollout.seeds import stream
 from enpire.rollout.statistics import Confusion
@@ -36,7 +44,8 @@ class Counts:
     """Episodes of each kind.
 
     demonstrator, nothing, random, after_reset: of the checks called so. repeat: seeds that are run
-    four times. audit: unsteady ones, and as many cut short. near: made to be near misses.
+    four times. audit: unsteady ones, and as many cut short. near: made to be near misses. messes:
+    to be put back by physical resets.
     """
 
     demonstrator: int
@@ -46,6 +55,7 @@ class Counts:
     repeat: int
     audit: int
     near: int
+    messes: int
 
     @classmethod
     def all(cls, number: int) -> Counts:
@@ -53,8 +63,8 @@ class Counts:
         return cls(*(number for _ in fields(cls)))
 
 
-REDUCED = Counts(40, 20, 20, 60, 8, 40, 40)
-FULL = Counts(200, 200, 200, 500, 40, 250, 200)
+REDUCED = Counts(40, 20, 20, 60, 8, 40, 40, 24)
+FULL = Counts(200, 200, 200, 500, 40, 250, 200, 200)
 
 
 class Examination:
@@ -91,6 +101,37 @@ class Examination:
         controller = RandomActions(self.stations.action_size, HOLD)
         return run(self.stations, self._jobs("random", controller, self.counts.random), self._audit)
 
+    @cached_property
+    def resets(self) -> Resets | None:
+        """Physical resets of what chance, shaking and good demonstrators left; None: no skills."""
+        stations, task = self.stations, self.stations.task
+        if not task.target_names:
+            return None
+        resets = Resets(self._limits)
+        making: tuple[Controller, ...] = (
+            RandomActions(stations.action_size, HOLD),
+            Unsteady(task),
+            Demonstrations(task),
+        )
+        jobs = [
+            Job(seed, Purpose.EVALUATION, making[i % len(making)], f"mess-{i}")
+            for i, seed in enumerate(self._seeds("mess", self.counts.messes))
+        ]
+        stations.reset = ResetMode.PHYSICAL
+        try:
+            run(stations, jobs, resets)
+        finally:
+            stations.reset = ResetMode.FAST
+        return resets
+
+    def physical(self) -> list[Row]:
+        """Skills put back what policies leave; the starts are those of a fast reset."""
+        fast = [e.observations[0].astype(np.float64) for e in self.demonstrations if len(e)]
+        if self.resets is None:
+            detail = "task.py has no target_names and no restorer: --reset fast only"
+            return [Row("physical reset", "", 0, 0, "at least 98%", None, detail)]
+        return self.resets.rows(fast)
+
     def demonstrator(self) -> list[Row]:
         """Solves it nearly always."""
         done = self.demonstrations
@@ -102,9 +143,10 @@ class Examination:
         return [Row("demonstrator", "solved", len(solved), len(done), bar, passed, detail)]
 
     def limits(self) -> list[Row]:
-        """Held by the demonstrator and the reset."""
+        """Held by the demonstrator and by resets of either kind."""
         if not self.demonstrations:
             return []
+        _ = self.resets  # watched too
         return self._limits.rows()
 
     def nothing(self) -> list[Row]:
@@ -203,6 +245,7 @@ CHECKS: dict[str, Callable[[Examination], list[Row]]] = {
     "nothing": Examination.nothing,
     "random": Examination.random,
     "reset": Examination.after_reset,
+    "physical": Examination.physical,
     "repeat": Examination.repeat,
     "verifier": Examination.verifier,
 }
@@ -221,6 +264,7 @@ def require_fit(stations: Stations) -> None:
     variation = task.sample(np.random.default_rng(0))
     _require(file, "sample", np.shape(variation), (len(task.variation_names),))
     twin.reset(0)
+    task.vary(twin, 0, variation)
     task.place(twin, stations.control, 0, variation)
     twin.forward(0)
     stations.sensors.begin(0, np.random.default_rng(0))

@@ -97,9 +97,8 @@ class Limits(Observer):
     def period(self, stations: Stations) -> None:
         """Look at every busy station."""
         for row in range(len(stations)):
-            phase = stations.phase(row)
-            if phase is not Phase.IDLE:
-                self._look(stations, row, phase)
+            if stations.phase(row) is not Phase.IDLE:
+                self.look(stations, row)
 
     def ended(self, stations: Stations, episode: Episode) -> None:
         """Forces need the end of the reset to be known: they are held against their limit now."""
@@ -108,8 +107,9 @@ class Limits(Observer):
             force = np.linalg.norm(felt - self._tare[row], axis=-1)
             self.force.look(force, self._force, "N", where)
 
-    def _look(self, stations: Stations, row: int, phase: Phase) -> None:
-        twin, rows = stations.twin, np.array([row])
+    def look(self, stations: Stations, row: int) -> None:
+        """Look at one station."""
+        twin, rows, phase = stations.twin, np.array([row]), stations.phase(row)
         where = f"{phase.value}, seed {self._seed[row]}"
         joints = stations.control.measured(rows).ravel()
         outside = np.maximum(self._range[:, 0] - joints, joints - self._range[:, 1])

@@ -37,7 +37,7 @@ def add_options(parser: Parser) -> None:
     parser.add_argument("--robots", type=positive, default=4, metavar="N", help="default 4")
     parser.add_argument("--seed", type=natural, metavar="N", help="the same seeds each time")
     parser.add_argument("--task", metavar="NAME", help="another task than the run's; or gym:ENV_ID")
-    for name in ("python", "success"):  # that a run may have as well
+    for name in ("python", "success", "reset"):  # that a run may have as well
         read, _, line = SETTINGS[name]
         parser.add_argument(f"--{name}", type=read, metavar="NAME", help=line)
     parser.add_argument("--run", type=Path, metavar="DIR", help="keep the episodes here")
@@ -55,7 +55,8 @@ def run(options: Namespace) -> int:
     entropy = fresh_entropy() if options.seed is None else options.seed
     with ExitStack() as stack:
         folder = options.run or Path(stack.enter_context(tempfile.TemporaryDirectory())) / "eval"
-        figures = _measure(acting, stations, folder, options.episodes, entropy)
+        reset = options.reset or "fast"
+        figures = _measure(acting, stations, folder, options.episodes, entropy, reset)
     figures["fresh"] = options.seed is None
     measured = account.text(figures)
     print(f"{acting.label} on {stations.name}: {measured}")
@@ -85,17 +86,18 @@ class Acting:
 
 
 def _random(options: Namespace) -> tuple[Workcells, Acting]:
-    from enpire.environment import RandomActions, open_stations
+    from enpire.environment import RandomActions, ResetMode, open_stations
 
     if not options.task:
         raise UsageError(f"--policy {RANDOM} belongs to no run: give --task too")
     python, success = options.python or "", options.success or ""
-    stations = open_stations(options.task, options.robots, python, success)
+    reset = ResetMode(options.reset or "fast")
+    stations = open_stations(options.task, options.robots, python, success, reset)
     return stations, Acting(options.task, RANDOM, RANDOM, "", RandomActions(stations.action_size))
 
 
 def _of_a_run(options: Namespace) -> tuple[Workcells, Acting]:
-    from enpire.environment import open_stations
+    from enpire.environment import ResetMode, open_stations
     from enpire.observe import frozen
     from enpire.policies import PolicyController
 
@@ -105,7 +107,8 @@ def _of_a_run(options: Namespace) -> tuple[Workcells, Acting]:
     python = options.python or (chosen.python if own else "")
     success = options.success or (chosen.success if own else "")
     task = options.task or chosen.task
-    stations = open_stations(task, options.robots, python, success)
+    reset = ResetMode(options.reset or "fast")
+    stations = open_stations(task, options.robots, python, success, reset)
     frozen.require_fit(chosen.policy, stations, chosen.name)
     controller = PolicyController(chosen.policy)
     label = f"{chosen.run}:{chosen.name}"
@@ -113,7 +116,7 @@ def _of_a_run(options: Namespace) -> tuple[Workcells, Acting]:
 
 
 def _measure(
-    acting: Acting, stations: Workcells, folder: Path, episodes: int, entropy: int
+    acting: Acting, stations: Workcells, folder: Path, episodes: int, entropy: int, reset: str
 ) -> dict[str, Any]:
     import time
     from collections import Counter
@@ -128,7 +131,8 @@ def _measure(
     from enpire.types import Purpose
 
     task = stations.name
-    config = {"eval": {"policy": acting.label, "task": task, "entropy": entropy}}
+    asked = {"policy": acting.label, "task": task, "entropy": entropy, "reset": reset}
+    config = {"eval": asked}
     jobs = (
         Job(seed, Purpose.EVALUATION, acting.controller, acting.name)
         for seed in islice(stream(entropy, "eval"), episodes)
@@ -149,6 +153,7 @@ def _measure(
             "task": task,
             "robots": len(stations),
             "entropy": entropy,
+            "reset": reset,
             **account.as_json(successes),
             "successes": successes.successes,
             "episodes": len(rows),

@@ -24,6 +24,7 @@ from enpire.commands.options import (
     positive,
     print_json,
     rate,
+    reset_mode,
     share,
 )
 from enpire.commands.threads import leave_cores_to_physics
@@ -47,6 +48,7 @@ NOT_REACHED, INTERRUPTED = 3, 130
 SETTINGS: dict[str, tuple[Callable[[str], Any], str, str]] = {
     "python": (str, "", "gym:ENV_ID: run it with this interpreter, VENV/bin/python"),
     "success": (str, "", "gym:ENV_ID: 'return>=X' or terminated, if its info does not say"),
+    "reset": (reset_mode, "fast", "fast: written into the twin; physical: by the task's skills"),
     "robots": (positive, "4", "stations that hold an episode at one time"),
     "seed": (natural, "0", "of everything random but the sealed seeds"),
     "target": (rate, "0.99", "success rate to reach on sealed seeds"),
@@ -128,7 +130,6 @@ def _begin(
 
     foreign = task.startswith(GYM)
     name = plain(task) if foreign else find("tasks", task).name  # unknown ones cost nothing to find
-    from enpire.environment import open_stations
     from enpire.improvement import recipe as recipes
     from enpire.rollout.loop import LoopSettings
 
@@ -139,7 +140,7 @@ def _begin(
     settings = LoopSettings(task=task, **given)
     for name in (settings.first_recipe, settings.recipe):
         recipes.find(name)
-    stations = open_stations(settings.task, settings.robots, settings.python, settings.success)
+    stations = _stations(settings)
     config = {"enpire": __version__, "loop": asdict(settings), "budget": limits}
     run = Run.create(folder or default_folder(name), config)
     with run:
@@ -148,17 +149,28 @@ def _begin(
 
 
 def _resume(folder: Path, limits: dict[str, Any], as_json: bool) -> int:
-    from enpire.environment import open_stations
     from enpire.store import Run
 
     with Run.open(folder, writable=True) as run:
         settings = read_settings(run)
-        stations = open_stations(settings.task, settings.robots, settings.python, settings.success)
+        stations = _stations(settings)
         _require_same_packs(run, stations)
         run.ledger.set_facts({"state": "running"})
         return _drive(
             run, settings, stations, run.config.get("budget", {}) | limits, limits, as_json
         )
+
+
+def _stations(settings: LoopSettings) -> Workcells:
+    from enpire.environment import ResetMode, open_stations
+
+    return open_stations(
+        settings.task,
+        settings.robots,
+        settings.python,
+        settings.success,
+        ResetMode(settings.reset),
+    )
 
 
 def plain(task: str) -> str:

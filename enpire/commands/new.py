@@ -27,6 +27,8 @@ YOURS = {
     "sample": "what varies, a number per name in variation_names: as much as it will on an arm.",
     "place": "write that into a station: objects, arms, setpoints. All that `sample` varies.",
     "settle": "how long the scene takes to come to rest; ResetFailed if it has not come right.",
+    "vary": "of that, what no robot brings about: written before any kind of reset.",
+    "restorer": "skills that bring the rest about, or delete it and target_names: see restorer.py.",
     "observe": "what a policy sees, of the readings alone, scaled to about one.",
     "ready": "looks done: stop acting and verify. A little stricter than `judge`.",
     "probe": "what the verifier does to find out: pull, shake, let go. None once it saw enough.",

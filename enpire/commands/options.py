@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 from enpire.errors import UsageError
 from enpire.packs.finder import unknown
 
+RESETS = ("fast", "physical")
 _SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)([smhd])")
 
@@ -92,6 +93,13 @@ def level(text: str) -> float:
     if not 0.0 < value < 1.0:
         raise argparse.ArgumentTypeError(f"{text} is out of range: give one between 0 and 1")
     return value
+
+
+def reset_mode(text: str) -> str:
+    """`fast` or `physical`."""
+    if text not in RESETS:
+        raise argparse.ArgumentTypeError(f"{text!r} is no kind of reset: {' or '.join(RESETS)}")
+    return text
 
 
 def _whole(text: str, least: int) -> int:

@@ -23,7 +23,7 @@ limits and repeats. A table with counts and intervals; exit code 1 if a bar is m
 the counts that a certificate needs and keeps it beside the pack."""
 
 ACTIONS = ["check"]
-NAMES = ["demonstrator", "limits", "nothing", "random", "reset", "repeat", "verifier"]
+NAMES = ["demonstrator", "limits", "nothing", "random", "reset", "physical", "repeat", "verifier"]
 MISSED = 1
 
 

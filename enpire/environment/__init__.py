@@ -4,8 +4,8 @@ from enpire.environment.control import ActionSpec, ArmAction, CartesianControl
 from enpire.environment.controller import Controller, Demonstrations, RandomActions
 from enpire.environment.loading import build_stations, load_task, open_stations
 from enpire.environment.sensing import Readings, SensorNoise
-from enpire.environment.stations import Job, Stations
-from enpire.environment.task import Demonstrator, Evidence, Task
+from enpire.environment.stations import Job, ResetMode, Stations
+from enpire.environment.task import Demonstrator, Evidence, Restorer, Task
 from enpire.environment.workcells import Workcells
 
 __all__ = [
@@ -19,6 +19,8 @@ __all__ = [
     "Job",
     "RandomActions",
     "Readings",
+    "ResetMode",
+    "Restorer",
     "SensorNoise",
     "Stations",
     "Task",

@@ -19,6 +19,8 @@ from enpire.twin import Twin
 from enpire.twin.twin import Rows
 from enpire.types import Float32Array, FloatArray
 
+CALM = 0.5  # share of its speed limits at which an arm goes to a posture
+
 
 @dataclass(frozen=True, slots=True)
 class ArmAction:
@@ -65,6 +67,7 @@ class CartesianControl:
         """Control `twin` at one action every `period` seconds."""
         self.twin = twin
         self.spec = spec
+        self.period = period
         self.arms = twin.scene.arms
         robot = twin.scene.robot
         dof = len(robot.arms[0].home)
@@ -94,6 +97,35 @@ class CartesianControl:
         self.setpoints[row] = np.clip(joints, *self._range)
         self.gripper[row] = gripper
         self.twin.ctrl[row, self._actuators] = self._command[row]
+
+    def relax(self, row: int) -> None:
+        """Bring one station's setpoints back to its joints, so that nothing presses."""
+        self.set(row, self.measured(np.array([row]))[0], self.gripper[row].copy())
+
+    def approach(
+        self, row: int, joints: FloatArray, gripper: FloatArray, jacobian: FloatArray
+    ) -> None:
+        """Move one station's setpoints by a period's way to a posture, straight in the joints.
+
+        All of an arm's joints arrive together, none faster than half of its limit, nor the hand;
+        an arm that is held back, its setpoint `lead` ahead of a joint, waits.
+
+        Args:
+            joints: (arms, dof) rad. gripper: (arms,). jacobian: (arms, 6, dof), of this station.
+        """
+        limits = self.twin.scene.robot.limits
+        farthest = CALM * limits.cartesian_speed * self.period
+        measured, to = self.measured(np.array([row]))[0], self.setpoints[row].copy()
+        for arm, way in enumerate(joints - to):
+            if abs(to[arm] - measured[arm]).max() > self.spec.lead:
+                continue
+            parts = max(
+                float((abs(way) / (CALM * self._step)).max()),
+                float(np.linalg.norm(jacobian[arm, :3] @ way)) / farthest,
+                1.0,
+            )
+            to[arm] += way / parts
+        self.set(row, to, gripper)
 
     def jacobian(self, rows: Rows) -> FloatArray:
         """Geometric Jacobian of each grasp point, shape (m, arms, 6, dof), world frame."""

@@ -101,6 +101,7 @@ class GymStations:
         self.period = 1.0 / about["hz"]
         self.packs = {name: about["version"]}
         self.steps_done = 0
+        self.aside: dict[int, str] = {}  # an environment that does not reset raises
         self._running: dict[int, _Running] = {}
 
     def __len__(self) -> int:

@@ -9,25 +9,32 @@ import traceback
 from pathlib import Path
 from types import ModuleType
 
-from enpire.environment.stations import Stations
+from enpire.environment.stations import ResetMode, Stations
 from enpire.environment.task import Task
 from enpire.environment.workcells import Workcells
 from enpire.errors import PackError, UsageError
-from enpire.packs import Pack, find, load_robot, load_world
+from enpire.packs import Pack, available, find, load_robot, load_world
 from enpire.packs.finder import GYM
 
 
-def build_stations(task: str, stations: int, threads: int = 0) -> Stations:
+def build_stations(
+    task: str, stations: int, threads: int = 0, reset: ResetMode = ResetMode.FAST
+) -> Stations:
     """Stations of the task called `task`, with the robot and the world that it names.
 
     Raises:
-        UsageError: no such pack, or fewer than one station.
+        UsageError: no such pack, fewer than one station, or no skills for a physical reset.
         PackError: a pack does not parse, lacks something, or does not compile.
     """
     if stations < 1:
         raise UsageError(f"{stations} stations cannot run anything: at least 1")
     pack = find("tasks", task)
     loaded = load_task(pack)
+    if reset is ResetMode.PHYSICAL and not loaded.target_names:
+        raise UsageError(
+            f"{pack.name} has no skills for a physical reset; tasks that have: "
+            f"{', '.join(name for name in available('tasks') if _restores(name)) or 'none'}"
+        )
     robot, world = find("robots", loaded.robot), find("sim", loaded.world)
     return Stations(
         loaded,
@@ -36,24 +43,41 @@ def build_stations(task: str, stations: int, threads: int = 0) -> Stations:
         stations,
         threads,
         {f"{p.kind}/{p.name}": p.sha256 for p in (pack, robot, world)},
+        reset,
     )
 
 
-def open_stations(task: str, stations: int, python: str = "", success: str = "") -> Workcells:
+def open_stations(
+    task: str,
+    stations: int,
+    python: str = "",
+    success: str = "",
+    reset: ResetMode = ResetMode.FAST,
+) -> Workcells:
     """Stations of a task of ours, as `build_stations`, or of the Gymnasium environment `gym:ID`.
 
     python: interpreter of the environment's own workers. success: what makes an episode of it one;
     see `gym_stations.rule`.
     """
+    if task.startswith(GYM) and reset is ResetMode.PHYSICAL:
+        raise UsageError(f"--reset {reset} is for a task pack; {task} resets itself")
     if not task.startswith(GYM):
         if python or success:
             raise UsageError(f"--python and --success are for {GYM}ENV_ID; {task} is a task pack")
-        return build_stations(task, stations)
+        return build_stations(task, stations, reset=reset)
     if stations < 1:
         raise UsageError(f"{stations} stations cannot run anything: at least 1")
     from enpire.environment.gym_stations import GymStations  # Gymnasium only where it is used
 
     return GymStations(task, stations, python, success)
+
+
+def _restores(name: str) -> bool:
+    """Whether the task called so has skills for a physical reset."""
+    try:
+        return bool(load_task(find("tasks", name)).target_names)
+    except PackError:
+        return False
 
 
 def load_task(pack: Pack) -> Task:

@@ -78,6 +78,7 @@ class Sensors:
         self.twin: Twin = control.twin
         self.control = control
         self.noise = noise
+        self.periods = periods
         model, arms, n = self.twin.model, self.twin.scene.arms, self.twin.stations
         self._tracked = np.array([model.site(name).id for name in tracked], dtype=np.int64)
         self._grasp = np.array([arm.grasp for arm in arms])
@@ -93,6 +94,12 @@ class Sensors:
 
     def begin(self, row: int, rng: np.random.Generator) -> None:
         """Draw one episode's sensor errors and zero the force sensors as they stand."""
+        self.draw(row, rng)
+        twin, here, mine = self.twin, np.array([row]), self._tare[row : row + 1]
+        kernels.wrist_force(here, twin.site_xmat, twin.history, self._wrist, self._force, mine)
+
+    def draw(self, row: int, rng: np.random.Generator) -> None:
+        """Draw sensor errors anew, for `periods` readings."""
         noise = self.noise
         position, joint, force = self._position[row], self._joint[row], self._wrist_noise[row]
         bias = rng.normal(0, 1, (2, *position.shape[1:]))
@@ -102,8 +109,6 @@ class Sensors:
         self._rotation[row] = small_rotation(turn + noise.rotation_bias * bias[1])
         joint[...] = noise.joint * rng.standard_normal(joint.shape)
         force[...] = noise.force * rng.standard_normal(force.shape)
-        twin, here, mine = self.twin, np.array([row]), self._tare[row : row + 1]
-        kernels.wrist_force(here, twin.site_xmat, twin.history, self._wrist, self._force, mine)
 
     def read(self, rows: Rows, periods: Sequence[int], jacobian: FloatArray) -> Readings:
         """Read the stations `rows`, each at its own control period since its reset."""

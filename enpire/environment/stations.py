@@ -14,7 +14,7 @@ import math
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from enum import Enum
+from enum import Enum, StrEnum
 from functools import partial
 from itertools import starmap
 
@@ -22,6 +22,8 @@ import numpy as np
 
 from enpire.environment.control import CartesianControl
 from enpire.environment.controller import Controller, Demonstrations, Planner
+from enpire.environment.restoring import TRIES as RESTORE_TRIES
+from enpire.environment.restoring import Restoring
 from enpire.environment.sensing import Readings, Sensors
 from enpire.environment.task import Evidence, Task
 from enpire.errors import PolicyError, ResetFailed
@@ -41,6 +43,16 @@ from enpire.types import (
 
 RESET_TRIES = 4  # one, and again up to three times
 GROUPS = 2  # of stations a thread, where there are enough
+
+Recover = Callable[[int, str], bool]
+"""Told the station that was set aside and why; True once its scene has been set up again."""
+
+
+class ResetMode(StrEnum):
+    """How scenes are put back: written into the twin, or by the task's own skills."""
+
+    FAST = "fast"
+    PHYSICAL = "physical"
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,12 +97,21 @@ class Sensed:
 
 @dataclass(slots=True)
 class _Running:
-    """One station's episode under way; counts are in control periods."""
+    """One station's episode under way; counts are in control periods.
+
+    handling: draws what is random in a physical reset. target: what that has to bring about, None
+    in a fast one. restoring: its try under way. lost: all its tries have failed.
+    """
 
     job: Job
     variation: np.random.Generator
     noise: np.random.Generator
+    handling: np.random.Generator
     phase: Phase = Phase.RESET
+    target: FloatArray | None = None
+    restoring: Restoring | None = None
+    lost: bool = False
+    diverged: bool = False
     tries: int = 0
     settling: int = 0
     reset: int = 0
@@ -133,10 +154,13 @@ class Stations:
         stations: int,
         threads: int = 0,
         packs: dict[str, str] | None = None,
+        reset: ResetMode = ResetMode.FAST,
+        recover: Recover | None = None,
     ) -> None:
         """Compile the scene and make `stations` of it; raises PackError if it does not compile.
 
         packs: content hashes by pack, written into every episode. threads: 0 is one a processor.
+        recover: asked when a station was set aside; without it only `recover` brings one back.
         """
         self.task = task
         scene = compose(world, robot, task.build)
@@ -155,6 +179,12 @@ class Stations:
         self._ticks = 0
         self._ahead = 0
         self._running: dict[int, _Running] = {}
+        self.reset = reset
+        self.aside: dict[int, str] = {}  # stations whose reset failed for good, and why
+        self._hook = recover
+        self._standing: set[int] = set()  # stations with a scene that skills can begin from
+        names = task.variation_names
+        self._target = np.array([names.index(name) for name in task.target_names], np.int64)
         task.prepare(self.twin)
 
     def __len__(self) -> int:
@@ -162,13 +192,19 @@ class Stations:
 
     @property
     def idle(self) -> list[int]:
-        """Stations without an episode."""
-        return [row for row in range(len(self)) if row not in self._running]
+        """Stations without an episode that can take one."""
+        taken = self._running.keys() | self.aside.keys()
+        return [row for row in range(len(self)) if row not in taken]
 
     def phase(self, row: int) -> Phase:
         """Where in its episode a station is."""
         running = self._running.get(row)
         return Phase.IDLE if running is None else running.phase
+
+    def tries(self, row: int) -> int:
+        """How often a station's reset has been tried for its episode so far."""
+        running = self._running.get(row)
+        return 0 if running is None else running.tries
 
     @property
     def busy(self) -> bool:
@@ -201,12 +237,34 @@ class Stations:
         return "demonstrator", Demonstrations(self.task)
 
     def begin(self, row: int, job: Job) -> None:
-        """Start an episode on an idle station; its reset begins with the next tick."""
-        variation, noise, exploration = np.random.default_rng(job.seed).spawn(3)
+        """Start an episode on an idle station; its reset begins with the next tick.
+
+        A physical one begins from what the last episode left there. The first episode of a station
+        finds a scene that somebody has set up, and so does the first after `recover`.
+        """
+        generators = np.random.default_rng(job.seed).spawn(4)
+        variation, noise, exploration, handling = generators
         planner = job.controller if isinstance(job.controller, Planner) else None
-        self._running[row] = _Running(job, variation, noise, planner=planner)
-        self._place(row)
+        running = _Running(job, variation, noise, handling, planner=planner)
+        self._running[row] = running
+        if self.reset is ResetMode.PHYSICAL and row in self._standing:
+            drawn = self.task.sample(variation)
+            self.task.vary(self.twin, row, drawn)
+            running.target = drawn[self._target]
+            self._restore(row, running)
+        else:
+            self._place(row)
         job.controller.begin(row, exploration, job.exploration)
+
+    def recover(self, row: int) -> None:
+        """Take a station back that was set aside: somebody has set its scene up."""
+        self.aside.pop(row, None)
+        self._standing.discard(row)
+
+    def restoring(self, row: int) -> bool:
+        """Whether a station's episode began, or begins, with a physical reset."""
+        running = self._running.get(row)
+        return running is not None and running.target is not None
 
     def abort(self, reason: str) -> list[Episode]:
         """End every episode under way, labelled aborted; returns them."""
@@ -307,10 +365,15 @@ class Stations:
         for row in diverged:
             self._running[row].verdict = Verdict(Outcome.INVALID, reason="physics diverged")
             self._running[row].verify += 1  # the verdict takes a period of its own
+            self._running[row].diverged = True
         rows = [row for row in rows if row not in diverged]
         for row in rows:
             self.task.plant(self.twin, row)
-            if self._running[row].phase is Phase.RESET:
+        restoring = [row for row in rows if self._running[row].restoring is not None]
+        if restoring:
+            self._handle(np.array(restoring))
+        for row in rows:
+            if self._running[row].phase is Phase.RESET and row not in restoring:
                 self._reset(row, self._running[row])
         seen = [row for row in rows if self._running[row].phase is not Phase.RESET]
         sensed = self._sense(np.array(seen)) if seen else None
@@ -356,8 +419,65 @@ class Stations:
         running.tries += 1
         running.settling = 0
         self.twin.reset(row)
-        self.task.place(self.twin, self.control, row, self.task.sample(running.variation))
+        drawn = self.task.sample(running.variation)
+        self.task.vary(self.twin, row, drawn)
+        self.task.place(self.twin, self.control, row, drawn)
         self.twin.forward(row)
+
+    def _restore(self, row: int, running: _Running) -> None:
+        """Begin a try at a physical reset, for the same initial condition as the one before."""
+        if running.target is None:
+            return
+        running.tries += 1
+        running.settling = 0
+        self.control.relax(row)
+        (rng,) = running.handling.spawn(1)
+        self.sensors.draw(row, rng)
+        restorer = self.task.restorer(rng, running.target)
+        running.restoring = Restoring(self.task, restorer, self.period)
+
+    def _handle(self, rows: Rows) -> None:
+        """One control period of tries at physical resets."""
+        states = [self._running[row] for row in rows.tolist()]
+        jacobian = self.control.jacobian(rows)
+        # A long try sees the same white noise again.
+        periods = [state.reset % self.sensors.periods for state in states]
+        readings = self.sensors.read(rows, periods, jacobian)
+        actions = np.zeros((len(rows), self.task.actions.size), dtype=np.float32)
+        acting: list[int] = []
+        for i, (row, state) in enumerate(zip(rows.tolist(), states, strict=True)):
+            state.reset += 1
+            restoring = state.restoring
+            if restoring is None:
+                continue
+            try:
+                action = restoring.next(readings.row(i))
+                if action is not None:
+                    actions[i] = action
+                    acting.append(i)
+                elif restoring.looked():
+                    state.restoring = None  # `settle` has the last word
+                elif restoring.homing:
+                    self.control.approach(row, *restoring.posture, jacobian[i])
+            except ResetFailed as error:
+                self._failed(row, state, error)
+        if acting:
+            force = readings.wrist_force[acting]
+            self.control.apply(rows[acting], actions[acting], jacobian[acting], force)
+
+    def _failed(self, row: int, running: _Running, error: ResetFailed) -> None:
+        """Try the reset again, or give it up."""
+        physical = running.target is not None
+        tries = RESTORE_TRIES if physical else RESET_TRIES
+        running.restoring = None
+        if running.tries >= tries:
+            reason = f"reset failed {tries} times: {error}"
+            running.verdict = Verdict(Outcome.INVALID, reason=reason)
+            running.lost = physical
+        elif physical:
+            self._restore(row, running)
+        else:
+            self._place(row)
 
     def _reset(self, row: int, running: _Running) -> None:
         elapsed = running.settling * self.period
@@ -367,11 +487,7 @@ class Stations:
                 raise ResetFailed(f"not settled after {elapsed:.1f} s")
         except ResetFailed as error:
             settled = False
-            if running.tries < RESET_TRIES:
-                self._place(row)
-            else:
-                reason = f"reset failed {RESET_TRIES} times: {error}"
-                running.verdict = Verdict(Outcome.INVALID, reason=reason)
+            self._failed(row, running, error)
         if settled:
             self.sensors.begin(row, running.noise)
             running.phase = Phase.EXECUTE
@@ -490,6 +606,18 @@ class Stations:
         else:
             action[:] = probe
 
+    def _leave(self, row: int, running: _Running, verdict: Verdict) -> None:
+        """Note what an episode leaves behind: a scene to put back, none, or one beyond help."""
+        unplaced = running.phase is Phase.RESET and running.target is None
+        if running.diverged or unplaced:
+            self._standing.discard(row)
+        else:
+            self._standing.add(row)
+        if running.lost:
+            self.aside[row] = verdict.reason
+            if self._hook is not None and self._hook(row, verdict.reason):
+                self.recover(row)
+
     def _too_hard(self, force: float) -> Verdict:
         limit = Predicate("force", force, self.task.force_limit, "N", at_least=False)
         reason = f"wrist force {force:.0f} N above the limit of {limit.threshold:.0f} N"
@@ -497,6 +625,7 @@ class Stations:
 
     def _finish(self, row: int, verdict: Verdict) -> Episode:
         running = self._running.pop(row)
+        self._leave(row, running, verdict)
         if running.unseen:
             running.record(self.task.observe(Readings.joined(running.unseen)))
         job, length = running.job, len(running.actions)

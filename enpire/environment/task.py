@@ -2,10 +2,12 @@
 
 One lifecycle, in this order, for every episode of every station:
 
-    sample → place → settle … → (observe → act) … until ready or out of time → probe … → judge
+    sample → reset → settle … → (observe → act) … until ready or out of time → probe … → judge
 
-Everything but `place`, `settle` and `plant` (which is physics) sees sensor readings only, so it is
-the same on a twin and on an arm.
+A fast reset writes the scene: `vary → place`. A physical one has a robot bring it about: `vary`,
+then a `Restorer`'s skills from wherever the last episode ended. Everything but `vary`, `place`,
+`settle` and `plant` (which is physics) sees sensor readings only, so it is the same on a twin and
+on an arm.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ from numpy.typing import NDArray
 
 from enpire.environment.control import ActionSpec, CartesianControl
 from enpire.environment.sensing import Readings, SensorNoise
+from enpire.errors import PackError
 from enpire.twin import Twin
 from enpire.types import Float32Array, FloatArray, Predicate, Verdict
 
@@ -32,6 +35,38 @@ class Demonstrator(ABC):
     @abstractmethod
     def act(self, readings: Readings) -> Float32Array:
         """The next action, shape (act,) in [-1, 1], from one station's readings (m = 1)."""
+
+
+class Restorer(ABC):
+    """One try at a physical reset: a robot's skills, by which an arm and a twin put a scene back.
+
+    In this order: `clear`, to the posture, `act`, to the posture, `in_place`. The harness takes the
+    arms to their posture, straight in the joints; so it matters little how a policy had bent them.
+
+    posture: joints (arms, dof) [rad] and grippers (arms,) of the start.
+    """
+
+    posture: tuple[FloatArray, FloatArray]
+
+    @abstractmethod
+    def clear(self, readings: Readings) -> Float32Array | None:
+        """The next action, shape (act,) in [-1, 1], from one station's readings (m = 1).
+
+        It lets go of what the hands hold and takes them to where the way to the posture is free;
+        None once they are there.
+        """
+
+    @abstractmethod
+    def act(self, readings: Readings) -> Float32Array | None:
+        """The next action, to bring the scene about, with hands that begin in their posture.
+
+        None once there is nothing more to do, or nothing that can be done; the way to the posture
+        is then free again.
+        """
+
+    @abstractmethod
+    def in_place(self, readings: Sequence[Readings]) -> tuple[Predicate, ...]:
+        """What must hold of the objects, seen by hands that rest in their posture."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +98,8 @@ class Task(ABC):
     actions: ClassVar[ActionSpec]
     observation_names: ClassVar[tuple[str, ...]]
     variation_names: ClassVar[tuple[str, ...]]
+    target_names: ClassVar[tuple[str, ...]] = ()  # those of them that a `restorer` brings about
+    restore_limit: ClassVar[float] = 60.0  # of one try at a physical reset [s]
 
     def __init__(self, folder: Path) -> None:
         """A task of the pack in `folder`."""
@@ -80,9 +117,19 @@ class Task(ABC):
     def sample(self, rng: np.random.Generator) -> FloatArray:
         """Draw an initial condition, a value per name in `variation_names`."""
 
+    def vary(self, twin: Twin, row: int, variation: FloatArray) -> None:  # noqa: B027  as `prepare`
+        """Set what no robot brings about: friction, masses, latency. Before any kind of reset."""
+
     @abstractmethod
     def place(self, twin: Twin, control: CartesianControl, row: int, variation: FloatArray) -> None:
         """Write an initial condition into a station that was just reset to defaults."""
+
+    def restorer(self, rng: np.random.Generator, target: FloatArray) -> Restorer:
+        """Skills for one try at a physical reset, in a task that has `target_names`.
+
+        target: values of these, all that the skills are told of the initial condition.
+        """
+        raise PackError(f"{self.folder / 'task.py'} has target_names, and no restorer")
 
     def settle(self, twin: Twin, control: CartesianControl, row: int, elapsed: float) -> bool:
         """Before each control period of a reset; True once the scene is ready [s elapsed].

@@ -12,11 +12,13 @@ from enpire.types import Episode
 class Workcells(Protocol):
     """Stations that run jobs: `Stations` or `GymStations`, which say more on each member.
 
-    period: of control [s]. packs: what an episode's outcome depends on, by name.
+    period: of control [s]. packs: what an episode's outcome depends on, by name. aside: stations
+    that take no more jobs, and why.
     """
 
     period: float
     packs: dict[str, str]
+    aside: dict[int, str]
 
     def __len__(self) -> int: ...
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Generator, Iterable
 from dataclasses import replace
 
 from enpire.environment import Job, Workcells
-from enpire.errors import EnpireError
+from enpire.errors import EnpireError, ResetFailed
 from enpire.store import EpisodeWriter, Interval, Phase
 from enpire.types import Episode, Purpose
 
@@ -58,6 +58,7 @@ class Fleet:
 
         Raises:
             Stopped: told to; episodes under way were recorded as aborted.
+            ResetFailed: there are jobs, and the last station was set aside.
             PolicyError: a policy returned something that is no action; likewise.
         """
         waiting = iter(jobs)
@@ -72,6 +73,10 @@ class Fleet:
                         break
                     self._idle(row)
                     self.stations.begin(row, job)
+                if more and not self.stations.busy:
+                    if next(waiting, None) is None:
+                        break
+                    raise ResetFailed(_all_aside(self.stations.aside))
                 reason = self._should_stop(self.robot_s)
                 if reason is not None:
                     raise Stopped(reason)
@@ -118,3 +123,8 @@ class Fleet:
         if self._now - since > 0.5 * self.stations.period:
             self._writer.put([], [Interval(row, Phase.IDLE, since, self._now)])
         self._free_since[row] = self._now
+
+
+def _all_aside(reasons: dict[int, str]) -> str:
+    said = "; ".join(f"{row}: {reason}" for row, reason in sorted(reasons.items()))
+    return f"all stations are set aside ({said}): set their scenes up and go on with the run"

@@ -47,15 +47,17 @@ class LoopSettings:
     """What a loop is asked for; written to the run's `config.toml`.
 
     python, success: of a Gymnasium environment, its own interpreter and what makes an episode a
-    success. demonstrations: seed demonstrations. start_episodes: evaluation of the first policy.
-    collect: episodes a round with exploration. exploration: chance that a chunk of theirs is
-    varied. max_pairs: after so many pairs without a decision the incumbent stays, unless the
-    candidate is promising (`statistics.decide`). sealed_episodes: of an examination.
+    success. reset: how scenes are put back, fast or physical. demonstrations: seed demonstrations.
+    start_episodes: evaluation of the first policy. collect: episodes a round with exploration.
+    exploration: chance that a chunk of theirs is varied. max_pairs: after so many pairs without a
+    decision the incumbent stays, unless the candidate is promising (`statistics.decide`).
+    sealed_episodes: of an examination.
     """
 
     task: str
     python: str = ""
     success: str = ""
+    reset: str = "fast"
     robots: int = 4
     seed: int = 0
     target: float = 0.99

@@ -17,6 +17,7 @@ from enpire.environment import (
     Demonstrator,
     Evidence,
     Readings,
+    Restorer,
     SensorNoise,
     Task,
 )
@@ -24,11 +25,9 @@ from enpire.twin import Twin
 from enpire.types import Float32Array, FloatArray, Outcome, Predicate, Verdict
 
 from .demonstrator import Teleoperator
-from .geometry import CUBE, cube_in_hand, quarter_turn
+from .geometry import CUBE, cube_in_hand, posture, quarter_turn
+from .restorer import PutBack
 
-# A hand that points straight down; joint 4 makes up for whatever joints 2 and 3 turn.
-START = (0.0, -0.21, 0.28, np.pi / 2 - 0.07, np.pi / 2)
-OPENING = 0.45  # of the jaw at the start [rad]
 GRIP = 0.8  # torque limit of the jaw, which closes on the cube with 12 N [N m]
 # Where the hand may go [m]: the pads' ends, 10 mm below it, stay off the bench.
 HAND = ((0.13, -0.10, 0.0135), (0.29, 0.10, 0.14))
@@ -64,6 +63,7 @@ class PickCube(Task):
         *("joint1", "joint2", "joint3", "joint5"),
         *("friction", "mass", "latency"),
     )
+    target_names = variation_names[:7]
 
     def build(self, spec: mujoco.MjSpec) -> None:
         """Add the cube, and limit the jaw's torque, as one does on the servo for light things."""
@@ -87,6 +87,16 @@ class PickCube(Task):
         high = (0.25, 0.05, np.pi / 4, 0.25, 0.075, 0.075, 0.4, 1.3, 1.6, 0.03)
         return rng.uniform(low, high)
 
+    def vary(self, twin: Twin, row: int, variation: FloatArray) -> None:
+        """Friction, mass, and the latency that `settle` sets."""
+        v = dict(zip(self.variation_names, variation, strict=True))
+        model = twin.model
+        self._friction[row, self._geom, 0] = model.geom_friction[self._geom, 0] * v["friction"]
+        self._mass[row, self._cube] = model.body_mass[self._cube] * v["mass"]
+        self._inertia[row, self._cube] = model.body_inertia[self._cube] * v["mass"]
+        twin.set_const(row)  # what MuJoCo derives from masses
+        self._latency[row] = v["latency"]
+
     def place(self, twin: Twin, control: CartesianControl, row: int, variation: FloatArray) -> None:
         """The cube on the bench, the hand above it and half open."""
         v = dict(zip(self.variation_names, variation, strict=True))
@@ -97,17 +107,11 @@ class PickCube(Task):
             *(v["cube_x"], v["cube_y"], CUBE / 2),
             *(np.cos(half), 0, 0, np.sin(half)),
         )
-        bend = v["joint2"] + v["joint3"]
-        joints = START + np.array([v["joint1"], v["joint2"], v["joint3"], -bend, v["joint5"]])
-        twin.qpos[row, control.arms[0].qpos] = joints
-        twin.qpos[row, model.joint("arm_gripper").qposadr[0]] = OPENING
-        self._friction[row, self._geom, 0] = model.geom_friction[self._geom, 0] * v["friction"]
-        self._mass[row, self._cube] = model.body_mass[self._cube] * v["mass"]
-        self._inertia[row, self._cube] = model.body_inertia[self._cube] * v["mass"]
-        twin.set_const(row)  # what MuJoCo derives from masses
-        self._latency[row] = v["latency"]
+        joints, jaw = posture(variation[3:7])
+        twin.qpos[row, control.arms[0].qpos] = joints[0]
+        twin.qpos[row, model.joint("arm_gripper").qposadr[0]] = jaw[0]
         self._delay[row] = 0.0
-        control.set(row, joints[None], np.array([OPENING]))
+        control.set(row, joints, jaw)
 
     def settle(self, twin: Twin, control: CartesianControl, row: int, elapsed: float) -> bool:
         """Wait; latency begins with the execution, for before the reset nothing was commanded."""
@@ -175,6 +179,10 @@ class PickCube(Task):
     def demonstrator(self, rng: np.random.Generator) -> Demonstrator:
         """A person at a leader arm."""
         return Teleoperator(rng, self.actions)
+
+    def restorer(self, rng: np.random.Generator, target: FloatArray) -> Restorer:
+        """Carries the cube to where it is to lie."""
+        return PutBack(self.actions, target)
 
     def truth(self, twin: Twin, row: int) -> tuple[Predicate, ...]:
         """The same three of the cube itself, without the tracker."""

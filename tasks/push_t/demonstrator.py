@@ -30,6 +30,7 @@ ASTRAY = 0.008  # displacement from a push's path at which a person gives it up 
 PATIENCE = 25  # control periods over the time of a push
 TOUCHED = 0.003  # of the fingers from a face that they are taken to touch [m]
 FELT = 2.0  # push on the block from above at which a person notices it [N]
+CARE = (0.93, 0.95)  # share of the goal that is covered when it is enough, least and most
 TREMOR = 0.1  # of the hand, in full actions (1 mm)
 
 
@@ -48,14 +49,20 @@ class Teleoperator(Demonstrator):
     """One episode's person, who brings the block to a goal."""
 
     def __init__(
-        self, rng: np.random.Generator, actions: ActionSpec, goal: FloatArray = GOAL
+        self,
+        rng: np.random.Generator,
+        actions: ActionSpec,
+        goal: FloatArray = GOAL,
+        care: tuple[float, float] = CARE,
+        tremor: float = TREMOR,
     ) -> None:
         """Draw the person's pace, care, reaction time and tremor; `goal` is a pose, (3,)."""
         self._rng = rng
+        self._trembles = tremor
         self._goal = goal
         self._scale = actions.scale[0, :3]
         self._pace = rng.uniform(0.7, 1.0)
-        self._care = rng.uniform(0.93, 0.95)
+        self._care = rng.uniform(*care)
         self._seen: deque[Readings] = deque(maxlen=int(rng.integers(1, 3)))
         self._poses: deque[FloatArray] = deque(maxlen=GLANCE)
         self._tremor: FloatArray = np.zeros(actions.size)
@@ -78,7 +85,7 @@ class Teleoperator(Demonstrator):
         move = self._move(pose, finger, height) / self._scale
         action[:3] = np.clip(move, -self._pace, self._pace)
         before = self._tremor
-        self._tremor = 0.7 * before + 0.7 * self._rng.normal(0, TREMOR, before.shape)
+        self._tremor = 0.7 * before + 0.7 * self._rng.normal(0, self._trembles, before.shape)
         action += self._tremor - before
         action[6] = -1.0
         return np.clip(action, -1, 1).astype(np.float32)

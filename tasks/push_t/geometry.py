@@ -1,4 +1,4 @@
-"""The T: its shape, where it is to lie, and how much of the goal it covers.
+"""The T: its shape, where it is to lie, how much of the goal it covers; the arm at the start.
 
 A pose in the plane of the bench is (x, y, yaw) [m, m, rad]. The T's frame has its origin at the
 centroid, its stem points along -y: an upright letter for who looks along the world's y axis.
@@ -22,6 +22,9 @@ AREA = 7 * UNIT**2  # of the footprint [m^2]
 SHIFT = AREA / (4 * UNIT)  # along bar or stem for a share left open: 4 units of edge face it [m]
 GYRATION = 1.465 * UNIT  # the footprint's polar radius of gyration [m]
 GOAL = np.array([0.200, 0.0, np.pi / 4])  # pose
+# A hand that points straight down; joint 4 makes up for whatever joints 2 and 3 turn.
+START = (0.0, -0.21, 0.28, np.pi / 2 - 0.07, np.pi / 2)
+SHUT = -0.17453  # of the jaw [rad]
 CLEAR = 0.055  # height of a hand that was lifted: higher than to go from face to face [m]
 TRAY_BACK = 0.118  # x of the tray's straight rim [m]
 TRAY_CENTRE, TRAY_RADIUS = 0.0388, 0.238  # x of the round rim's centre, its radius [m]
@@ -39,6 +42,13 @@ BAR = _rectangle(-2, 2, -1, 0)
 STEM = _rectangle(-0.5, 0.5, -4, -1)
 # The outline, counter-clockwise from the lower left corner of the stem.
 OUTLINE = [STEM[0], STEM[1], STEM[2], BAR[1], BAR[2], BAR[3], BAR[0], STEM[3]]
+
+
+def posture(off: Sequence[float] | FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Joints (1, 5) and jaw (1,) [rad] at the start, joints 1, 2, 3 and 5 `off` from `START`."""
+    one, two, three, five = off
+    joints = START + np.array([one, two, three, -(two + three), five])
+    return joints[None], np.array([SHUT])
 
 
 def block_pose(readings: Readings) -> FloatArray:

@@ -18,6 +18,7 @@ from enpire.environment import (
     Demonstrator,
     Evidence,
     Readings,
+    Restorer,
     SensorNoise,
     Task,
 )
@@ -30,18 +31,18 @@ from .geometry import (
     GOAL,
     HEIGHT,
     SHIFT,
+    SHUT,
     TAGS,
     block_pose,
     mean_pose,
     overlap,
+    posture,
     rotate,
     stem_pose,
     tray_margin,
 )
+from .restorer import PutBack
 
-# A hand that points straight down; joint 4 makes up for whatever joints 2 and 3 turn.
-START = (0.0, -0.21, 0.28, np.pi / 2 - 0.07, np.pi / 2)
-SHUT = -0.17453  # of the jaw [rad]
 SETTLED_AT = 0.24  # time in the reset [s]
 COVERED = 0.90  # of the outline is a success
 SEEN_COVERED = 0.9035  # what the verifier asks to see: one standard deviation of its error more
@@ -89,6 +90,8 @@ class PushT(Task):
         *("joint1", "joint2", "joint3", "joint5"),
         *("friction", "mass", "latency"),
     )
+    target_names = variation_names[:7]
+    restore_limit = 120.0
 
     def build(self, spec: mujoco.MjSpec) -> None:
         """Add block, outline and rim, and keep the jaw shut, as one does by the servo's limits."""
@@ -121,6 +124,16 @@ class PushT(Task):
         high = (0.25, 0.08, 0.08, 0.2, 1.3, 1.6, 0.03)
         return np.concatenate([pose, rng.uniform(low, high)])
 
+    def vary(self, twin: Twin, row: int, variation: FloatArray) -> None:
+        """Friction, mass, and the latency that `settle` sets."""
+        v = dict(zip(self.variation_names, variation, strict=True))
+        model = twin.model
+        self._friction[row, self._geoms, 0] = model.geom_friction[self._geoms, 0] * v["friction"]
+        self._mass[row, self._block] = model.body_mass[self._block] * v["mass"]
+        self._inertia[row, self._block] = model.body_inertia[self._block] * v["mass"]
+        twin.set_const(row)  # what MuJoCo derives from masses
+        self._latency[row] = v["latency"]
+
     def place(self, twin: Twin, control: CartesianControl, row: int, variation: FloatArray) -> None:
         """The block on the bench, the hand above the tray and shut."""
         v = dict(zip(self.variation_names, variation, strict=True))
@@ -131,17 +144,11 @@ class PushT(Task):
             *(v["block_x"], v["block_y"], HEIGHT / 2),
             *(np.cos(half), 0, 0, np.sin(half)),
         )
-        bend = v["joint2"] + v["joint3"]
-        joints = START + np.array([v["joint1"], v["joint2"], v["joint3"], -bend, v["joint5"]])
-        twin.qpos[row, control.arms[0].qpos] = joints
-        twin.qpos[row, model.joint("arm_gripper").qposadr[0]] = SHUT
-        self._friction[row, self._geoms, 0] = model.geom_friction[self._geoms, 0] * v["friction"]
-        self._mass[row, self._block] = model.body_mass[self._block] * v["mass"]
-        self._inertia[row, self._block] = model.body_inertia[self._block] * v["mass"]
-        twin.set_const(row)  # what MuJoCo derives from masses
-        self._latency[row] = v["latency"]
+        joints, jaw = posture(variation[3:7])
+        twin.qpos[row, control.arms[0].qpos] = joints[0]
+        twin.qpos[row, model.joint("arm_gripper").qposadr[0]] = jaw[0]
         self._delay[row] = 0.0
-        control.set(row, joints[None], np.array([SHUT]))
+        control.set(row, joints, jaw)
 
     def settle(self, twin: Twin, control: CartesianControl, row: int, elapsed: float) -> bool:
         """Wait; latency begins with the execution, for before the reset nothing was commanded."""
@@ -215,6 +222,10 @@ class PushT(Task):
     def demonstrator(self, rng: np.random.Generator) -> Demonstrator:
         """A person at a leader arm."""
         return Teleoperator(rng, self.actions)
+
+    def restorer(self, rng: np.random.Generator, target: FloatArray) -> Restorer:
+        """Pushes the block to where it is to lie."""
+        return PutBack(rng, self.actions, target)
 
     def truth(self, twin: Twin, row: int) -> tuple[Predicate, ...]:
         """Where the block and the hand themselves are.

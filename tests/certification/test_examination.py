@@ -12,11 +12,20 @@ import pytest
 
 from enpire.certification import CHECKS, Counts, Examination, Row
 from enpire.certification.limits import Limits
-from enpire.environment import CartesianControl, Demonstrator, Evidence, Readings, Stations, Task
+from enpire.environment import (
+    CartesianControl,
+    Demonstrator,
+    Evidence,
+    Readings,
+    ResetMode,
+    Restorer,
+    Stations,
+    Task,
+)
 from enpire.errors import PackError
 from enpire.twin import Twin
 from enpire.types import Float32Array, FloatArray, Outcome, Predicate, Verdict
-from tests.environment.reach import NEAR, Reach, reach_stations
+from tests.environment.reach import NEAR, Reach, Restored, reach_stations
 
 
 class Sound(Reach):
@@ -230,8 +239,81 @@ def test_a_second_try_at_a_reset_is_no_motion() -> None:
         stations.twin.forward(0)
         limits._seed[0] = 1
         limits._felt.setdefault(0, [])
-        limits._look(stations, 0, stations.phase(0))
+        limits.look(stations, 0)
     assert limits.hand_speed.looks == 0
+
+
+# Physical resets
+
+
+def test_skills_that_put_a_scene_back_pass() -> None:
+    rows = examined(Restored, "physical", number=24)
+    assert (rows["physical reset"].hits, rows["physical reset"].trials) == (24, 24)
+    assert "24 at the first try" in rows["physical reset"].detail
+    assert rows["same starts"].passed is True
+    assert rows["same starts"].trials == 2
+
+
+def test_a_task_without_skills_is_told_so() -> None:
+    (row,) = examined(Sound, "physical").values()
+    assert row.passed is None
+    assert "no restorer" in row.detail
+
+
+def test_messes_that_are_not_put_back_are_counted() -> None:
+    stations = reach_stations(1, 1, Restored(failing=2 * 3 + 1))
+    examination = Examination(lambda n, t: stations, Counts.all(24))
+    row, _ = examination.rows(["physical"])
+    assert (row.passed, row.hits, row.trials) == (False, 22 - 2, 24 - 2)
+    assert "19 at the first try" in row.detail
+    assert "reset failed 3 times: tidy" in row.detail
+
+
+class Turned(Restored):
+    """Brings the hand back, but not to where it is asked to."""
+
+    def restorer(self, rng: np.random.Generator, target: FloatArray) -> Restorer:
+        return super().restorer(rng, 0.5 * target + 0.7)
+
+
+def test_starts_that_differ_are_found() -> None:
+    rows = examined(Turned, "physical", number=24)
+    assert rows["physical reset"].passed is True
+    assert rows["same starts"].passed is False
+    assert rows["same starts"].hits > 0
+
+
+def test_limits_are_watched_in_physical_resets_and_not_in_the_messes() -> None:
+    stations = reach_stations(1, 1, Restored())
+    examination = Examination(lambda n, t: stations, Counts.all(10))
+    assert len(examination.demonstrations) == 10
+    limit = examination._limits.joint_range
+    before = limit.looks
+    assert examination.resets is not None
+    assert examination.resets.tried == 10
+    periods = sum(examination.resets.reset_s) / stations.period
+    assert limit.looks - before == round(periods) - 10 > 0, "not in the first period of each"
+    assert stations.reset is ResetMode.FAST, "as it was"
+
+
+class Drifts(Restored):
+    """Its physics carries joint 5 over its stop while nobody executes."""
+
+    def plant(self, twin: Twin, row: int) -> None:
+        if self.targets and len(self.targets) > self.seen:
+            self.seen = len(self.targets)
+            joint = twin.scene.arms[0].joints[4]
+            at = twin.scene.arms[0].qpos[4]
+            twin.qpos[row, at] = twin.model.jnt_range[joint, 1] + 0.3
+
+    seen = 0
+
+
+def test_a_limit_that_a_physical_reset_exceeds_is_told() -> None:
+    row = examined(Drifts, "limits")["joint range"]
+    assert row.passed is False
+    assert "arm joint5" in row.detail
+    assert "in reset" in row.detail
 
 
 # What does not fit

@@ -6,6 +6,7 @@ the goal is and how fast the policy moves.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import mujoco
@@ -20,6 +21,8 @@ from enpire.environment import (
     Demonstrator,
     Evidence,
     Readings,
+    ResetMode,
+    Restorer,
     SensorNoise,
     Stations,
     Task,
@@ -115,11 +118,83 @@ class Speed(Controller):
         return actions
 
 
-def reach_stations(stations: int = 1, threads: int = 1, task: Task | None = None) -> Stations:
+class Restored(Reach):
+    """Has a skill that puts the hand back, and a look that can be made to fail `failing` times.
+
+    The goal floats where nature puts it.
+    """
+
+    variation_names = ("goal_x", "joint1")
+    target_names = ("joint1",)
+    restore_limit = 4.0
+
+    def __init__(self, failing: int = 0) -> None:
+        super().__init__()
+        self.failing = failing
+        self.targets: list[float] = []
+
+    def prepare(self, twin: Twin) -> None:
+        twin.qpos[0, twin.scene.arms[0].qpos] = START
+        twin.forward(0)
+        self._hand = twin.site_xpos[0, twin.scene.arms[0].grasp].copy()
+        twin.reset(0)
+
+    def sample(self, rng: np.random.Generator) -> FloatArray:
+        return rng.uniform((0.02, -0.1), (0.06, 0.1))
+
+    def vary(self, twin: Twin, row: int, variation: FloatArray) -> None:
+        at = twin.model.joint("task_goal").qposadr[0]
+        twin.qpos[row, at : at + 3] = self._hand + np.array([variation[0], 0, 0])
+
+    def place(self, twin: Twin, control: CartesianControl, row: int, variation: FloatArray) -> None:
+        joints, jaw = posture(variation[1])
+        twin.qpos[row, control.arms[0].qpos] = joints[0]
+        control.set(row, joints, jaw)
+
+    def restorer(self, rng: np.random.Generator, target: FloatArray) -> Restorer:
+        self.targets.append(float(target[0]))
+        return Returner(self, float(target[0]))
+
+
+class Returner(Restorer):
+    """Draws the hand back a little; the way to the posture does the rest."""
+
+    def __init__(self, task: Restored, joint1: float) -> None:
+        self.posture = posture(joint1)
+        self._task = task
+        self._periods = 0
+
+    def clear(self, readings: Readings) -> Float32Array | None:
+        return None
+
+    def act(self, readings: Readings) -> Float32Array | None:
+        self._periods += 1
+        action = np.zeros(7, dtype=np.float32)
+        action[0] = -0.5
+        return action if self._periods <= 3 else None
+
+    def in_place(self, readings: Sequence[Readings]) -> tuple[Predicate, ...]:
+        failing = self._task.failing > 0
+        self._task.failing -= failing
+        return (Predicate("tidy", float(not failing), 0.5, ""),)
+
+
+def reach_stations(
+    stations: int = 1,
+    threads: int = 1,
+    task: Task | None = None,
+    reset: ResetMode = ResetMode.FAST,
+) -> Stations:
     """Stations of this task, or of another on the same arm."""
     chosen = task or Reach()
     world, robot = find("sim", chosen.world), find("robots", chosen.robot)
-    return Stations(chosen, load_world(world), load_robot(robot), stations, threads)
+    scene = load_world(world), load_robot(robot)
+    return Stations(chosen, *scene, stations, threads, reset=reset)
+
+
+def posture(joint1: float) -> tuple[FloatArray, FloatArray]:
+    """Joints (1, 5) and jaw (1,) of `START`, turned about the vertical."""
+    return np.array([START]) + np.array([[joint1, 0, 0, 0, 0]]), np.zeros(1)
 
 
 def _gap(readings: Readings) -> FloatArray:

@@ -226,3 +226,56 @@ def test_what_is_set_in_a_reset_is_kept_within_ranges() -> None:
     model = control.twin.model
     highest = np.array([model.jnt_range[arm.joints, 1] for arm in control.arms])
     np.testing.assert_array_equal(control.setpoints[0], highest)
+
+
+# Postures
+
+
+def approach(control: CartesianControl, joints: FloatArray, periods: int) -> None:
+    for _ in range(periods):
+        control.approach(0, joints, np.zeros(2), control.jacobian(ROW)[0])
+        control.twin.step(ROW, SUBSTEPS)
+
+
+def test_arms_go_to_a_posture_straight_and_at_half_of_their_speeds() -> None:
+    control = at_home()
+    limits = control.twin.scene.robot.limits
+    begin = control.setpoints[0].copy()
+    posture = begin + np.array([[0.3, 0.1, -0.1, 0, 0.2, -0.9], [0] * 6])
+    before, seen = begin.copy(), []
+    for _ in range(60):
+        hand, _ = hands(control)
+        approach(control, posture, 1)
+        step = control.setpoints[0] - before
+        assert (abs(step) <= 0.5 * PERIOD * np.array(limits.joint_speed) + 1e-12).all()
+        moved, _ = hands(control)
+        assert np.linalg.norm(moved - hand, axis=1).max() < 0.7 * limits.cartesian_speed * PERIOD
+        before = control.setpoints[0].copy()
+        seen.append(before[0] - begin[0])
+    way = (posture - begin)[0]
+    for off in seen:
+        np.testing.assert_allclose(off, way * (off @ way) / (way @ way), atol=1e-9)
+    np.testing.assert_array_equal(before, posture)
+    np.testing.assert_array_equal(before[1], begin[1])
+    np.testing.assert_allclose(control.measured(ROW)[0], posture, atol=0.01)
+
+
+def test_an_arm_that_is_held_back_on_its_way_waits() -> None:
+    control = at_home(lead=0.1)
+    posture = control.setpoints[0] + np.array([[1.0, 0, 0, 0, 0, 0], [0] * 6])
+    for _ in range(20):  # without a step: the joints stay where they are
+        control.approach(0, posture, np.zeros(2), control.jacobian(ROW)[0])
+    ahead = control.setpoints[0, 0, 0] - control.measured(ROW)[0, 0, 0]
+    assert 0.1 < ahead < 0.1 + 0.5 * PERIOD * 2.0 + 1e-9
+
+
+def test_a_relaxed_arm_presses_nothing() -> None:
+    control = at_home()
+    action = np.zeros((1, 14), dtype=np.float32)
+    action[0, [0, 6, 13]] = 1.0, 0.3, -1.0
+    for _ in range(4):  # without a step: setpoints run ahead
+        control.apply(ROW, action, control.jacobian(ROW), CALM)
+    opening = control.gripper[0].copy()
+    control.relax(0)
+    np.testing.assert_array_equal(control.setpoints[0], control.measured(ROW)[0])
+    np.testing.assert_array_equal(control.gripper[0], opening)

@@ -9,7 +9,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from enpire.environment import Job, RandomActions, build_stations, gym_stations, open_stations
+from enpire.environment import (
+    Job,
+    RandomActions,
+    ResetMode,
+    build_stations,
+    gym_stations,
+    open_stations,
+)
 from enpire.environment.gym_stations import SEEDS, GymStations
 from enpire.errors import EnpireError, EnvironmentFault, PolicyError, UsageError
 from enpire.twin.twin import Rows
@@ -204,5 +211,7 @@ def test_a_name_says_which_stations() -> None:
         open_stations("pick_cube", 1, success="terminated")
     with pytest.raises(UsageError, match="at least 1"):
         open_stations("gym:Pendulum-v1", 0)
+    with pytest.raises(UsageError, match="resets itself"):
+        open_stations("gym:Pendulum-v1", 1, reset=ResetMode.PHYSICAL)
     with pytest.raises(UsageError, match="`loop` and `eval`"):
         build_stations("gym:Pendulum-v1", 1)

@@ -9,12 +9,13 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 import pytest
 
-from enpire.environment import Job, Stations
-from enpire.errors import PolicyError
+from enpire.environment import Job, ResetMode, Stations
+from enpire.environment.restoring import TRIES
+from enpire.errors import PolicyError, ResetFailed
 from enpire.rollout.fleet import Fleet, Stopped
 from enpire.store import Interval, Phase
 from enpire.types import Episode, Outcome, Purpose
-from tests.environment.reach import Speed, reach_stations
+from tests.environment.reach import Restored, Speed, reach_stations
 
 
 class Kept:
@@ -218,3 +219,49 @@ def test_invalid_episodes_are_recorded_too() -> None:
     assert outcomes.count(Outcome.INVALID) == 1
     assert outcomes.count(Outcome.SUCCESS) == 3
     account(kept, 2)
+
+
+def physical_fleet(task: Restored, stations: int) -> tuple[Fleet, Kept]:
+    kept = Kept()
+    return Fleet(reach_stations(stations, 1, task, ResetMode.PHYSICAL), kept), kept
+
+
+def test_a_fleet_goes_on_without_a_station_that_is_set_aside() -> None:
+    task = Restored()
+    fleet, kept = physical_fleet(task, 2)
+    running = fleet.run(jobs(10))
+    next(running)
+    task.failing = 2 * TRIES - 1  # however they meet them, one station fails for good
+    list(running)
+    lost = [e for e in kept.episodes if e.verdict.outcome is Outcome.INVALID]
+    assert len(lost) == 1
+    assert lost[0].times.reset > 1.0
+    assert len(kept.episodes) == 10
+    after = kept.episodes[kept.episodes.index(lost[0]) + 1 :]
+    assert after
+    assert {e.station for e in after} == {1 - lost[0].station}
+    account(kept, 2)
+
+
+def test_no_station_left_is_told_with_the_reasons() -> None:
+    task = Restored()
+    fleet, kept = physical_fleet(task, 2)
+    running = fleet.run(jobs(10))
+    next(running)
+    task.failing = 100
+    with pytest.raises(
+        ResetFailed, match=r"0: reset failed 3 times: tidy.*1: reset failed"
+    ) as told:
+        list(running)
+    assert "set their scenes up" in str(told.value)
+    assert sorted(fleet.stations.aside) == [0, 1]
+    account(kept, 2)
+
+
+def test_jobs_that_are_over_need_no_station() -> None:
+    task = Restored()
+    fleet, kept = physical_fleet(task, 1)
+    list(fleet.run(jobs(1)))
+    task.failing = TRIES
+    list(fleet.run(jobs(1)))
+    assert kept.episodes[-1].verdict.outcome is Outcome.INVALID
