@@ -26,9 +26,9 @@ def add_options(parser: Parser) -> None:
     parser.add_argument(
         "--policy", metavar="RUN[:NAME]", help="of a run (default: random small motions)"
     )
-    parser.add_argument("--blocks", type=positive, default=7, metavar="N", help="default 7")
+    parser.add_argument("--blocks", type=positive, default=25, metavar="N", help="default 25")
     parser.add_argument(
-        "--block-s", type=more_than_zero, default=3.0, metavar="S", help="length, default 3"
+        "--block-s", type=more_than_zero, default=0.7, metavar="S", help="length, default 0.7"
     )
     parser.add_argument("--seed", type=natural, default=0, metavar="N", help="default 0")
     parser.add_argument("--json", action="store_true", help="print the result as the last line")

@@ -136,12 +136,6 @@ class CartesianControl:
         )
         return result
 
-    def lead(self, rows: Rows, jacobian: FloatArray) -> FloatArray:
-        """How far the hands' setpoints run ahead of the hands, (m, arms, 3) metres."""
-        result = np.empty((len(rows), len(self.arms), 3))
-        kernels.lead(rows, self.twin.qpos, self.setpoints, self._qpos, jacobian, result)
-        return result
-
     def apply(
         self, rows: Rows, actions: Float32Array, jacobian: FloatArray, force: FloatArray
     ) -> None:

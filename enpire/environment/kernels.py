@@ -119,16 +119,32 @@ def lead(
 
 
 @compiled
+def small_rotation(vector: FloatArray, result: FloatArray) -> None:
+    """Rotation matrix (3, 3) of a small rotation vector (3,), to second order [rad]."""
+    x, y, z = vector
+    result[0, 0], result[0, 1], result[0, 2] = 0.0, -z, y
+    result[1, 0], result[1, 1], result[1, 2] = z, 0.0, -x
+    result[2, 0], result[2, 1], result[2, 2] = -y, x, 0.0
+    square = x * x + y * y + z * z
+    for a in range(3):
+        for b in range(3):
+            result[a, b] += 0.5 * vector[a] * vector[b]
+        result[a, a] += 1.0 - 0.5 * square
+
+
+@compiled
 def read(
     rows: Indices,
     now: Indices,
-    J: FloatArray,
     setpoints: FloatArray,
     qpos: FloatArray,
     actuator_length: FloatArray,
+    xanchor: FloatArray,
+    xaxis: FloatArray,
     site_xpos: FloatArray,
     site_xmat: FloatArray,
     history: FloatArray,
+    joints: Indices,
     joint_qpos: Indices,
     gripper: Indices,
     grasp: Indices,
@@ -140,7 +156,8 @@ def read(
     position_error: FloatArray,
     rotation_error: FloatArray,
     tare: FloatArray,
-    joints: FloatArray,
+    J: FloatArray,
+    angles: FloatArray,
     opening: FloatArray,
     hand_position: FloatArray,
     hand_rotation: FloatArray,
@@ -149,12 +166,15 @@ def read(
     position: FloatArray,
     rotation: FloatArray,
 ) -> None:
-    """All that is sensed, in the order and the shapes of `Readings`.
+    """The `jacobian`, and all that is sensed, in the order and the shapes of `Readings`.
 
-    now: (m,), which of the errors, (stations, periods, ...), is due. J: `jacobian` of the same
-    rows. setpoints: (stations, arms, dof) rad. tare: (stations, arms, 3) N.
+    now: (m,), which of the errors, (stations, periods, ...), is due; those of rotations are small
+    rotation vectors in the world frame [rad]. setpoints: (stations, arms, dof) rad. tare:
+    (stations, arms, 3) N.
     """
     arms, dof = joint_qpos.shape
+    error = np.empty((3, 3))
+    jacobian(rows, site_xpos, xanchor, xaxis, grasp, joints, J)
     wrist_force(rows, site_xmat, history, wrist, force, felt)
     lead(rows, qpos, setpoints, joint_qpos, J, ahead)
     for i, row in enumerate(rows):
@@ -162,7 +182,7 @@ def read(
         for arm in range(arms):
             opening[i, arm] = actuator_length[row, gripper[arm]]
             for k in range(dof):
-                joints[i, arm, k] = qpos[row, joint_qpos[arm, k]] + joint_error[row, t, arm, k]
+                angles[i, arm, k] = qpos[row, joint_qpos[arm, k]] + joint_error[row, t, arm, k]
             for a in range(3):
                 hand_position[i, arm, a] = site_xpos[row, grasp[arm], a]
                 felt[i, arm, a] += force_error[row, t, arm, a] - tare[row, arm, a]
@@ -171,11 +191,12 @@ def read(
         for k, site in enumerate(tracked):
             for a in range(3):
                 position[i, k, a] = site_xpos[row, site, a] + position_error[row, t, k, a]
+            small_rotation(rotation_error[row, t, k], error)
+            for a in range(3):
                 for b in range(3):
                     turned = 0.0
                     for c in range(3):
-                        error = rotation_error[row, t, k, a, c]
-                        turned += error * site_xmat[row, site, 3 * c + b]
+                        turned += error[a, c] * site_xmat[row, site, 3 * c + b]
                     rotation[i, k, a, b] = turned
 
 

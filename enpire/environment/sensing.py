@@ -60,7 +60,9 @@ class Readings:
 
     def row(self, i: int) -> Readings:
         """The readings of the i-th station alone, keeping the leading axis."""
-        return self if len(self.joints) == 1 else self.at([i])
+        if len(self.joints) == 1:
+            return self
+        return Readings(*(getattr(self, name)[i : i + 1] for name in self.__slots__))
 
     @classmethod
     def joined(cls, parts: Sequence[Readings]) -> Readings:
@@ -85,11 +87,12 @@ class Sensors:
         self._wrist = np.array([arm.wrist for arm in arms])
         self._force = np.array([arm.force for arm in arms])
         self._gripper = np.array([arm.gripper for arm in arms])
+        self._joints = np.array([arm.joints for arm in arms])
         self._joint_qpos = np.array([arm.qpos for arm in arms])
         self._joint = np.zeros((n, periods, *self._joint_qpos.shape))
         self._wrist_noise = np.zeros((n, periods, len(arms), 3))
         self._position = np.zeros((n, periods, len(tracked), 3))
-        self._rotation = np.zeros((n, periods, len(tracked), 3, 3))
+        self._rotation = np.zeros((n, periods, len(tracked), 3))
         self._tare = np.zeros((n, len(arms), 3))
 
     def begin(self, row: int, rng: np.random.Generator) -> None:
@@ -101,19 +104,24 @@ class Sensors:
     def draw(self, row: int, rng: np.random.Generator) -> None:
         """Draw sensor errors anew, for `periods` readings."""
         noise = self.noise
-        position, joint, force = self._position[row], self._joint[row], self._wrist_noise[row]
+        position, rotation = self._position[row], self._rotation[row]
+        joint, force = self._joint[row], self._wrist_noise[row]
         bias = rng.normal(0, 1, (2, *position.shape[1:]))
         position[...] = noise.position * rng.standard_normal(position.shape)
         position += noise.position_bias * bias[0]
-        turn = noise.rotation * rng.standard_normal(position.shape)
-        self._rotation[row] = small_rotation(turn + noise.rotation_bias * bias[1])
+        rotation[...] = noise.rotation * rng.standard_normal(rotation.shape)
+        rotation += noise.rotation_bias * bias[1]
         joint[...] = noise.joint * rng.standard_normal(joint.shape)
         force[...] = noise.force * rng.standard_normal(force.shape)
 
-    def read(self, rows: Rows, periods: Sequence[int], jacobian: FloatArray) -> Readings:
-        """Read the stations `rows`, each at its own control period since its reset."""
+    def read(self, rows: Rows, periods: Sequence[int]) -> tuple[Readings, FloatArray]:
+        """Read the stations `rows`, each at its own control period since its reset.
+
+        With it comes what `CartesianControl.jacobian` returns for them.
+        """
         twin, last = self.twin, self._joint.shape[1] - 1
         m, objects, (arms, dof) = len(rows), len(self._tracked), self._joint_qpos.shape
+        jacobian = np.empty((m, arms, 6, dof))
         sensed = (
             np.empty((m, arms, dof)),
             np.empty((m, arms)),
@@ -127,13 +135,15 @@ class Sensors:
         kernels.read(
             rows,
             np.array([min(period, last) for period in periods]),
-            jacobian,
             self.control.setpoints,
             twin.qpos,
             twin.actuator_length,
+            twin.xanchor,
+            twin.xaxis,
             twin.site_xpos,
             twin.site_xmat,
             twin.history,
+            self._joints,
             self._joint_qpos,
             self._gripper,
             self._grasp,
@@ -145,16 +155,7 @@ class Sensors:
             self._position,
             self._rotation,
             self._tare,
+            jacobian,
             *sensed,
         )
-        return Readings(*sensed)
-
-
-def small_rotation(vector: FloatArray) -> FloatArray:
-    """Rotation matrices (..., 3, 3) of small rotation vectors (..., 3), to second order [rad]."""
-    x, y, z = vector[..., 0], vector[..., 1], vector[..., 2]
-    zero = np.zeros_like(x)
-    skew = np.stack(
-        [np.stack([zero, -z, y], -1), np.stack([z, zero, -x], -1), np.stack([-y, x, zero], -1)], -2
-    )
-    return np.eye(3) + skew + 0.5 * skew @ skew
+        return Readings(*sensed), jacobian

@@ -1,27 +1,24 @@
 """The stations of one process, each in its own phase of its own episode.
 
 A station runs reset → execute → verify and is then free for the next episode at once; nobody waits
-for another. One `tick` is one control period of every busy station. The stations take it in groups,
-each on the first thread that is free: that thread looks at the group's stations, tells those that
-execute under one controller in one call what to do, and then carries their physics over the period.
-Only one thread thinks at a time, so tasks and controllers need not know of threads; the physics of
-other groups is under way meanwhile, and what is left of it when a tick returns goes on in the next.
+for another. One `tick` is one control period of every busy station: look at those that have landed,
+tell those that execute under one controller in one call what to do, and carry their physics over
+the period. `Periods` says when and on which thread.
 """
 
 from __future__ import annotations
 
 import math
-import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum, StrEnum
-from functools import partial
 from itertools import starmap
 
 import numpy as np
 
 from enpire.environment.control import CartesianControl
 from enpire.environment.controller import Controller, Demonstrations, Planner
+from enpire.environment.periods import Periods
 from enpire.environment.restoring import TRIES as RESTORE_TRIES
 from enpire.environment.restoring import Restoring
 from enpire.environment.sensing import Readings, Sensors
@@ -42,7 +39,6 @@ from enpire.types import (
 )
 
 RESET_TRIES = 4  # one, and again up to three times
-GROUPS = 2  # of stations a thread, where there are enough
 
 Recover = Callable[[int, str], bool]
 """Told the station that was set aside and why; True once its scene has been set up again."""
@@ -130,19 +126,6 @@ class _Running:
         self.unseen.clear()
 
 
-@dataclass(slots=True)
-class _Group:
-    """Stations that take their control periods together, on one thread at a time.
-
-    begun: periods that they have begun. at_work: from when a period is due until it has landed.
-    """
-
-    rows: range
-    begun: int = 0
-    at_work: bool = False
-    error: BaseException | None = None
-
-
 class Stations:
     """n stations of one task on one twin."""
 
@@ -169,16 +152,11 @@ class Stations:
         self.substeps = round(self.period / scene.model.opt.timestep)
         self.control = CartesianControl(self.twin, task.actions, self.period)
         longest = task.time_limit + task.probe_limit + 2 * self.period
-        self.sensors = Sensors(self.control, task.tracked, task.noise, self._periods(longest))
+        self.sensors = Sensors(self.control, task.tracked, task.noise, round(longest / self.period))
         self.packs = dict(packs or {})
-        self.execute_periods = self._periods(task.time_limit)
-        count = min(stations, GROUPS * self.twin.threads)
-        self._groups = [_Group(range(i, stations, count)) for i in range(count)]
-        self._thinking = threading.Lock()
-        self._change = threading.Condition(threading.Lock())  # of any group
-        self._ticks = 0
-        self._ahead = 0
+        self.execute_periods = round(task.time_limit / self.period)
         self._running: dict[int, _Running] = {}
+        self._periods = Periods(self.twin, self.substeps, self._think, self._goes_on)
         self.reset = reset
         self.aside: dict[int, str] = {}  # stations whose reset failed for good, and why
         self._hook = recover
@@ -269,71 +247,27 @@ class Stations:
     def abort(self, reason: str) -> list[Episode]:
         """End every episode under way, labelled aborted; returns them."""
         self.wait()
-        for group in self._groups:
-            group.begun = self._ticks
         verdict = Verdict(Outcome.ABORTED, reason=reason)
         return [self._finish(row, verdict) for row in sorted(self._running)]
 
     def tick(self, ahead: int = 0) -> list[Episode]:
         """One control period of every busy station; returns the episodes that ended.
 
-        The physics of the period may still be under way; `wait` before looking at the twin. Groups
-        whose stations are all busy may run `ahead` of the ticks by some periods, which keeps
-        threads busy and changes no episode: one that ends is returned by the tick it belongs to.
+        The physics of the period may still be under way; `wait` before looking at the twin.
+        Stations may run up to `ahead` periods ahead of the ticks, which keeps threads busy and
+        changes no episode: one that ends is returned by the tick it belongs to.
 
         Raises:
             PolicyError: a controller returned a wrong shape or a value that is not a number. The
                 episodes under way are untouched: `abort` them.
         """
-        with self._change:
-            self._ticks += 1
-            self._ahead = ahead
-            for group in self._groups:
-                if not any(row in self._running for row in group.rows):
-                    group.begun = self._ticks
-                self._go_on(group)
-        self._until(lambda: all(group.begun >= self._ticks for group in self._groups))
-        for group in self._groups:
-            if group.error is not None and group.begun <= self._ticks:
-                error, group.error = group.error, None
-                raise error
+        self._periods.tick(list(self._running), ahead)
         return self.ended()
 
-    def _until(self, reached: Callable[[], bool]) -> None:
-        """Work with the crew until something is reached."""
-        crew = self.twin.crew
-        while not reached():
-            if not crew.help():
-                with self._change:
-                    self._change.wait_for(lambda: reached() or crew.wanted)
-
-    def _go_on(self, group: _Group) -> None:
-        """Make a group's next period due, if it may begin it now."""
-        states = [self._running.get(row) for row in group.rows]
-        whole = all(state is not None and state.verdict is None for state in states)
-        most = self._ticks + (self._ahead if whole and group.error is None else 0)
-        if not group.at_work and group.begun < most:
-            group.at_work = True
-            self.twin.crew.put(partial(self._period, group))
-
-    def _period(self, group: _Group) -> None:
-        """A control period of one group: think, then fly."""
-        try:
-            due: list[int] = []
-            try:
-                with self._thinking:
-                    due = self._think([row for row in group.rows if row in self._running])
-            except BaseException as error:  # for `tick` to raise, on the thread that called it
-                group.error = error
-            with self._change:
-                group.begun += 1
-                self._change.notify_all()
-            self.twin.fly(due, self.substeps)
-        finally:
-            with self._change:
-                group.at_work = False
-                self._go_on(group)
-                self._change.notify_all()
+    def _goes_on(self, row: int) -> bool:
+        """Whether a station is in the middle of its episode."""
+        running = self._running.get(row)
+        return running is not None and running.verdict is None
 
     def _think(self, rows: list[int]) -> list[int]:
         """Look at stations that have landed and decide; returns those that go on."""
@@ -366,24 +300,29 @@ class Stations:
             self._running[row].verdict = Verdict(Outcome.INVALID, reason="physics diverged")
             self._running[row].verify += 1  # the verdict takes a period of its own
             self._running[row].diverged = True
-        rows = [row for row in rows if row not in diverged]
-        for row in rows:
+        states = {row: self._running[row] for row in rows if row not in diverged}
+        for row in states:
             self.task.plant(self.twin, row)
+        resetting = [row for row, state in states.items() if state.phase is Phase.RESET]
+        if resetting:
+            self._put_back(resetting)
+        seen = [row for row, state in states.items() if state.phase is not Phase.RESET]
+        sensed = self._sense(np.array(seen)) if seen else None
+        going_on = [
+            row
+            for row, state in states.items()
+            if state.phase is not Phase.EXECUTE and state.verdict is None
+        ]
+        return sensed, going_on
+
+    def _put_back(self, rows: list[int]) -> None:
+        """One control period of resets: by skills, or waiting for a placed scene to be still."""
         restoring = [row for row in rows if self._running[row].restoring is not None]
         if restoring:
             self._handle(np.array(restoring))
         for row in rows:
-            if self._running[row].phase is Phase.RESET and row not in restoring:
+            if row not in restoring:
                 self._reset(row, self._running[row])
-        seen = [row for row in rows if self._running[row].phase is not Phase.RESET]
-        sensed = self._sense(np.array(seen)) if seen else None
-        states = [(row, self._running[row]) for row in rows]
-        going_on = [
-            row
-            for row, state in states
-            if state.phase is not Phase.EXECUTE and state.verdict is None
-        ]
-        return sensed, going_on
 
     def _decide(self, sensed: Sensed) -> list[int]:
         """What stations that execute do: move their setpoints; returns their rows."""
@@ -400,18 +339,19 @@ class Stations:
 
     def ended(self) -> list[Episode]:
         """Episodes that have their verdict; their stations are idle from now on."""
-        early = {row for g in self._groups if g.begun > self._ticks for row in g.rows}
-        return [
-            self._finish(row, running.verdict)
-            for row, running in list(self._running.items())
-            if running.verdict is not None and row not in early
+        judged = [
+            (row, running.verdict)
+            for row, running in self._running.items()
+            if running.verdict is not None
         ]
+        if not judged:  # as nearly always
+            return []
+        early = self._periods.early
+        return [self._finish(row, verdict) for row, verdict in judged if not early(row)]
 
     def wait(self) -> None:
         """Wait for the physics that is under way."""
-        with self._change:
-            self._ahead = 0
-        self._until(lambda: not any(group.at_work for group in self._groups))
+        self._periods.wait()
         self.twin.wait(range(len(self)))
 
     def _place(self, row: int) -> None:
@@ -439,10 +379,9 @@ class Stations:
     def _handle(self, rows: Rows) -> None:
         """One control period of tries at physical resets."""
         states = [self._running[row] for row in rows.tolist()]
-        jacobian = self.control.jacobian(rows)
         # A long try sees the same white noise again.
         periods = [state.reset % self.sensors.periods for state in states]
-        readings = self.sensors.read(rows, periods, jacobian)
+        readings, jacobian = self.sensors.read(rows, periods)
         actions = np.zeros((len(rows), self.task.actions.size), dtype=np.float32)
         acting: list[int] = []
         for i, (row, state) in enumerate(zip(rows.tolist(), states, strict=True)):
@@ -498,9 +437,8 @@ class Stations:
     def _sense(self, rows: Rows) -> Sensed | None:
         """Read the sensors, see who is done, and let those that verify do so."""
         states = [self._running[row] for row in rows.tolist()]
-        jacobian = self.control.jacobian(rows)
         periods = [state.execute + state.verify for state in states]
-        readings = self.sensors.read(rows, periods, jacobian)
+        readings, jacobian = self.sensors.read(rows, periods)
         executed = [i for i, state in enumerate(states) if state.phase is Phase.EXECUTE]
         if executed:
             self._stop(states, readings)
@@ -552,21 +490,19 @@ class Stations:
         """What the stations' controllers do, (m, act); recorded as it is carried out."""
         states = [self._running[row] for row in rows.tolist()]
         actions = np.empty((len(rows), self.action_size), dtype=np.float32)
-        decided, asked = list[int](), list[int]()
+        asked: list[int] = []
         for i, (row, state) in enumerate(zip(rows.tolist(), states, strict=True)):
             action = state.planner.decided(row) if state.planner else None
             if action is None:
                 asked.append(i)
             else:
-                decided.append(i)
-                actions[i] = checked(action[None], 1, self.action_size)[0]
+                actions[i] = checked(action, self.action_size)
+                state.unseen.append(readings.row(i))
         if len(asked) == len(rows):
             actions[:] = self._ask(rows, states, readings)
         elif asked:
             chosen = [states[i] for i in asked]
             actions[asked] = self._ask(rows[asked], chosen, readings.at(asked))
-        for i in decided:
-            states[i].unseen.append(readings.row(i))
         for state, action in zip(states, actions, strict=True):
             state.actions.append(action)
             state.execute += 1
@@ -625,6 +561,7 @@ class Stations:
 
     def _finish(self, row: int, verdict: Verdict) -> Episode:
         running = self._running.pop(row)
+        self._periods.leave(row)
         self._leave(row, running, verdict)
         if running.unseen:
             running.record(self.task.observe(Readings.joined(running.unseen)))
@@ -655,14 +592,11 @@ class Stations:
             packs=self.packs,
         )
 
-    def _periods(self, seconds: float) -> int:
-        return round(seconds / self.period)
 
-
-def checked(actions: Float32Array, rows: int, size: int) -> Float32Array:
-    """What a controller returned; raises PolicyError unless it is finite, (rows, size)."""
-    if actions.shape != (rows, size):
-        raise PolicyError(f"actions of shape {actions.shape}, expected {(rows, size)}")
+def checked(actions: Float32Array, *shape: int) -> Float32Array:
+    """What a controller returned; raises PolicyError unless it is finite, of this shape."""
+    if actions.shape != shape:
+        raise PolicyError(f"actions of shape {actions.shape}, expected {shape}")
     if not all(map(math.isfinite, actions.ravel().tolist())):
         raise PolicyError("the policy returned actions that are not finite numbers")
     return actions

@@ -14,6 +14,7 @@ from __future__ import annotations
 import itertools
 import statistics
 import time
+from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -32,7 +33,8 @@ from enpire.twin import Twin
 from enpire.twin.twin import Rows
 from enpire.types import Float32Array, FloatArray, Purpose
 
-EVERY = 21  # from one that is written down to the next; odd, as groups of stations take turns
+EVERY = 21  # from one that is written down to the next; odd, as stations take turns
+STARTS = 320  # the raw side repeats so many, the last ones: few would leave threads idle at its end
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,18 +76,18 @@ class _Timed(PolicyController):
 
 
 class _Launches:
-    """Stations as they were launched into a control period, of every few launches."""
+    """Stations as they were launched into a control period, of every few launches, the last."""
 
     def __init__(self, twin: Twin) -> None:
         self.twin = twin
-        self.starts: list[tuple[FloatArray, dict[str, NDArray[Any]]]] = []
+        self.starts: deque[tuple[FloatArray, dict[str, NDArray[Any]]]] = deque(maxlen=STARTS)
         self._counted = itertools.count(1)
         self._fly = twin.fly
         twin.fly = self._watched  # type: ignore[method-assign]
 
     def _watched(self, rows: Sequence[int] | Rows, substeps: int) -> None:
         if next(self._counted) % EVERY == 0:
-            self.starts += [(self.twin.state[r].copy(), self.twin.variation(r)) for r in rows]
+            self.starts.extend((self.twin.state[r].copy(), self.twin.variation(r)) for r in rows)
         self._fly(rows, substeps)
 
     def batch(self) -> Batch:
@@ -97,17 +99,13 @@ class _Launches:
                 batch.expand(name)[i] = values
         return batch
 
-    def clear(self) -> None:
-        """Forget them."""
-        self.starts.clear()
-
 
 def bench_twin(
     stations: Stations,
     folder: Path,
     policy: ChunkPolicy | None = None,
-    blocks: int = 7,
-    block_s: float = 3.0,
+    blocks: int = 25,
+    block_s: float = 0.7,
     seed: int = 0,
 ) -> TwinBench:
     """Measure `stations`, recording to a new run at `folder`.
@@ -129,7 +127,6 @@ def bench_twin(
         try:
             for block in range(blocks + 1):
                 policy_s, done = timed.seconds, stations.twin.substeps_done
-                launches.clear()
                 seconds, count = _closed_loop(running, stations, writer, block_s)
                 taken = stations.twin.substeps_done - done
                 raw_rate = _raw(launches.batch(), stations.substeps, taken)

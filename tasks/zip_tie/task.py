@@ -105,9 +105,7 @@ class ZipTie(Task):
         """Expand what the reset varies."""
         scene = twin.scene
         self._kinematics = Kinematics(scene.world, scene.robot)
-        self._nominal_joints = self._kinematics.solve(
-            list(self._nominal), [hand_rotation(LEFT), hand_rotation(RIGHT)]
-        )
+        self._nominal_joints = self._kinematics.solve(list(self._nominal), list(_HANDS))
         model = scene.model
         self._welds = [
             model.equality("reset_task_head").id,
@@ -118,6 +116,7 @@ class ZipTie(Task):
         self._stiffness = twin.expand("jnt_stiffness")
         self._delay = twin.expand("actuator_delay")
         self._latency = np.zeros(twin.stations)
+        self._rest = strap.rest_angles()
         self._sites = np.array([model.site(name).id for name in self.tracked])
         names = [model.geom(i).name for i in range(model.ngeom)]
         self._zip_geoms = np.array([i for i, name in enumerate(names) if name.startswith(_ZIP)])
@@ -140,25 +139,21 @@ class ZipTie(Task):
     def place(self, twin: Twin, control: CartesianControl, row: int, variation: FloatArray) -> None:
         """Hands at the sampled head and tail, both welded to them until the fingers hold."""
         v = dict(zip(self.variation_names, variation, strict=True))
-        head_rotation = _turn(variation[3:6]) @ HEAD
-        head_position = HEAD_AT + variation[0:3]
-        tail_rotation = _turn(variation[9:12]) @ HEAD
-        tail_position = TAIL_AT + variation[6:9]
+        turned = _turn(variation[3:6]), _turn(variation[9:12])
+        head_position, tail_position = HEAD_AT + variation[0:3], TAIL_AT + variation[6:9]
+        head_rotation, tail_rotation = (turn @ HEAD for turn in turned)
         positions = [
             head_position + head_rotation @ (v["left_offset_x"], 0, v["left_offset_z"]),
             tail_position + tail_rotation @ (v["right_offset_x"], 0, 0),
         ]
-        rotations = [
-            _turn(variation[3:6]) @ hand_rotation(LEFT),
-            _turn(variation[9:12]) @ hand_rotation(RIGHT),
-        ]
+        rotations = [turn @ hand for turn, hand in zip(turned, _HANDS, strict=True)]
         joints = self._kinematics.solve(positions, rotations, warm=self._nominal_joints)
         model = twin.model
         for arm, angles in zip(control.arms, joints, strict=True):
             twin.qpos[row, arm.qpos] = angles
             for finger in ("finger_left", "finger_right"):
                 twin.qpos[row, model.joint(f"{arm.name}_{finger}").qposadr[0]] = OPEN / 2
-        twin.qpos[row, model.jnt_qposadr[self._bends]] = strap.rest_angles()
+        twin.qpos[row, model.jnt_qposadr[self._bends]] = self._rest
         at = model.joint("task_head").qposadr[0]
         twin.qpos[row, at : at + 3] = head_position
         mujoco.mju_mat2Quat(twin.qpos[row, at + 3 : at + 7], head_rotation.ravel())
@@ -266,7 +261,8 @@ _ZIP = tuple(
     f"task_{p}"
     for p in ("floor", "roof", "side", "bridge", "lead", "pawl", "link", "taper", "grip")
 )
-_HANDS_BACK = np.array([hand_rotation(LEFT).T, hand_rotation(RIGHT).T])
+_HANDS = np.array([hand_rotation(LEFT), hand_rotation(RIGHT)])
+_HANDS_BACK = _HANDS.transpose(0, 2, 1).copy()
 _HEAD_BACK = np.array([HEAD.T])
 _UNTURNED = np.array([np.eye(3), np.eye(3)])
 _LAYOUT = (  # of an observation: how many numbers, of what unit

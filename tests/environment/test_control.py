@@ -13,6 +13,7 @@ from scipy.spatial.transform import Rotation
 
 from enpire.environment import ActionSpec, ArmAction, CartesianControl
 from enpire.environment.kernels import yielding
+from enpire.environment.sensing import SensorNoise, Sensors
 from enpire.packs import find, load_robot, load_world
 from enpire.twin import Scene, Twin, compose
 from enpire.types import FloatArray
@@ -126,7 +127,7 @@ def test_the_lead_is_how_far_the_setpoint_runs_ahead() -> None:
     action[0, 7] = 1.0
     for _ in range(4):  # without a step: the hand stays where it is
         control.apply(ROW, action, control.jacobian(ROW), CALM)
-    lead = control.lead(ROW, control.jacobian(ROW))[0]
+    lead = Sensors(control, (), SensorNoise(), 1).read(ROW, [0])[0].lead[0]
     np.testing.assert_allclose(lead[1], (4 * 0.0024, 0, 0), atol=0.001)
     np.testing.assert_allclose(lead[0], 0, atol=0.001)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from itertools import groupby
 
@@ -449,11 +450,14 @@ def test_stations_that_run_ahead_change_nothing() -> None:
 
 def test_stations_run_ahead_by_so_many_periods_and_no_more() -> None:
     task = Planted()
-    stations = reach_stations(2, task=task)
+    stations = reach_stations(2, threads=2, task=task)
     for row in range(2):
         stations.begin(row, job(row, Speed(0.0)))
     for _ in range(3):
         stations.tick(5)
+    for _ in range(500):  # the other thread goes on meanwhile
+        if len(task.ran) < 16:
+            time.sleep(0.01)
     stations.wait()
     assert 3 <= task.ran.count(0) <= 8
     assert 3 <= task.ran.count(1) <= 8

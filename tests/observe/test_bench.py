@@ -29,7 +29,7 @@ def test_the_raw_side_repeats_control_periods_bit_by_bit() -> None:
     stations.begin(1, Job(3, Purpose.DEMONSTRATION, Demonstrations(stations.task), "d"))
     while not launches.starts:
         stations.tick()
-    stations.wait()
+        stations.wait()
     batch = launches.batch()
     assert batch.nsim == 1  # the idle station is left out
     assert not np.array_equal(batch.state[0], stations.twin.state[1])

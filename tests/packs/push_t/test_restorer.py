@@ -39,7 +39,7 @@ def test_the_look_allows_millimetres(shift: float, turn: float, holds: bool) -> 
     twin.forward(0)
     stations.sensors.begin(0, np.random.default_rng(2))
     row = np.array([0])
-    readings = stations.sensors.read(row, [0], stations.control.jacobian(row))
+    readings, _ = stations.sensors.read(row, [0])
     skills = task.restorer(np.random.default_rng(0), wanted[:7])
     covers, flat = skills.in_place([readings])
     assert covers.holds == holds

@@ -1,0 +1,122 @@
+"""Control periods of many stations on a few threads: think, then fly.
+
+A thread that finds a flight waiting carries it out. One that finds none thinks for all stations
+that have landed by then, in one call, which makes their flights. So what thinks is called seldom,
+for many stations at a time, while other threads fly: after a millisecond of physics the processor
+has forgotten it, and calling it anew for every station costs several times what it computes.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable
+from functools import partial
+
+from enpire.twin import Twin
+
+Think = Callable[[list[int]], list[int]]
+"""Looks at stations that have landed and decides for them; returns those that fly."""
+
+
+class Periods:
+    """Carries stations from one control period to the next.
+
+    One thread thinks at a time, so what it calls need not know of threads. A station takes part
+    from a tick that names it until it is `left`.
+    """
+
+    def __init__(
+        self, twin: Twin, substeps: int, think: Think, goes_on: Callable[[int], bool]
+    ) -> None:
+        """Fly `substeps` a period; only a station that `goes_on` may run ahead of the ticks."""
+        self._twin, self._substeps = twin, substeps
+        self._think, self._goes_on = think, goes_on
+        self._thinking = threading.Lock()
+        self._change = threading.Condition(threading.Lock())
+        self._ticks = self._ahead = 0
+        self._begun: dict[int, int] = {}  # the last tick whose period a station has begun
+        self._at_work: set[int] = set()  # stations from their thinking until they have landed
+        self._error: BaseException | None = None
+
+    def tick(self, rows: Iterable[int], ahead: int) -> None:
+        """Have `rows`, and those that take part, begin their next period, unless they have.
+
+        Meanwhile, and after it, they may begin up to `ahead` more. What thinking raises is raised
+        here.
+        """
+        with self._change:
+            for row in rows:
+                self._begun.setdefault(row, self._ticks)
+            self._ticks += 1
+            self._ahead = ahead
+        self._until(lambda: min(self._begun.values(), default=self._ticks) >= self._ticks)
+        if self._error is not None:
+            error, self._error = self._error, None
+            raise error
+
+    def early(self, row: int) -> bool:
+        """Whether a station has run ahead of the ticks."""
+        return self._begun.get(row, 0) > self._ticks
+
+    def leave(self, row: int) -> None:
+        """A station takes part no longer."""
+        with self._change:
+            self._begun.pop(row, None)
+
+    def wait(self) -> None:
+        """Until all have landed, and begin nothing more."""
+        with self._change:
+            self._ahead = 0
+        self._until(lambda: not self._at_work)
+
+    def _until(self, reached: Callable[[], bool]) -> None:
+        """Work with the crew until something is reached."""
+        crew = self._twin.crew
+        while not reached():
+            if not crew.help() and not self._go_on():
+                with self._change:
+                    self._change.wait_for(lambda: reached() or crew.wanted or self._due())
+
+    def _due(self) -> list[int]:
+        """Stations that may begin a period now."""
+        ahead = 0 if self._error else self._ahead
+        return [
+            row
+            for row, begun in self._begun.items()
+            if row not in self._at_work
+            and begun < self._ticks + (ahead if self._goes_on(row) else 0)
+        ]
+
+    def _go_on(self) -> bool:
+        """Think for those that are due, unless a flight is waiting; False if it came to nothing."""
+        crew = self._twin.crew
+        if crew.wanted:
+            return False
+        with self._thinking:
+            with self._change:
+                due = [] if crew.wanted else self._due()
+                self._at_work.update(due)
+            if not due:
+                return False
+            flying: list[int] = []
+            try:
+                flying = self._think(due)
+            except BaseException as error:  # for `tick` to raise, on the thread that called it
+                self._error = error
+            with self._change:
+                for row in due:
+                    self._begun[row] += 1
+                self._at_work.difference_update(set(due) - set(flying))
+                for row in flying:
+                    crew.put(partial(self._fly, row))
+                self._change.notify_all()
+        return True
+
+    def _fly(self, row: int) -> None:
+        try:
+            self._twin.fly([row], self._substeps)
+        finally:
+            with self._change:
+                self._at_work.discard(row)
+                self._change.notify_all()
+        self._go_on()
