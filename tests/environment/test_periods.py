@@ -1,0 +1,112 @@
+"""Periods: who is thought for, when, by how many threads, and what is raised where."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import pytest
+
+from enpire.environment.periods import Periods, Think
+from enpire.twin import Twin
+from tests.environment.reach import reach_stations
+
+
+def periods(think: Think, stations: int = 3, threads: int = 2) -> Periods:
+    twin: Twin = reach_stations(stations, threads).twin
+    return Periods(twin, 1, think, goes_on=lambda row: row != 0)
+
+
+def test_a_tick_is_a_period_of_every_station() -> None:
+    thought: list[int] = []
+
+    def think(rows: list[int]) -> list[int]:
+        thought.extend(rows)
+        return rows
+
+    each = periods(think)
+    for tick in range(1, 20):
+        each.tick([0, 1, 2], ahead=0)
+        assert [thought.count(row) for row in range(3)] == [tick] * 3
+
+
+def test_only_who_goes_on_runs_ahead_and_only_so_far() -> None:
+    thought: list[int] = []
+
+    def think(rows: list[int]) -> list[int]:
+        thought.extend(rows)
+        return rows
+
+    each = periods(think)
+    each.tick([0, 1], ahead=4)
+    deadline = time.monotonic() + 10.0
+    while thought.count(1) < 5 and time.monotonic() < deadline:
+        time.sleep(0.001)  # the other thread goes on meanwhile
+    each.wait()
+    assert thought.count(1) == 5
+    assert thought.count(0) == 1
+    assert each.early(1)
+    assert not each.early(0)
+
+
+def test_those_that_have_landed_are_thought_for_together_by_one_thread_at_a_time() -> None:
+    batches: list[list[int]] = []
+    inside = threading.Lock()
+
+    def think(rows: list[int]) -> list[int]:
+        assert inside.acquire(blocking=False), "two threads think"
+        batches.append(list(rows))
+        time.sleep(0.0005)
+        inside.release()
+        return rows
+
+    each = periods(think, stations=6)
+    for _ in range(50):
+        each.tick(range(6), ahead=8)
+    each.wait()
+    assert max(map(len, batches)) > 1
+    assert all(len(set(rows)) == len(rows) for rows in batches)
+
+
+def test_who_has_left_is_thought_for_no_longer_and_may_come_back() -> None:
+    thought: list[int] = []
+
+    def think(rows: list[int]) -> list[int]:
+        thought.extend(rows)
+        return rows
+
+    each = periods(think)
+    each.tick([0, 1], ahead=0)
+    each.wait()
+    each.leave(1)
+    each.tick([0], ahead=0)
+    assert thought.count(1) == 1
+    each.tick([0, 1], ahead=0)
+    assert thought.count(1) == 2
+
+
+def test_who_does_not_fly_is_due_again_at_the_next_tick() -> None:
+    thought: list[int] = []
+
+    def think(rows: list[int]) -> list[int]:
+        thought.extend(rows)
+        return []
+
+    each = periods(think)
+    each.tick([0, 1], ahead=0)
+    each.tick([0, 1], ahead=0)
+    assert sorted(thought) == [0, 0, 1, 1]
+
+
+def test_an_error_is_raised_by_a_tick_and_nobody_runs_ahead_after_it() -> None:
+    thought: list[int] = []
+
+    def think(rows: list[int]) -> list[int]:
+        thought.extend(rows)
+        raise ValueError("no idea")
+
+    each = periods(think, threads=1)
+    with pytest.raises(ValueError, match="no idea"):
+        each.tick([1, 2], ahead=5)
+    each.wait()
+    assert sorted(thought) == [1, 2]
