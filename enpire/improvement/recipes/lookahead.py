@@ -53,14 +53,14 @@ class Lookahead:
     moments: that are relabelled and taught.
     """
 
-    training: Training = field(default_factory=lambda: Training(steps=3000))
-    further: Training = field(default_factory=lambda: Training(steps=1500))
+    training: Training = field(default_factory=lambda: Training(steps=1200))
+    further: Training = field(default_factory=lambda: Training(steps=800))
     discount: float = 0.99
     members: int = 3
     value_steps: int = 1200
     dynamics_steps: int = 3000
     promise_steps: int = 1000
-    tries: int = 64
+    tries: int = 48
     temperature: float = 0.15
     caution: float = 0.5
     moments: int = 25_000
