@@ -26,7 +26,7 @@ def add_options(parser: Parser) -> None:
     parser.add_argument(
         "--policy", metavar="RUN[:NAME]", help="of a run (default: random small motions)"
     )
-    parser.add_argument("--blocks", type=positive, default=25, metavar="N", help="default 25")
+    parser.add_argument("--blocks", type=positive, default=15, metavar="N", help="default 15")
     parser.add_argument(
         "--block-s", type=more_than_zero, default=0.7, metavar="S", help="length, default 0.7"
     )

@@ -11,6 +11,7 @@ that a control period of many stations needs.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -72,20 +73,27 @@ class CartesianControl:
         robot = twin.scene.robot
         dof = len(robot.arms[0].home)
         model = twin.model
-        self._command = np.zeros((twin.stations, len(self.arms), dof + 1))
-        self.setpoints: FloatArray = self._command[:, :, :dof]
-        self.gripper: FloatArray = self._command[:, :, dof]
+        self.command = np.zeros((twin.stations, len(self.arms), dof + 1))
+        self.setpoints: FloatArray = self.command[:, :, :dof]
+        self.gripper: FloatArray = self.command[:, :, dof]
         self._range = model.jnt_range[[arm.joints for arm in self.arms]].transpose(2, 0, 1).copy()
         self._step = np.array(robot.limits.joint_speed) * period
         self._qpos = np.array([arm.qpos for arm in self.arms])
         self._joints = np.array([arm.joints for arm in self.arms])
         self._grasp = np.array([arm.grasp for arm in self.arms])
         self._actuators = np.array([[*arm.actuators, arm.gripper] for arm in self.arms])
-        self._gripper_range = np.array([arm.gripper_range for arm in robot.arms], np.float64)
-        self._scale = spec.scale
         low = np.maximum([arm.low for arm in spec.arms], robot.limits.workspace_low)
         high = np.minimum([arm.high for arm in spec.arms], robot.limits.workspace_high)
-        self._box = np.array([low, high])
+        self.tables: tuple[Any, ...] = (
+            self._actuators,
+            spec.scale,
+            np.array([low, high]),
+            self._range,
+            self._step,
+            np.array([arm.gripper_range for arm in robot.arms], np.float64),
+            float(spec.lead),
+            float(spec.push),
+        )
 
     def measured(self, rows: Rows) -> FloatArray:
         """Joint angles, shape (m, arms, dof), in radians."""
@@ -96,7 +104,7 @@ class CartesianControl:
         """Set one station's setpoints outright (in a reset): (arms, dof) rad and (arms,)."""
         self.setpoints[row] = np.clip(joints, *self._range)
         self.gripper[row] = gripper
-        self.twin.ctrl[row, self._actuators] = self._command[row]
+        self.twin.ctrl[row, self._actuators] = self.command[row]
 
     def relax(self, row: int) -> None:
         """Bring one station's setpoints back to its joints, so that nothing presses."""
@@ -152,15 +160,8 @@ class CartesianControl:
             twin.qpos,
             twin.site_xpos,
             twin.ctrl,
-            self._command,
+            self.command,
             self._qpos,
             self._grasp,
-            self._actuators,
-            self._scale,
-            self._box,
-            self._range,
-            self._step,
-            self._gripper_range,
-            float(self.spec.lead),
-            float(self.spec.push),
+            *self.tables,
         )

@@ -28,19 +28,16 @@ class Controller(Protocol):
 class Planner(Controller, Protocol):
     """A controller that decides for several periods at once.
 
-    A period that it has decided before costs little: it is not asked then, and what was seen in it
-    is worked out later, for many periods in one call.
+    In a period that it has decided before it is not asked, and what is seen then is worked out
+    later, for all these periods in one call.
     """
 
-    def decided(self, row: int) -> Float32Array | None:
-        """The action (act,) for the period that begins, whatever is seen in it; None to be asked.
-
-        Each decision is handed over once.
-        """
+    def plan(self, row: int) -> Float32Array:
+        """Actions (k, act) for the periods after the one that `act` has just decided."""
         ...
 
     def saw(self, row: int, observations: Float32Array) -> None:
-        """Observations (k, obs) of the periods decided before, oldest first; `act` comes next."""
+        """Observations (k, obs) of the periods of the plan, oldest first; `act` comes next."""
         ...
 
 

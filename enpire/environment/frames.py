@@ -5,7 +5,7 @@ from __future__ import annotations
 import mujoco
 import numpy as np
 
-from enpire.environment.kernels import compiled
+from enpire.twin.native import compiled
 from enpire.types import FloatArray
 
 

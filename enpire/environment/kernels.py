@@ -7,22 +7,18 @@ fast-math, so a station's result does not depend on how many others are computed
 
 rows are the stations that are due, shape (m,); the twin's arrays have a row per station and the
 names that MuJoCo gives them; tables have a row per arm and say where its quantities stand in these
-arrays. Machine code is kept beside this file, or in the user's cache where that is not writable; it
-does not follow changes in another file, so a kernel calls none from one. Results are written to
-arrays that the caller brings (numba takes longer to hand one over than to fill it).
+arrays. Results are written to arrays that the caller brings (numba takes longer to hand one over
+than to fill it).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from contextlib import suppress
-from typing import Any, cast
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from enpire.twin.native import compiled, compiled_without_gil, mj_step
 from enpire.types import Float32Array, FloatArray
 
 Indices = NDArray[np.int64]
@@ -30,14 +26,6 @@ Indices = NDArray[np.int64]
 DAMPING = 0.003  # of the least squares, in metres
 ROTATION_LENGTH = 0.1  # metres that one radian weighs as much as
 YIELD = 0.002  # how far a hand gives way in a control period at twice its force limit [m]
-
-
-def compiled[F: Callable[..., Any]](function: F) -> F:
-    """Compile at the first call; later processes load what that one compiled."""
-    kernel = numba.njit(function)
-    with suppress(RuntimeError):  # nowhere to keep it: every process compiles for itself
-        kernel.enable_caching()
-    return cast(F, kernel)
 
 
 @compiled
@@ -312,3 +300,131 @@ def move(
             command[row, arm, dof] = closed + opening * (opened - closed)
             for k in range(dof + 1):
                 ctrl[row, actuators[arm, k]] = command[row, arm, k]
+
+
+@compiled_without_gil
+def carry_out(
+    model: int,
+    data: int,
+    warning: NDArray[np.int32],
+    substeps: int,
+    plan: Float32Array,
+    first: int,
+    force_limit: float,
+    setpoints: FloatArray,
+    qpos: FloatArray,
+    actuator_length: FloatArray,
+    xanchor: FloatArray,
+    xaxis: FloatArray,
+    site_xpos: FloatArray,
+    site_xmat: FloatArray,
+    history: FloatArray,
+    joints: Indices,
+    joint_qpos: Indices,
+    gripper: Indices,
+    grasp: Indices,
+    wrist: Indices,
+    force: Indices,
+    tracked: Indices,
+    joint_error: FloatArray,
+    force_error: FloatArray,
+    position_error: FloatArray,
+    rotation_error: FloatArray,
+    tare: FloatArray,
+    J: FloatArray,
+    angles: FloatArray,
+    opening: FloatArray,
+    hand_position: FloatArray,
+    hand_rotation: FloatArray,
+    felt: FloatArray,
+    ahead: FloatArray,
+    position: FloatArray,
+    rotation: FloatArray,
+    ctrl: FloatArray,
+    command: FloatArray,
+    actuators: Indices,
+    scale: FloatArray,
+    box: FloatArray,
+    joint_range: FloatArray,
+    step: FloatArray,
+    gripper_range: FloatArray,
+    lead: float,
+    push: float,
+) -> int:
+    """Fly a control period, and then those of a plan (k, act), one station alone.
+
+    Between two periods it reads the sensors and moves the setpoints, as `read` and `move` do; what
+    is read is returned for each of them. It goes no further than to where MuJoCo warns of something
+    or a hand feels more than `force_limit` [N].
+
+    model, data: addresses. first: the errors due in the first period of the plan. The twin's arrays
+    and those of errors are of the one station, (1, ...).
+
+    Returns:
+        How many periods of the plan were flown.
+    """
+    row, now = np.zeros(1, np.int64), np.zeros(1, np.int64)
+    for t in range(len(plan) + 1):
+        for _ in range(substeps):
+            mj_step(model, data)
+        if t == len(plan) or warning.any():
+            return t
+        now[0] = min(first + t, joint_error.shape[1] - 1)
+        here = slice(t, t + 1)
+        read(
+            row,
+            now,
+            setpoints,
+            qpos,
+            actuator_length,
+            xanchor,
+            xaxis,
+            site_xpos,
+            site_xmat,
+            history,
+            joints,
+            joint_qpos,
+            gripper,
+            grasp,
+            wrist,
+            force,
+            tracked,
+            joint_error,
+            force_error,
+            position_error,
+            rotation_error,
+            tare,
+            J,
+            angles[here],
+            opening[here],
+            hand_position[here],
+            hand_rotation[here],
+            felt[here],
+            ahead[here],
+            position[here],
+            rotation[here],
+        )
+        for arm in range(len(felt[t])):
+            if np.sqrt((felt[t, arm] ** 2).sum()) > force_limit:
+                return t
+        move(
+            row,
+            plan[here],
+            J,
+            felt[here],
+            qpos,
+            site_xpos,
+            ctrl,
+            command,
+            joint_qpos,
+            grasp,
+            actuators,
+            scale,
+            box,
+            joint_range,
+            step,
+            gripper_range,
+            lead,
+            push,
+        )
+    return len(plan)

@@ -12,10 +12,13 @@ import threading
 from collections.abc import Callable, Iterable
 from functools import partial
 
-from enpire.twin import Twin
+from enpire.twin.crew import Crew
 
 Think = Callable[[list[int]], list[int]]
 """Looks at stations that have landed and decides for them; returns those that fly."""
+
+Fly = Callable[[int, int], int]
+"""Carries a station over a period, and on over so many at most; returns over how many."""
 
 
 class Periods:
@@ -25,12 +28,10 @@ class Periods:
     from a tick that names it until it is `left`.
     """
 
-    def __init__(
-        self, twin: Twin, substeps: int, think: Think, goes_on: Callable[[int], bool]
-    ) -> None:
-        """Fly `substeps` a period; only a station that `goes_on` may run ahead of the ticks."""
-        self._twin, self._substeps = twin, substeps
-        self._think, self._goes_on = think, goes_on
+    def __init__(self, crew: Crew, think: Think, fly: Fly, goes_on: Callable[[int], bool]) -> None:
+        """Fly on `crew`; only a station that `goes_on` may run ahead of the ticks."""
+        self._crew = crew
+        self._think, self._fly, self._goes_on = think, fly, goes_on
         self._thinking = threading.Lock()
         self._change = threading.Condition(threading.Lock())
         self._ticks = self._ahead = 0
@@ -71,7 +72,7 @@ class Periods:
 
     def _until(self, reached: Callable[[], bool]) -> None:
         """Work with the crew until something is reached."""
-        crew = self._twin.crew
+        crew = self._crew
         while not reached():
             if not crew.help() and not self._go_on():
                 with self._change:
@@ -89,7 +90,7 @@ class Periods:
 
     def _go_on(self) -> bool:
         """Think for those that are due, unless a flight is waiting; False if it came to nothing."""
-        crew = self._twin.crew
+        crew = self._crew
         if crew.wanted:
             return False
         with self._thinking:
@@ -108,15 +109,18 @@ class Periods:
                     self._begun[row] += 1
                 self._at_work.difference_update(set(due) - set(flying))
                 for row in flying:
-                    crew.put(partial(self._fly, row))
+                    crew.put(partial(self._flight, row))
                 self._change.notify_all()
         return True
 
-    def _fly(self, row: int) -> None:
+    def _flight(self, row: int) -> None:
+        flown = 1
         try:
-            self._twin.fly([row], self._substeps)
-        finally:
-            with self._change:
-                self._at_work.discard(row)
-                self._change.notify_all()
+            flown = self._fly(row, 1 + max(self._ticks + self._ahead - self._begun[row], 0))
+        except BaseException as error:
+            self._error = error
+        with self._change:
+            self._begun[row] += flown - 1
+            self._at_work.discard(row)
+            self._change.notify_all()
         self._go_on()

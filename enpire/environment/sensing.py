@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from enpire.environment import kernels
 from enpire.environment.control import CartesianControl
+from enpire.environment.kernels import Indices
 from enpire.twin import Twin
 from enpire.twin.twin import Rows
 from enpire.types import FloatArray
@@ -71,7 +73,13 @@ class Readings:
 
 
 class Sensors:
-    """Reads a twin as an arm would be read."""
+    """Reads a twin as an arm would be read.
+
+    READ names the twin's arrays, tables say where each arm's quantities stand in them, and errors
+    are those of each station, the tare the last; all as `kernels.read` takes them.
+    """
+
+    READ = ("qpos", "actuator_length", "xanchor", "xaxis", "site_xpos", "site_xmat", "history")
 
     def __init__(
         self, control: CartesianControl, tracked: tuple[str, ...], noise: SensorNoise, periods: int
@@ -83,29 +91,36 @@ class Sensors:
         self.periods = periods
         model, arms, n = self.twin.model, self.twin.scene.arms, self.twin.stations
         self._tracked = np.array([model.site(name).id for name in tracked], dtype=np.int64)
-        self._grasp = np.array([arm.grasp for arm in arms])
         self._wrist = np.array([arm.wrist for arm in arms])
         self._force = np.array([arm.force for arm in arms])
-        self._gripper = np.array([arm.gripper for arm in arms])
-        self._joints = np.array([arm.joints for arm in arms])
         self._joint_qpos = np.array([arm.qpos for arm in arms])
-        self._joint = np.zeros((n, periods, *self._joint_qpos.shape))
-        self._wrist_noise = np.zeros((n, periods, len(arms), 3))
-        self._position = np.zeros((n, periods, len(tracked), 3))
-        self._rotation = np.zeros((n, periods, len(tracked), 3))
-        self._tare = np.zeros((n, len(arms), 3))
+        self.tables: tuple[Indices, ...] = (
+            np.array([arm.joints for arm in arms]),
+            self._joint_qpos,
+            np.array([arm.gripper for arm in arms]),
+            np.array([arm.grasp for arm in arms]),
+            self._wrist,
+            self._force,
+            self._tracked,
+        )
+        self.errors: tuple[FloatArray, ...] = (
+            np.zeros((n, periods, *self._joint_qpos.shape)),
+            np.zeros((n, periods, len(arms), 3)),
+            np.zeros((n, periods, len(tracked), 3)),
+            np.zeros((n, periods, len(tracked), 3)),
+            np.zeros((n, len(arms), 3)),
+        )
 
     def begin(self, row: int, rng: np.random.Generator) -> None:
         """Draw one episode's sensor errors and zero the force sensors as they stand."""
         self.draw(row, rng)
-        twin, here, mine = self.twin, np.array([row]), self._tare[row : row + 1]
+        twin, here, mine = self.twin, np.array([row]), self.errors[-1][row : row + 1]
         kernels.wrist_force(here, twin.site_xmat, twin.history, self._wrist, self._force, mine)
 
     def draw(self, row: int, rng: np.random.Generator) -> None:
         """Draw sensor errors anew, for `periods` readings."""
         noise = self.noise
-        position, rotation = self._position[row], self._rotation[row]
-        joint, force = self._joint[row], self._wrist_noise[row]
+        joint, force, position, rotation, _ = (errors[row] for errors in self.errors)
         bias = rng.normal(0, 1, (2, *position.shape[1:]))
         position[...] = noise.position * rng.standard_normal(position.shape)
         position += noise.position_bias * bias[0]
@@ -119,9 +134,24 @@ class Sensors:
 
         With it comes what `CartesianControl.jacobian` returns for them.
         """
-        twin, last = self.twin, self._joint.shape[1] - 1
-        m, objects, (arms, dof) = len(rows), len(self._tracked), self._joint_qpos.shape
-        jacobian = np.empty((m, arms, 6, dof))
+        twin, last = self.twin, self.periods - 1
+        sensed, jacobian = self.blank(len(rows))
+        arguments: tuple[Any, ...] = (
+            rows,
+            np.array([min(period, last) for period in periods]),
+            self.control.setpoints,
+            *(getattr(twin, name) for name in self.READ),
+            *self.tables,
+            *self.errors,
+            jacobian,
+            *sensed,
+        )
+        kernels.read(*arguments)
+        return Readings(*sensed), jacobian
+
+    def blank(self, m: int) -> tuple[tuple[FloatArray, ...], FloatArray]:
+        """Arrays for m readings, in the order and the shapes of `Readings`, and for Jacobians."""
+        objects, (arms, dof) = len(self._tracked), self._joint_qpos.shape
         sensed = (
             np.empty((m, arms, dof)),
             np.empty((m, arms)),
@@ -132,30 +162,4 @@ class Sensors:
             np.empty((m, objects, 3)),
             np.empty((m, objects, 3, 3)),
         )
-        kernels.read(
-            rows,
-            np.array([min(period, last) for period in periods]),
-            self.control.setpoints,
-            twin.qpos,
-            twin.actuator_length,
-            twin.xanchor,
-            twin.xaxis,
-            twin.site_xpos,
-            twin.site_xmat,
-            twin.history,
-            self._joints,
-            self._joint_qpos,
-            self._gripper,
-            self._grasp,
-            self._wrist,
-            self._force,
-            self._tracked,
-            self._joint,
-            self._wrist_noise,
-            self._position,
-            self._rotation,
-            self._tare,
-            jacobian,
-            *sensed,
-        )
-        return Readings(*sensed), jacobian
+        return sensed, np.empty((m, arms, 6, dof))

@@ -16,6 +16,7 @@ from itertools import starmap
 
 import numpy as np
 
+from enpire.environment.autopilot import Autopilot
 from enpire.environment.control import CartesianControl
 from enpire.environment.controller import Controller, Demonstrations, Planner
 from enpire.environment.periods import Periods
@@ -114,14 +115,24 @@ class _Running:
     execute: int = 0
     verify: int = 0
     planner: Planner | None = None
-    unseen: list[Readings] = field(default_factory=list)  # of periods that were decided before
+    plan: Float32Array = field(default_factory=lambda: np.empty((0, 0), np.float32))
+    unseen: list[Readings] = field(default_factory=list)  # of the periods of the plan
     observations: list[Float32Array] = field(default_factory=list)
     actions: list[Float32Array] = field(default_factory=list)
     evidence: list[Readings] = field(default_factory=list)
     verdict: Verdict | None = None
 
+    def follow(self, readings: Readings) -> Float32Array:
+        """The next actions of the plan, carried out with these readings, (k, act)."""
+        count = len(readings.joints)
+        actions, self.plan = self.plan[:count], self.plan[count:]
+        self.unseen.append(readings)
+        self.actions.extend(actions)
+        self.execute += count
+        return actions
+
     def record(self, missed: Float32Array) -> None:
-        """What was to be seen in the periods decided before."""
+        """What was to be seen in the periods of the plan."""
         self.observations.extend(missed)
         self.unseen.clear()
 
@@ -156,7 +167,11 @@ class Stations:
         self.packs = dict(packs or {})
         self.execute_periods = round(task.time_limit / self.period)
         self._running: dict[int, _Running] = {}
-        self._periods = Periods(self.twin, self.substeps, self._think, self._goes_on)
+        self._planted = type(task).plant is not Task.plant
+        self._autopilot = Autopilot(self.sensors, self.substeps, task.force_limit)
+        self._periods = Periods(
+            self.twin.crew, self._think, lambda row, most: self.fly(row, most), self._goes_on
+        )
         self.reset = reset
         self.aside: dict[int, str] = {}  # stations whose reset failed for good, and why
         self._hook = recover
@@ -273,6 +288,19 @@ class Stations:
         """Look at stations that have landed and decide; returns those that go on."""
         sensed, due = self._look(rows)
         return due if sensed is None else due + self._decide(sensed)
+
+    def fly(self, row: int, most: int) -> int:
+        """Carry a station over a period, and on along its plan, `most` in all; over how many.
+
+        A plan ends early at whatever is not just its next period: that is for `_think`.
+        """
+        running = self._running[row]
+        left = min(most - 1, len(running.plan), self.execute_periods - running.execute)
+        if left <= 0 or self._planted:
+            self.twin.fly(row, self.substeps)
+            return 1
+        readings = self._autopilot.fly(row, running.plan[:left], running.execute)
+        return 1 + len(running.follow(readings))
 
     def sense(self, rows: list[int]) -> Sensed | None:
         """The first part of a control period of some busy stations; the second is `act`.
@@ -467,7 +495,7 @@ class Stations:
             if felt > self.task.force_limit:
                 state.verdict = self._too_hard(felt)
                 state.verify += 1
-            elif done or state.execute >= self.execute_periods:
+            elif (done and not len(state.plan)) or state.execute >= self.execute_periods:
                 state.phase = Phase.VERIFY
 
     def _probe(
@@ -491,21 +519,19 @@ class Stations:
         states = [self._running[row] for row in rows.tolist()]
         actions = np.empty((len(rows), self.action_size), dtype=np.float32)
         asked: list[int] = []
-        for i, (row, state) in enumerate(zip(rows.tolist(), states, strict=True)):
-            action = state.planner.decided(row) if state.planner else None
-            if action is None:
-                asked.append(i)
+        for i, state in enumerate(states):
+            if len(state.plan):
+                (actions[i],) = state.follow(readings.row(i))
             else:
-                actions[i] = checked(action, self.action_size)
-                state.unseen.append(readings.row(i))
+                asked.append(i)
         if len(asked) == len(rows):
             actions[:] = self._ask(rows, states, readings)
         elif asked:
             chosen = [states[i] for i in asked]
             actions[asked] = self._ask(rows[asked], chosen, readings.at(asked))
-        for state, action in zip(states, actions, strict=True):
-            state.actions.append(action)
-            state.execute += 1
+        for i in asked:
+            states[i].actions.append(actions[i])
+            states[i].execute += 1
         return actions
 
     def _ask(self, rows: Rows, states: list[_Running], readings: Readings) -> Float32Array:
@@ -515,7 +541,8 @@ class Stations:
         observations, before = seen[: len(rows)], seen[len(rows) :]
         for row, state in zip(rows.tolist(), states, strict=True):
             if state.planner and state.unseen:
-                missed, before = before[: len(state.unseen)], before[len(state.unseen) :]
+                count = sum(len(one.joints) for one in state.unseen)
+                missed, before = before[:count], before[count:]
                 state.record(missed)
                 state.planner.saw(row, missed)
         controllers = {id(state.job.controller): state.job.controller for state in states}
@@ -528,6 +555,10 @@ class Stations:
                 mine = [i for i, state in enumerate(states) if id(state.job.controller) == key]
                 chosen = controller.act(rows[mine], observations[mine], readings.at(mine))
                 actions[mine] = checked(chosen, len(mine), self.action_size)
+        for row, state in zip(rows.tolist(), states, strict=True):
+            if state.planner:
+                plan = state.planner.plan(row)
+                state.plan = checked(plan, len(plan), self.action_size)
         for state, observation in zip(states, observations, strict=True):
             state.observations.append(observation)
         return actions

@@ -5,17 +5,16 @@ inference, verification, recording to a run folder with its fsyncs. Raw: `mj_ste
 threads, with no Python in between. What a step costs depends on the contacts and on how they move,
 so the raw side repeats control periods of the closed loop itself, one in `EVERY`, bit by bit: from
 the state and with the setpoints and the model variations with which a station was launched into it.
-Writing these down counts as the closed loop's time. The two sides take turns, so that what else the
-machine does meets both alike.
+Writing these down, and ending the flight before, counts as the closed loop's time. The two sides
+take turns, so that what else the machine does meets both alike.
 """
 
 from __future__ import annotations
 
-import itertools
 import statistics
 import time
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -29,12 +28,11 @@ from enpire.policies import ChunkPolicy, ChunkSpec, PolicyController
 from enpire.rollout.fleet import Fleet
 from enpire.rollout.seeds import stream
 from enpire.store import EpisodeWriter, Run
-from enpire.twin import Twin
 from enpire.twin.twin import Rows
 from enpire.types import Float32Array, FloatArray, Purpose
 
-EVERY = 21  # from one that is written down to the next; odd, as stations take turns
-STARTS = 320  # the raw side repeats so many, the last ones: few would leave threads idle at its end
+EVERY = 41  # from one that is written down to the next; odd, as stations take turns
+STARTS = 200  # the raw side repeats so many, the last ones: few would leave threads idle at its end
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,19 +74,22 @@ class _Timed(PolicyController):
 
 
 class _Launches:
-    """Stations as they were launched into a control period, of every few launches, the last."""
+    """Stations as they were launched into a control period, every few periods, the last."""
 
-    def __init__(self, twin: Twin) -> None:
-        self.twin = twin
+    def __init__(self, stations: Stations) -> None:
+        self.twin = stations.twin
         self.starts: deque[tuple[FloatArray, dict[str, NDArray[Any]]]] = deque(maxlen=STARTS)
-        self._counted = itertools.count(1)
-        self._fly = twin.fly
-        twin.fly = self._watched  # type: ignore[method-assign]
+        self._wait = EVERY  # periods until the next that is written down
+        self._fly = stations.fly
+        stations.fly = self._watched  # type: ignore[method-assign]
 
-    def _watched(self, rows: Sequence[int] | Rows, substeps: int) -> None:
-        if next(self._counted) % EVERY == 0:
-            self.starts.extend((self.twin.state[r].copy(), self.twin.variation(r)) for r in rows)
-        self._fly(rows, substeps)
+    def _watched(self, row: int, most: int) -> int:
+        if self._wait <= 0:
+            self._wait += EVERY
+            self.starts.append((self.twin.state[row].copy(), self.twin.variation(row)))
+        flown = self._fly(row, min(most, self._wait))  # so that a launch comes then
+        self._wait -= flown
+        return flown
 
     def batch(self) -> Batch:
         """A simulation for each, on as many threads."""
@@ -104,8 +105,8 @@ def bench_twin(
     stations: Stations,
     folder: Path,
     policy: ChunkPolicy | None = None,
-    blocks: int = 25,
-    block_s: float = 0.7,
+    blocks: int = 15,
+    block_s: float = 1.4,
     seed: int = 0,
 ) -> TwinBench:
     """Measure `stations`, recording to a new run at `folder`.
@@ -117,7 +118,7 @@ def bench_twin(
     chosen = policy or random_policy(stations, seed)
     timed = _Timed(chosen)
     jobs = (Job(s, Purpose.EVALUATION, timed, "bench") for s in stream(seed, "bench"))
-    launches = _Launches(stations.twin)
+    launches = _Launches(stations)
     closed: list[float] = []
     raw: list[float] = []
     shares: list[float] = []
@@ -127,10 +128,13 @@ def bench_twin(
         try:
             for block in range(blocks + 1):
                 policy_s, done = timed.seconds, stations.twin.substeps_done
+                if block == 0:  # threads, caches and allocators warm up
+                    while len(launches.starts) < STARTS:
+                        next(running)
                 seconds, count = _closed_loop(running, stations, writer, block_s)
                 taken = stations.twin.substeps_done - done
                 raw_rate = _raw(launches.batch(), stations.substeps, taken)
-                if block == 0:  # threads, caches and allocators warm up
+                if block == 0:
                     continue
                 closed.append(taken / seconds)
                 raw.append(raw_rate)

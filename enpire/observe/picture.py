@@ -69,9 +69,7 @@ def draw(stations: Stations, view: View, row: int = 0) -> Image:
         UsageError: no such camera, or a picture that is too large for the scene's buffer.
         NoGraphics: there is no OpenGL by EGL.
     """
-    one, task = stations.twin.simulation(row), stations.task
-    model, data = one.get_model(0), one.get_data(0)
-    mujoco.mj_forward(model, data)
+    (model, data), task = stations.twin.simulation(row), stations.task
     names = [model.camera(i).name for i in range(model.ncam)]
     if view.camera and view.camera not in names:
         raise UsageError(unknown("camera", view.camera, names))

@@ -18,8 +18,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from enpire.environment.kernels import compiled
 from enpire.errors import PolicyError
+from enpire.twin.native import compiled
 from enpire.types import Float32Array, FloatArray
 
 INPUT_LIMIT = 6.0  # standard deviations at which a normalised observation is clipped

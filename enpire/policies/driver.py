@@ -75,10 +75,12 @@ class PolicyController:
         actions: Float32Array = np.array([one.chunk.popleft() for one in driven])
         return actions
 
-    def decided(self, row: int) -> Float32Array | None:
-        """The next action of a station's chunk, if one is under way."""
+    def plan(self, row: int) -> Float32Array:
+        """The rest of a station's chunk."""
         chunk = self._driven[row].chunk
-        return chunk.popleft() if chunk else None
+        rest = np.array(chunk, np.float32).reshape(-1, self._spec.action)
+        chunk.clear()
+        return rest
 
     def saw(self, row: int, observations: Float32Array) -> None:
         """Remember what was seen while a chunk was carried out."""

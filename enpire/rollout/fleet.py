@@ -17,7 +17,7 @@ from enpire.errors import EnpireError, ResetFailed
 from enpire.store import EpisodeWriter, Interval, Phase
 from enpire.types import Episode, Purpose
 
-AHEAD = 8  # control periods that stations may run ahead of the fleet's clock
+AHEAD = 32  # control periods that stations may run ahead of the fleet's clock
 PHASES = (Phase.RESET, Phase.EXECUTE, Phase.VERIFY)  # of an episode, in order
 
 

@@ -3,23 +3,25 @@
 A `Twin` is n copies of one scene. It knows physics only: joint setpoints in, live state out.
 Episodes, sensors' noise and verdicts belong to `enpire.environment`.
 
-What a station is stands in arrays over all of them. Each thread has one simulation, a
-`mujoco.batch.Batch` of one: it loads a station into it, runs it and saves it again. So some
-stations can be under way while others are looked at, one that takes longer holds nobody up, and the
-simulations' memory stays in the processors' caches however many stations there are.
+What a station is stands in arrays over all of them. Each thread has one simulation, MuJoCo's model
+and data: it loads a station into it, runs it and saves it again. So some stations can be under way
+while others are looked at, one that takes longer holds nobody up, and the simulations' memory stays
+in the processors' caches however many stations there are.
 """
 
 from __future__ import annotations
 
+import copy
 import os
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import islice
 from typing import Any
 
 import mujoco
 import numpy as np
-from mujoco.batch import MODEL_FIELDS, Batch, SimulationError
+from mujoco.batch import MODEL_FIELDS, Batch
 from numpy.typing import NDArray
 
 from enpire.twin.crew import Crew
@@ -27,7 +29,7 @@ from enpire.twin.scene import Scene
 from enpire.types import FloatArray
 
 Rows = NDArray[np.int64]
-NUMBER = 1  # column of a warning that counts how often it came (0: the last info)
+STATE = int(mujoco.mjtState.mjSTATE_INTEGRATION)
 _DIVERGED = [
     int(warning)
     for warning in (
@@ -45,57 +47,48 @@ class _Stations:
         self.model = model
         self.default = Batch(model, 1, nthread=1)
         self.state: FloatArray = self.default.state.repeat(count, axis=0)
-        self.warning: NDArray[np.int32] = self.default.warning.repeat(count, axis=0)
-        self.derived: list[tuple[str, NDArray[Any]]] = []
-        self.fields: list[tuple[str, NDArray[Any]]] = []
+        self.warning = np.zeros((count, len(self.default.warning[0])), np.int32)
+        self.derived: dict[str, NDArray[Any]] = {}
+        self.fields: dict[str, NDArray[Any]] = {}
         self.under_way = [threading.Lock() for _ in range(count)]  # held from launch to landing
         self.errors: list[Exception | None] = [None] * count
         self.substeps_done = [0] * count
 
 
-class _Simulation:
+class Simulation:
     """One thread's own: any station is loaded into it, run, and saved again."""
 
     def __init__(self, stations: _Stations) -> None:
         self._stations = stations
-        self.batch = Batch(stations.model, 1, nthread=1)
-        both: list[tuple[NDArray[Any], NDArray[Any]]] = [
-            (self.batch.state[0], stations.state),
-            (self.batch.warning[0], stations.warning),
-        ]
-        self._before, self._after = [*both], [*both]
+        self.model = copy.copy(stations.model)
+        self.data = mujoco.MjData(self.model)
+        self.warning: NDArray[np.int32] = self.data.warning.number
+        self._before: list[tuple[NDArray[Any], NDArray[Any]]] = [(self.warning, stations.warning)]
+        self._after = [*self._before]
         self._fields = self._derived = 0  # how many of the stations' are in these lists
 
     def load(self, row: int) -> None:
         """Make it the station `row`."""
         stations = self._stations
-        for name, values in stations.fields[self._fields :]:
-            self._before.append((self.batch.expand(name)[0], values))
+        for name, values in islice(stations.fields.items(), self._fields, None):
+            self._before.append((getattr(self.model, name), values))
             self._fields += 1
-        for name, values in stations.derived[self._derived :]:
-            self._after.append((self.batch.bind(name)[0], values))
+        for name, values in islice(stations.derived.items(), self._derived, None):
+            self._after.append((getattr(self.data, name), values))
             self._derived += 1
+        mujoco.mj_setState(self.model, self.data, stations.state[row], STATE)
         for mine, all_values in self._before:
             mine[...] = all_values[row]
 
     def save(self, row: int) -> None:
         """Keep it as the station `row`."""
+        mujoco.mj_getState(self.model, self.data, self._stations.state[row], STATE)
         for mine, all_values in self._after:
             all_values[row] = mine
 
-    def fly(self, row: int, substeps: int) -> None:
-        """Carry the station `row` over `substeps`; what goes wrong is kept for `Twin.landed`."""
-        stations = self._stations
-        try:
-            self.load(row)
-            try:
-                self.batch.step(nstep=substeps)
-            except SimulationError:
-                self.batch.warning[0, _DIVERGED[0], NUMBER] += 1  # raised, instead of a warning
-            self.save(row)
-            stations.substeps_done[row] += substeps
-        except Exception as error:
-            stations.errors[row] = error
+
+Run = Callable[[Simulation], int]
+"""Runs the station that is loaded; returns the substeps done."""
 
 
 class Twin:
@@ -116,7 +109,6 @@ class Twin:
         self._all = _Stations(scene.model, stations)
         self._threads = threading.local()
         self._bound: dict[str, NDArray[Any]] = {}
-        self._expanded: dict[str, NDArray[Any]] = {}
         self.state = self._all.state
         self.qpos: FloatArray = self.bind("qpos")
         self.qvel: FloatArray = self.bind("qvel")
@@ -135,11 +127,11 @@ class Twin:
         return self.crew.threads
 
     @property
-    def _own(self) -> _Simulation:
+    def _own(self) -> Simulation:
         """The simulation of the thread that asks."""
-        own = getattr(self._threads, "simulation", None)
+        own: Simulation | None = getattr(self._threads, "simulation", None)
         if own is None:
-            own = self._threads.simulation = _Simulation(self._all)
+            own = self._threads.simulation = Simulation(self._all)
         return own
 
     @property
@@ -158,59 +150,75 @@ class Twin:
                 values = self.state[:, start : start + one.size].reshape(shape)
             else:
                 values = np.zeros(shape, one.dtype)
-                self._all.derived.append((field, values))
+                self._all.derived[field] = values
             self._bound[field] = values
         return self._bound[field]
 
     def expand(self, field: str) -> NDArray[Any]:
         """Per-station values of a model field, live, shape (stations, ...)."""
-        if field not in self._expanded:
-            values = self._all.default.expand(field).repeat(self.stations, axis=0)
-            self._expanded[field] = values
-            self._all.fields.append((field, values))
-        return self._expanded[field]
+        fields = self._all.fields
+        if field not in fields:
+            fields[field] = np.repeat(getattr(self.model, field)[None], self.stations, axis=0)
+        return fields[field]
 
     def set_const(self, row: int) -> None:
         """Compute anew what MuJoCo derives from masses and the like that `expand` varies."""
         own = self._own
-        batch = own.batch
         own.load(row)
-        batch.set_const()
+        mujoco.mj_setConst(own.model, own.data)
         for name in MODEL_FIELDS:
-            values = batch.expanded(name)
-            if values is not None:
-                self.expand(name)[row] = values[0]
+            if "." in name:  # an option: not derived
+                continue
+            values = getattr(own.model, name)
+            if not np.array_equal(values, getattr(self.model, name)):
+                self.expand(name)[row] = values
 
     def variation(self, row: int) -> dict[str, NDArray[Any]]:
         """Copies of one station's values of the model fields that vary."""
-        return {name: values[row].copy() for name, values in self._expanded.items()}
+        return {name: values[row].copy() for name, values in self._all.fields.items()}
 
     def reset(self, row: int) -> None:
         """Put one station back to the model's default state; nothing is computed yet."""
         own = self._own
         own.load(row)
-        own.batch.reset(stage=mujoco.mjtStage.mjSTAGE_NONE.value)
-        own.batch.warning[...] = 0
+        mujoco.mj_resetData(own.model, own.data)
         own.save(row)
 
     def forward(self, row: int) -> None:
         """Make one station's derived arrays current."""
         own = self._own
         own.load(row)
-        own.batch.forward()
+        mujoco.mj_forward(own.model, own.data)
         own.save(row)
 
-    def simulation(self, row: int) -> Batch:
-        """One station as a batch of one, as it stands; for looking at, until the next call."""
+    def simulation(self, row: int) -> tuple[mujoco.MjModel, mujoco.MjData]:
+        """One station as it stands; for looking at, until the next call."""
         own = self._own
         own.load(row)
-        return own.batch
+        mujoco.mj_forward(own.model, own.data)
+        return own.model, own.data
 
-    def fly(self, rows: Sequence[int] | Rows, substeps: int) -> None:
-        """Carry the stations `rows` over `substeps` on this thread, one after the other."""
-        own = self._own
-        for row in rows:
-            own.fly(row, substeps)
+    def carry(self, row: int, run: Run) -> None:
+        """Have a station run on this thread; what goes wrong is kept for `landed`."""
+        own, stations = self._own, self._all
+        try:
+            own.load(row)
+            try:
+                stations.substeps_done[row] += run(own)
+            except mujoco.FatalError:
+                own.warning[_DIVERGED[0]] += 1  # raised, instead of a warning
+            own.save(row)
+        except Exception as error:
+            stations.errors[row] = error
+
+    def fly(self, row: int, substeps: int) -> None:
+        """Carry a station over `substeps` on this thread."""
+
+        def step(own: Simulation) -> int:
+            mujoco.mj_step(own.model, own.data, nstep=substeps)
+            return substeps
+
+        self.carry(row, step)
 
     def launch(self, rows: Sequence[int] | Rows, substeps: int) -> None:
         """Set the stations `rows` on their way over `substeps`, on the crew's threads."""
@@ -242,11 +250,11 @@ class Twin:
         warned = self._all.warning
         if not np.count_nonzero(warned):  # as nearly always
             return []
-        return [int(row) for row in rows if warned[row, _DIVERGED, NUMBER].any()]
+        return [int(row) for row in rows if warned[row, _DIVERGED].any()]
 
     def _flight(self, row: int, substeps: int) -> None:
         try:
-            self.fly([row], substeps)
+            self.fly(row, substeps)
         finally:
             self._all.under_way[row].release()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mujoco
 import numpy as np
 from scipy.spatial.transform import Rotation
 
@@ -26,10 +27,10 @@ def truth(twin: Twin, row: int) -> tuple[Predicate, ...]:
     at = twin.model.joint("task_card").qposadr[0]
     mouth, frame = twin.site_xpos[row, slot], twin.site_xmat[row, slot].reshape(3, 3)
     ends, up = _edge(twin.qpos[row, at : at + 7], mouth, frame)
-    copy = twin.simulation(row)
-    copy.bind("ctrl")[0, [arm.gripper for arm in twin.scene.arms]] = WIDE
-    copy.step(nstep=STANDS)
-    left_alone, _ = _edge(copy.bind("qpos")[0, at : at + 7], mouth, frame)
+    model, copy = twin.simulation(row)
+    copy.ctrl[[arm.gripper for arm in twin.scene.arms]] = WIDE
+    mujoco.mj_step(model, copy, nstep=STANDS)
+    left_alone, _ = _edge(copy.qpos[at : at + 7], mouth, frame)
     step = abs(ends[LEFT, 2] - ends[RIGHT, 2])
     return (
         Predicate("seated", 1e3 * float(depth(ends)), SEATED, "mm"),

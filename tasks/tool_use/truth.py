@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mujoco
 import numpy as np
 
 from enpire.twin import Twin
@@ -28,9 +29,9 @@ def truth(twin: Twin, row: int) -> tuple[Predicate, ...]:
     pivot, up = _cutter(twin.qpos[row, free : free + 7], float(hinge))
     hand = twin.site_xpos[row, twin.scene.arms[RIGHT].grasp]
     away = np.linalg.norm((pivot + GRIP * up - hand)[:2])
-    copy = twin.simulation(row)
-    copy.step(nstep=STANDS)
-    later = copy.bind("qpos")[0, free : free + 3]
+    model, copy = twin.simulation(row)
+    mujoco.mj_step(model, copy, nstep=STANDS)
+    later = copy.qpos[free : free + 3]
     return (
         Predicate("cut", cut, 1.0, ""),
         _most("bundle_shift", 1e3 * float(np.linalg.norm(twin.qpos[row, joints])), SHIFT, "mm"),

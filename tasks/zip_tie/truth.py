@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import mujoco
 import numpy as np
-from mujoco.batch import Batch
 from numpy.typing import NDArray
 
 from enpire.twin import Twin
@@ -26,18 +26,16 @@ def truth(twin: Twin, row: int, sites: NDArray[np.int64]) -> tuple[Predicate, ..
 
     Whether the ratchet holds is tried on a copy of the station that the hand has left.
     """
-    copy, model = twin.simulation(row), twin.model
-    positions, frame = copy.bind("site_xpos")[0], copy.bind("site_xmat")[0, sites[0]].reshape(3, 3)
-    joints = copy.bind("xpos")[0]
-    copy.forward()  # after binding: what is bound is filled from then on
+    model, copy = twin.simulation(row)
+    positions, frame = copy.site_xpos, copy.site_xmat[sites[0]].reshape(3, 3).copy()
     head, end, bundle = positions[sites[:3]].copy()
     tip = frame.T @ (end - head)
     links = [model.body(f"task_link{i}").id for i in range(len(LENGTHS))]
-    chain = np.vstack([head, joints[links], end]) - bundle
+    chain = np.vstack([head, copy.xpos[links], end]) - bundle
     loop = winding(chain[:, 1:])
-    copy.bind("ctrl")[0, twin.scene.arms[RIGHT].gripper] = OPEN
-    copy.step(nstep=FREE)
-    weigh(copy, model.body(f"task_link{GRASPED}").id, -frame[:, 0].copy(), model.opt.timestep)
+    copy.ctrl[twin.scene.arms[RIGHT].gripper] = OPEN
+    mujoco.mj_step(model, copy, nstep=FREE)
+    weigh(model, copy, model.body(f"task_link{GRASPED}").id, -frame[:, 0])
     hung = frame.T @ (positions[sites[1]] - positions[sites[0]])  # as they are now
     return (
         Predicate("through", 1e3 * float(tip[0] - SLOT_END), 15.0, "mm"),
@@ -47,20 +45,20 @@ def truth(twin: Twin, row: int, sites: NDArray[np.int64]) -> tuple[Predicate, ..
     )
 
 
-def weigh(copy: Batch, body: int, along: FloatArray, timestep: float) -> None:
+def weigh(model: mujoco.MjModel, copy: mujoco.MjData, body: int, along: FloatArray) -> None:
     """Draw a body with a spring balance until that shows the pull, or has been drawn all its way.
 
     Not a force without a mass behind it: the strap weighs some grams, and such a force throws it
     past the pawl faster than the pawl's spring can turn that.
     """
-    place, force = copy.bind("xpos")[0, body], copy.bind("xfrc_applied")[0, body, :3]
+    place, force = copy.xpos[body], copy.xfrc_applied[body, :3]
     start = float(along @ place)
-    for drawn in np.arange(0.0, TRAVEL, SPEED * timestep):
+    for drawn in np.arange(0.0, TRAVEL, SPEED * model.opt.timestep):
         shown = STIFF * (start + drawn - float(along @ place))
         if shown >= PULL:
             return
         force[:] = max(shown, 0.0) * along
-        copy.step(nstep=1)
+        mujoco.mj_step(model, copy)
 
 
 def winding(chain: FloatArray) -> float:

@@ -7,44 +7,51 @@ import time
 
 import pytest
 
-from enpire.environment.periods import Periods, Think
-from enpire.twin import Twin
-from tests.environment.reach import reach_stations
+from enpire.environment.periods import Fly, Periods, Think
+from enpire.twin.crew import Crew
 
 
-def periods(think: Think, stations: int = 3, threads: int = 2) -> Periods:
-    twin: Twin = reach_stations(stations, threads).twin
-    return Periods(twin, 1, think, goes_on=lambda row: row != 0)
+class Thinks:
+    """Notes whom it thought for, and lets them fly."""
+
+    def __init__(self, fly: bool = True, error: Exception | None = None) -> None:
+        self.of: list[int] = []
+        self.fly, self.error = fly, error
+
+    def __call__(self, rows: list[int]) -> list[int]:
+        self.of.extend(rows)
+        if self.error:
+            raise self.error
+        return rows if self.fly else []
+
+
+def one_period(row: int, most: int) -> int:
+    time.sleep(0.0005)
+    return 1
+
+
+def periods(think: Think, threads: int = 2, fly: Fly = one_period) -> Periods:
+    return Periods(Crew(threads), think, fly, goes_on=lambda row: row != 0)
 
 
 def test_a_tick_is_a_period_of_every_station() -> None:
-    thought: list[int] = []
-
-    def think(rows: list[int]) -> list[int]:
-        thought.extend(rows)
-        return rows
-
+    think = Thinks()
     each = periods(think)
     for tick in range(1, 20):
         each.tick([0, 1, 2], ahead=0)
-        assert [thought.count(row) for row in range(3)] == [tick] * 3
+        assert [think.of.count(row) for row in range(3)] == [tick] * 3
 
 
 def test_only_who_goes_on_runs_ahead_and_only_so_far() -> None:
-    thought: list[int] = []
-
-    def think(rows: list[int]) -> list[int]:
-        thought.extend(rows)
-        return rows
-
+    think = Thinks()
     each = periods(think)
     each.tick([0, 1], ahead=4)
     deadline = time.monotonic() + 10.0
-    while thought.count(1) < 5 and time.monotonic() < deadline:
+    while think.of.count(1) < 5 and time.monotonic() < deadline:
         time.sleep(0.001)  # the other thread goes on meanwhile
     each.wait()
-    assert thought.count(1) == 5
-    assert thought.count(0) == 1
+    assert think.of.count(1) == 5
+    assert think.of.count(0) == 1
     assert each.early(1)
     assert not each.early(0)
 
@@ -60,7 +67,7 @@ def test_those_that_have_landed_are_thought_for_together_by_one_thread_at_a_time
         inside.release()
         return rows
 
-    each = periods(think, stations=6)
+    each = periods(think)
     for _ in range(50):
         each.tick(range(6), ahead=8)
     each.wait()
@@ -69,44 +76,55 @@ def test_those_that_have_landed_are_thought_for_together_by_one_thread_at_a_time
 
 
 def test_who_has_left_is_thought_for_no_longer_and_may_come_back() -> None:
-    thought: list[int] = []
-
-    def think(rows: list[int]) -> list[int]:
-        thought.extend(rows)
-        return rows
-
+    think = Thinks()
     each = periods(think)
     each.tick([0, 1], ahead=0)
     each.wait()
     each.leave(1)
     each.tick([0], ahead=0)
-    assert thought.count(1) == 1
+    assert think.of.count(1) == 1
     each.tick([0, 1], ahead=0)
-    assert thought.count(1) == 2
+    assert think.of.count(1) == 2
 
 
 def test_who_does_not_fly_is_due_again_at_the_next_tick() -> None:
-    thought: list[int] = []
-
-    def think(rows: list[int]) -> list[int]:
-        thought.extend(rows)
-        return []
-
+    think = Thinks(fly=False)
     each = periods(think)
     each.tick([0, 1], ahead=0)
     each.tick([0, 1], ahead=0)
-    assert sorted(thought) == [0, 0, 1, 1]
+    assert sorted(think.of) == [0, 0, 1, 1]
 
 
 def test_an_error_is_raised_by_a_tick_and_nobody_runs_ahead_after_it() -> None:
-    thought: list[int] = []
-
-    def think(rows: list[int]) -> list[int]:
-        thought.extend(rows)
-        raise ValueError("no idea")
-
+    think = Thinks(error=ValueError("no idea"))
     each = periods(think, threads=1)
     with pytest.raises(ValueError, match="no idea"):
         each.tick([1, 2], ahead=5)
     each.wait()
-    assert sorted(thought) == [1, 2]
+    assert sorted(think.of) == [1, 2]
+
+
+def test_a_flight_may_be_of_several_periods_up_to_those_allowed() -> None:
+    allowed: list[int] = []
+    think = Thinks()
+
+    def fly(row: int, most: int) -> int:
+        allowed.append(most)
+        return min(most, 3)
+
+    each = periods(think, threads=1, fly=fly)
+    for _ in range(10):
+        each.tick([1], ahead=4)
+    each.wait()
+    assert 3 < max(allowed) <= 6, "a period that is due, those ahead, and the next tick's"
+    assert think.of.count(1) < 10
+
+
+def test_an_error_in_a_flight_is_raised_too() -> None:
+    def fly(row: int, most: int) -> int:
+        raise ValueError("no way")
+
+    each = periods(Thinks(), threads=1, fly=fly)
+    each.tick([1], ahead=0)
+    with pytest.raises(ValueError, match="no way"):
+        each.tick([1], ahead=0)

@@ -35,10 +35,10 @@ def job(seed: int, controller: object, exploration: float = 0.0) -> Job:
     return Job(seed, Purpose.COLLECTION, controller, "p", 0, exploration)
 
 
-def finish(stations: Stations) -> list[Episode]:
+def finish(stations: Stations, ahead: int = 0) -> list[Episode]:
     done: list[Episode] = []
     while stations.busy:
-        done += stations.tick()
+        done += stations.tick(ahead)
     return done
 
 
@@ -356,11 +356,11 @@ def test_an_episode_depends_on_its_seed_alone(task: str) -> None:
 class Plans(Speed):
     """Decides three periods at a time, and keeps what it was shown."""
 
-    def __init__(self, last: float = 1.0) -> None:
-        super().__init__()
+    def __init__(self, speed: float = 1.0, last: float | None = None) -> None:
+        super().__init__(speed)
         self.left: dict[int, list[Float32Array]] = {}
         self.shown: dict[int, list[Float32Array]] = {}
-        self.last = last  # of the three actions, by its first entry
+        self.last = speed if last is None else last  # of the three actions
 
     def begin(self, row: int, rng: np.random.Generator, exploration: float) -> None:
         self.left[row], self.shown[row] = [], []
@@ -374,24 +374,25 @@ class Plans(Speed):
             self.left[row] = [action, last]
         return actions
 
-    def decided(self, row: int) -> Float32Array | None:
-        return self.left[row].pop(0) if self.left[row] else None
+    def plan(self, row: int) -> Float32Array:
+        return np.array(self.left[row])
 
     def saw(self, row: int, observations: Float32Array) -> None:
         self.shown[row].extend(observations)
 
 
 def test_what_is_decided_before_changes_no_episode() -> None:
-    def episodes(controller: Speed) -> dict[int, Episode]:
+    def episodes(controller: Speed, ahead: int = 0) -> dict[int, Episode]:
         stations = reach_stations(3)
-        for row in range(2):  # on one station more than one group has: both ways are mixed
+        for row in range(2):
             stations.begin(row, job(row, controller))
         stations.tick()
         stations.begin(2, job(2, controller))
-        return {e.seed: e for e in finish(stations)}
+        return {e.seed: e for e in finish(stations, ahead)}
 
-    asked, plans = Speed(), Plans()
-    always, planned = episodes(asked), episodes(plans)
+    asked, plans = Speed(0.2), Plans(0.2)
+    always, planned = episodes(asked), episodes(plans, ahead=5)
+    assert {e.verdict.outcome for e in always.values()} == {Outcome.FAILURE}, "nobody arrives"
     assert {s: _content(e) for s, e in planned.items()} == {
         s: _content(e) for s, e in always.items()
     }
@@ -400,6 +401,31 @@ def test_what_is_decided_before_changes_no_episode() -> None:
         shown = np.array(plans.shown[seed])
         np.testing.assert_array_equal(shown, episode.observations[: len(shown)])
         assert len(episode) - len(shown) < 3, "all but the last plan's"
+
+
+def test_a_plan_is_carried_out_before_anyone_looks_whether_the_work_is_done() -> None:
+    stations = reach_stations(3)
+    for row in range(3):
+        stations.begin(row, job(row, Plans()))
+    episodes = finish(stations)
+    in_time = [len(e) for e in episodes if len(e) < stations.execute_periods]
+    assert in_time
+    assert {length % 3 for length in in_time} == {0}
+
+
+def test_a_plan_ends_where_a_hand_feels_too_much(monkeypatch: pytest.MonkeyPatch) -> None:
+    def ended(ahead: int) -> Episode:
+        stations = build_stations("pick_cube", 1)
+        policy = _random_policy("pick_cube")
+        stations.begin(0, job(1, PolicyController(policy)))
+        (episode,) = finish(stations, ahead)
+        return episode
+
+    monkeypatch.setattr(type(build_stations("pick_cube", 1).task), "force_limit", 0.3)
+    at_once, ahead = ended(0), ended(16)  # the sensor's noise reaches the limit before long
+    assert at_once.verdict.stage == "stopped"
+    assert len(at_once) % 8, "in the middle of a plan"
+    assert _content(at_once) == _content(ahead)
 
 
 class Asked:
@@ -422,19 +448,21 @@ def test_a_policys_plans_change_no_episode() -> None:
 
 def test_a_plan_of_no_numbers_is_a_policy_error() -> None:
     stations = reach_stations(1)
-    stations.begin(0, job(1, Plans(np.nan)))
+    stations.begin(0, job(1, Plans(last=np.nan)))
     with pytest.raises(PolicyError, match="not finite"):
         finish(stations)
     (aborted,) = stations.abort("policy error")
-    assert len(aborted) == len(aborted.observations) == 2
+    assert len(aborted) == len(aborted.observations) == 0
 
 
-def test_stations_that_run_ahead_change_nothing() -> None:
+@pytest.mark.parametrize("planned", [False, True])
+def test_stations_that_run_ahead_change_nothing(planned: bool) -> None:
     """Not an episode, nor on which station it runs, nor the tick that returns it."""
 
     def ended(ahead: int) -> list[tuple[object, ...]]:
         stations = build_stations("pick_cube", 4, 2)
-        controller = Demonstrations(stations.task)
+        policy = PolicyController(_random_policy("pick_cube"))
+        controller = policy if planned else Demonstrations(stations.task)
         waiting, found, ticks = list(SEEDS), [], 0
         while waiting or stations.busy:
             for row in stations.idle:
@@ -445,7 +473,7 @@ def test_stations_that_run_ahead_change_nothing() -> None:
             found += [(ticks, e.station, e.seed, _content(e)) for e in done]
         return found
 
-    assert ended(8) == ended(0)
+    assert ended(16) == ended(0)
 
 
 def test_stations_run_ahead_by_so_many_periods_and_no_more() -> None:
@@ -455,9 +483,9 @@ def test_stations_run_ahead_by_so_many_periods_and_no_more() -> None:
         stations.begin(row, job(row, Speed(0.0)))
     for _ in range(3):
         stations.tick(5)
-    for _ in range(500):  # the other thread goes on meanwhile
-        if len(task.ran) < 16:
-            time.sleep(0.01)
+    deadline = time.monotonic() + 5.0
+    while len(task.ran) < 16 and time.monotonic() < deadline:
+        time.sleep(0.001)  # the other thread goes on meanwhile
     stations.wait()
     assert 3 <= task.ran.count(0) <= 8
     assert 3 <= task.ran.count(1) <= 8

@@ -5,14 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from enpire.environment import Demonstrations, Job, build_stations
+from enpire.observe import bench
 from enpire.observe.bench import _Launches, bench_twin
 from enpire.store import Run
 from enpire.types import Purpose
 
 
-def test_bench_counts_both_sides_alike(tmp_path: Path) -> None:
+def test_bench_counts_both_sides_alike(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bench, "STARTS", 10)
     stations = build_stations("pick_cube", 2)
     measured = bench_twin(stations, tmp_path / "run", blocks=1, block_s=0.05)
     assert 0 < measured.fraction_of_c < 1.5
@@ -25,7 +28,7 @@ def test_bench_counts_both_sides_alike(tmp_path: Path) -> None:
 
 def test_the_raw_side_repeats_control_periods_bit_by_bit() -> None:
     stations = build_stations("pick_cube", 2)
-    launches = _Launches(stations.twin)
+    launches = _Launches(stations)
     stations.begin(1, Job(3, Purpose.DEMONSTRATION, Demonstrations(stations.task), "d"))
     while not launches.starts:
         stations.tick()

@@ -34,9 +34,7 @@ def pins(stations: Stations, row: int = 0) -> tuple[FloatArray, FloatArray]:
 
 def deepest(stations: Stations) -> float:
     """How deep a pin is in a wall at this moment [mm]."""
-    one = stations.twin.simulation(0)
-    model, data = one.get_model(0), one.get_data(0)
-    mujoco.mj_forward(model, data)
+    model, data = stations.twin.simulation(0)
     depth = 0.0
     for contact in data.contact:
         names = {model.geom(i).name for i in contact.geom}
