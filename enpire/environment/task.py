@@ -156,7 +156,10 @@ class Task(ABC):
 
     @abstractmethod
     def ready(self, readings: Readings) -> NDArray[np.bool_]:
-        """Whether the scene looks done, shape (m,): the harness then stops acting and verifies."""
+        """Whether the scene looks done, shape (m,): the harness then stops acting and verifies.
+
+        It counts in periods in which the controller is asked: what is planned is carried out.
+        """
 
     @abstractmethod
     def probe(self, evidence: Evidence) -> Float32Array | None:

@@ -1,4 +1,4 @@
-"""Twins: simulated stations, many in one process, on `mujoco.batch`."""
+"""Twins: simulated stations, many in one process, on a few threads."""
 
 from enpire.twin.scene import ArmIndex, Scene, compose
 from enpire.twin.twin import Twin
