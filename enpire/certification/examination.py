@@ -9,7 +9,7 @@ from itertools import islice
 
 import numpy as np
 
-from enpire.certification import repeat, verifier
+from enpire.certification import hostile, repeat, verifier
 from enpire.certification.controllers import Nothing, Stopped, Unsteady
 from enpire.certification.episodes import run
 from enpire.certification.limits import Limits
@@ -17,6 +17,7 @@ from enpire.certification.repeat import Build
 from enpire.certification.row import Row
 from enpire.certification.verifier import JUDGED, Audit, Audited
 from enpire.environment import Controller, Demonstrations, Job, RandomActions, Stations
+from enpire.environment.eyes import NoGraphics, TwinEyes
 from enpire.errors import PackError
 from enpire.rollout.seeds import stream
 from enpire.rollout.statistics import Confusion
@@ -37,6 +38,7 @@ class Counts:
 
     demonstrator, nothing, random, after_reset: of the checks called so. repeat: seeds that are run
     four times. audit: unsteady ones, and as many cut short. near: made to be near misses.
+    hostile: in each scene made to deceive cameras, and five times as many in an honest one.
     """
 
     demonstrator: int
@@ -46,6 +48,7 @@ class Counts:
     repeat: int
     audit: int
     near: int
+    hostile: int
 
     @classmethod
     def all(cls, number: int) -> Counts:
@@ -53,8 +56,8 @@ class Counts:
         return cls(*(number for _ in fields(cls)))
 
 
-REDUCED = Counts(40, 20, 20, 60, 8, 40, 40)
-FULL = Counts(200, 200, 200, 500, 40, 250, 200)
+REDUCED = Counts(40, 20, 20, 60, 8, 40, 40, 4)
+FULL = Counts(200, 200, 200, 500, 40, 250, 200, 20)
 
 
 class Examination:
@@ -140,6 +143,45 @@ class Examination:
             return [Row("verifier agrees", "", 0, 0, "at least 99%", False, detail)]
         return verifier.rows(mixed, near, left_out=len(self._mixed) - len(mixed))
 
+    def cameras(self) -> list[Row]:
+        """So do the cameras; and nobody deceives them."""
+        stations, solved = self.stations, [e for e in self.demonstrations if e.success]
+        if not stations.task.looks:
+            return [hostile.not_seen("the task has no eyes (`judge_views`)")]
+        if not solved:
+            return [hostile.not_seen("no demonstration succeeds")]
+        try:
+            eyes = TwinEyes(stations.twin)
+        except NoGraphics as error:
+            return [hostile.not_seen(str(error))]
+        shown = hostile.Shown(eyes)
+        run(stations, [self._stopped(solved[0], len(solved[0]) + 1, "shown")], shown)
+        made = [
+            hostile.HONEST,
+            *hostile.scenes(stations.twin.model, stations.task.tracked[0], shown.at),
+        ]
+        found: dict[hostile.Scene, list[Audited]] = {}
+        try:
+            for i, scene in enumerate(made):
+                stations.eyes = hostile.HostileEyes(stations.twin, scene, shown.views)
+                number = self.counts.hostile * (5 if scene is hostile.HONEST else 1)
+                jobs = list(self._looked_at(solved, number, f"seen-{i}"))
+                found[scene] = self._audit.of(run(stations, jobs, self._audit))
+                stations.eyes.close()
+        finally:
+            stations.eyes = None
+            eyes.close()
+        return hostile.rows(found)
+
+    def _looked_at(self, solved: list[Episode], number: int, name: str) -> Iterator[Job]:
+        """Demonstrations in turn whole, stopped just before their end, and half-way."""
+        rng = np.random.default_rng(0)
+        for i in range(number):
+            whole = solved[i % len(solved)]
+            half = int(rng.uniform(*CUT) * len(whole))
+            after = (len(whole) + 1, len(whole) - 1 - i % LAST_PERIODS, half)[i % 3]
+            yield self._stopped(whole, after, f"{name}-{i}")
+
     @property
     def matrices(self) -> dict[str, Confusion]:
         """Of the verifier: over mixed episodes, and over near misses."""
@@ -205,6 +247,7 @@ CHECKS: dict[str, Callable[[Examination], list[Row]]] = {
     "reset": Examination.after_reset,
     "repeat": Examination.repeat,
     "verifier": Examination.verifier,
+    "cameras": Examination.cameras,
 }
 """By the name that `--checks` takes."""
 

@@ -94,6 +94,13 @@ def level(text: str) -> float:
     return value
 
 
+def verifier(text: str) -> str:
+    """`sensors` or `cameras`."""
+    if text not in ("sensors", "cameras"):
+        raise argparse.ArgumentTypeError(f"{text!r} verifies nothing: give sensors or cameras")
+    return text
+
+
 def _whole(text: str, least: int) -> int:
     try:
         value = int(text)

@@ -13,13 +13,14 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import partial
 from itertools import starmap
 
 import numpy as np
 
+from enpire.environment.cameras import Eyes
 from enpire.environment.control import CartesianControl
 from enpire.environment.controller import Controller, Demonstrations
 from enpire.environment.sensing import Readings, Sensors
@@ -40,6 +41,7 @@ from enpire.types import (
 )
 
 RESET_TRIES = 4  # one, and again up to three times
+LOOKS = 3  # at most, while the verifier is unsure
 GROUPS = 2  # of stations a thread, where there are enough
 
 
@@ -96,6 +98,7 @@ class _Running:
     reset: int = 0
     execute: int = 0
     verify: int = 0
+    looks: int = 0
     observations: list[Float32Array] = field(default_factory=list)
     actions: list[Float32Array] = field(default_factory=list)
     evidence: list[Readings] = field(default_factory=list)
@@ -142,6 +145,7 @@ class Stations:
         self.packs = dict(packs or {})
         self.execute_periods = self._periods(task.time_limit)
         count = min(stations, GROUPS * self.twin.threads)
+        self.eyes: Eyes | None = None  # with which a task that looks is verified
         self._groups = [_Group(range(i, stations, count)) for i in range(count)]
         self._thinking = threading.Lock()
         self._change = threading.Condition(threading.Lock())  # of any group
@@ -172,6 +176,11 @@ class Stations:
     def name(self) -> str:
         """The task's."""
         return self.task.folder.name
+
+    @property
+    def verified_by(self) -> str:
+        """What verdicts are come by with, for a person."""
+        return "cameras" if self.eyes is not None and self.task.looks else "sensors only"
 
     @property
     def observation_size(self) -> int:
@@ -420,8 +429,8 @@ class Stations:
     ) -> None:
         actions = np.zeros((len(rows), self.task.actions.size), dtype=np.float32)
         for i in verifying:
-            self._verify(states[i], readings.row(i), actions[i])
-        moving = [i for i in verifying if states[i].verdict is None]
+            self._verify(int(rows[i]), states[i], readings.row(i), actions[i])
+        moving = [i for i in verifying if states[i].verdict is None and not states[i].looks]
         if moving:
             no_force = np.zeros_like(readings.wrist_force[moving])  # a probe minds its own pull
             self.control.apply(rows[moving], actions[moving], jacobian[moving], no_force)
@@ -444,15 +453,22 @@ class Stations:
             state.execute += 1
         return actions
 
-    def _verify(self, state: _Running, readings: Readings, action: Float32Array) -> None:
+    def _verify(self, row: int, state: _Running, readings: Readings, action: Float32Array) -> None:
         state.verify += 1  # the verdict takes a period of its own
         state.evidence.append(readings)
         evidence = Evidence(state.evidence, self.period)
-        probe = self.task.probe(evidence) if evidence.elapsed < self.task.probe_limit else None
-        if probe is None:
+        over = state.looks or evidence.elapsed >= self.task.probe_limit
+        probe = None if over else self.task.probe(evidence)
+        if probe is not None:
+            action[:] = probe
+        elif self.eyes is None or not self.task.looks:
             state.verdict = self.task.judge(evidence)
         else:
-            action[:] = probe
+            state.looks += 1
+            views = self.eyes.look(row, evidence.elapsed)
+            verdict = self.task.judge_views(replace(evidence, views=views))
+            if not verdict.undecided or state.looks == LOOKS:
+                state.verdict = verdict
 
     def _too_hard(self, force: float) -> Verdict:
         limit = Predicate("force", force, self.task.force_limit, "N", at_least=False)

@@ -49,7 +49,7 @@ class LoopSettings:
     success. demonstrations: seed demonstrations. start_episodes: evaluation of the first policy.
     collect: episodes a round with exploration. exploration: chance that a chunk of theirs is
     varied. max_pairs: after so many pairs without a decision the incumbent stays. sealed_episodes:
-    of an examination.
+    of an examination. verify: by `sensors`, or by `cameras` where the task has eyes.
     """
 
     task: str
@@ -67,6 +67,7 @@ class LoopSettings:
     alpha: float = 0.05
     first_recipe: str = "bc"
     recipe: str = "lookahead"
+    verify: str = "sensors"
 
 
 @dataclass(slots=True)
