@@ -266,6 +266,7 @@ def require_fit(stations: Stations) -> None:
     twin.reset(0)
     task.place(twin, stations.control, 0, variation)
     twin.forward(0)
+    stations.sensors.begin(0, np.random.default_rng(0))
     row = np.array([0])
     readings = stations.sensors.read(row, [0], stations.control.jacobian(row))
     _require(file, "observe", np.shape(task.observe(readings)), (1, len(task.observation_names)))

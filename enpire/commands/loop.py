@@ -58,7 +58,11 @@ SETTINGS: dict[str, tuple[Callable[[str], Any], str, str]] = {
     "start_episodes": (positive, "200", "episodes that measure the first policy"),
     "collect": (positive, "300", "episodes a round, with exploration"),
     "exploration": (share, "0.3", "chance that a chunk is varied"),
-    "max_pairs": (positive, "100", "undecided pairs after which the incumbent stays"),
+    "max_pairs": (
+        positive,
+        "100",
+        "undecided pairs that keep the incumbent; 3 times as many if promising",
+    ),
     "sealed_episodes": (positive, "300", "episodes of a sealed evaluation"),
     "verify": (verifier, "sensors", "by sensors, or by cameras where the task has eyes"),
     "alpha": (level, "0.05", "chance that a candidate that is no better is promoted"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
@@ -21,6 +21,26 @@ class Controller(Protocol):
 
     def act(self, rows: Rows, observations: Float32Array, readings: Readings) -> Float32Array:
         """Actions, shape (m, act) in [-1, 1], for observations of shape (m, obs)."""
+        ...
+
+
+@runtime_checkable
+class Planner(Controller, Protocol):
+    """A controller that decides for several periods at once.
+
+    A period that it has decided before costs little: it is not asked then, and what was seen in it
+    is worked out later, for many periods in one call.
+    """
+
+    def decided(self, row: int) -> Float32Array | None:
+        """The action (act,) for the period that begins, whatever is seen in it; None to be asked.
+
+        Each decision is handed over once.
+        """
+        ...
+
+    def saw(self, row: int, observations: Float32Array) -> None:
+        """Observations (k, obs) of the periods decided before, oldest first; `act` comes next."""
         ...
 
 

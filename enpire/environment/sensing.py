@@ -60,7 +60,12 @@ class Readings:
 
     def row(self, i: int) -> Readings:
         """The readings of the i-th station alone, keeping the leading axis."""
-        return self.at([i])
+        return self if len(self.joints) == 1 else self.at([i])
+
+    @classmethod
+    def joined(cls, parts: Sequence[Readings]) -> Readings:
+        """All of them, one after the other along the leading axis."""
+        return cls(*(np.concatenate([getattr(p, n) for p in parts]) for n in cls.__slots__))
 
 
 class Sensors:

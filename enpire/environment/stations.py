@@ -22,7 +22,7 @@ import numpy as np
 
 from enpire.environment.cameras import Eyes
 from enpire.environment.control import CartesianControl
-from enpire.environment.controller import Controller, Demonstrations
+from enpire.environment.controller import Controller, Demonstrations, Planner
 from enpire.environment.sensing import Readings, Sensors
 from enpire.environment.task import Evidence, Task
 from enpire.errors import PolicyError, ResetFailed
@@ -99,10 +99,17 @@ class _Running:
     execute: int = 0
     verify: int = 0
     looks: int = 0
+    planner: Planner | None = None
+    unseen: list[Readings] = field(default_factory=list)  # of periods that were decided before
     observations: list[Float32Array] = field(default_factory=list)
     actions: list[Float32Array] = field(default_factory=list)
     evidence: list[Readings] = field(default_factory=list)
     verdict: Verdict | None = None
+
+    def record(self, missed: Float32Array) -> None:
+        """What was to be seen in the periods decided before."""
+        self.observations.extend(missed)
+        self.unseen.clear()
 
 
 @dataclass(slots=True)
@@ -205,7 +212,8 @@ class Stations:
     def begin(self, row: int, job: Job) -> None:
         """Start an episode on an idle station; its reset begins with the next tick."""
         variation, noise, exploration = np.random.default_rng(job.seed).spawn(3)
-        self._running[row] = _Running(job, variation, noise)
+        planner = job.controller if isinstance(job.controller, Planner) else None
+        self._running[row] = _Running(job, variation, noise, planner=planner)
         self._place(row)
         job.controller.begin(row, exploration, job.exploration)
 
@@ -324,16 +332,14 @@ class Stations:
         return sensed, going_on
 
     def _decide(self, sensed: Sensed) -> list[int]:
-        """Ask the controllers of stations that execute, and move setpoints; returns their rows."""
+        """What stations that execute do: move their setpoints; returns their rows."""
         executing = sensed.executing
         if not executing:
             return []
         rows, readings, jacobian = sensed.rows, sensed.readings, sensed.jacobian
-        observations = self.task.observe(readings)
         if len(executing) < len(rows):
             rows, readings, jacobian = rows[executing], readings.at(executing), jacobian[executing]
-            observations = observations[executing]
-        actions = self._choose(rows, observations, readings)
+        actions = self._choose(rows, readings)
         self.control.apply(rows, actions, jacobian, readings.wrist_force)
         decided: list[int] = rows.tolist()
         return decided
@@ -435,22 +441,52 @@ class Stations:
             no_force = np.zeros_like(readings.wrist_force[moving])  # a probe minds its own pull
             self.control.apply(rows[moving], actions[moving], jacobian[moving], no_force)
 
-    def _choose(self, rows: Rows, observations: Float32Array, readings: Readings) -> Float32Array:
-        """What the stations' controllers do; recorded as it is carried out."""
+    def _choose(self, rows: Rows, readings: Readings) -> Float32Array:
+        """What the stations' controllers do, (m, act); recorded as it is carried out."""
         states = [self._running[row] for row in rows.tolist()]
-        actions = np.zeros((len(rows), self.task.actions.size), dtype=np.float32)
-        controllers = {id(state.job.controller): state.job.controller for state in states}
-        for key, controller in controllers.items():
-            mine = [i for i, state in enumerate(states) if id(state.job.controller) == key]
-            if len(mine) == len(rows):  # as nearly always
-                chosen = controller.act(rows, observations, readings)
+        actions = np.empty((len(rows), self.action_size), dtype=np.float32)
+        decided, asked = list[int](), list[int]()
+        for i, (row, state) in enumerate(zip(rows.tolist(), states, strict=True)):
+            action = state.planner.decided(row) if state.planner else None
+            if action is None:
+                asked.append(i)
             else:
-                chosen = controller.act(rows[mine], observations[mine], readings.at(mine))
-            actions[mine] = checked(chosen, len(mine), self.task.actions.size)
-        for state, observation, action in zip(states, observations, actions, strict=True):
-            state.observations.append(observation)
+                decided.append(i)
+                actions[i] = checked(action[None], 1, self.action_size)[0]
+        if len(asked) == len(rows):
+            actions[:] = self._ask(rows, states, readings)
+        elif asked:
+            chosen = [states[i] for i in asked]
+            actions[asked] = self._ask(rows[asked], chosen, readings.at(asked))
+        for i in decided:
+            states[i].unseen.append(readings.row(i))
+        for state, action in zip(states, actions, strict=True):
             state.actions.append(action)
             state.execute += 1
+        return actions
+
+    def _ask(self, rows: Rows, states: list[_Running], readings: Readings) -> Float32Array:
+        """Show the controllers what they have not seen, and have them act, (m, act)."""
+        unseen = [one for state in states for one in state.unseen]
+        seen = self.task.observe(Readings.joined([readings, *unseen]) if unseen else readings)
+        observations, before = seen[: len(rows)], seen[len(rows) :]
+        for row, state in zip(rows.tolist(), states, strict=True):
+            if state.planner and state.unseen:
+                missed, before = before[: len(state.unseen)], before[len(state.unseen) :]
+                state.record(missed)
+                state.planner.saw(row, missed)
+        controllers = {id(state.job.controller): state.job.controller for state in states}
+        actions = np.empty((len(rows), self.action_size), dtype=np.float32)
+        for key, controller in controllers.items():
+            if len(controllers) == 1:  # as nearly always
+                chosen = controller.act(rows, observations, readings)
+                actions[:] = checked(chosen, len(rows), self.action_size)
+            else:
+                mine = [i for i, state in enumerate(states) if id(state.job.controller) == key]
+                chosen = controller.act(rows[mine], observations[mine], readings.at(mine))
+                actions[mine] = checked(chosen, len(mine), self.action_size)
+        for state, observation in zip(states, observations, strict=True):
+            state.observations.append(observation)
         return actions
 
     def _verify(self, row: int, state: _Running, readings: Readings, action: Float32Array) -> None:
@@ -477,6 +513,8 @@ class Stations:
 
     def _finish(self, row: int, verdict: Verdict) -> Episode:
         running = self._running.pop(row)
+        if running.unseen:
+            running.record(self.task.observe(Readings.joined(running.unseen)))
         job, length = running.job, len(running.actions)
         rewards = np.zeros(length, dtype=np.float32)
         if verdict.outcome is Outcome.SUCCESS and length:

@@ -107,7 +107,10 @@ class Task(ABC):
 
     @abstractmethod
     def observe(self, readings: Readings) -> Float32Array:
-        """What a policy sees, shape (m, len(observation_names))."""
+        """What a policy sees, shape (m, len(observation_names)); each row by itself.
+
+        The rows are stations in one period, or periods of one station.
+        """
 
     @abstractmethod
     def ready(self, readings: Readings) -> NDArray[np.bool_]:

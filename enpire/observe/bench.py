@@ -19,7 +19,6 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 from mujoco.batch import Batch
 from numpy.typing import NDArray
@@ -61,21 +60,15 @@ class TwinBench:
         return asdict(self)
 
 
-@dataclass(slots=True)
-class _Timed:
+class _Timed(PolicyController):
     """A controller with a stop-watch."""
 
-    controller: PolicyController
-    seconds: float = 0.0
-
-    def begin(self, row: int, rng: np.random.Generator, exploration: float) -> None:
-        """Pass it on."""
-        self.controller.begin(row, rng, exploration)
+    seconds = 0.0
 
     def act(self, rows: Rows, observations: Float32Array, readings: Readings) -> Float32Array:
-        """Pass it on and count the time."""
+        """Count the time."""
         began = time.perf_counter()
-        actions = self.controller.act(rows, observations, readings)
+        actions = super().act(rows, observations, readings)
         self.seconds += time.perf_counter() - began
         return actions
 
@@ -124,7 +117,7 @@ def bench_twin(
     """
     task = stations.task
     chosen = policy or random_policy(stations, seed)
-    timed = _Timed(PolicyController(chosen))
+    timed = _Timed(chosen)
     jobs = (Job(s, Purpose.EVALUATION, timed, "bench") for s in stream(seed, "bench"))
     launches = _Launches(stations.twin)
     closed: list[float] = []

@@ -18,6 +18,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from enpire.environment.kernels import compiled
 from enpire.errors import PolicyError
 from enpire.types import Float32Array, FloatArray
 
@@ -121,9 +122,9 @@ class ChunkPolicy(nn.Module):
 
 
 class Inference:
-    """A policy's forward pass in NumPy: a third of PyTorch's time for the few rows of a fleet.
+    """A policy's forward pass, compiled: a fleet asks for a few rows at a time.
 
-    Every row is multiplied by itself: a product of matrices rounds differently with the number of
+    Every row is computed by itself: a product of matrices rounds differently with the number of
     rows, and what a station does must not depend on how many others ask at the same time. Layer
     normalisation's subtraction of the mean is linear and folded into the layer before, and the
     actions' own normalisation into the last one.
@@ -132,7 +133,7 @@ class Inference:
     def __init__(self, spec: ChunkSpec, tensors: Mapping[str, NDArray[Any]]) -> None:
         """Take the weights from a policy's `tensors`."""
         self._shape = (-1, spec.chunk, spec.action)
-        self._mean, self._std = tensors["mean"].copy(), tensors["std"].copy()
+        self._mean, self._std = (np.tile(tensors[n], spec.history) for n in ("mean", "std"))
         self._hidden = []
         for layer in range(0, 3 * len(spec.hidden), 3):
             weight, bias = _linear(tensors, layer)
@@ -145,16 +146,52 @@ class Inference:
 
     def __call__(self, history: Float32Array) -> Float32Array:
         """Actions (batch, chunk, action) for observations (batch, history, observation)."""
-        x = ((history - self._mean) / self._std).clip(-INPUT_LIMIT, INPUT_LIMIT)
-        x = x.reshape(len(history), 1, -1)
+        rows = len(history)
+        x = np.empty((rows, len(self._mean)), np.float32)
+        normalise(history.reshape(rows, -1), self._mean, self._std, x)
         for weight, bias, gain, shift in self._hidden:
-            x = x @ weight + bias
-            x *= gain / np.sqrt((x * x).sum(axis=-1, keepdims=True) / x.shape[-1] + NORM_EPS)
-            x += shift
-            x /= np.exp(-x) + 1.0  # SiLU
+            y = np.empty((rows, len(bias)), np.float32)
+            multiply(x, weight, bias, y)
+            activate(y, gain, shift)
+            x = y
         weight, bias = self._last
-        actions: Float32Array = (x @ weight + bias).reshape(self._shape)
-        return actions
+        actions = np.empty((rows, len(bias)), np.float32)
+        multiply(x, weight, bias, actions)
+        return actions.reshape(self._shape)
+
+
+@compiled
+def normalise(seen: Float32Array, mean: Float32Array, std: Float32Array, x: Float32Array) -> None:
+    """Observations (rows, n) in standard deviations, clipped, to `x`."""
+    limit = np.float32(INPUT_LIMIT)
+    for row in range(len(seen)):
+        for k in range(len(mean)):
+            z = (seen[row, k] - mean[k]) / std[k]
+            x[row, k] = min(max(z, -limit), limit)
+
+
+@compiled
+def multiply(x: Float32Array, weight: Float32Array, bias: Float32Array, y: Float32Array) -> None:
+    """x (rows, n) @ weight (n, m) + bias to `y`, each row in one order."""
+    for row in range(len(x)):
+        y[row] = bias
+        for i in range(len(weight)):
+            for k in range(weight.shape[1]):
+                y[row, k] += x[row, i] * weight[i, k]
+
+
+@compiled
+def activate(y: Float32Array, gain: Float32Array, shift: Float32Array) -> None:
+    """Layer normalisation of rows whose mean is zero, then SiLU, in place."""
+    one = np.float32(1.0)
+    for row in range(len(y)):
+        total = np.float32(0.0)
+        for k in range(len(gain)):
+            total += y[row, k] * y[row, k]
+        scale = one / np.sqrt(total / np.float32(len(gain)) + np.float32(NORM_EPS))
+        for k in range(len(gain)):
+            z = y[row, k] * scale * gain[k] + shift[k]
+            y[row, k] = z / (one + np.exp(-z))
 
 
 def _linear(tensors: Mapping[str, NDArray[Any]], layer: int) -> tuple[FloatArray, FloatArray]:

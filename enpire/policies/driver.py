@@ -74,3 +74,13 @@ class PolicyController:
                 one.chunk.extend((chunk[: spec.execute] + offset).astype(np.float32))
         actions: Float32Array = np.array([one.chunk.popleft() for one in driven])
         return actions
+
+    def decided(self, row: int) -> Float32Array | None:
+        """The next action of a station's chunk, if one is under way."""
+        chunk = self._driven[row].chunk
+        return chunk.popleft() if chunk else None
+
+    def saw(self, row: int, observations: Float32Array) -> None:
+        """Remember what was seen while a chunk was carried out."""
+        for observation in observations:
+            self._driven[row].see(observation)

@@ -23,6 +23,7 @@ from enpire.rollout.budget import Budget
 from enpire.rollout.fleet import Fleet
 from enpire.rollout.seeds import fresh_entropy, stream
 from enpire.rollout.statistics import (
+    EXTENSION,
     Decision,
     PairedRecord,
     decide,
@@ -48,8 +49,9 @@ class LoopSettings:
     python, success: of a Gymnasium environment, its own interpreter and what makes an episode a
     success. demonstrations: seed demonstrations. start_episodes: evaluation of the first policy.
     collect: episodes a round with exploration. exploration: chance that a chunk of theirs is
-    varied. max_pairs: after so many pairs without a decision the incumbent stays. sealed_episodes:
-    of an examination. verify: by `sensors`, or by `cameras` where the task has eyes.
+    varied. max_pairs: after so many pairs without a decision the incumbent stays, unless the
+    candidate is promising (`statistics.decide`). sealed_episodes: of an examination.
+    verify: by `sensors`, or by `cameras` where the task has eyes.
     """
 
     task: str
@@ -224,7 +226,7 @@ class Loop:
 
         def jobs() -> Iterator[Job]:
             while decide(so_far(), settings.alpha, settings.max_pairs) is Decision.CONTINUE:
-                if len(drawn) >= 2 * settings.max_pairs:
+                if len(drawn) >= 2 * EXTENSION * settings.max_pairs:
                     return  # half of the pairs could not be judged: no reason to promote
                 seed = next(seeds)
                 drawn.append(seed)

@@ -75,6 +75,9 @@ def _lower(successes: int, trials: int, tail: float) -> float:
 
 # Candidate against incumbent, on the same seeds
 
+PROMISING = 3.0  # evidence at which a comparison that is undecided goes on,
+EXTENSION = 3  # for so many times the pairs: cheaper than to train another candidate
+
 
 class Decision(StrEnum):
     """What to do with the candidate after the pairs so far."""
@@ -159,9 +162,9 @@ def decide(
     """Promote the candidate, keep the incumbent, or run another pair.
 
     A candidate that is no better is promoted with probability at most `alpha`, however often this
-    is asked. The two ways to KEEP, `evidence_against` at 1/alpha and `max_pairs` used up, only take
-    promotions away; by the first a candidate better by `min_effect` or more is lost with
-    probability at most `alpha`.
+    is asked. The ways to KEEP only take promotions away. By `evidence_against` at 1/alpha a
+    candidate better by `min_effect` or more is lost with probability at most `alpha`; `max_pairs`
+    end it too, or `EXTENSION` times as many while the evidence stays `PROMISING`.
 
     `alpha` is for one candidate: of R that are no better, at most alpha R are promoted on average.
     The seeds must be drawn after the candidate is frozen; seeds it was chosen on flatter it.
@@ -173,7 +176,8 @@ def decide(
     against = _log_evidence_against(record, min_effect)
     if _log_evidence(record) >= threshold:
         return Decision.PROMOTE
-    if against >= threshold or record.pairs >= max_pairs:
+    promising = _log_evidence(record) >= math.log(PROMISING)
+    if against >= threshold or record.pairs >= max_pairs * (EXTENSION if promising else 1):
         return Decision.KEEP
     return Decision.CONTINUE
 

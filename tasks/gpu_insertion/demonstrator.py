@@ -17,7 +17,18 @@ import numpy as np
 from enpire.environment import ActionSpec, Demonstrator, Readings
 from enpire.types import Float32Array, FloatArray
 
-from .frames import GRASPS, HALF, LEFT, RIGHT, aside, depth, ends_in_slot, lean, slot_frame
+from .frames import (
+    GRASPS,
+    HALF,
+    LEFT,
+    RIGHT,
+    aside,
+    depth,
+    ends_in_slot,
+    lean,
+    middle,
+    slot_frame,
+)
 
 ABOVE = 0.003  # of the edge over the mouth while it is lined up [m]
 ENTERED = 0.0026  # depth from which on the slot guides the edge [m]
@@ -130,10 +141,10 @@ class Teleoperator(Demonstrator):
 
     def _of_hands(self, readings: Readings, move: FloatArray, turn: FloatArray) -> FloatArray:
         """The action that moves both hands as the card is to move, world frame."""
-        middle = readings.position[0, :2].mean(axis=0)
+        at = middle(readings)[0]
         action = np.zeros((2, 7))
         for arm in (LEFT, RIGHT):
-            lever = readings.hand_position[0, arm] - middle
+            lever = readings.hand_position[0, arm] - at
             twist = np.concatenate([move + np.cross(turn, lever), turn])
             action[arm, :6] = twist / self._scale[arm]
         return action.ravel()

@@ -18,6 +18,9 @@ HALF = 0.0445  # of the connector, along it [m]
 GRASPS = np.array([[0.0, 0.065, 0.076], [0.0, -0.105, 0.076]])  # of the hands, card frame [m]
 TILT = math.radians(30.0)  # hands come from above and from the card's ends, at this angle
 LEFT, RIGHT = 0, 1
+TAGS = ("left_low", "left_high", "right_low", "right_high")  # of card and slot, as in scene.xml
+CARD_TAGS = np.array([0.006, -0.020, 0.050])  # the middle of the card's, card frame [m]
+SLOT_TAGS = np.array([0.0, -0.020, -0.0111])  # of those on the motherboard, slot frame [m]
 
 
 def hand_rotation(arm: int) -> FloatArray:
@@ -29,8 +32,8 @@ def hand_rotation(arm: int) -> FloatArray:
 
 
 def slot_frame(readings: Readings) -> FloatArray:
-    """Slot frame to world, (m, 3, 3): y from the slot's ends, the rest from how they are turned."""
-    return _frame(readings.position[:, 2:4], readings.rotation[:, 2:4])
+    """Slot frame to world, (m, 3, 3)."""
+    return _frame(readings.position[:, 4:], readings.rotation[:, 4:])
 
 
 def ends_in_slot(readings: Readings) -> FloatArray:
@@ -38,14 +41,22 @@ def ends_in_slot(readings: Readings) -> FloatArray:
 
     z is the height of the edge's rim above the mouth: a seated card is at -DEPTH.
     """
-    offset = readings.position[:, 0:2] - readings.position[:, 2:4]
-    ends: FloatArray = offset @ slot_frame(readings)
-    return ends
+    slot, card = slot_frame(readings), _card_frame(readings)
+    mouth = readings.position[:, 4:].mean(axis=1) - slot @ SLOT_TAGS
+    at = ((middle(readings) - mouth)[:, None] @ slot)[:, 0]
+    turned = (card[:, None, :, 1] @ slot)[:, 0] - (0.0, 1.0, 0.0)
+    return np.stack([at + HALF * turned, at - HALF * turned], axis=1)
+
+
+def middle(readings: Readings) -> FloatArray:
+    """Of the edge's rim, (m, 3), world frame [m]."""
+    result: FloatArray = readings.position[:, :4].mean(axis=1) - _card_frame(readings) @ CARD_TAGS
+    return result
 
 
 def lean(readings: Readings) -> FloatArray:
     """How far the card leans over to the front (+x) of the slot, (m,) [rad]."""
-    card = _frame(readings.position[:, 0:2], readings.rotation[:, 0:2])
+    card = _card_frame(readings)
     result: FloatArray = (slot_frame(readings)[:, :, 0] * card[:, :, 2]).sum(axis=-1)
     return result
 
@@ -62,9 +73,16 @@ def aside(ends: FloatArray) -> FloatArray:
     return result
 
 
-def _frame(ends: FloatArray, rotations: FloatArray) -> FloatArray:
-    """Axes of a body from its left and right end (m, 2, 3) and their rotations (m, 2, 3, 3)."""
-    along = ends[:, LEFT] - ends[:, RIGHT]
+def _card_frame(readings: Readings) -> FloatArray:
+    return _frame(readings.position[:, :4], readings.rotation[:, :4])
+
+
+def _frame(tags: FloatArray, rotations: FloatArray) -> FloatArray:
+    """Axes of a body from its tags, two at its left and two at its right (m, 4, 3).
+
+    y by where they are, the rest by how they are turned (m, 4, 3, 3).
+    """
+    along = tags[:, :2].sum(axis=1) - tags[:, 2:].sum(axis=1)
     along /= np.linalg.norm(along, axis=-1, keepdims=True)
     across = np.cross(along, rotations[..., 2].mean(axis=1))
     across /= np.linalg.norm(across, axis=-1, keepdims=True)

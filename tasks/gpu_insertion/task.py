@@ -24,7 +24,7 @@ from enpire.environment import (
 from enpire.environment.kinematics import Kinematics
 from enpire.errors import ResetFailed
 from enpire.twin import Twin
-from enpire.types import Float32Array, FloatArray, Verdict
+from enpire.types import Float32Array, FloatArray, Predicate, Verdict
 
 from .demonstrator import Teleoperator
 from .frames import (
@@ -32,6 +32,7 @@ from .frames import (
     LEFT,
     RIGHT,
     SLOT_AT,
+    TAGS,
     aside,
     depth,
     ends_in_slot,
@@ -39,7 +40,8 @@ from .frames import (
     lean,
     slot_frame,
 )
-from .verify import FIRST, SEATED, judge, seated
+from .truth import truth
+from .verify import FIRST, SEEN_SEATED, judge, seated
 
 READY_DEPTH = 0.0072  # of the edge's middle, as seen in one reading [m]
 READY_LEVEL = 0.0020  # by how much one end may be seen higher then [m]
@@ -64,7 +66,7 @@ class GpuInsertion(Task):
     time_limit = 8.0
     force_limit = 30.0
     probe_limit = 1.2
-    tracked = ("task_card_left", "task_card_right", "task_slot_left", "task_slot_right")
+    tracked = tuple(f"task_{part}_{tag}" for part in ("card", "slot") for tag in TAGS)
     actions = ActionSpec((LEFT_HAND, RIGHT_HAND), lead=0.06, push=30.0)
     observation_names = (
         *(f"{s}_end_{a}" for s in ("left", "right") for a in "xyz"),
@@ -235,7 +237,7 @@ class GpuInsertion(Task):
         One that is not stays in the hands: dropped, it might yet fall into the slot.
         """
         holding = len(evidence.readings) < FIRST
-        if evidence.elapsed >= SEEN_AT or not (holding or seated(evidence) >= SEATED):
+        if evidence.elapsed >= SEEN_AT or not (holding or seated(evidence) >= SEEN_SEATED):
             return None
         action = np.zeros(self.actions.size, dtype=np.float32)
         action[[6, 13]] = -1.0 if holding else OPENED_ACTION
@@ -248,6 +250,10 @@ class GpuInsertion(Task):
     def demonstrator(self, rng: np.random.Generator) -> Demonstrator:
         """A person at two leader arms."""
         return Teleoperator(rng, self.actions)
+
+    def truth(self, twin: Twin, row: int) -> tuple[Predicate, ...]:
+        """Where edge and slot themselves are, and whether the card stands without the hands."""
+        return truth(twin, row)
 
 
 OPENED_ACTION = 2.0 * OPENED / 0.075 - 1.0  # of a gripper that opens to 75 mm

@@ -17,10 +17,10 @@ from enpire.types import Float32Array, FloatArray
 from .geometry import cube_in_hand, quarter_turn
 
 ABOVE = 0.040  # of the hand over the cube while it aligns [m]
-OPEN, CLOSED = -0.48, -1.0  # gripper actions: 5 mm wider than the cube on each side; shut
-BESIDE = 0.005  # the cube's place in the open jaw, off the grasp point along the opening [m]
+OPEN, CLOSED = -0.52, -1.0  # gripper actions: 3 mm wider than the cube on each side; shut
+BESIDE = 0.003  # the cube's place in the open jaw, off the grasp point along the opening [m]
 LOW = 0.0165  # the hand's height when it closes [m]
-TREMOR = 1.0  # of the hand, in full actions (5 mm, 0.1 rad)
+TREMOR = 0.8  # of the hand, in full actions (5 mm, 0.1 rad)
 
 
 class Skill(Enum):

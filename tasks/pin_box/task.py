@@ -27,11 +27,12 @@ from enpire.environment.frames import pose_in_hand
 from enpire.environment.kinematics import Kinematics
 from enpire.errors import ResetFailed
 from enpire.twin import Twin
-from enpire.types import Float32Array, FloatArray, Verdict
+from enpire.types import Float32Array, FloatArray, Predicate, Verdict
 
 from .demonstrator import Teleoperator
 from .frames import AHEAD, BOX_AT, GRIP, HAND_AT, active, hand_rotation, in_holes
 from .parts import DEPTH, HOLES, PIN_RADIUS, PINS, add_pins, drill
+from .truth import truth
 from .verify import judge, seated
 
 STEP, TURN = (0.002,) * 3, (0.025,) * 3  # of the hand in a control period [m], [rad]
@@ -203,6 +204,11 @@ class PinBox(Task):
     def demonstrator(self, rng: np.random.Generator) -> Demonstrator:
         """A person at a leader arm."""
         return Teleoperator(rng, self.actions)
+
+    def truth(self, twin: Twin, row: int) -> tuple[Predicate, ...]:
+        """The same of the pins themselves."""
+        site = twin.model.site("task_box").id
+        return truth(twin, row, np.array(self._pins), site)
 
     # What both starts share
 

@@ -20,6 +20,7 @@ from .pushing import STANDOFF, STEP, Finger, Push, choose
 LOW, OVER = 0.020, 0.036  # heights of a hand that pushes, that may pass over the block [m]
 HIGH, DONE = 0.044, 0.065  # that goes from face to face, that is done [m]
 GLANCE = 4  # readings of a block at rest that a person sees as one
+EYE = (0.001, 0.001, 0.01)  # error of the pose that a push is chosen by: no two are alike [m, rad]
 GAIN = 0.4  # share of a distance that the hand goes in a control period
 FASTEST = 0.0045  # that it pushes in a control period [m]
 SLOWING = 0.25  # share of what remains that it pushes in a control period
@@ -112,7 +113,8 @@ class Teleoperator(Demonstrator):
             self._push = None
             self._go(Skill.RAISE)
             return
-        self._push = choose(pose, self._goal, finger, self._face)
+        by_eye = pose + EYE * self._rng.standard_normal(3)
+        self._push = choose(by_eye, self._goal, finger, self._face)
         self._go(Skill.GO if self._push.face == self._face else Skill.RAISE)
         self._face = self._push.face
 

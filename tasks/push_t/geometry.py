@@ -15,9 +15,11 @@ from enpire.environment import Readings
 from enpire.types import FloatArray
 
 UNIT = 0.025  # width of the bars [m]; the bar is 4 units long, the stem reaches 3 below it
+TAGS = 7  # in the middles of the units: the mean of their places is the centroid
 HEIGHT = 0.020  # of the block [m]
 CENTROID = 19 / 14  # below the bar's upper face [units]
 AREA = 7 * UNIT**2  # of the footprint [m^2]
+SHIFT = AREA / (4 * UNIT)  # along bar or stem for a share left open: 4 units of edge face it [m]
 GYRATION = 1.465 * UNIT  # the footprint's polar radius of gyration [m]
 GOAL = np.array([0.200, 0.0, np.pi / 4])  # pose
 CLEAR = 0.055  # height of a hand that was lifted: higher than to go from face to face [m]
@@ -40,14 +42,19 @@ OUTLINE = [STEM[0], STEM[1], STEM[2], BAR[1], BAR[2], BAR[3], BAR[0], STEM[3]]
 
 
 def block_pose(readings: Readings) -> FloatArray:
-    """The block's pose, shape (m, 3), by the direction of its stem.
+    """The block's pose, shape (m, 3): the mean of its tags, by the direction of its stem.
 
     A block that lies on its other face has the same footprint as one that was turned: a T is
     symmetric about its stem.
     """
-    stem = -readings.rotation[:, 0, :2, 1]
-    yaw = np.arctan2(stem[:, 0], -stem[:, 1])
-    return np.concatenate([readings.position[:, 0, :2], yaw[:, None]], axis=1)
+    return stem_pose(readings.position.mean(axis=1), readings.rotation.mean(axis=1))
+
+
+def stem_pose(position: FloatArray, rotation: FloatArray) -> FloatArray:
+    """The same of a centroid's `position` (..., 3) and a block's `rotation` (..., 3, 3)."""
+    stem = -rotation[..., :2, 1]
+    yaw = np.arctan2(stem[..., 0], -stem[..., 1])
+    return np.concatenate([position[..., :2], yaw[..., None]], axis=-1)
 
 
 def mean_pose(poses: FloatArray) -> FloatArray:

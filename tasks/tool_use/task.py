@@ -27,11 +27,12 @@ from enpire.environment.frames import pose_in_hand
 from enpire.environment.kinematics import Kinematics
 from enpire.errors import ResetFailed
 from enpire.twin import Twin
-from enpire.types import Float32Array, FloatArray, Verdict
+from enpire.types import Float32Array, FloatArray, Predicate, Verdict
 
 from . import layout
 from .demonstrator import OPEN, Teleoperator
 from .layout import BITE, GRIP, HAND, OPENED, RIGHT, STANDING
+from .truth import truth
 from .verify import AWAY, PARTED, PLACE, TILT, judge
 
 STRAP_AT = np.array([0.43, -0.05, 0.117])  # nominal [m]
@@ -264,6 +265,10 @@ class ToolUse(Task):
     def demonstrator(self, rng: np.random.Generator) -> Demonstrator:
         """Skills of a person at a leader arm."""
         return Teleoperator(rng, self.actions)
+
+    def truth(self, twin: Twin, row: int) -> tuple[Predicate, ...]:
+        """The strap's bond, the bundle's slides, the cutter itself, and whether it stays."""
+        return truth(twin, row)
 
 
 _CENTRE = np.array([0.43, -0.11, 0.20])

@@ -17,9 +17,11 @@ from enpire.environment import (
     Readings,
     Stations,
     build_stations,
+    load_task,
 )
 from enpire.environment.stations import RESET_TRIES
 from enpire.errors import PolicyError, ResetFailed
+from enpire.packs import find
 from enpire.policies import ChunkPolicy, ChunkSpec, PolicyController
 from enpire.twin import Twin
 from enpire.twin.twin import Rows
@@ -314,6 +316,14 @@ def _content(episode: Episode) -> tuple[object, ...]:
     )
 
 
+def _random_policy(name: str) -> ChunkPolicy:
+    task = load_task(find("tasks", name))
+    torch.manual_seed(0)
+    policy = ChunkPolicy(ChunkSpec(name, len(task.observation_names), task.actions.size)).eval()
+    policy.spread.fill_(0.2)
+    return policy
+
+
 def _episodes(task: str, stations: int, threads: int, seeds: list[int]) -> dict[int, Episode]:
     built = build_stations(task, stations, threads)
     controller = Demonstrations(built.task)
@@ -340,6 +350,82 @@ def test_an_episode_depends_on_its_seed_alone(task: str) -> None:
             s: _content(e) for s, e in alone.items()
         }
     assert len({_content(e) for e in alone.values()}) == len(seeds)
+
+
+class Plans(Speed):
+    """Decides three periods at a time, and keeps what it was shown."""
+
+    def __init__(self, last: float = 1.0) -> None:
+        super().__init__()
+        self.left: dict[int, list[Float32Array]] = {}
+        self.shown: dict[int, list[Float32Array]] = {}
+        self.last = last  # of the three actions, by its first entry
+
+    def begin(self, row: int, rng: np.random.Generator, exploration: float) -> None:
+        self.left[row], self.shown[row] = [], []
+
+    def act(self, rows: Rows, observations: Float32Array, readings: Readings) -> Float32Array:
+        actions = super().act(rows, observations, readings)
+        for row, observation, action in zip(rows.tolist(), observations, actions, strict=True):
+            self.shown[row].append(observation)
+            last = action.copy()
+            last[0] = self.last
+            self.left[row] = [action, last]
+        return actions
+
+    def decided(self, row: int) -> Float32Array | None:
+        return self.left[row].pop(0) if self.left[row] else None
+
+    def saw(self, row: int, observations: Float32Array) -> None:
+        self.shown[row].extend(observations)
+
+
+def test_what_is_decided_before_changes_no_episode() -> None:
+    def episodes(controller: Speed) -> dict[int, Episode]:
+        stations = reach_stations(3)
+        for row in range(2):  # on one station more than one group has: both ways are mixed
+            stations.begin(row, job(row, controller))
+        stations.tick()
+        stations.begin(2, job(2, controller))
+        return {e.seed: e for e in finish(stations)}
+
+    asked, plans = Speed(), Plans()
+    always, planned = episodes(asked), episodes(plans)
+    assert {s: _content(e) for s, e in planned.items()} == {
+        s: _content(e) for s, e in always.items()
+    }
+    assert sum(map(len, plans.asked)) < sum(map(len, asked.asked)) / 2
+    for seed, episode in planned.items():
+        shown = np.array(plans.shown[seed])
+        np.testing.assert_array_equal(shown, episode.observations[: len(shown)])
+        assert len(episode) - len(shown) < 3, "all but the last plan's"
+
+
+class Asked:
+    """A policy's controller that is asked in every period."""
+
+    def __init__(self, controller: PolicyController) -> None:
+        self.begin, self.act = controller.begin, controller.act
+
+
+def test_a_policys_plans_change_no_episode() -> None:
+    def episodes(controller: object) -> list[tuple[object, ...]]:
+        stations = build_stations("pick_cube", 2, 2)
+        for row in range(2):
+            stations.begin(row, job(row, controller, 0.3))
+        return [_content(e) for e in sorted(finish(stations), key=lambda e: e.seed)]
+
+    policy = _random_policy("pick_cube")
+    assert episodes(PolicyController(policy)) == episodes(Asked(PolicyController(policy)))
+
+
+def test_a_plan_of_no_numbers_is_a_policy_error() -> None:
+    stations = reach_stations(1)
+    stations.begin(0, job(1, Plans(np.nan)))
+    with pytest.raises(PolicyError, match="not finite"):
+        finish(stations)
+    (aborted,) = stations.abort("policy error")
+    assert len(aborted) == len(aborted.observations) == 2
 
 
 def test_stations_that_run_ahead_change_nothing() -> None:
@@ -397,7 +483,7 @@ def test_an_error_ahead_is_raised_by_the_tick_it_belongs_to() -> None:
         with pytest.raises(PolicyError, match="no idea"):
             tick_on()
         (aborted,) = stations.abort("policy error")
-        assert len(aborted) == 3
+        assert len(aborted) == len(aborted.observations) == 3
         stations.begin(0, job(3, Speed()))
         assert finish(stations)[0].success, "the station goes on"
         return len(done)
@@ -410,12 +496,7 @@ def test_an_episode_under_a_policy_depends_on_its_seed_alone() -> None:
 
     def episodes(stations: int, threads: int) -> dict[int, tuple[object, ...]]:
         built = build_stations("pick_cube", stations, threads)
-        torch.manual_seed(0)
-        task = built.task
-        spec = ChunkSpec("pick_cube", len(task.observation_names), task.actions.size)
-        policy = ChunkPolicy(spec).eval()
-        policy.spread.fill_(0.2)
-        controller = PolicyController(policy)
+        controller = PolicyController(_random_policy("pick_cube"))
         waiting, done = SEEDS[:4], []
         for _ in range(200):
             for row in built.idle if waiting else ():

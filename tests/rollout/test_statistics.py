@@ -14,6 +14,8 @@ from scipy import special
 
 from enpire.errors import UsageError
 from enpire.rollout.statistics import (
+    EXTENSION,
+    PROMISING,
     Confusion,
     Decision,
     PairedRecord,
@@ -280,6 +282,15 @@ def test_budget_ends_the_test() -> None:
     assert decide(PairedRecord(ties=9), ALPHA, max_pairs=10) is Decision.CONTINUE
     assert decide(PairedRecord(ties=10), ALPHA, max_pairs=10) is Decision.KEEP
     assert decide(PairedRecord(wins=10), ALPHA, max_pairs=10) is Decision.PROMOTE
+
+
+def test_a_promising_candidate_gets_more_pairs() -> None:
+    promising, hopeless = PairedRecord(wins=4, ties=96), PairedRecord(wins=6, losses=5, ties=89)
+    assert evidence(promising) >= PROMISING > evidence(hopeless)
+    assert decide(promising, ALPHA, max_pairs=100) is Decision.CONTINUE
+    assert decide(hopeless, ALPHA, max_pairs=100) is Decision.KEEP
+    most = PairedRecord(wins=4, ties=100 * EXTENSION - 4)
+    assert decide(most, ALPHA, max_pairs=100) is Decision.KEEP
 
 
 def test_policies_that_never_differ_are_futile_when_an_effect_is_asked_for() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import mujoco
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 from enpire.environment import Demonstrations, Evidence, Job, Readings, Stations, build_stations
 from enpire.types import Episode, FloatArray, Outcome, Purpose
@@ -49,6 +50,47 @@ def test_block_and_outline_are_the_shapes_that_are_judged() -> None:
     for edge in (corners + np.roll(corners, -1)) / 2:
         assert abs(middles - edge).min() < 1e-6
     assert not any(line.contype[0] or line.conaffinity[0] for line in lines), "drawn only"
+
+
+def test_a_tag_is_in_the_middle_of_each_unit() -> None:
+    stations = build_stations("push_t", 1, 1)
+    model = stations.twin.model
+    tags = np.array([model.site(name).pos for name in stations.task.tracked]) / geometry.UNIT
+    np.testing.assert_allclose(tags.mean(axis=0), 0, atol=1e-6)
+    units = tags[:, :2] - tags[0, :2]  # from the bar's left one
+    middles = [(0, 0), (1, 0), (2, 0), (3, 0), (1.5, -1), (1.5, -2), (1.5, -3)]
+    np.testing.assert_allclose(units, middles, atol=1e-5)
+
+
+def truth(stations: Stations, pose: tuple[float, ...], tilt: float = 0.0) -> dict[str, float]:
+    """What is said of a block at `pose` under a hand at home: measures by name."""
+    twin, model = stations.twin, stations.twin.model
+    twin.reset(0)
+    at = model.joint("task_block").qposadr[0]
+    turn = Rotation.from_euler("z", pose[2]) * Rotation.from_euler("x", tilt)
+    twin.qpos[0, at : at + 7] = (*pose[:2], 0.01, *turn.as_quat(scalar_first=True))
+    twin.qpos[0, stations.control.arms[0].qpos] = stations.twin.scene.robot.arms[0].home
+    twin.forward(0)
+    return {p.name: p.value for p in stations.task.truth(twin, 0) if p.holds}
+
+
+@pytest.mark.parametrize("flipped", [False, True])
+def test_what_is_open_is_told_as_a_shift_along_bar_or_stem(flipped: bool) -> None:
+    stations = build_stations("push_t", 1, 1)
+    tilt = np.pi if flipped else 0.0
+    yaw = geometry.GOAL[2] + tilt
+    for angle in (0.0, np.pi / 2):
+        shift = 0.003 * np.array([np.cos(yaw + angle), np.sin(yaw + angle)])
+        found = truth(stations, (*(geometry.GOAL[:2] + shift), yaw), tilt)
+        assert found["open"] == pytest.approx(3.0, abs=1e-6)
+
+
+def test_the_truth_of_a_block_that_is_off_or_tilted() -> None:
+    stations = build_stations("push_t", 1, 1)
+    on = truth(stations, tuple(geometry.GOAL))
+    assert set(on) == {"open", "clear", "still", "flat"}
+    assert "open" not in truth(stations, (geometry.GOAL[0], geometry.GOAL[1] + 0.007, np.pi / 4))
+    assert "flat" not in truth(stations, tuple(geometry.GOAL), tilt=np.radians(6))
 
 
 def test_nothing_holds_the_block() -> None:

@@ -13,6 +13,9 @@ from .modules import module, task
 
 PERIOD = 0.08
 GOAL, CLEAR = module("geometry").GOAL, module("geometry").CLEAR
+TAGS = 0.025 * np.array(  # the middles of the units in the T's frame [m]
+    [(x, 6 / 7, 0) for x in (-1.5, -0.5, 0.5, 1.5)] + [(0, 6 / 7 - y, 0) for y in (1, 2, 3)]
+)
 
 
 def readings(
@@ -34,8 +37,8 @@ def readings(
         hand_rotation=Rotation.from_euler("x", np.pi).as_matrix()[None, None],
         wrist_force=np.zeros((1, 1, 3)),
         lead=np.zeros((1, 1, 3)),
-        position=np.array([[[GOAL[0] + x, GOAL[1], 0.01]]]),
-        rotation=turn.as_matrix()[None, None],
+        position=(np.array([GOAL[0] + x, GOAL[1], 0.01]) + turn.apply(TAGS))[None],
+        rotation=np.broadcast_to(turn.as_matrix(), (1, len(TAGS), 3, 3)),
     )
 
 
@@ -72,13 +75,15 @@ def test_each_condition_fails_alone(wrong: dict[str, float], name: str) -> None:
 
 
 def test_a_block_that_slides_is_not_there_yet() -> None:
-    sliding = [readings(x=0.001 * (i - 3.5)) for i in range(8)]  # 12.5 mm/s through its goal
+    last = module("task").LAST
+    moves = 0.0009 * (np.arange(last) - (last - 1) / 2)  # 11 mm/s through its goal
+    sliding = [readings(x=x) for x in moves]
     assert judge(*sliding).failed == ("still",)
 
 
 def test_the_score_is_the_covered_share_of_what_is_asked_for() -> None:
     verdict = judge(*[readings(yaw=np.pi)] * 8)
-    assert verdict.score == pytest.approx(19 / 49 / 0.9)
+    assert verdict.score == pytest.approx(19 / 49 / 0.9035)
     assert verdict.stage == "near"
     assert judge(*[readings(x=0.2)] * 8).score == 0.0
     assert judge(*[readings(height=0.02)] * 8).score == 1.0, "covered, but not let go"
@@ -90,6 +95,13 @@ def test_noise_of_the_tracker_is_averaged_out() -> None:
     verdict = judge(*seen)
     assert verdict.predicates[0].value > 0.95
     assert "covered" in judge(seen[0]).failed
+
+
+def test_one_tag_seen_wrongly_counts_a_seventh() -> None:
+    off = readings()
+    off.position[0, 3] += (0.007, 0.0, 0.0)
+    pose = module("geometry").block_pose(off)[0]
+    np.testing.assert_allclose(pose, GOAL + np.array([0.001, 0.0, 0.0]), atol=1e-9)
 
 
 def test_ready_needs_the_hand_lifted_and_the_outline_covered() -> None:
@@ -110,7 +122,7 @@ def test_the_probe_lifts_the_hand_straight_up_and_then_looks() -> None:
     waiting = task().probe(Evidence([low, high], PERIOD))
     assert waiting is not None
     assert not waiting[:6].any()
-    assert task().probe(Evidence([low] + [high] * 8, PERIOD)) is None
+    assert task().probe(Evidence([low] + [high] * module("task").LAST, PERIOD)) is None
 
 
 def test_an_observation_has_its_names() -> None:

@@ -221,3 +221,39 @@ def test_a_push_at_the_bundle_is_seen_afterwards() -> None:
         shifts.append(abs(float(twin.qpos[0, model.joint("task_bundle_y").qposadr[0]])))
     assert shifts[0] < 0.0005
     assert shifts[1] > 0.003
+
+
+def test_the_truth_of_a_cut_and_of_what_lacks_something() -> None:
+    stations, episode = demonstrated(60.0, seed=1)
+    stations.wait()
+    assert episode.success
+    twin, model = stations.twin, stations.twin.model
+    stood = twin.state[0].copy()
+    cutter, bundle = (model.joint(f"task_{n}").qposadr[0] for n in ("cutter", "bundle_x"))
+    hinge = model.joint("task_hinge").qposadr[0]
+    every = {"cut", "bundle_shift", "in_stand", "stays", "tilt", "hand_away"}
+
+    def missed() -> set[str]:
+        return every - {p.name for p in stations.task.truth(twin, 0) if p.holds}
+
+    assert not missed()
+    np.testing.assert_array_equal(twin.state[0], stood)  # it was tried on a copy
+    twin.eq_active[0, model.equality("task_strap").id] = 1.0
+    assert missed() == {"cut"}
+    twin.state[0] = stood
+    twin.qpos[0, bundle] = 0.004
+    assert missed() == {"bundle_shift"}
+    twin.state[0] = stood
+    twin.qpos[0, cutter + 2] += 0.010
+    assert "in_stand" in missed()
+    twin.state[0] = stood
+    twin.qpos[0, cutter : cutter + 2] += 0.05  # beside the stand it falls
+    assert {"in_stand", "stays"} <= missed()
+    half = (np.radians(25) - twin.qpos[0, hinge] / 2) / 2
+    twin.state[0] = stood
+    twin.qpos[0, cutter + 3 : cutter + 7] = (np.cos(half), np.sin(half), 0, 0)
+    assert "tilt" in missed()
+    twin.state[0] = stood
+    grip = twin.qpos[0, cutter : cutter + 3] + (0.0, 0.0, module("layout").GRIP)
+    twin.site_xpos[0, stations.control.arms[1].grasp] = grip + np.array([0.02, 0.0, 0.0])
+    assert missed() == {"hand_away"}
