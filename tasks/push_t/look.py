@@ -21,7 +21,7 @@ from .geometry import BAR, HEIGHT, STEM, displacement
 BLUE, SATURATION = (188.0, 226.0), 64.0  # of the T [deg, of 255]
 LEAST = 300  # pixels of it that a view must show
 SHOWN, BEYOND = 0.75, 0.06  # share of the outline that is seen, at least; of what is seen, beyond
-APART = 0.003  # of the poses that each view gives alone, at most [m]
+APART = 0.004  # of the poses that each view gives alone, at most [m]
 STARTS = np.linspace(-np.pi, np.pi, 24, endpoint=False)  # yaws that are tried first [rad]
 SCALE = np.array([0.004, 0.004, 0.08])  # of a first step of the fit [m, m, rad]
 PARTS = [
