@@ -165,7 +165,7 @@ class Examination:
             for i, scene in enumerate(made):
                 stations.eyes = hostile.HostileEyes(stations.twin, scene, shown.views)
                 number = self.counts.hostile * (5 if scene is hostile.HONEST else 1)
-                jobs = list(self._looked_at(solved, number, f"seen-{i}"))
+                jobs = list(self._looked_at(solved, number, f"seen-{i}", scene))
                 found[scene] = self._audit.of(run(stations, jobs, self._audit))
                 stations.eyes.close()
         finally:
@@ -173,13 +173,16 @@ class Examination:
             eyes.close()
         return hostile.rows(found)
 
-    def _looked_at(self, solved: list[Episode], number: int, name: str) -> Iterator[Job]:
-        """Demonstrations in turn whole, stopped just before their end, and half-way."""
+    def _looked_at(
+        self, solved: list[Episode], number: int, name: str, scene: hostile.Scene
+    ) -> Iterator[Job]:
+        """Demonstrations in turn whole and stopped half-way; or, hostile, just before their end."""
         rng = np.random.default_rng(0)
         for i in range(number):
             whole = solved[i % len(solved)]
             half = int(rng.uniform(*CUT) * len(whole))
-            after = (len(whole) + 1, len(whole) - 1 - i % LAST_PERIODS, half)[i % 3]
+            near = half if scene is hostile.HONEST else len(whole) - 1 - i % LAST_PERIODS
+            after = (len(whole) + 1, near, half)[i % 3]
             yield self._stopped(whole, after, f"{name}-{i}")
 
     @property

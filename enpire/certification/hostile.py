@@ -140,9 +140,11 @@ def scenes(model: mujoco.MjModel, tracked: str, at: FloatArray) -> list[Scene]:
             Scene(f"something small before camera {name}", spoil=_hide(i, at, 0.012)),
             Scene(f"a picture of success before camera {name}", spoil=_hold_print(i)),
             *(
-                Scene(f"camera {name} 5 mm off along {'xyz'[axis]}", _shift(camera, axis, sign))
+                Scene(
+                    f"camera {name} 5 mm off along {way}{'xyz'[axis]}", _shift(camera, axis, sign)
+                )
                 for axis in range(3)
-                for sign in (-1, 1)
+                for way, sign in (("-", -1), ("+", 1))
             ),
         ]
     return made

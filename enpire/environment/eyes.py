@@ -7,8 +7,11 @@ from __future__ import annotations
 
 import copy
 import math
+import weakref
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future
+from queue import SimpleQueue
+from threading import Thread
 
 import mujoco
 import numpy as np
@@ -21,6 +24,8 @@ from enpire.types import Image
 WIDTH, HEIGHT = 640, 480  # of the window in the middle of a picture that the verifier reads [px]
 WINDOW = 0.5  # share of the picture's width and height that it is: the whole has 1280 x 960
 SHADOWS = 1024  # resolution of shadow maps: finer ones take most of the time
+
+Asked = SimpleQueue[tuple[Future[list[Image]], list[str]] | None]  # cameras' names, at a time
 
 
 class NoGraphics(EnpireError):
@@ -60,14 +65,15 @@ class TwinEyes:
         self._model.cam_fovy[:] = [_window(fovy) for fovy in self._model.cam_fovy]
         dress(self._model)
         self._data = mujoco.MjData(self._model)
-        self._thread = ThreadPoolExecutor(1, "eyes")
+        self._asked: Asked = SimpleQueue()
+        thread = Thread(
+            target=_serve, args=(self._model, self._data, self._asked), name="eyes", daemon=True
+        )
+        thread.start()
+        self._end = weakref.finalize(self, _end, self._asked, thread)
         try:
-            self._renderer = self._thread.submit(
-                mujoco.Renderer, self._model, HEIGHT, WIDTH
-            ).result()
-            self._thread.submit(self._shoot, self.cameras[:1]).result()
+            self._shoot(self.cameras[:1])
         except GRAPHICS_ERRORS as error:
-            self._thread.shutdown()
             raise no_opengl(error) from error
 
     def look(self, row: int, stamp: float) -> list[View]:
@@ -76,23 +82,44 @@ class TwinEyes:
         self._data.eq_active[:] = self._twin.eq_active[row]
         for name, values in self._twin.variation(row).items():
             getattr(self._model, name)[...] = values
-        images = self._thread.submit(self._shoot, self.cameras).result()
+        images = self._shoot(self.cameras)
         return [
             View(camera, image, stamp) for camera, image in zip(self.cameras, images, strict=True)
         ]
 
     def close(self) -> None:
-        """Give back the OpenGL context."""
-        self._thread.submit(self._renderer.close).result()
-        self._thread.shutdown()
+        """Give back the OpenGL context; the end of the process does so too."""
+        self._end()
 
     def _shoot(self, cameras: list[Camera]) -> list[Image]:
-        mujoco.mj_forward(self._model, self._data)
-        images: list[Image] = []
-        for camera in cameras:
-            self._renderer.update_scene(self._data, camera.name)
-            images.append(self._renderer.render().copy())
-        return images
+        answer: Future[list[Image]] = Future()
+        self._asked.put((answer, [camera.name for camera in cameras]))
+        return answer.result()
+
+
+def _serve(model: mujoco.MjModel, data: mujoco.MjData, asked: Asked) -> None:
+    """Render until there is nothing more to come; OpenGL stays with this thread."""
+    renderer: mujoco.Renderer | None = None
+    while (one := asked.get()) is not None:
+        answer, cameras = one
+        try:
+            if renderer is None:
+                renderer = mujoco.Renderer(model, HEIGHT, WIDTH)
+            mujoco.mj_forward(model, data)
+            images: list[Image] = []
+            for camera in cameras:
+                renderer.update_scene(data, camera)
+                images.append(renderer.render().copy())
+            answer.set_result(images)
+        except Exception as error:  # for who waits
+            answer.set_exception(error)
+    if renderer is not None:
+        renderer.close()
+
+
+def _end(asked: Asked, thread: Thread) -> None:
+    asked.put(None)
+    thread.join()
 
 
 def calibrated(model: mujoco.MjModel) -> list[Camera]:
