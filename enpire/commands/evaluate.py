@@ -49,11 +49,11 @@ def add_options(parser: Parser) -> None:
 
 def run(options: Namespace) -> int:
     """Run the episodes and print what came of them."""
+    choose_graphics()
     from enpire.certification import certificate
     from enpire.observe import account
     from enpire.rollout.seeds import fresh_entropy
 
-    choose_graphics()
     leave_cores_to_physics()
     stations, acting = _random(options) if options.policy == RANDOM else _of_a_run(options)
     entropy = fresh_entropy() if options.seed is None else options.seed

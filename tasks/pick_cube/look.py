@@ -19,7 +19,7 @@ from enpire.types import FloatArray
 from .geometry import CUBE
 
 RED, SATURATION = (-14.0, 14.0), 120.0  # of the cube [deg, of 255]; the arm is yellow and black
-SHOWN = 0.2  # share of the cube's outline that must be seen in each view
+SHOWN = 0.12  # share of the cube's outline that must be seen in each view
 HIDDEN = np.sqrt(3) / 2 * CUBE  # any point of the cube is so near its middle [m]
 IN_REACH = 0.05  # of the hand: nearer, the cube may lie as the pads hold it [m]
 EDGE = 1.0  # pixels of its colour may be so far outside the outline [px]
