@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from concurrent.futures import Future
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import Enum, StrEnum
 from itertools import starmap
 
@@ -567,14 +567,15 @@ class Stations:
         """Have the cameras' thread judge; the station stands still meanwhile, others go on."""
         if self.eyes is None:
             return
-        task, evidence = self.task, Evidence(tuple(state.evidence), self.period)
+        task, period, readings = self.task, self.period, tuple(state.evidence)
 
         def judge(views: list[View]) -> Verdict:
-            return task.judge_views(replace(evidence, views=views))
+            untracked = [one.untracked() for one in readings]
+            return task.judge_views(Evidence(untracked, period, views))
 
         self._periods.hold(row)
         state.looks += 1
-        state.look = self.eyes.look(row, evidence.elapsed, judge)
+        state.look = self.eyes.look(row, Evidence(readings, period).elapsed, judge)
         state.look.add_done_callback(lambda _: self._periods.release(row))
 
     def _leave(self, row: int, running: _Running, verdict: Verdict) -> None:

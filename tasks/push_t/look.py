@@ -70,11 +70,15 @@ def find_block(seen: Sequence[Seen]) -> Fitted | None:
 
 @dataclass(frozen=True, slots=True)
 class _Window:
-    """The part of a view where the T is: its mask as 0 and 255, its corner in the view [px]."""
+    """The part of a view where the T is: its mask as 0 and 255, its corner in the view [px].
+
+    whole: sum of the mask.
+    """
 
     camera: Camera
     mask: Image
     corner: FloatArray
+    whole: float
 
     @classmethod
     def around(cls, seen: Seen) -> _Window:
@@ -84,7 +88,7 @@ class _Window:
         low = np.maximum(points.min(axis=0) - margin, 0).astype(int)
         high = (points.max(axis=0) + margin).astype(int)
         mask = 255 * seen.mask[low[1] : high[1], low[0] : high[0]].astype(np.uint8)
-        return cls(seen.view.camera, mask, low.astype(np.float64))
+        return cls(seen.view.camera, mask, low.astype(np.float64), float(mask.sum()))
 
     def on_bench(self) -> FloatArray:
         """The point (2,) half-way up the T at which the middle of what is seen lies [m]."""
@@ -115,7 +119,7 @@ class _Window:
 def _cost(pose: FloatArray, windows: Sequence[_Window]) -> float:
     """What is seen or drawn, but not both, as a share of what is seen."""
     return sum(
-        float(cv2.norm(window.draw(pose), window.mask, cv2.NORM_L1)) / float(window.mask.sum())
+        float(cv2.norm(window.draw(pose), window.mask, cv2.NORM_L1)) / window.whole
         for window in windows
     )
 
