@@ -18,7 +18,8 @@ from enpire.types import FloatArray, Image
 
 from .geometry import BAR, HEIGHT, STEM, displacement
 
-BLUE, SATURATION = (165.0, 230.0), 40.0  # of the T, and of its edge on the green line [deg, of 255]
+BLUE = (165.0, 230.0)  # hue of the T, and of its edge on the green line [deg]
+SATURATION, VALUE = 40.0, 40.0  # of 255; fingers are darker
 LEAST = 300  # pixels of it that a view must show
 SHOWN, BEYOND = 0.75, 0.06  # share of the outline that is seen, at least; of what is seen, beyond
 APART = 0.004  # of the poses that each view gives alone, at most [m]
@@ -28,6 +29,7 @@ PARTS = [
     np.array([[c.real, c.imag, z] for c in part for z in (0.0, HEIGHT)]) for part in (BAR, STEM)
 ]
 FINE = 4  # bits of a pixel's fraction that OpenCV draws with
+RIM = 0.67  # by so much OpenCV draws a shape too large, all round [px]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +42,7 @@ class Fitted:
 
 def blue(views: Sequence[View], now: float) -> list[Seen]:
     """The T's colour in those views that show what is at `now` [s]."""
-    return [coloured(view, BLUE, SATURATION) for view in fresh(views, now)]
+    return [coloured(view, BLUE, SATURATION, VALUE) for view in fresh(views, now)]
 
 
 def outlines(camera: Camera, pose: FloatArray) -> list[FloatArray]:
@@ -70,9 +72,9 @@ def find_block(seen: Sequence[Seen]) -> Fitted | None:
 
 @dataclass(frozen=True, slots=True)
 class _Window:
-    """The part of a view where the T is: its mask as 0 and 255, its corner in the view [px].
+    """The part of a view where the T is: its mask, its corner in the view [px].
 
-    whole: sum of the mask.
+    mask: 255 where it is seen, less on a rim as it is drawn. whole: sum of the mask.
     """
 
     camera: Camera
@@ -88,6 +90,8 @@ class _Window:
         low = np.maximum(points.min(axis=0) - margin, 0).astype(int)
         high = (points.max(axis=0) + margin).astype(int)
         mask = 255 * seen.mask[low[1] : high[1], low[0] : high[0]].astype(np.uint8)
+        rim = cv2.dilate(mask, cv2.getStructuringElement(cv2.MORPH_CROSS, (3, 3)))
+        mask = cv2.addWeighted(mask, 1 - RIM, rim, RIM, 0.0)
         return cls(seen.view.camera, mask, low.astype(np.float64), float(mask.sum()))
 
     def on_bench(self) -> FloatArray:
@@ -109,7 +113,7 @@ class _Window:
     def explains(self, pose: FloatArray) -> bool:
         """Whether a T at `pose` is what is seen."""
         drawn = self.draw(pose) > 127
-        here = self.mask > 0
+        here = self.mask == 255
         beyond = here & ~cv2.dilate(drawn.astype(np.uint8), np.ones((3, 3), np.uint8)).astype(bool)
         return bool(
             (drawn & here).sum() >= SHOWN * drawn.sum() and beyond.sum() <= BEYOND * here.sum()
