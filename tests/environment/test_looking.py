@@ -34,6 +34,10 @@ class Looking(Reach):
     """Believes its eyes: a white picture is a success, a grey one leaves it unsure."""
 
     def judge_views(self, evidence: Evidence) -> Verdict:
+        for readings in evidence.readings:
+            assert np.isnan(readings.position).all(), "the tracker's word"
+            assert np.isnan(readings.rotation).all()
+            assert np.isfinite(readings.joints).all()
         brightness = float(evidence.views[0].image.mean())
         value = math.nan if brightness == 128 else brightness
         white = Predicate("white", value, 200.0, "")
