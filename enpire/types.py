@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 
 FloatArray = NDArray[np.float64]
 Float32Array = NDArray[np.float32]
+Image = NDArray[np.uint8]
 
 
 class Outcome(StrEnum):
@@ -35,11 +37,24 @@ class Purpose(StrEnum):
     SEALED = "sealed"
 
 
+class State(StrEnum):
+    """How a predicate came out; only `pass` counts towards success.
+
+    `boundary` is nearer to its threshold than it was measured, `unsure` was not measured at all.
+    """
+
+    PASS = "pass"
+    FAIL = "fail"
+    BOUNDARY = "boundary"
+    UNSURE = "unsure"
+
+
 @dataclass(frozen=True, slots=True)
 class Predicate:
     """One named condition of success: a measure held against its threshold.
 
-    `margin` is positive when the condition holds, in the measure's own unit.
+    `margin` is positive when the condition holds, `accuracy` how far the measure may be off, both
+    in the measure's own unit. A value that is not a number was not measured.
     """
 
     name: str
@@ -47,6 +62,7 @@ class Predicate:
     threshold: float
     unit: str
     at_least: bool = True
+    accuracy: float = 0.0
 
     @property
     def margin(self) -> float:
@@ -55,9 +71,27 @@ class Predicate:
         return gap if self.at_least else -gap
 
     @property
+    def state(self) -> State:
+        """How it came out."""
+        margin = self.margin
+        if math.isnan(margin) or math.isnan(self.accuracy):
+            return State.UNSURE
+        if abs(margin) < self.accuracy:
+            return State.BOUNDARY
+        return State.PASS if margin >= 0.0 else State.FAIL
+
+    @property
     def holds(self) -> bool:
-        """Whether the condition holds; never for a measure that is not a number."""
-        return bool(self.margin >= 0.0)
+        """Whether the condition holds beyond doubt."""
+        return self.state is State.PASS
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Frame:
+    """A picture kept as evidence, (height, width, 3), red green blue; name: of its camera."""
+
+    name: str
+    image: Image
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +99,7 @@ class Verdict:
     """The judged outcome of one episode with its evidence.
 
     `score` in [0, 1] is the share of the task done, `stage` the name of the last stage reached,
-    `reason` one line for a person.
+    `reason` one line for a person, `frames` what cameras saw.
     """
 
     outcome: Outcome
@@ -73,11 +107,18 @@ class Verdict:
     score: float = 0.0
     stage: str = ""
     reason: str = ""
+    frames: tuple[Frame, ...] = field(default=(), compare=False, repr=False)
 
     @property
     def failed(self) -> tuple[str, ...]:
         """Names of the predicates that did not hold."""
         return tuple(p.name for p in self.predicates if not p.holds)
+
+    @property
+    def undecided(self) -> bool:
+        """Whether another look may still make it a success: nothing fails, not all passes."""
+        states = {p.state for p in self.predicates}
+        return State.FAIL not in states and bool(states - {State.PASS})
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,10 @@ from __future__ import annotations
 import torch
 from hypothesis import settings
 
+from enpire.commands.graphics import choose_graphics
+
+choose_graphics()  # before any test imports MuJoCo
+
 # Networks here are tiny: a second thread only gets in the way of whatever else the machine does.
 torch.set_num_threads(1)
 

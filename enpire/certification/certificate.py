@@ -63,10 +63,13 @@ def audit(task: str, packs: Mapping[str, str]) -> Confusion | None:
 
 
 def corrected(
-    successes: int, trials: int, task: str, packs: Mapping[str, str]
+    successes: int, trials: int, task: str, packs: Mapping[str, str], verified_by: str
 ) -> dict[str, Any] | None:
-    """A success rate corrected for what is known of the verifier's errors, as plain values."""
-    found = audit(task, packs)
+    """A success rate corrected for what is known of the verifier's errors, as plain values.
+
+    What was audited is the verifier by sensors.
+    """
+    found = audit(task, packs) if verified_by == "sensors only" else None
     result = rogan_gladen(successes, trials, found) if found else None
     if found is None or result is None:
         return None

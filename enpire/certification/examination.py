@@ -9,7 +9,7 @@ from itertools import islice
 
 import numpy as np
 
-from enpire.certification import repeat, verifier
+from enpire.certification import hostile, repeat, verifier
 from enpire.certification.controllers import Nothing, Stopped, Unsteady
 from enpire.certification.episodes import run
 from enpire.certification.limits import Limits
@@ -25,6 +25,7 @@ from enpire.environment import (
     ResetMode,
     Stations,
 )
+from enpire.environment.eyes import NoGraphics, TwinEyes
 from enpire.errors import PackError
 from enpire.rollout.seeds import stream
 from enpire.rollout.statistics import Confusion
@@ -45,7 +46,8 @@ class Counts:
 
     demonstrator, nothing, random, after_reset: of the checks called so. repeat: seeds that are run
     four times. audit: unsteady ones, and as many cut short. near: made to be near misses. messes:
-    to be put back by physical resets.
+    to be put back by physical resets. hostile: in each scene made to deceive cameras, and five
+    times as many in an honest one.
     """
 
     demonstrator: int
@@ -56,6 +58,7 @@ class Counts:
     audit: int
     near: int
     messes: int
+    hostile: int
 
     @classmethod
     def all(cls, number: int) -> Counts:
@@ -63,8 +66,8 @@ class Counts:
         return cls(*(number for _ in fields(cls)))
 
 
-REDUCED = Counts(40, 20, 20, 60, 8, 40, 40, 24)
-FULL = Counts(200, 200, 200, 500, 40, 250, 200, 200)
+REDUCED = Counts(40, 20, 20, 60, 8, 40, 40, 24, 4)
+FULL = Counts(200, 200, 200, 500, 40, 250, 200, 200, 20)
 
 
 class Examination:
@@ -182,6 +185,48 @@ class Examination:
             return [Row("verifier agrees", "", 0, 0, "at least 99%", False, detail)]
         return verifier.rows(mixed, near, left_out=len(self._mixed) - len(mixed))
 
+    def cameras(self) -> list[Row]:
+        """So do the cameras; and nobody deceives them."""
+        stations, solved = self.stations, [e for e in self.demonstrations if e.success]
+        if not stations.task.looks:
+            return [hostile.not_seen("the task has no eyes (`judge_views`)")]
+        if not solved:
+            return [hostile.not_seen("no demonstration succeeds")]
+        try:
+            eyes = TwinEyes(stations.twin)
+        except NoGraphics as error:
+            return [hostile.not_seen(str(error))]
+        shown = hostile.Shown(eyes)
+        run(stations, [self._stopped(solved[0], len(solved[0]) + 1, "shown")], shown)
+        made = [
+            hostile.HONEST,
+            *hostile.scenes(stations.twin.model, stations.task.tracked[0], shown.at),
+        ]
+        found: dict[hostile.Scene, list[Audited]] = {}
+        try:
+            for i, scene in enumerate(made):
+                stations.eyes = hostile.HostileEyes(stations.twin, scene, shown.views)
+                number = self.counts.hostile * (5 if scene is hostile.HONEST else 1)
+                jobs = list(self._looked_at(solved, number, f"seen-{i}", scene))
+                found[scene] = self._audit.of(run(stations, jobs, self._audit))
+                stations.eyes.close()
+        finally:
+            stations.eyes = None
+            eyes.close()
+        return hostile.rows(found)
+
+    def _looked_at(
+        self, solved: list[Episode], number: int, name: str, scene: hostile.Scene
+    ) -> Iterator[Job]:
+        """Demonstrations in turn whole and stopped half-way; or, hostile, just before their end."""
+        rng = np.random.default_rng(0)
+        for i in range(number):
+            whole = solved[i % len(solved)]
+            half = int(rng.uniform(*CUT) * len(whole))
+            near = half if scene is hostile.HONEST else len(whole) - 1 - i % LAST_PERIODS
+            after = (len(whole) + 1, near, half)[i % 3]
+            yield self._stopped(whole, after, f"{name}-{i}")
+
     @property
     def matrices(self) -> dict[str, Confusion]:
         """Of the verifier: over mixed episodes, and over near misses."""
@@ -248,6 +293,7 @@ CHECKS: dict[str, Callable[[Examination], list[Row]]] = {
     "physical": Examination.physical,
     "repeat": Examination.repeat,
     "verifier": Examination.verifier,
+    "cameras": Examination.cameras,
 }
 """By the name that `--checks` takes."""
 

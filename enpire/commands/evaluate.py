@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from enpire.commands.graphics import choose_graphics
 from enpire.commands.loop import SETTINGS
 from enpire.commands.options import Parser, natural, positive, print_json
 from enpire.commands.threads import leave_cores_to_physics
@@ -40,12 +41,15 @@ def add_options(parser: Parser) -> None:
     for name in ("python", "success", "reset"):  # that a run may have as well
         read, _, line = SETTINGS[name]
         parser.add_argument(f"--{name}", type=read, metavar="NAME", help=line)
+    read, _, line = SETTINGS["verify"]
+    parser.add_argument("--verify", type=read, default="sensors", metavar="WITH", help=line)
     parser.add_argument("--run", type=Path, metavar="DIR", help="keep the episodes here")
     parser.add_argument("--json", action="store_true", help="print the result as the last line")
 
 
 def run(options: Namespace) -> int:
     """Run the episodes and print what came of them."""
+    choose_graphics()
     from enpire.certification import certificate
     from enpire.observe import account
     from enpire.rollout.seeds import fresh_entropy
@@ -59,9 +63,9 @@ def run(options: Namespace) -> int:
         figures = _measure(acting, stations, folder, options.episodes, entropy, reset)
     figures["fresh"] = options.seed is None
     measured = account.text(figures)
-    print(f"{acting.label} on {stations.name}: {measured}")
+    print(f"{acting.label} on {stations.name}: {measured}, verified by {stations.verified_by}")
     figures["corrected"] = certificate.corrected(
-        figures["successes"], figures["n"], acting.task, stations.packs
+        figures["successes"], figures["n"], acting.task, stations.packs, stations.verified_by
     )
     if figures["corrected"]:
         print(certificate.text(figures["corrected"]))
@@ -92,7 +96,7 @@ def _random(options: Namespace) -> tuple[Workcells, Acting]:
         raise UsageError(f"--policy {RANDOM} belongs to no run: give --task too")
     python, success = options.python or "", options.success or ""
     reset = ResetMode(options.reset or "fast")
-    stations = open_stations(options.task, options.robots, python, success, reset)
+    stations = open_stations(options.task, options.robots, python, success, reset, options.verify)
     return stations, Acting(options.task, RANDOM, RANDOM, "", RandomActions(stations.action_size))
 
 
@@ -108,7 +112,7 @@ def _of_a_run(options: Namespace) -> tuple[Workcells, Acting]:
     success = options.success or (chosen.success if own else "")
     task = options.task or chosen.task
     reset = ResetMode(options.reset or "fast")
-    stations = open_stations(task, options.robots, python, success, reset)
+    stations = open_stations(task, options.robots, python, success, reset, options.verify)
     frozen.require_fit(chosen.policy, stations, chosen.name)
     controller = PolicyController(chosen.policy)
     label = f"{chosen.run}:{chosen.name}"
@@ -165,5 +169,6 @@ def _measure(
             "wall_s": wall_s,
             "sim_steps_per_s": stations.steps_done / fleet.stepping_s,
             "versions": versions(),
+            "verified_by": stations.verified_by,
             "packs": stations.packs,
         }

@@ -15,6 +15,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from enpire.commands.graphics import choose_graphics
 from enpire.commands.options import (
     Parser,
     duration,
@@ -26,6 +27,7 @@ from enpire.commands.options import (
     rate,
     reset_mode,
     share,
+    verifier,
 )
 from enpire.commands.threads import leave_cores_to_physics
 from enpire.errors import StoreError, UsageError
@@ -64,6 +66,7 @@ SETTINGS: dict[str, tuple[Callable[[str], Any], str, str]] = {
         "undecided pairs that keep the incumbent; 3 times as many if promising",
     ),
     "sealed_episodes": (positive, "300", "episodes of a sealed evaluation"),
+    "verify": (verifier, "sensors", "by sensors, or by cameras where the task has eyes"),
     "alpha": (level, "0.05", "chance that a candidate that is no better is promoted"),
 }
 """Fields of LoopSettings as options: type, default as shown in the help, what it is.
@@ -104,6 +107,7 @@ def add_options(parser: Parser) -> None:
 
 def run(options: Namespace) -> int:
     """Run the loop; returns the exit code."""
+    choose_graphics()
     given = {name: getattr(options, name) for name in SETTINGS}
     given = {name: value for name, value in given.items() if value is not None}
     limits = {name: getattr(options, name) for name in BUDGETS}
@@ -144,7 +148,8 @@ def _begin(
     config = {"enpire": __version__, "loop": asdict(settings), "budget": limits}
     run = Run.create(folder or default_folder(name), config)
     with run:
-        run.ledger.set_facts({"packs": json.dumps(stations.packs), "state": "running"})
+        facts = {"packs": json.dumps(stations.packs), "state": "running"}
+        run.ledger.set_facts(facts | {"verified_by": stations.verified_by})
         return _drive(run, settings, stations, limits, {}, as_json)
 
 
@@ -155,6 +160,7 @@ def _resume(folder: Path, limits: dict[str, Any], as_json: bool) -> int:
         settings = read_settings(run)
         stations = _stations(settings)
         _require_same_packs(run, stations)
+        _require_same_verifier(run, stations)
         run.ledger.set_facts({"state": "running"})
         return _drive(
             run, settings, stations, run.config.get("budget", {}) | limits, limits, as_json
@@ -170,6 +176,7 @@ def _stations(settings: LoopSettings) -> Workcells:
         settings.python,
         settings.success,
         ResetMode(settings.reset),
+        settings.verify,
     )
 
 
@@ -197,6 +204,15 @@ def _require_same_packs(run: Run, stations: Workcells) -> None:
         raise StoreError(
             f"{', '.join(changed)} changed since {run.folder} began, so its episodes could not be "
             "compared: put the pack back as it was, or start a new run"
+        )
+
+
+def _require_same_verifier(run: Run, stations: Workcells) -> None:
+    before = run.ledger.facts().get("verified_by", stations.verified_by)
+    if before != stations.verified_by:
+        raise StoreError(
+            f"{run.folder} is verified by {before}, here it would be by {stations.verified_by}: "
+            "go on where there is OpenGL, or start a new run"
         )
 
 
@@ -245,7 +261,7 @@ def _drive(
             budget,
             state,
         )
-        print(f"run {run.folder}", flush=True)
+        print(f"run {run.folder}, verified by {stations.verified_by}", flush=True)
         try:
             with Progress(run, state, fleet, budget, save) as progress, _signals(budget, state):
                 try:
@@ -341,7 +357,7 @@ def summary(run: Run, figures: dict[str, Any], command: str) -> str:
     success = f"from {start} to {final}, {kind}" if figures["final"]["n"] else "nothing measured"
     lines = [
         "",
-        f"{figures['task']}: {success}",
+        f"{figures['task']}: {success}, verified by {figures['verified_by']}",
         f"target {figures['target']:g} {'reached' if figures['reached'] else 'not reached'}; "
         f"{figures['rounds']} rounds, {figures['episodes']} episodes, "
         f"sealed evaluations {figures['sealed_attempts']}",

@@ -13,6 +13,7 @@ from enpire.errors import UsageError
 from enpire.packs.finder import unknown
 
 RESETS = ("fast", "physical")
+VERIFIERS = ("sensors", "cameras")
 _SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)([smhd])")
 
@@ -99,6 +100,13 @@ def reset_mode(text: str) -> str:
     """`fast` or `physical`."""
     if text not in RESETS:
         raise argparse.ArgumentTypeError(f"{text!r} is no kind of reset: {' or '.join(RESETS)}")
+    return text
+
+
+def verifier(text: str) -> str:
+    """`sensors` or `cameras`."""
+    if text not in VERIFIERS:
+        raise argparse.ArgumentTypeError(f"{text!r} verifies nothing: {' or '.join(VERIFIERS)}")
     return text
 
 

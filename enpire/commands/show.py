@@ -47,12 +47,14 @@ def report(run: Run) -> dict[str, Any]:
 
     ledger = run.ledger
     packs = json.loads(ledger.facts().get("packs", "{}"))
+    verified_by = account.verified_by(ledger)
     task = run.config.get("loop", {}).get("task", "")
     rows = ledger.episodes()
     open_s, sealed_s = account.robot_seconds(rows)
     predicates, stages = account.failures(ledger, rows)
     return {
         **overview(run).as_json(),
+        "verified_by": verified_by,
         "incumbent": account.incumbent(ledger),
         "start": account.as_json(account.start(ledger)),
         "episodes": dict(Counter(f"{row.purpose} {row.outcome}" for row in rows)),
@@ -85,7 +87,9 @@ def report(run: Run) -> dict[str, Any]:
                 "success": row.successes / row.trials if row.trials else None,
                 "n": row.trials,
                 "ci95": [row.low, row.high],
-                "corrected": certificate.corrected(row.successes, row.trials, task, packs),
+                "corrected": certificate.corrected(
+                    row.successes, row.trials, task, packs, verified_by
+                ),
             }
             for row in ledger.sealed()
         ],
@@ -100,6 +104,7 @@ def _print(run: Run, console: Console) -> None:
 
     figures = report(run)
     head = f"{run.folder}: {figures['task']}, seed {figures['seed']}, {figures['state']}"
+    head += f", verified by {figures['verified_by']}"
     console.print(head, soft_wrap=True)
     console.print(
         f"robot-hours {figures['robot_hours']:.2f} (sealed: {figures['robot_hours_sealed']:.2f}), "

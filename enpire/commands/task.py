@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from enpire.commands.graphics import choose_graphics
 from enpire.commands.options import Parser, positive, print_json
 from enpire.errors import EnpireError, PackError, UsageError
 from enpire.packs.finder import unknown
@@ -23,7 +24,17 @@ limits and repeats. A table with counts and intervals; exit code 1 if a bar is m
 the counts that a certificate needs and keeps it beside the pack."""
 
 ACTIONS = ["check"]
-NAMES = ["demonstrator", "limits", "nothing", "random", "reset", "physical", "repeat", "verifier"]
+NAMES = [
+    "demonstrator",
+    "limits",
+    "nothing",
+    "random",
+    "reset",
+    "physical",
+    "repeat",
+    "verifier",
+    "cameras",
+]
 MISSED = 1
 
 
@@ -49,6 +60,7 @@ def run(options: Namespace) -> int:
     for name in names:
         if name not in NAMES:
             raise UsageError(unknown("check", name, NAMES))
+    choose_graphics()
     from enpire.certification import FULL, REDUCED, Counts, Examination, certificate
     from enpire.commands.threads import SWITCH_S
     from enpire.environment import Stations, build_stations

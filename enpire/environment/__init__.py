@@ -1,5 +1,17 @@
 """EN: one station that puts its scene back, runs an episode, judges the outcome."""
 
+from enpire.environment.cameras import (
+    Camera,
+    Eyes,
+    Seen,
+    View,
+    coloured,
+    fresh,
+    outline_area,
+    overlay,
+    room,
+    triangulate,
+)
 from enpire.environment.control import ActionSpec, ArmAction, CartesianControl
 from enpire.environment.controller import Controller, Demonstrations, RandomActions
 from enpire.environment.loading import build_stations, load_task, open_stations
@@ -11,21 +23,31 @@ from enpire.environment.workcells import Workcells
 __all__ = [
     "ActionSpec",
     "ArmAction",
+    "Camera",
     "CartesianControl",
     "Controller",
     "Demonstrations",
     "Demonstrator",
     "Evidence",
+    "Eyes",
     "Job",
     "RandomActions",
     "Readings",
     "ResetMode",
     "Restorer",
+    "Seen",
     "SensorNoise",
     "Stations",
     "Task",
+    "View",
     "Workcells",
     "build_stations",
+    "coloured",
+    "fresh",
     "load_task",
     "open_stations",
+    "outline_area",
+    "overlay",
+    "room",
+    "triangulate",
 ]

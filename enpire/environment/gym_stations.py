@@ -96,6 +96,7 @@ class GymStations:
         for connection in self._environments:
             connection.about, _ = connection.answer()
         about = self._environments[0].about
+        self.verified_by = "its environment"
         self.observation_size: int = about["observation"]
         self.action_size: int = about["action"]
         self.period = 1.0 / about["hz"]

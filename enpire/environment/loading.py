@@ -6,9 +6,11 @@ import importlib.util
 import inspect
 import sys
 import traceback
+from contextlib import suppress
 from pathlib import Path
 from types import ModuleType
 
+from enpire.environment.eyes import NoGraphics, TwinEyes
 from enpire.environment.stations import ResetMode, Stations
 from enpire.environment.task import Task
 from enpire.environment.workcells import Workcells
@@ -16,11 +18,20 @@ from enpire.errors import PackError, UsageError
 from enpire.packs import Pack, available, find, load_robot, load_world
 from enpire.packs.finder import GYM
 
+SENSORS, CAMERAS = "sensors", "cameras"  # what verdicts are come by with
+
 
 def build_stations(
-    task: str, stations: int, threads: int = 0, reset: ResetMode = ResetMode.FAST
+    task: str,
+    stations: int,
+    threads: int = 0,
+    reset: ResetMode = ResetMode.FAST,
+    verify: str = SENSORS,
 ) -> Stations:
     """Stations of the task called `task`, with the robot and the world that it names.
+
+    verify: by `sensors`, or by `cameras`. Where the task has no eyes or this machine no OpenGL it
+    is by sensors all the same, and `verified_by` says so.
 
     Raises:
         UsageError: no such pack, fewer than one station, or no skills for a physical reset.
@@ -36,7 +47,7 @@ def build_stations(
             f"{', '.join(name for name in available('tasks') if _restores(name)) or 'none'}"
         )
     robot, world = find("robots", loaded.robot), find("sim", loaded.world)
-    return Stations(
+    made = Stations(
         loaded,
         load_world(world),
         load_robot(robot),
@@ -45,6 +56,10 @@ def build_stations(
         {f"{p.kind}/{p.name}": p.sha256 for p in (pack, robot, world)},
         reset,
     )
+    if verify == CAMERAS and loaded.looks:
+        with suppress(NoGraphics):
+            made.eyes = TwinEyes(made.twin)
+    return made
 
 
 def open_stations(
@@ -53,18 +68,19 @@ def open_stations(
     python: str = "",
     success: str = "",
     reset: ResetMode = ResetMode.FAST,
+    verify: str = SENSORS,
 ) -> Workcells:
     """Stations of a task of ours, as `build_stations`, or of the Gymnasium environment `gym:ID`.
 
     python: interpreter of the environment's own workers. success: what makes an episode of it one;
-    see `gym_stations.rule`.
+    see `gym_stations.rule`. verify: as in `build_stations`; such an environment judges by itself.
     """
     if task.startswith(GYM) and reset is ResetMode.PHYSICAL:
         raise UsageError(f"--reset {reset} is for a task pack; {task} resets itself")
     if not task.startswith(GYM):
         if python or success:
             raise UsageError(f"--python and --success are for {GYM}ENV_ID; {task} is a task pack")
-        return build_stations(task, stations, reset=reset)
+        return build_stations(task, stations, reset=reset, verify=verify)
     if stations < 1:
         raise UsageError(f"{stations} stations cannot run anything: at least 1")
     from enpire.environment.gym_stations import GymStations  # Gymnasium only where it is used

@@ -37,6 +37,7 @@ class Periods:
         self._ticks = self._ahead = 0
         self._begun: dict[int, int] = {}  # the last tick whose period a station has begun
         self._at_work: set[int] = set()  # stations from their thinking until they have landed
+        self._held: set[int] = set()  # stations that wait for something else than their flight
         self._error: BaseException | None = None
 
     def tick(self, rows: Iterable[int], ahead: int) -> None:
@@ -63,6 +64,18 @@ class Periods:
         """A station takes part no longer."""
         with self._change:
             self._begun.pop(row, None)
+            self._held.discard(row)
+
+    def hold(self, row: int) -> None:
+        """Begin no period of a station until it is `release`d; others may run ahead meanwhile."""
+        with self._change:
+            self._held.add(row)
+
+    def release(self, row: int) -> None:
+        """What a station was held for has come; from any thread."""
+        with self._change:
+            self._held.discard(row)
+            self._change.notify_all()
 
     def wait(self) -> None:
         """Until all have landed, and begin nothing more."""
@@ -85,6 +98,7 @@ class Periods:
             row
             for row, begun in self._begun.items()
             if row not in self._at_work
+            and row not in self._held
             and begun < self._ticks + (ahead if self._goes_on(row) else 0)
         ]
 

@@ -8,7 +8,7 @@ episode.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -65,6 +65,11 @@ class Readings:
         if len(self.joints) == 1:
             return self
         return Readings(*(getattr(self, name)[i : i + 1] for name in self.__slots__))
+
+    def untracked(self) -> Readings:
+        """The same where nothing is tracked: positions and rotations are NaN."""
+        position = np.full_like(self.position, np.nan)
+        return replace(self, position=position, rotation=np.full_like(self.rotation, np.nan))
 
     @classmethod
     def joined(cls, parts: Sequence[Readings]) -> Readings:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 from enum import Enum, StrEnum
 from itertools import starmap
@@ -17,6 +18,7 @@ from itertools import starmap
 import numpy as np
 
 from enpire.environment.autopilot import Autopilot
+from enpire.environment.cameras import Eyes, View
 from enpire.environment.control import CartesianControl
 from enpire.environment.controller import Controller, Demonstrations, Planner
 from enpire.environment.periods import Periods
@@ -40,6 +42,7 @@ from enpire.types import (
 )
 
 RESET_TRIES = 4  # one, and again up to three times
+LOOKS = 3  # at most, while the verifier is unsure
 
 Recover = Callable[[int, str], bool]
 """Told the station that was set aside and why; True once its scene has been set up again."""
@@ -97,7 +100,8 @@ class _Running:
     """One station's episode under way; counts are in control periods.
 
     handling: draws what is random in a physical reset. target: what that has to bring about, None
-    in a fast one. restoring: its try under way. lost: all its tries have failed.
+    in a fast one. restoring: its try under way. lost: all its tries have failed. look: what the
+    cameras say, asked for the `looks`-th time.
     """
 
     job: Job
@@ -114,6 +118,8 @@ class _Running:
     reset: int = 0
     execute: int = 0
     verify: int = 0
+    looks: int = 0
+    look: Future[Verdict] | None = None
     planner: Planner | None = None
     plan: Float32Array = field(default_factory=lambda: np.empty((0, 0), np.float32))
     unseen: list[Readings] = field(default_factory=list)  # of the periods of the plan
@@ -166,6 +172,7 @@ class Stations:
         self.sensors = Sensors(self.control, task.tracked, task.noise, round(longest / self.period))
         self.packs = dict(packs or {})
         self.execute_periods = round(task.time_limit / self.period)
+        self.eyes: Eyes | None = None  # through which a task that looks is verified
         self._running: dict[int, _Running] = {}
         self._planted = type(task).plant is not Task.plant
         self._autopilot = Autopilot(self.sensors, self.substeps, task.force_limit)
@@ -208,6 +215,11 @@ class Stations:
     def name(self) -> str:
         """The task's."""
         return self.task.folder.name
+
+    @property
+    def verified_by(self) -> str:
+        """What verdicts are come by with, for a person."""
+        return "cameras" if self.eyes is not None and self.task.looks else "sensors only"
 
     @property
     def observation_size(self) -> int:
@@ -508,8 +520,8 @@ class Stations:
     ) -> None:
         actions = np.zeros((len(rows), self.task.actions.size), dtype=np.float32)
         for i in verifying:
-            self._verify(states[i], readings.row(i), actions[i])
-        moving = [i for i in verifying if states[i].verdict is None]
+            self._verify(int(rows[i]), states[i], readings.row(i), actions[i])
+        moving = [i for i in verifying if states[i].verdict is None and not states[i].looks]
         if moving:
             no_force = np.zeros_like(readings.wrist_force[moving])  # a probe minds its own pull
             self.control.apply(rows[moving], actions[moving], jacobian[moving], no_force)
@@ -563,15 +575,39 @@ class Stations:
             state.observations.append(observation)
         return actions
 
-    def _verify(self, state: _Running, readings: Readings, action: Float32Array) -> None:
+    def _verify(self, row: int, state: _Running, readings: Readings, action: Float32Array) -> None:
         state.verify += 1  # the verdict takes a period of its own
         state.evidence.append(readings)
+        if state.look is not None:
+            verdict = state.look.result()
+            if state.looks < LOOKS and verdict.undecided:
+                self._look_at(row, state)
+            else:
+                state.verdict = verdict
+            return
         evidence = Evidence(state.evidence, self.period)
         probe = self.task.probe(evidence) if evidence.elapsed < self.task.probe_limit else None
-        if probe is None:
-            state.verdict = self.task.judge(evidence)
-        else:
+        if probe is not None:
             action[:] = probe
+        elif self.eyes is not None and self.task.looks:
+            self._look_at(row, state)
+        else:
+            state.verdict = self.task.judge(evidence)
+
+    def _look_at(self, row: int, state: _Running) -> None:
+        """Have the cameras' thread judge; the station stands still meanwhile, others go on."""
+        if self.eyes is None:
+            return
+        task, period, readings = self.task, self.period, tuple(state.evidence)
+
+        def judge(views: list[View]) -> Verdict:
+            untracked = [one.untracked() for one in readings]
+            return task.judge_views(Evidence(untracked, period, views))
+
+        self._periods.hold(row)
+        state.looks += 1
+        state.look = self.eyes.look(row, Evidence(readings, period).elapsed, judge)
+        state.look.add_done_callback(lambda _: self._periods.release(row))
 
     def _leave(self, row: int, running: _Running, verdict: Verdict) -> None:
         """Note what an episode leaves behind: a scene to put back, none, or one beyond help."""

@@ -22,6 +22,7 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
+from enpire.environment.cameras import View
 from enpire.environment.control import ActionSpec, CartesianControl
 from enpire.environment.sensing import Readings, SensorNoise
 from enpire.errors import PackError
@@ -71,10 +72,14 @@ class Restorer(ABC):
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What the verifier may look at: the readings of one station while it probed, oldest first."""
+    """What the verifier may look at: the readings of one station while it probed, oldest first.
+
+    views: what its cameras showed at the end; none where nobody looks, or no picture can be made.
+    """
 
     readings: Sequence[Readings]
     period: float
+    views: Sequence[View] = ()
 
     @property
     def elapsed(self) -> float:
@@ -168,6 +173,19 @@ class Task(ABC):
     @abstractmethod
     def judge(self, evidence: Evidence) -> Verdict:
         """Success or failure from the evidence; never from a policy's word."""
+
+    def judge_views(self, evidence: Evidence) -> Verdict:
+        """The same from the cameras, the joints, the grippers and the wrists; not from the tracker.
+
+        A task that overrides it can be verified by cameras. A predicate that the views do not give
+        is unsure. A verdict that is `undecided` is asked for again with new views, some times.
+        """
+        raise NotImplementedError(f"{self.folder.name} has no eyes: see `looks`")
+
+    @property
+    def looks(self) -> bool:
+        """Whether it can be verified by cameras."""
+        return type(self).judge_views is not Task.judge_views
 
     @abstractmethod
     def demonstrator(self, rng: np.random.Generator) -> Demonstrator:

@@ -26,6 +26,9 @@ class Workcells(Protocol):
     def name(self) -> str: ...
 
     @property
+    def verified_by(self) -> str: ...
+
+    @property
     def observation_size(self) -> int: ...
 
     @property

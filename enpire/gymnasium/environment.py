@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 from enpire.environment import Job, Readings, Stations, build_stations
 from enpire.environment.stations import Sensed
 from enpire.errors import ResetFailed
-from enpire.observe.picture import Image, View, draw
+from enpire.observe.picture import View, draw
 from enpire.twin.twin import Rows
-from enpire.types import Episode, Float32Array, Outcome, Purpose, Verdict
+from enpire.types import Episode, Float32Array, Image, Outcome, Purpose, Verdict
 
 Info = dict[str, Any]
 Seeds = int | Sequence[int | None] | None

@@ -21,6 +21,11 @@ def success(rows: Iterable[EpisodeRow]) -> Estimate:
     return estimate(sum(judged), len(judged))
 
 
+def verified_by(ledger: Ledger) -> str:
+    """What the verdicts of a run were come by with; runs of before cameras do not say."""
+    return ledger.facts().get("verified_by", "sensors only")
+
+
 def start(ledger: Ledger) -> Estimate:
     """Success rate of the first policy, before any round."""
     return success(ledger.episodes({Purpose.EVALUATION}, {FIRST}, {0}))

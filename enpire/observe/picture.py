@@ -9,19 +9,13 @@ from dataclasses import dataclass
 
 import mujoco
 import numpy as np
-from numpy.typing import NDArray
 
 from enpire.environment import Demonstrations, Job, Readings, Stations
-from enpire.errors import EnpireError, UsageError
+from enpire.environment.eyes import GRAPHICS_ERRORS, no_opengl
+from enpire.errors import UsageError
 from enpire.packs.finder import unknown
 from enpire.twin.twin import Rows
-from enpire.types import Float32Array, Purpose
-
-Image = NDArray[np.uint8]
-
-
-class NoGraphics(EnpireError):
-    """This machine cannot render."""
+from enpire.types import Float32Array, Image, Purpose
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,9 +83,6 @@ def draw(stations: Stations, view: View, row: int = 0) -> Image:
         with mujoco.Renderer(model, view.height, view.width) as renderer:
             renderer.update_scene(data, camera)
             image: Image = renderer.render()
-    except (RuntimeError, ImportError, AttributeError, mujoco.FatalError) as error:
-        raise NoGraphics(
-            f"no OpenGL by EGL ({error}): install libEGL (on Debian and Ubuntu: libegl1 and "
-            "libgl1-mesa-dri), or set MUJOCO_GL=osmesa"
-        ) from error
+    except GRAPHICS_ERRORS as error:
+        raise no_opengl(error) from error
     return image

@@ -109,6 +109,7 @@ class Progress:
             (state.doing, done or " "),
             ("success", f"{state.success} ({state.incumbent})" if state.incumbent else ""),
             ("sealed attempts", str(state.sealed_attempts) if state.sealed_attempts else ""),
+            ("verified by", self._fleet.stations.verified_by),
             ("robot", f"{self._fleet.robot_s / 3600:.2f} h"),
             ("MRU", "" if math.isnan(mru) else f"{mru:.0%}"),
             ("left", self._left()),

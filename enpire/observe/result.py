@@ -59,6 +59,7 @@ def result(run: Run, ended: str) -> dict[str, Any]:
         "ended": ended,
         "start": account.as_json(account.start(ledger)),
         "final": final | {"sealed": bool(good)},
+        "verified_by": account.verified_by(ledger),
         "policy": account.incumbent(ledger),
         "sealed_attempts": len(sealed),
         "rounds": max((row.number for row in ledger.rounds()), default=0),

@@ -51,7 +51,8 @@ class LoopSettings:
     start_episodes: evaluation of the first policy. collect: episodes a round with exploration.
     exploration: chance that a chunk of theirs is varied. max_pairs: after so many pairs without a
     decision the incumbent stays, unless the candidate is promising (`statistics.decide`).
-    sealed_episodes: of an examination.
+    sealed_episodes: of an examination. verify: by `sensors`, or by `cameras` where the task has
+    eyes.
     """
 
     task: str
@@ -70,6 +71,7 @@ class LoopSettings:
     alpha: float = 0.05
     first_recipe: str = "bc"
     recipe: str = "lookahead"
+    verify: str = "sensors"
 
 
 @dataclass(slots=True)

@@ -116,6 +116,7 @@ def _describe(episode: Episode) -> dict[str, object]:
                     "threshold": _number(p.threshold),
                     "unit": p.unit,
                     "at_least": bool(p.at_least),
+                    "accuracy": _number(p.accuracy),
                 }
                 for p in verdict.predicates
             ],
@@ -127,7 +128,12 @@ def _restore(about: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Episode:
     verdict = about["verdict"]
     predicates = tuple(
         Predicate(
-            p["name"], float(p["value"]), float(p["threshold"]), p["unit"], bool(p["at_least"])
+            p["name"],
+            float(p["value"]),
+            float(p["threshold"]),
+            p["unit"],
+            bool(p["at_least"]),
+            float(p.get("accuracy", 0.0)),  # batches of before it was kept have none
         )
         for p in verdict["predicates"]
     )

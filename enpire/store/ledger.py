@@ -27,8 +27,8 @@ from enpire.store.rows import (
 )
 from enpire.types import Episode, Outcome, Predicate, Purpose
 
-VERSION = 1
-"""Schema version, in SQLite's `user_version`."""
+VERSION = 2
+"""Schema version, in SQLite's `user_version`. Since 2 predicates have an accuracy."""
 
 APPLICATION = 0x656E7069
 """SQLite's `application_id` ("enpi"): tells a ledger from anybody's database."""
@@ -57,7 +57,7 @@ CREATE TABLE episodes (
 CREATE TABLE predicates (
     episode TEXT NOT NULL REFERENCES episodes (id), position INTEGER NOT NULL, name TEXT NOT NULL,
     value REAL, threshold REAL, unit TEXT NOT NULL, at_least INTEGER NOT NULL,
-    holds INTEGER NOT NULL, PRIMARY KEY (episode, position)
+    holds INTEGER NOT NULL, accuracy REAL DEFAULT 0, PRIMARY KEY (episode, position)
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE intervals (
     number INTEGER PRIMARY KEY, station INTEGER NOT NULL, phase TEXT NOT NULL,
@@ -158,6 +158,7 @@ class Ledger:
             )
         try:
             self._check()
+            self._accuracy = self._upgrade(writable)
         except StoreError:
             self._connection.close()
             raise
@@ -177,6 +178,17 @@ class Ledger:
         verdict = self._value("PRAGMA quick_check(1)")
         if verdict != "ok":
             raise _corrupt(self.path, " ".join(str(verdict).split()))
+
+    def _upgrade(self, writable: bool) -> str:
+        """Bring a ledger of version 1 up to date if it may; its expression for an accuracy."""
+        if self._value("PRAGMA user_version") >= VERSION:
+            return "accuracy"
+        if not writable:
+            return "0.0"
+        with self._transaction() as connection:
+            connection.execute("ALTER TABLE predicates ADD COLUMN accuracy REAL DEFAULT 0")
+            connection.execute(f"PRAGMA user_version = {VERSION}")
+        return "accuracy"
 
     def close(self) -> None:
         """Fold the write-ahead log into the file and close it; safe to call twice."""
@@ -245,7 +257,7 @@ class Ledger:
                 [_episode_values(e, path, position) for position, e in enumerate(episodes)],
             )
             connection.executemany(
-                "INSERT INTO predicates VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                "INSERT INTO predicates VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 [
                     (
                         e.id,
@@ -256,6 +268,7 @@ class Ledger:
                         p.unit,
                         p.at_least,
                         p.holds,
+                        float(p.accuracy),
                     )
                     for e in episodes
                     for i, p in enumerate(e.verdict.predicates)
@@ -303,13 +316,13 @@ class Ledger:
     def predicates(self, episode: str) -> tuple[Predicate, ...]:
         """The predicates of one episode, in the verifier's order; none if it is not known."""
         rows = self._rows(
-            "SELECT name, value, threshold, unit, at_least FROM predicates"
+            f"SELECT name, value, threshold, unit, at_least, {self._accuracy} FROM predicates"
             " WHERE episode = ? ORDER BY position",
             (episode,),
         )
         return tuple(
-            Predicate(name, _real(value), _real(threshold), unit, bool(at_least))
-            for name, value, threshold, unit, at_least in rows
+            Predicate(name, _real(value), _real(threshold), unit, bool(at_least), _real(accuracy))
+            for name, value, threshold, unit, at_least, accuracy in rows
         )
 
     # Robot time

@@ -3,6 +3,7 @@
 config.toml      what was asked for
 ledger.sqlite    what happened; an episode or a policy exists when it has a row here
 episodes/        zarr v3 group of batches
+evidence/        what cameras showed the verifier, <batch>-<place in it>-<camera>.png
 policies/        *.safetensors
 result.json      what came of it
 """
@@ -18,10 +19,12 @@ import threading
 import tomllib
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
+import cv2
 import numpy as np
 import tomli_w
 from numpy.typing import NDArray
@@ -40,7 +43,7 @@ if TYPE_CHECKING:
     import torch
 
 LEDGER, CONFIG, RESULT, LOCK = "ledger.sqlite", "config.toml", "result.json", "writer.lock"
-EPISODES, POLICIES = "episodes", "policies"
+EPISODES, POLICIES, EVIDENCE = "episodes", "policies", "evidence"
 
 _BATCH = re.compile(r"\d{8}")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
@@ -155,9 +158,32 @@ class Run:
             path = f"{EPISODES}/{self._free_batch():08d}"
             # File first, row last. A file whose row fails is left for the sweep: after a failed
             # commit only the ledger, read anew, can say whether the row is there.
+            self._keep_frames(Path(path).name, kept)
+            kept = [replace(e, verdict=replace(e.verdict, frames=())) for e in kept]
             batch = write_batch(self.folder / path, kept)
             self.ledger.add_batch(path, batch.sha256, batch.bytes, kept, intervals)
             self._cache.update((episode.id, episode) for episode in kept)
+
+    def _keep_frames(self, batch: str, episodes: Sequence[Episode]) -> None:
+        """Write what the verifier's cameras showed; made when there is the first of it."""
+        folder = self.folder / EVIDENCE
+        for place, episode in enumerate(episodes):
+            for frame in episode.verdict.frames:
+                with disk_errors(folder):
+                    folder.mkdir(exist_ok=True)
+                _, png = cv2.imencode(".png", frame.image[..., ::-1])  # OpenCV takes blue first
+                publish_file(folder / f"{batch}-{place}-{frame.name}.png", png.tobytes())
+
+    def evidence(self, episode: str) -> list[Path]:
+        """Pictures that the verifier kept of an episode; none where it did not look."""
+        rows = [row for row in self.ledger.episodes() if row.id == episode]
+        return [
+            path
+            for row in rows
+            for path in sorted(
+                (self.folder / EVIDENCE).glob(f"{Path(row.path).name}-{row.index}-*.png")
+            )
+        ]
 
     def _free_batch(self) -> int:
         if not self._next_batch:
@@ -252,12 +278,13 @@ class Run:
         with disk_errors(self.folder):
             orphans = [
                 path.relative_to(self.folder).as_posix()
-                for folder in (self.folder, self.folder / EPISODES, self.folder / POLICIES)
+                for folder in self._folders()
                 for path in sorted(folder.iterdir())
                 if path.name.startswith(TEMPORARY_PREFIX)
             ]
             orphans += sorted(self._batches_on_disk() - self.ledger.batches())
             orphans += sorted(self._policies_on_disk() - {p.path for p in self.ledger.policies()})
+            orphans += sorted(self._frames_on_disk(self.ledger.batches()))
             for orphan in orphans:
                 path = self.folder / orphan
                 if path.is_dir():
@@ -269,6 +296,18 @@ class Run:
     def _batches_on_disk(self) -> set[str]:
         folder = self.folder / EPISODES
         return {f"{EPISODES}/{p.name}" for p in folder.iterdir() if _BATCH.fullmatch(p.name)}
+
+    def _folders(self) -> list[Path]:
+        named = [self.folder / name for name in (EPISODES, POLICIES, EVIDENCE)]
+        return [self.folder, *(folder for folder in named if folder.is_dir())]
+
+    def _frames_on_disk(self, without: set[str]) -> set[str]:
+        """Pictures of batches other than those at `without`."""
+        return {
+            f"{EVIDENCE}/{p.name}"
+            for p in (self.folder / EVIDENCE).glob("[!.]*.png")
+            if f"{EPISODES}/{p.name.split('-')[0]}" not in without
+        }
 
     def _policies_on_disk(self) -> set[str]:
         folder = self.folder / POLICIES

@@ -6,6 +6,8 @@ A cube of 25 mm lies on the bench in front of one arm; grasp it and lift it. Suc
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import mujoco
 import numpy as np
 from numpy.typing import NDArray
@@ -20,12 +22,14 @@ from enpire.environment import (
     Restorer,
     SensorNoise,
     Task,
+    overlay,
 )
 from enpire.twin import Twin
-from enpire.types import Float32Array, FloatArray, Outcome, Predicate, Verdict
+from enpire.types import Float32Array, FloatArray, Outcome, Predicate, State, Verdict
 
 from .demonstrator import Teleoperator
 from .geometry import CUBE, cube_in_hand, posture, quarter_turn
+from .look import find_cube, red
 from .restorer import PutBack
 
 GRIP = 0.8  # torque limit of the jaw, which closes on the cube with 12 N [N m]
@@ -36,6 +40,8 @@ LIFTED = 0.066  # what is seen of the lift before the verifier comes: 60 mm and 
 HELD = 0.020  # the same of the distance to the grasp point [m]
 SHAKE = (0.24, 0.44)  # the probe shakes until the first, holds still until the second [s]
 LAST = 5  # readings that the verdict averages
+CALIBRATED = 0.002  # what a camera may be off unseen, besides what hides the cube [m]
+GRIPPED = 3.0  # opening of a jaw that shut on something: on the cube 7 [deg]
 
 
 class PickCube(Task):
@@ -155,26 +161,45 @@ class PickCube(Task):
         """Lifted by 60 mm, within 25 mm of the grasp point, and not on its way."""
         last = evidence.readings[-LAST:]
         positions = np.array([r.position[0, 0] for r in last])
-        span = evidence.period * np.arange(len(last))
-        speed = np.polyfit(span, positions, 1)[0] if len(last) > 1 else np.zeros(3)
         offset = np.mean([cube_in_hand(r)[0] for r in last], axis=0)
         lift = float(np.mean([_height(r)[0] for r in last]))
-        predicates = (
+        return _verdict(
+            lift,
             Predicate("lifted", 1e3 * lift, 60.0, "mm"),
             Predicate("in_hand", 1e3 * float(np.linalg.norm(offset)), 25.0, "mm", at_least=False),
-            Predicate("still", 1e3 * float(np.linalg.norm(speed)), 60.0, "mm/s", at_least=False),
+            _still(positions, evidence.period),
         )
-        failed = [p for p in predicates if not p.holds]
-        stage = "lifted" if not failed else "in_hand" if predicates[1].holds else "on_bench"
-        return Verdict(
-            outcome=Outcome.FAILURE if failed else Outcome.SUCCESS,
-            predicates=predicates,
-            score=float(np.clip(lift / 0.06, 0, 1)) if failed else 1.0,
-            stage=stage,
-            reason="; ".join(
-                f"{p.name} {p.value:.0f} {p.unit} (needs {p.threshold:g})" for p in failed
+
+    def judge_views(self, evidence: Evidence) -> Verdict:
+        """The same of the cube that the cameras see, in a jaw that shut on something."""
+        last = evidence.readings[-LAST:]
+        hand, frame = last[-1].hand_position[0, 0], last[-1].hand_rotation[0, 0]
+        seen = red(evidence.views, evidence.elapsed)
+        cube = find_cube(seen, hand, frame)
+        middle = np.full(3, np.nan) if cube is None else cube.middle
+        off = np.full(3, np.nan) if cube is None else cube.accuracy + CALIBRATED
+        hands = np.array([r.hand_position[0, 0] for r in last])
+        jaw = float(np.degrees(last[-1].gripper[0, 0]))
+        lift = float(middle[2] - CUBE / 2)
+        verdict = _verdict(
+            lift,
+            Predicate("lifted", 1e3 * lift, 60.0, "mm", accuracy=1e3 * float(off[2])),
+            Predicate(
+                "in_hand",
+                1e3 * float(np.linalg.norm(middle - hand)),
+                25.0,
+                "mm",
+                at_least=False,
+                accuracy=1e3 * float(np.linalg.norm(off)),
             ),
+            _still(hands, evidence.period),
+            Predicate("gripped", jaw, GRIPPED, "deg"),
         )
+        frames = tuple(
+            overlay(one, [] if cube is None else [one.view.camera.outline(cube.corners)])
+            for one in seen
+        )
+        return replace(verdict, frames=frames)
 
     def demonstrator(self, rng: np.random.Generator) -> Demonstrator:
         """A person at a leader arm."""
@@ -196,6 +221,33 @@ class PickCube(Task):
             Predicate("in_hand", 1e3 * float(np.linalg.norm(offset)), 25.0, "mm", at_least=False),
             Predicate("still", 1e3 * float(speed), 60.0, "mm/s", at_least=False),
         )
+
+
+def _still(positions: FloatArray, period: float) -> Predicate:
+    """Of positions (n, 3) one `period` apart [m, s]."""
+    span = period * np.arange(len(positions))
+    speed = np.polyfit(span, positions, 1)[0] if len(positions) > 1 else np.zeros(3)
+    return Predicate("still", 1e3 * float(np.linalg.norm(speed)), 60.0, "mm/s", at_least=False)
+
+
+def _verdict(lift: float, lifted: Predicate, in_hand: Predicate, *others: Predicate) -> Verdict:
+    """Success if all of them pass; else how far it came, and what is missing. lift [m]."""
+    predicates = (lifted, in_hand, *others)
+    failed = [p for p in predicates if not p.holds]
+    unsure = lifted.state is State.UNSURE
+    stage = "in_hand" if in_hand.holds else "unsure" if unsure else "on_bench"
+    return Verdict(
+        outcome=Outcome.FAILURE if failed else Outcome.SUCCESS,
+        predicates=predicates,
+        score=1.0 if not failed else 0.0 if unsure else float(np.clip(lift / 0.06, 0, 1)),
+        stage=stage if failed else "lifted",
+        reason="; ".join(
+            f"{p.name} {p.value:.0f} {p.unit} (needs {p.threshold:g})"
+            if p.state is State.FAIL
+            else f"{p.name} {p.state}"
+            for p in failed
+        ),
+    )
 
 
 def _height(readings: Readings) -> FloatArray:

@@ -6,6 +6,9 @@ Success: it covers 90% of the outline, still and flat, after the hand was lifted
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 import mujoco
 import numpy as np
 from numpy.typing import NDArray
@@ -21,9 +24,10 @@ from enpire.environment import (
     Restorer,
     SensorNoise,
     Task,
+    overlay,
 )
 from enpire.twin import Twin
-from enpire.types import Float32Array, FloatArray, Outcome, Predicate, Verdict
+from enpire.types import Float32Array, FloatArray, Outcome, Predicate, State, Verdict
 
 from .demonstrator import Teleoperator
 from .geometry import (
@@ -41,6 +45,7 @@ from .geometry import (
     stem_pose,
     tray_margin,
 )
+from .look import blue, find_block, outlines
 from .restorer import PutBack
 
 SETTLED_AT = 0.24  # time in the reset [s]
@@ -48,6 +53,7 @@ COVERED = 0.90  # of the outline is a success
 SEEN_COVERED = 0.9035  # what the verifier asks to see: one standard deviation of its error more
 SEEN = 0.92  # what is seen of it before the verifier comes, in one reading
 APART = 0.40  # of the outline is covered at the start, at most
+CALIBRATED = 0.005  # of the covered share: what cameras may be off unseen
 LAST = 25  # readings with the hand clear that the verdict averages
 
 
@@ -201,23 +207,33 @@ class PushT(Task):
         span = evidence.period * np.arange(len(last))
         speed = np.polyfit(span, poses[:, :2], 1)[0] if len(last) > 1 else np.zeros(2)
         upright = min(1.0, float(np.mean([abs(r.rotation[0, :, 2, 2].mean()) for r in last])))
-        predicates = (
+        return _verdict(
             Predicate("covered", covered, SEEN_COVERED, ""),
-            Predicate("clear", 1e3 * min(_height(r) for r in last), 1e3 * CLEAR, "mm"),
+            _clear(last),
             Predicate("still", 1e3 * float(np.linalg.norm(speed)), 10.0, "mm/s", at_least=False),
             Predicate("flat", float(np.degrees(np.arccos(upright))), 5.0, "deg", at_least=False),
         )
-        failed = [p for p in predicates if not p.holds]
-        stage = "apart" if covered < 0.3 else "near" if covered < 0.7 else "covering"
-        return Verdict(
-            outcome=Outcome.FAILURE if failed else Outcome.SUCCESS,
-            predicates=predicates,
-            score=min(covered / SEEN_COVERED, 1.0),
-            stage=stage if failed else "covered",
-            reason="; ".join(
-                f"{p.name} {p.value:.3g} {p.unit} (needs {p.threshold:g})" for p in failed
-            ),
+
+    def judge_views(self, evidence: Evidence) -> Verdict:
+        """What cameras see of it covers the outline, and nothing has touched it for a while.
+
+        A block that does not lie flat is none that the fit knows: then it is unsure. What nothing
+        has touched for `LAST` readings is still.
+        """
+        seen = blue(evidence.views, evidence.elapsed)
+        block = find_block(seen)
+        covered = np.nan if block is None else overlap(block.pose)
+        alone = [covered] if block is None else [overlap(pose) for pose in block.alone]
+        off = CALIBRATED + max(abs(one - covered) for one in alone)
+        verdict = _verdict(
+            Predicate("covered", covered, COVERED, "", accuracy=off),
+            _clear(evidence.readings[-LAST:]),
         )
+        frames = tuple(
+            overlay(one, [] if block is None else outlines(one.view.camera, block.pose))
+            for one in seen
+        )
+        return replace(verdict, frames=frames)
 
     def demonstrator(self, rng: np.random.Generator) -> Demonstrator:
         """A person at a leader arm."""
@@ -248,6 +264,31 @@ class PushT(Task):
             Predicate("still", 1e3 * float(speed), 10.0, "mm/s", at_least=False),
             Predicate("flat", float(tilt), 5.0, "deg", at_least=False),
         )
+
+
+def _clear(readings: Sequence[Readings]) -> Predicate:
+    """The hand was out of the block's way in all of them."""
+    return Predicate("clear", 1e3 * min(_height(r) for r in readings), 1e3 * CLEAR, "mm")
+
+
+def _verdict(covered: Predicate, *others: Predicate) -> Verdict:
+    """Success if all of them pass; else how far it came, and what is missing."""
+    predicates = (covered, *others)
+    failed = [p for p in predicates if not p.holds]
+    share, unsure = covered.value, covered.state is State.UNSURE
+    stage = "apart" if share < 0.3 else "near" if share < 0.7 else "covering"
+    return Verdict(
+        outcome=Outcome.FAILURE if failed else Outcome.SUCCESS,
+        predicates=predicates,
+        score=0.0 if unsure else min(share / covered.threshold, 1.0),
+        stage="unsure" if unsure else stage if failed else "covered",
+        reason="; ".join(
+            f"{p.name} {p.value:.3g} {p.unit} (needs {p.threshold:g})"
+            if p.state is State.FAIL
+            else f"{p.name} {p.state}"
+            for p in failed
+        ),
+    )
 
 
 def _height(readings: Readings) -> float:

@@ -46,14 +46,15 @@ def test_it_is_no_part_of_the_pack(folder: Path) -> None:
 
 
 def test_a_rate_is_corrected_by_it(folder: Path) -> None:
-    figures = certificate.corrected(90, 100, str(folder), PACKS)
+    figures = certificate.corrected(90, 100, str(folder), PACKS, "sensors only")
     assert figures is not None
     assert figures["audited"] == AUDIT.trials
     low, high = figures["ci95"]
     assert low < figures["success"] < high
     assert figures["success"] == pytest.approx((0.9 - 2 / 197) / (200 / 203 - 2 / 197))
     assert "400 episodes audited" in certificate.text(figures)
-    assert certificate.corrected(90, 100, str(folder), {}) is None
+    assert certificate.corrected(90, 100, str(folder), {}, "sensors only") is None
+    assert certificate.corrected(90, 100, str(folder), PACKS, "cameras") is None
 
 
 @pytest.mark.parametrize("text", ["", "{}", '{"packs": {}, "verifier": 3}', "[1]"])

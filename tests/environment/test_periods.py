@@ -128,3 +128,38 @@ def test_an_error_in_a_flight_is_raised_too() -> None:
     each.tick([1], ahead=0)
     with pytest.raises(ValueError, match="no way"):
         each.tick([1], ahead=0)
+
+
+def test_who_is_held_is_not_thought_for_and_others_run_ahead_until_it_is_released() -> None:
+    thought: list[int] = []
+    ahead = threading.Event()
+
+    def think(rows: list[int]) -> list[int]:
+        thought.extend(rows)
+        if thought.count(1) == 3:
+            ahead.set()
+        return rows
+
+    def release() -> None:
+        assert ahead.wait(10.0)
+        assert thought.count(0) == 0
+        each.release(0)
+
+    each = periods(think)
+    each.hold(0)
+    later = threading.Thread(target=release)
+    later.start()
+    each.tick([0, 1], ahead=2)
+    later.join()
+    each.wait()
+    assert thought.count(0) == 1
+    assert thought.count(1) == 3
+
+
+def test_who_was_held_and_left_may_come_back() -> None:
+    think = Thinks()
+    each = periods(think)
+    each.hold(0)
+    each.leave(0)
+    each.tick([0], ahead=0)
+    assert think.of == [0]

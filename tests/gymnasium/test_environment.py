@@ -15,10 +15,11 @@ from gymnasium.utils.env_checker import check_env
 from gymnasium.vector import AutoresetMode
 
 from enpire.environment import Demonstrations, Job, Stations, build_stations
+from enpire.environment.eyes import NoGraphics
 from enpire.errors import PolicyError
 from enpire.gymnasium import environment_id, register_tasks
 from enpire.gymnasium.environment import TaskEnv, TaskVectorEnv
-from enpire.observe.picture import NoGraphics, View, draw, go_to
+from enpire.observe.picture import View, draw, go_to
 from enpire.packs import available
 from enpire.types import Episode, Outcome, Purpose
 from tests.environment.reach import Reach, reach_stations

@@ -18,13 +18,15 @@ from enpire.rollout.loop import LoopState
 from enpire.rollout.statistics import estimate
 from enpire.store import Decision, Run
 
+STATIONS = SimpleNamespace(verified_by="sensors only")
+
 
 def _shown(tmp_path: Path, terminal: bool) -> tuple[str, int]:
     out = io.StringIO()
     console = Console(file=out, force_terminal=terminal, width=160, highlight=False)
     state = LoopState("collecting", 2, "policy-1", estimate(150, 200), 30, 400)
     saved: list[int] = []
-    fleet = cast(Fleet, SimpleNamespace(robot_s=5400.0))
+    fleet = cast(Fleet, SimpleNamespace(robot_s=5400.0, stations=STATIONS))
     with Run.create(tmp_path / "run", {}) as run:
         run.ledger.add_decision(Decision(1, "kept", "an old decision"))
         budget = Budget(wall_s=1800.0)
@@ -40,7 +42,13 @@ def test_plain_lines_say_where_the_loop_is(tmp_path: Path) -> None:
     assert sum("promoted: better on [12] seeds" in line for line in lines) == 1
     assert not any("an old decision" in line for line in lines)
     (line,) = [line for line in lines if "collecting 30/400" in line]
-    for words in ("round 2", "0.750 [0.684, 0.808] of 200", "robot 1.50 h", "left 30:00"):
+    for words in (
+        "round 2",
+        "0.750 [0.684, 0.808] of 200",
+        "robot 1.50 h",
+        "left 30:00",
+        "by sensors only",
+    ):
         assert words in line
     assert "\x1b" not in text
     assert saved >= 1
@@ -59,7 +67,7 @@ def test_same_step_gets_a_line_now_and_then_only(
     monkeypatch.setattr(progress.time, "monotonic", lambda: now)
     out = io.StringIO()
     state = LoopState("collecting", 1)
-    fleet: Any = SimpleNamespace(robot_s=0.0)
+    fleet: Any = SimpleNamespace(robot_s=0.0, stations=STATIONS)
     with Run.create(tmp_path / "run", {}) as run:
         shown = Progress(run, state, fleet, Budget(), lambda: None, Console(file=out))
         for _ in range(5):

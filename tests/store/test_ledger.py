@@ -155,8 +155,28 @@ def _pragma(path: Path, text: str) -> None:
 def test_a_newer_schema_is_refused(ledger: Ledger) -> None:
     ledger.close()
     _pragma(ledger.path, f"user_version = {ledgers.VERSION + 1}")
-    with pytest.raises(StoreError, match="schema version 2, this enpire knows 1: update"):
+    with pytest.raises(StoreError, match="schema version 3, this enpire knows 2: update"):
         Ledger(ledger.path, writable=True)
+
+
+def test_a_ledger_of_before_accuracies_is_read_and_continued(ledger: Ledger) -> None:
+    ledger.add_batch("1", "", 0, [episode("a")])
+    ledger.close()
+    connection = sqlite3.connect(ledger.path)
+    connection.execute("ALTER TABLE predicates DROP COLUMN accuracy")
+    connection.execute("PRAGMA user_version = 1")
+    connection.commit()
+    connection.close()
+    with Ledger(ledger.path, writable=False) as reader:
+        assert same(reader.predicates("a"), episode("a").verdict.predicates)
+    unsure = Predicate("gap", 0.001, 0.002, "m", accuracy=0.01)
+    for _ in range(2):
+        with Ledger(ledger.path, writable=True) as writer:
+            if not writer.known(["b"]):
+                verdict = Verdict(Outcome.FAILURE, (unsure,))
+                writer.add_batch("2", "", 0, [episode("b", verdict=verdict)])
+            assert same(writer.predicates("a"), episode("a").verdict.predicates)
+            assert writer.predicates("b") == (unsure,)
 
 
 def test_another_database_is_refused(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
 
+import cv2
 import numpy as np
 import pytest
 import torch
@@ -21,7 +22,7 @@ from numpy.typing import NDArray
 from enpire.errors import StoreError
 from enpire.store import Interval, Phase, Run, default_folder
 from enpire.store.episodes import read_batch
-from enpire.types import Episode, Purpose
+from enpire.types import Episode, Frame, Outcome, Purpose, Verdict
 
 from .samples import episode, same
 
@@ -182,6 +183,24 @@ def test_opening_for_writing_sweeps_what_has_no_row(run: Run) -> None:
         assert not (again.folder / ".tmp-7-result.json").exists()
         again.add_episodes([episode("b")])
         assert [e.id for e in again.episodes()] == ["a", "b"]
+
+
+def test_frames_are_kept_beside_the_episodes_and_go_with_them(run: Run) -> None:
+    image = np.zeros((4, 5, 3), np.uint8)
+    image[..., 0] = 200  # red
+    seen = Verdict(Outcome.FAILURE, frames=(Frame("front", image), Frame("side", image)))
+    run.add_episodes([episode("a"), episode("b", verdict=seen)])
+    paths = run.evidence("b")
+    assert [path.name for path in paths] == ["00000001-1-front.png", "00000001-1-side.png"]
+    np.testing.assert_array_equal(cv2.imread(str(paths[0]))[..., ::-1], image)
+    assert run.evidence("a") == []
+    assert not run.episodes()[1].verdict.frames, "not held in memory"
+    run.close()
+    orphan = run.folder / "evidence/00000002-0-front.png"
+    shutil.copy(paths[0], orphan)
+    Run.open(run.folder, writable=True).close()
+    assert not orphan.exists()
+    assert paths[0].exists()
 
 
 @pytest.mark.parametrize("lost", ["episodes/00000001", "policies/p.safetensors"])

@@ -1,0 +1,229 @@
+"""Scenes made to deceive a verifier that looks, and what it says of them.
+
+Each is what an arm's bench may show: something stands before a camera, another object lies there, a
+picture of a success is held up or lies about, light and cameras are not where they were. The
+physics is as ever; only what cameras see is changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, replace
+
+import cv2
+import mujoco
+import numpy as np
+
+from enpire.certification.episodes import Observer
+from enpire.certification.row import Row
+from enpire.certification.verifier import AGREEMENT, Audited, confusion
+from enpire.environment import Camera, Stations, View
+from enpire.environment.eyes import TwinEyes
+from enpire.twin import Twin
+from enpire.types import Episode, FloatArray, Image
+
+MOVED = 0.005  # of a camera [m]
+PRINT = 0.20  # width of a picture that lies on the bench [m]
+GREY = (120, 122, 125)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scene:
+    """One way to deceive.
+
+    dress: changes the renderer's model. spoil: changes pictures, given those of a success.
+    wrong: whether the object is none that could make it a success.
+    """
+
+    name: str
+    dress: Callable[[mujoco.MjModel], None] = lambda model: None
+    spoil: Callable[[list[View], list[View]], list[View]] = lambda views, success: views
+    wrong: bool = False
+
+
+HONEST = Scene("as it is")
+
+
+class HostileEyes:
+    """The cameras of a twin in such a scene."""
+
+    def __init__(self, twin: Twin, scene: Scene, success: list[View]) -> None:
+        """success: what the cameras showed at the end of an episode that was one."""
+        self.scene = scene
+        self._eyes = TwinEyes(twin, scene.dress)
+        self._success = success
+
+    def look[T](self, row: int, stamp: float, see: Callable[[list[View]], T]) -> Future[T]:
+        """As `TwinEyes` does, deceived."""
+        spoil, success = self.scene.spoil, self._success
+        return self._eyes.look(row, stamp, lambda views: see(spoil(views, success)))
+
+    def close(self) -> None:
+        """As `TwinEyes` does."""
+        self._eyes.close()
+
+
+class Shown(Observer):
+    """What cameras show at the end of a success, and where the tracked object is then [m]."""
+
+    def __init__(self, eyes: TwinEyes) -> None:
+        self._eyes = eyes
+        self.views: list[View] = []
+        self.at: FloatArray = np.zeros(3)
+
+    def ended(self, stations: Stations, episode: Episode) -> None:
+        """Look."""
+        twin = stations.twin
+        self.views = self._eyes.look(episode.station, 0.0, list).result()
+        self.at = twin.site_xpos[
+            episode.station, twin.model.site(stations.task.tracked[0]).id
+        ].copy()
+
+
+def not_seen(why: str) -> Row:
+    """The row where nobody could look."""
+    return Row("cameras", "", 0, 0, f"at least {AGREEMENT:.0%}", None, f"sensors only: {why}")
+
+
+def rows(found: Mapping[Scene, list[Audited]]) -> list[Row]:
+    """Agreement in the honest scene; false successes, and true ones told, in the hostile ones."""
+    honest = found[HONEST]
+    counts = confusion(honest)
+    wrong = [a for a in honest if a.said != a.was]
+    detail = f"{counts.said_success_was_failure} of {counts.failures} false successes"
+    if wrong:
+        detail += f"; seed {wrong[0].seed}: {wrong[0].reason or 'judged a success'}"
+    enough = counts.successes > 0 and counts.failures > 0
+    hostile = [(s, a) for s, audited in found.items() if s is not HONEST for a in audited]
+    fit = [(s, a) for s, a in hostile if a.was and not s.wrong]
+    unfit = [(s, a) for s, a in hostile if not a.was or s.wrong]
+    fooled = [(s, a) for s, a in unfit if a.said]
+    told = f"{sum(a.said for _, a in fit)} of {len(fit)} true successes called one all the same"
+    if fooled:
+        told += f"; {fooled[0][0].name}: seed {fooled[0][1].seed}"
+    return [
+        Row(
+            "cameras",
+            "episodes judged from pictures as the simulator says",
+            counts.agreed,
+            counts.trials,
+            f"at least {AGREEMENT:.0%}, no false success",
+            enough
+            and counts.agreed >= AGREEMENT * counts.trials
+            and not counts.said_success_was_failure,
+            detail,
+        ),
+        Row(
+            "hostile scenes",
+            f"failures called a success in {len(found) - 1} scenes",
+            len(fooled),
+            len(unfit),
+            "0",
+            len(unfit) > 0 and not fooled,
+            told,
+        ),
+    ]
+
+
+def scenes(model: mujoco.MjModel, tracked: str, at: FloatArray) -> list[Scene]:
+    """All of them, for the object that carries the site `tracked`; at: (3,), where it is [m]."""
+    body = model.site_bodyid[model.site(tracked).id]
+    cameras = np.flatnonzero(model.cam_bodyid == 0).tolist()
+    made = [
+        Scene("an object of another colour", lambda m: _recolour(m, body), wrong=True),
+        Scene("the light moved", _move_light),
+        Scene("a picture of success lies on the bench", spoil=_lay_print),
+    ]
+    for i, camera in enumerate(cameras):
+        name = model.camera(camera).name
+        made += [
+            Scene(f"something before camera {name}", spoil=_hide(i, at, 0.08)),
+            Scene(f"something small before camera {name}", spoil=_hide(i, at, 0.012)),
+            Scene(f"a picture of success before camera {name}", spoil=_hold_print(i)),
+            *(
+                Scene(
+                    f"camera {name} 5 mm off along {way}{'xyz'[axis]}", _shift(camera, axis, sign)
+                )
+                for axis in range(3)
+                for way, sign in (("-", -1), ("+", 1))
+            ),
+        ]
+    return made
+
+
+def _recolour(model: mujoco.MjModel, body: int) -> None:
+    """A third of the way round the colours."""
+    for geom in np.flatnonzero(model.geom_bodyid == body):
+        red, green, blue, alpha = model.geom_rgba[geom]
+        model.geom_rgba[geom] = blue, red, green, alpha
+
+
+def _move_light(model: mujoco.MjModel) -> None:
+    """The key light comes from the other side, warmer and weaker."""
+    model.light_pos[:, 1] *= -1
+    model.light_dir[:, :2] *= -1
+    model.light_diffuse[:] *= (0.75, 0.70, 0.60)
+
+
+def _shift(camera: int, axis: int, sign: int) -> Callable[[mujoco.MjModel], None]:
+    def dress(model: mujoco.MjModel) -> None:
+        model.cam_pos[camera, axis] += sign * MOVED
+
+    return dress
+
+
+def _hide(
+    index: int, at: FloatArray, half: float
+) -> Callable[[list[View], list[View]], list[View]]:
+    """A grey board between a camera and the place where it matters; half its size there [m]."""
+
+    def spoil(views: list[View], success: list[View]) -> list[View]:
+        view = views[index]
+        x, y = view.camera.project(at)
+        size = half * view.camera.focal / np.linalg.norm(at - view.camera.position)
+        low = int(x - size), int(y - size)
+        high = int(x + size), int(y + size)
+        image = view.image.copy()
+        cv2.rectangle(image, low, high, GREY, -1)
+        return _with(views, index, image)
+
+    return spoil
+
+
+def _hold_print(index: int) -> Callable[[list[View], list[View]], list[View]]:
+    """The whole of one camera's picture is that of a success."""
+
+    def spoil(views: list[View], success: list[View]) -> list[View]:
+        return _with(views, index, success[index].image)
+
+    return spoil
+
+
+def _lay_print(views: list[View], success: list[View]) -> list[View]:
+    """The first camera's picture of a success lies on the bench, where both see it."""
+    result = views
+    for i, view in enumerate(views):
+        picture = success[0].image
+        height, width = picture.shape[:2]
+        x, y = 0.28, -PRINT / 2
+        far = x - PRINT * height / width
+        lies = np.array([[far, y, 0], [far, y + PRINT, 0], [x, y + PRINT, 0], [x, y, 0]])
+        corners = np.array([[0, 0], [width, 0], [width, height], [0, height]], np.float32)
+        onto = cv2.getPerspectiveTransform(corners, _pixels(view.camera, lies))
+        size = view.camera.width, view.camera.height
+        laid = cv2.warpPerspective(picture, onto, size)
+        where = cv2.warpPerspective(np.full_like(picture, 255), onto, size) > 127
+        image = view.image.copy()
+        image[where] = laid[where]
+        result = _with(result, i, image)
+    return result
+
+
+def _pixels(camera: Camera, points: FloatArray) -> FloatArray:
+    pixels: FloatArray = camera.project(points).astype(np.float32)
+    return pixels
+
+
+def _with(views: Sequence[View], index: int, image: Image) -> list[View]:
+    return [replace(v, image=image) if i == index else v for i, v in enumerate(views)]

@@ -1,0 +1,162 @@
+"""The cameras of a twin's stations: pictures rendered by OpenGL, as a real station would take them.
+
+Rendering needs EGL (or OSMesa): `MUJOCO_GL` must be set before MuJoCo is imported.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+import weakref
+from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import dataclass
+from queue import SimpleQueue
+from threading import Thread, current_thread
+from typing import Any
+
+import mujoco
+import numpy as np
+from numpy.typing import NDArray
+
+from enpire.environment.cameras import Camera, View
+from enpire.errors import EnpireError
+from enpire.twin import Twin
+from enpire.types import Image
+
+WIDTH, HEIGHT = 640, 480  # of the window in the middle of a picture that the verifier reads [px]
+WINDOW = 0.5  # share of the picture's width and height that it is: the whole has 1280 x 960
+SHADOWS = 1024  # resolution of shadow maps: finer ones take most of the time
+SAMPLES = 0  # of antialiasing: 4 take as long again, and the tasks here see no better by them
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Request:
+    """Copies of what a station's looks depend on, for the renderer; then `show`, or `fail`."""
+
+    state: dict[str, NDArray[Any]]  # fields of MjData
+    model: dict[str, NDArray[Any]]  # fields of MjModel that vary
+    show: Callable[[list[Image]], None]
+    fail: Callable[[BaseException], None]
+
+
+Asked = SimpleQueue[_Request | None]
+
+
+class NoGraphics(EnpireError):
+    """This machine cannot render."""
+
+
+def no_opengl(error: Exception) -> NoGraphics:
+    """What to do about what OpenGL raised."""
+    return NoGraphics(
+        f"no OpenGL by EGL ({error}): install libEGL (on Debian and Ubuntu: libegl1 and "
+        "libgl1-mesa-dri), or set MUJOCO_GL=osmesa"
+    )
+
+
+GRAPHICS_ERRORS = (RuntimeError, ImportError, AttributeError, mujoco.FatalError)
+
+
+class TwinEyes:
+    """Renders what the world's cameras see of a station, on a thread of its own.
+
+    An OpenGL context belongs to the thread that made it. The state of a station goes no further
+    than the renderer, which has a model of its own.
+    """
+
+    def __init__(
+        self, twin: Twin, dress: Callable[[mujoco.MjModel], None] = lambda model: None
+    ) -> None:
+        """Open the cameras of `twin`'s world; raises NoGraphics.
+
+        dress: changes how things look from what the calibration says, or where cameras stand. It
+        gets the renderer's own model, and must leave bodies and joints as they are.
+        """
+        self._twin = twin
+        self.cameras = calibrated(twin.model)
+        model = copy.copy(twin.model)
+        model.vis.quality.shadowsize = SHADOWS
+        model.vis.quality.offsamples = SAMPLES
+        model.cam_fovy[:] = [_window(fovy) for fovy in model.cam_fovy]
+        dress(model)
+        self._asked: Asked = SimpleQueue()
+        names = [camera.name for camera in self.cameras]
+        thread = Thread(target=_serve, args=(model, names, self._asked), name="eyes", daemon=True)
+        thread.start()
+        self._end = weakref.finalize(self, _end, self._asked, thread)
+        try:
+            self.look(0, 0.0, len).result()
+        except GRAPHICS_ERRORS as error:
+            raise no_opengl(error) from error
+
+    def look[T](self, row: int, stamp: float, see: Callable[[list[View]], T]) -> Future[T]:
+        """What `see` makes of a view of each camera; the station must not be under way."""
+        answer: Future[T] = Future()
+        cameras = self.cameras
+
+        def show(images: list[Image]) -> None:
+            views = [View(*shot, stamp) for shot in zip(cameras, images, strict=True)]
+            answer.set_result(see(views))
+
+        twin = self._twin
+        state = {"qpos": twin.qpos[row].copy(), "eq_active": twin.eq_active[row].copy()}
+        self._asked.put(_Request(state, twin.variation(row), show, answer.set_exception))
+        return answer
+
+    def close(self) -> None:
+        """Give back the OpenGL context; the end of the process does so too."""
+        self._end()
+
+
+def _serve(model: mujoco.MjModel, cameras: list[str], asked: Asked) -> None:
+    """Render until there is nothing more to come; OpenGL stays with this thread."""
+    data = mujoco.MjData(model)
+    renderer: mujoco.Renderer | None = None
+    while (request := asked.get()) is not None:
+        try:
+            if renderer is None:
+                renderer = mujoco.Renderer(model, HEIGHT, WIDTH)
+            for target, fields in ((model, request.model), (data, request.state)):
+                for name, values in fields.items():
+                    getattr(target, name)[...] = values
+            mujoco.mj_forward(model, data)
+            images: list[Image] = []
+            for camera in cameras:
+                renderer.update_scene(data, camera)
+                images.append(renderer.render().copy())
+            request.show(images)
+        except Exception as error:  # for who waits
+            request.fail(error)
+        del request  # it may be all that keeps a twin alive
+    if renderer is not None:
+        renderer.close()
+
+
+def _end(asked: Asked, thread: Thread) -> None:
+    asked.put(None)
+    if thread is not current_thread():  # which may be the one that lets go of them last
+        thread.join()
+
+
+def calibrated(model: mujoco.MjModel) -> list[Camera]:
+    """The cameras that stand in the world, as a calibration would give them."""
+    data = mujoco.MjData(model)
+    mujoco.mj_kinematics(model, data)
+    mujoco.mj_camlight(model, data)
+    return [
+        Camera(
+            model.camera(i).name,
+            data.cam_xpos[i].copy(),
+            data.cam_xmat[i].reshape(3, 3) @ np.diag([1.0, -1.0, -1.0]),
+            0.5 * HEIGHT / math.tan(math.radians(_window(model.cam_fovy[i])) / 2),
+            WIDTH,
+            HEIGHT,
+        )
+        for i in np.flatnonzero(model.cam_bodyid == 0).tolist()
+    ]
+
+
+def _window(fovy: float) -> float:
+    """Vertical field of view of the window [deg]."""
+    return math.degrees(2 * math.atan(WINDOW * math.tan(math.radians(fovy) / 2)))

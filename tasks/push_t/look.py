@@ -1,0 +1,141 @@
+"""Where the T lies, from its colour in two pictures: the pose whose outline covers what is seen.
+
+The T is taken to lie flat on the bench, on either of its faces. Each view is fitted alone too: how
+far the two are apart says how far the whole may be off, and whether to believe it at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import cv2
+import numpy as np
+from scipy.optimize import minimize
+
+from enpire.environment import Camera, Seen, View, coloured, fresh
+from enpire.types import FloatArray, Image
+
+from .geometry import BAR, HEIGHT, STEM, displacement
+
+BLUE = (165.0, 230.0)  # hue of the T, and of its edge on the green line [deg]
+SATURATION, VALUE = 40.0, 40.0  # of 255; fingers are darker
+LEAST = 300  # pixels of it that a view must show
+SHOWN, BEYOND = 0.75, 0.06  # share of the outline that is seen, at least; of what is seen, beyond
+APART = 0.004  # of the poses that each view gives alone, at most [m]
+STARTS = np.linspace(-np.pi, np.pi, 24, endpoint=False)  # yaws that are tried first [rad]
+SCALE = np.array([0.004, 0.004, 0.08])  # of a first step of the fit [m, m, rad]
+PARTS = [
+    np.array([[c.real, c.imag, z] for c in part for z in (0.0, HEIGHT)]) for part in (BAR, STEM)
+]
+FINE = 4  # bits of a pixel's fraction that OpenCV draws with
+RIM = 0.67  # by so much OpenCV draws a shape too large, all round [px]
+
+
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """The T's pose (3,), and what each view gives alone, (views, 3) [m, m, rad]."""
+
+    pose: FloatArray
+    alone: FloatArray
+
+
+def blue(views: Sequence[View], now: float) -> list[Seen]:
+    """The T's colour in those views that show what is at `now` [s]."""
+    return [coloured(view, BLUE, SATURATION, VALUE) for view in fresh(views, now)]
+
+
+def outlines(camera: Camera, pose: FloatArray) -> list[FloatArray]:
+    """Of bar and stem at `pose`, as a camera sees them, each (k, 2) [px]."""
+    cos, sin = np.cos(pose[2]), np.sin(pose[2])
+    turn = np.array([[cos, -sin, 0], [sin, cos, 0], [0, 0, 1]])
+    return [camera.outline((pose[0], pose[1], 0.0) + part @ turn.T) for part in PARTS]
+
+
+def find_block(seen: Sequence[Seen]) -> Fitted | None:
+    """The one T that all of `seen` show; None if fewer than two do, or if they contradict."""
+    windows = [_Window.around(one) for one in seen if one.mask.sum() >= LEAST]
+    if len(windows) < 2:
+        return None
+    middle = np.mean([window.on_bench() for window in windows], axis=0)
+    starts = np.array([(*middle, yaw) for yaw in STARTS])
+    costs = [_cost(start, windows) for start in starts]
+    tried = [_fit(starts[i], windows) for i in np.argsort(costs)[:3]]
+    pose = min(tried, key=lambda pose: _cost(pose, windows))
+    if not all(window.explains(pose) for window in windows):
+        return None
+    alone = np.array([_fit(pose, [window], 0.3) for window in windows])
+    if displacement(alone[0], alone[1]) > APART:
+        return None
+    return Fitted(pose, alone)
+
+
+@dataclass(frozen=True, slots=True)
+class _Window:
+    """The part of a view where the T is: its mask, its corner in the view [px].
+
+    mask: 255 where it is seen, less on a rim as it is drawn. whole: sum of the mask.
+    """
+
+    camera: Camera
+    mask: Image
+    corner: FloatArray
+    whole: float
+
+    @classmethod
+    def around(cls, seen: Seen) -> _Window:
+        """What is seen, and as much again around it."""
+        points = seen.points
+        margin = np.ptp(points, axis=0).max() / 2
+        low = np.maximum(points.min(axis=0) - margin, 0).astype(int)
+        high = (points.max(axis=0) + margin).astype(int)
+        mask = 255 * seen.mask[low[1] : high[1], low[0] : high[0]].astype(np.uint8)
+        rim = cv2.dilate(mask, cv2.getStructuringElement(cv2.MORPH_CROSS, (3, 3)))
+        mask = cv2.addWeighted(mask, 1 - RIM, rim, RIM, 0.0)
+        return cls(seen.view.camera, mask, low.astype(np.float64), float(mask.sum()))
+
+    def on_bench(self) -> FloatArray:
+        """The point (2,) half-way up the T at which the middle of what is seen lies [m]."""
+        y, x = np.nonzero(self.mask)
+        ray = self.camera.ray(np.array([x.mean(), y.mean()]) + self.corner)
+        away = (HEIGHT / 2 - self.camera.position[2]) / ray[2]
+        result: FloatArray = (self.camera.position + away * ray)[:2]
+        return result
+
+    def draw(self, pose: FloatArray) -> Image:
+        """The T at `pose`, 255 where it covers a pixel wholly."""
+        drawn = np.zeros_like(self.mask)
+        for outline in outlines(self.camera, pose):
+            corners = np.round((outline - self.corner) * 2**FINE).astype(np.int32)
+            cv2.fillConvexPoly(drawn, corners, 255, cv2.LINE_AA, FINE)
+        return drawn
+
+    def explains(self, pose: FloatArray) -> bool:
+        """Whether a T at `pose` is what is seen."""
+        drawn = self.draw(pose) > 127
+        here = self.mask == 255
+        beyond = here & ~cv2.dilate(drawn.astype(np.uint8), np.ones((3, 3), np.uint8)).astype(bool)
+        return bool(
+            (drawn & here).sum() >= SHOWN * drawn.sum() and beyond.sum() <= BEYOND * here.sum()
+        )
+
+
+def _cost(pose: FloatArray, windows: Sequence[_Window]) -> float:
+    """What is seen or drawn, but not both, as a share of what is seen."""
+    return sum(
+        float(cv2.norm(window.draw(pose), window.mask, cv2.NORM_L1)) / window.whole
+        for window in windows
+    )
+
+
+def _fit(start: FloatArray, windows: Sequence[_Window], step: float = 1.0) -> FloatArray:
+    """The pose near `start` at which the T covers best what is seen (Nelder and Mead 1965)."""
+    simplex = np.concatenate([np.zeros((1, 3)), step * np.eye(3)])
+    found = minimize(
+        lambda x: _cost(start + SCALE * x, windows),
+        np.zeros(3),
+        method="Nelder-Mead",
+        options={"initial_simplex": simplex, "xatol": 0.01, "fatol": 1e-4, "maxfev": 120},
+    )
+    result: FloatArray = start + SCALE * found.x
+    return result

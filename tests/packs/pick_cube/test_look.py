@@ -1,0 +1,141 @@
+"""The cube in pictures of the twin: where it is found, and when nobody can tell."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+
+from enpire.certification.hostile import scenes
+from enpire.environment import (
+    Demonstrations,
+    Evidence,
+    Job,
+    Readings,
+    Stations,
+    View,
+    build_stations,
+)
+from enpire.types import FloatArray, Outcome, Purpose, State, Verdict
+from tests.graphics import eyes_of
+
+
+@dataclass(frozen=True)
+class Shot:
+    """A station at some moment of a demonstration."""
+
+    stations: Stations
+    views: list[View]
+    readings: Readings
+    cube: FloatArray
+
+    def judge(self, views: list[View] | None = None) -> Verdict:
+        """By the cameras."""
+        seen = self.views if views is None else views
+        evidence = Evidence([self.readings] * 5, self.stations.period, seen)
+        return self.stations.task.judge_views(evidence)
+
+
+@pytest.fixture(scope="module")
+def shots() -> Iterator[tuple[Shot, Shot]]:
+    """The cube on the bench, and the same cube lifted, at the end of a demonstration."""
+    stations = build_stations("pick_cube", 1, 1)
+    eyes = eyes_of(stations)
+
+    def shot() -> Shot:
+        stations.wait()
+        row = np.array([0])
+        readings, _ = stations.sensors.read(row, [0])
+        cube = stations.twin.site_xpos[0, stations.twin.model.site("task_cube").id].copy()
+        readings = replace(readings, position=np.full_like(readings.position, np.nan))
+        return Shot(stations, eyes.look(0, 0.16, list).result(), readings, cube)
+
+    stations.begin(0, Job(2, Purpose.DEMONSTRATION, Demonstrations(stations.task), "p"))
+    for _ in range(20):
+        stations.tick()
+    before = shot()
+    while stations.busy:
+        stations.tick()
+    yield before, shot()
+    eyes.close()
+
+
+def test_a_lifted_cube_is_a_success_without_a_tracker(shots: tuple[Shot, Shot]) -> None:
+    verdict = shots[1].judge()
+    assert verdict.outcome is Outcome.SUCCESS
+    lifted = verdict.predicates[0]
+    assert lifted.value == pytest.approx(1e3 * shots[1].cube[2] - 12.5, abs=1.5)
+    assert 0 < lifted.accuracy < 5
+    assert [frame.name for frame in verdict.frames] == ["front", "side"]
+
+
+def test_a_cube_on_the_bench_is_a_failure_beyond_doubt(shots: tuple[Shot, Shot]) -> None:
+    verdict = shots[0].judge()
+    assert verdict.outcome is Outcome.FAILURE
+    assert verdict.predicates[0].state is State.FAIL
+    assert not verdict.undecided
+
+
+@pytest.mark.parametrize("camera", [0, 1])
+def test_one_view_is_not_enough(shots: tuple[Shot, Shot], camera: int) -> None:
+    views = shots[1].views
+    stale = [replace(v, stamp=-0.2) if i == camera else v for i, v in enumerate(views)]
+    for left in ([views[camera]], stale, []):
+        verdict = shots[1].judge(left)
+        assert verdict.undecided
+        assert verdict.stage == "unsure"
+        assert "lifted unsure" in verdict.reason
+
+
+def test_an_empty_jaw_holds_nothing_whatever_is_seen(shots: tuple[Shot, Shot]) -> None:
+    shot = shots[1]
+    shut = replace(shot, readings=replace(shot.readings, gripper=np.full((1, 1), -0.1745)))
+    assert shut.judge().failed == ("gripped",)
+
+
+def test_a_picture_of_success_deceives_one_camera_and_not_two(shots: tuple[Shot, Shot]) -> None:
+    before, after = shots
+    for camera in (0, 1):
+        views = [*before.views]
+        views[camera] = after.views[camera]
+        assert before.judge(views).outcome is Outcome.FAILURE
+        held = replace(before, readings=after.readings)  # even where the arm is as in a success
+        assert held.judge(views).undecided
+
+
+def test_every_hostile_scene_that_is_drawn_leaves_a_failure_a_failure(
+    shots: tuple[Shot, Shot],
+) -> None:
+    before, after = shots
+    for scene in scenes(before.stations.twin.model, "task_cube", after.cube):
+        views = scene.spoil(before.views, after.views)
+        assert before.judge(views).outcome is Outcome.FAILURE, scene.name
+
+
+def test_cameras_that_contradict_each_other_are_not_believed(shots: tuple[Shot, Shot]) -> None:
+    front, side = shots[1].views
+    camera = replace(front.camera, position=front.camera.position + np.array([0, 0, 0.008]))
+    assert shots[1].judge([replace(front, camera=camera), side]).undecided
+
+
+def test_looking_takes_less_than_the_time_there_is(shots: tuple[Shot, Shot]) -> None:
+    import time
+
+    took = []
+    for _ in range(5):
+        began = time.perf_counter()
+        shots[1].judge()
+        took.append(time.perf_counter() - began)
+    assert min(took) < 0.150
+
+
+def test_the_colour_is_the_cubes(shots: tuple[Shot, Shot]) -> None:
+    look = importlib.import_module(
+        type(shots[0].stations.task).__module__.rpartition(".")[0] + ".look"
+    )
+    green = [replace(v, image=v.image[..., [1, 0, 2]]) for v in shots[1].views]
+    assert not any(seen.mask.any() for seen in look.red(green, 0.16))
+    assert shots[1].judge(green).undecided
