@@ -16,7 +16,6 @@ import os
 import threading
 from collections.abc import Callable, Sequence
 from functools import partial
-from itertools import islice
 from typing import Any
 
 import mujoco
@@ -70,10 +69,11 @@ class Simulation:
     def load(self, row: int) -> None:
         """Make it the station `row`."""
         stations = self._stations
-        for name, values in islice(stations.fields.items(), self._fields, None):
+        # Copied at once: another thread may add to them.
+        for name, values in list(stations.fields.items())[self._fields :]:
             self._before.append((getattr(self.model, name), values))
             self._fields += 1
-        for name, values in islice(stations.derived.items(), self._derived, None):
+        for name, values in list(stations.derived.items())[self._derived :]:
             self._after.append((getattr(self.data, name), values))
             self._derived += 1
         mujoco.mj_setState(self.model, self.data, stations.state[row], STATE)
@@ -175,7 +175,7 @@ class Twin:
 
     def variation(self, row: int) -> dict[str, NDArray[Any]]:
         """Copies of one station's values of the model fields that vary."""
-        return {name: values[row].copy() for name, values in self._all.fields.items()}
+        return {name: values[row].copy() for name, values in list(self._all.fields.items())}
 
     def reset(self, row: int) -> None:
         """Put one station back to the model's default state; nothing is computed yet."""
