@@ -300,19 +300,16 @@ CHECKS: dict[str, Callable[[Examination], list[Row]]] = {
 
 def require_fit(stations: Stations) -> None:
     """Raise PackError unless the task's methods return what it says of itself."""
-    task, twin = stations.task, stations.twin
+    task = stations.task
     file = task.folder / "task.py"
-    arms = len(twin.scene.arms)
+    arms = len(stations.twin.scene.arms)
     if len(task.actions.arms) != arms:
         raise PackError(
             f"{file}: actions for {len(task.actions.arms)} arms; {task.robot} has {arms}"
         )
     variation = task.sample(np.random.default_rng(0))
     _require(file, "sample", np.shape(variation), (len(task.variation_names),))
-    twin.reset(0)
-    task.vary(twin, 0, variation)
-    task.place(twin, stations.control, 0, variation)
-    twin.forward(0)
+    stations.place(0, variation)
     stations.sensors.begin(0, np.random.default_rng(0))
     row = np.array([0])
     readings, _ = stations.sensors.read(row, [0])

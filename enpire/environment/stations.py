@@ -389,6 +389,16 @@ class Stations:
         early = self._periods.early
         return [self._finish(row, verdict) for row, verdict in judged if not early(row)]
 
+    def place(self, row: int, variation: FloatArray, poses: FloatArray | None = None) -> None:
+        """Write a scene into an idle station, as a fast reset does before it settles.
+
+        poses: the draw that what skills bring about is taken from, if it is another.
+        """
+        self.twin.reset(row)
+        self.task.vary(self.twin, row, variation)
+        self.task.place(self.twin, self.control, row, variation if poses is None else poses)
+        self.twin.forward(row)
+
     def wait(self) -> None:
         """Wait for the physics that is under way."""
         self._periods.wait()
@@ -398,11 +408,7 @@ class Stations:
         running = self._running[row]
         running.tries += 1
         running.settling = 0
-        self.twin.reset(row)
-        drawn = self.task.sample(running.variation)
-        self.task.vary(self.twin, row, drawn)
-        self.task.place(self.twin, self.control, row, drawn)
-        self.twin.forward(row)
+        self.place(row, self.task.sample(running.variation))
 
     def _restore(self, row: int, running: _Running) -> None:
         """Begin a try at a physical reset, for the same initial condition as the one before."""

@@ -234,9 +234,7 @@ def test_a_second_try_at_a_reset_is_no_motion() -> None:
     controller = Examination(lambda n, t: stations, Counts.all(1)).demonstrations
     assert controller
     for goal in (0.02, 0.06):  # the second is placed before the first episode has ended
-        stations.twin.reset(0)
-        stations.task.place(stations.twin, stations.control, 0, np.array([goal]))
-        stations.twin.forward(0)
+        stations.place(0, np.array([goal]))
         limits._seed[0] = 1
         limits._felt.setdefault(0, [])
         limits.look(stations, 0)

@@ -72,20 +72,12 @@ def test_resets_are_within_reach(stations: Stations) -> None:
     model = stations.twin.model
     for _ in range(20):
         variation = stations.task.sample(rng)
-        placed(stations, variation, variation)
+        stations.place(0, variation)
         joints = stations.control.measured(np.array([0]))[0]
         ranges = np.array([model.jnt_range[arm.joints] for arm in stations.control.arms])
         assert (joints >= ranges[..., 0] - 1e-6).all()
         assert (joints <= ranges[..., 1] + 1e-6).all()
         np.testing.assert_allclose(stations.control.setpoints[0], joints, atol=1e-9)
-
-
-def placed(stations: Stations, physics: np.ndarray, poses: np.ndarray) -> None:
-    """Station 0 as a fast reset writes it, what varies and what is placed of two draws."""
-    stations.twin.reset(0)
-    stations.task.vary(stations.twin, 0, physics)
-    stations.task.place(stations.twin, stations.control, 0, poses)
-    stations.twin.forward(0)
 
 
 def test_skills_are_told_what_they_can_bring_about(stations: Stations) -> None:
@@ -95,7 +87,7 @@ def test_skills_are_told_what_they_can_bring_about(stations: Stations) -> None:
     rng, row, missed = np.random.default_rng(9), np.array([0]), 0
     for _ in range(5 if chosen else 0):
         variation, other = task.sample(rng), task.sample(rng)
-        placed(stations, variation, variation)
+        stations.place(0, variation)
         stations.sensors.begin(0, rng)
         seen = [stations.sensors.read(row, [i])[0] for i in range(5)]
         skills = task.restorer(rng, variation[chosen])
@@ -112,10 +104,10 @@ def test_what_skills_do_not_bring_about_is_not_placed(stations: Stations) -> Non
     if not task.target_names:
         return
     variation, other = task.sample(rng), task.sample(rng)
-    placed(stations, variation, variation)
+    stations.place(0, variation)
     expected = stations.twin.variation(0)
-    placed(stations, other, other)
-    placed(stations, variation, other)
+    stations.place(0, other)
+    stations.place(0, variation, other)
     for name, values in stations.twin.variation(0).items():
         np.testing.assert_array_equal(values, expected[name], err_msg=name)
 

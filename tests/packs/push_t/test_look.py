@@ -49,8 +49,7 @@ def bench() -> Iterator[Bench]:
     stations = build_stations("push_t", 1, 1)
     eyes = eyes_of(stations)
     rng = np.random.default_rng(0)
-    stations.twin.reset(0)
-    stations.task.place(stations.twin, stations.control, 0, stations.task.sample(rng))
+    stations.place(0, stations.task.sample(rng))
     yield Bench(stations, eyes)
     eyes.close()
 

@@ -28,15 +28,12 @@ def test_what_policies_leave_is_put_back() -> None:
 @pytest.mark.parametrize(("shift", "turn", "holds"), [(0.0, 0.0, True), (0.006, 0.1, False)])
 def test_the_look_allows_millimetres(shift: float, turn: float, holds: bool) -> None:
     stations = build_stations("push_t", 1, 1)
-    task, twin = stations.task, stations.twin
+    task = stations.task
     wanted = task.sample(np.random.default_rng(1))
     found = wanted.copy()
     found[0] += shift
     found[2] += turn
-    twin.reset(0)
-    task.vary(twin, 0, found)
-    task.place(twin, stations.control, 0, found)
-    twin.forward(0)
+    stations.place(0, found)
     stations.sensors.begin(0, np.random.default_rng(2))
     row = np.array([0])
     readings, _ = stations.sensors.read(row, [0])
