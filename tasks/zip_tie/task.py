@@ -55,7 +55,7 @@ class ZipTie(Task):
 
     robot = "yam_bimanual"
     instruction = "Feed the tail of the zip tie through its head until it holds."
-    time_limit = 6.0
+    time_limit = 10.0
     force_limit = 40.0
     probe_limit = 2.0
     tracked = (
