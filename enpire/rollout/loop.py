@@ -200,7 +200,7 @@ class Loop:
         row = self.run_store.save_policy(
             f"{POLICY}-{number}",
             candidate.policy.tensors(),
-            {"spec": self.spec.to_json()},
+            {"spec": candidate.policy.spec.to_json()},
             parent=parent or "",
             recipe=name,
             round=number,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -51,7 +52,7 @@ class Moves:
         seed: int,
     ) -> Candidate:
         self.given.append(episodes)
-        policy = ChunkPolicy(spec)
+        policy = ChunkPolicy(replace(spec, execute=1))  # it is asked in time to stop at the goal
         with torch.no_grad():
             policy.spread.zero_()
             policy.centre[0] = self.speed
