@@ -184,7 +184,7 @@ def test_no_action_takes_a_hand_out_of_its_robots_workspace() -> None:
 ACTIONS = arrays(np.float64, (6, 14), elements=st.floats(-3, 3))
 
 
-@settings(max_examples=40, deadline=None, derandomize=True)
+@settings(max_examples=40)
 @given(actions=ACTIONS, lead=st.floats(0.005, 0.2), steps=st.integers(0, 2))
 def test_no_action_leaves_ranges_or_runs_ahead(
     actions: FloatArray, lead: float, steps: int

@@ -77,7 +77,7 @@ def test_an_unknown_name_is_told_with_the_nearest(
     assert all(word in str(error.value) for word in words), str(error.value)
 
 
-@settings(max_examples=50, deadline=None, derandomize=True)
+@settings(max_examples=50)
 @given(data=st.binary(min_size=1, max_size=60), at=st.integers(0, 59), bit=st.integers(0, 7))
 def test_any_bit_changes_the_hash(
     data: bytes, at: int, bit: int, tmp_path_factory: pytest.TempPathFactory

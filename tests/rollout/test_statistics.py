@@ -34,7 +34,7 @@ ALPHA = 0.05
 RATES = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995, 0.999)
 TRIALS = (20, 100, 300)
 counts = st.integers(0, 100)
-repeatable = settings(max_examples=50, deadline=None, derandomize=True)
+repeatable = settings(max_examples=50)
 
 
 def binomial(successes: int, trials: int, rate: float) -> float:

@@ -28,7 +28,7 @@ from .strategies import batches
 
 
 @given(batches())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_round_trip_is_exact(episodes: list[Episode]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         batch = write_batch(Path(folder, "b"), episodes)

@@ -114,7 +114,7 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
 
 
 @given(tensors=_tensors, metadata=st.dictionaries(st.text(), st.text(), max_size=3))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_policy_round_trip(
     shared: Run, tensors: dict[str, NDArray[np.float32]], metadata: dict[str, str]
 ) -> None:

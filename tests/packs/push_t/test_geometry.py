@@ -49,7 +49,7 @@ def test_a_block_apart_covers_nothing(pose: FloatArray, yaw: float) -> None:
     assert geometry.overlap(pose, pose + away) == 0.0
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(poses)
 def test_overlap_is_the_area_that_points_find(pose: FloatArray) -> None:
     side = 3 * UNIT * ((np.arange(600) + 0.5) / 300 - 1)  # none on an edge of the T's

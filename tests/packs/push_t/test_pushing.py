@@ -57,7 +57,7 @@ def test_a_push_turns_the_block_as_its_lever_says_and_goes_as_far_as_asked() -> 
     np.testing.assert_allclose(along, pushing.LENGTHS[0], rtol=0.08)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(tray.map(np.array))
 def test_a_chosen_push_stays_in_the_tray_and_counts_down(pose: FloatArray) -> None:
     if geometry.tray_margin(pose) < 0:
