@@ -150,6 +150,9 @@ class GymStations:
         self._running[row] = _Running(job)
         job.controller.begin(row, exploration, job.exploration)
 
+    def recover(self, row: int) -> None:
+        """Nothing to do: no station is ever set aside."""
+
     def abort(self, reason: str) -> list[Episode]:
         """End every episode under way, labelled aborted; returns them."""
         verdict = Verdict(Outcome.ABORTED, reason=reason)
