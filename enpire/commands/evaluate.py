@@ -10,13 +10,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from enpire.commands.graphics import choose_graphics
-from enpire.commands.loop import SETTINGS
+from enpire.commands.loop import SETTINGS, add_recovery, recovery
 from enpire.commands.options import Parser, natural, positive, print_json
 from enpire.commands.threads import leave_cores_to_physics
 from enpire.errors import UsageError
 
 if TYPE_CHECKING:
     from enpire.environment import Controller, Workcells
+    from enpire.rollout.recovery import Recovery
 
 DESCRIPTION = """\
 Measure a policy of a run on seeds it has never seen: drawn now, unless --seed asks for the same
@@ -45,6 +46,7 @@ def add_options(parser: Parser) -> None:
     parser.add_argument("--verify", type=read, default="sensors", metavar="WITH", help=line)
     parser.add_argument("--run", type=Path, metavar="DIR", help="keep the episodes here")
     parser.add_argument("--json", action="store_true", help="print the result as the last line")
+    add_recovery(parser, "when a physical reset has failed")
 
 
 def run(options: Namespace) -> int:
@@ -60,7 +62,8 @@ def run(options: Namespace) -> int:
     with ExitStack() as stack:
         folder = options.run or Path(stack.enter_context(tempfile.TemporaryDirectory())) / "eval"
         reset = options.reset or "fast"
-        figures = _measure(acting, stations, folder, options.episodes, entropy, reset)
+        helping = stack.enter_context(recovery(options, acting.task, reset))
+        figures = _measure(acting, stations, folder, options.episodes, entropy, reset, helping)
     figures["fresh"] = options.seed is None
     measured = account.text(figures)
     print(f"{acting.label} on {stations.name}: {measured}, verified by {stations.verified_by}")
@@ -120,7 +123,13 @@ def _of_a_run(options: Namespace) -> tuple[Workcells, Acting]:
 
 
 def _measure(
-    acting: Acting, stations: Workcells, folder: Path, episodes: int, entropy: int, reset: str
+    acting: Acting,
+    stations: Workcells,
+    folder: Path,
+    episodes: int,
+    entropy: int,
+    reset: str,
+    helping: Recovery | None,
 ) -> dict[str, Any]:
     import time
     from collections import Counter
@@ -131,7 +140,7 @@ def _measure(
     from enpire.observe.result import versions
     from enpire.rollout.fleet import Fleet
     from enpire.rollout.seeds import stream
-    from enpire.store import EpisodeWriter, Run
+    from enpire.store import Decision, EpisodeWriter, Run
     from enpire.types import Purpose
 
     task = stations.name
@@ -144,7 +153,13 @@ def _measure(
     began = time.monotonic()
     with Run.create(folder, config) as run:
         with EpisodeWriter(run) as writer:
-            fleet = Fleet(stations, writer)
+
+            def note(kind: str, station: int, text: str) -> None:
+                said = f"station {station}: {text}"
+                run.ledger.add_decision(Decision(0, kind, said, numbers={"station": station}))
+                print(f"{kind}: {said}", flush=True)
+
+            fleet = Fleet(stations, writer, recovery=helping, note=note)
             for _ in fleet.run(jobs):
                 pass
         wall_s, ledger = time.monotonic() - began, run.ledger

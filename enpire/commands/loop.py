@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from enpire.rollout.budget import Budget
     from enpire.rollout.fleet import Fleet
     from enpire.rollout.loop import LoopSettings, LoopState
+    from enpire.rollout.recovery import Recovery
     from enpire.store import Run
 
 DESCRIPTION = """\
@@ -97,12 +98,46 @@ def add_options(parser: Parser) -> None:
     )
     for name, (read, shown, line) in BUDGETS.items():
         budgets.add_argument(_flag(name), type=read, metavar=shown, help=line)
+    add_recovery(parser, "when a physical reset has failed (a resumed run may be given others)")
     settings = parser.add_argument_group("settings")
     for name, (read, default, line) in SETTINGS.items():
         metavar = "NAME" if read is str else "N" if read in (positive, natural) else "X"
         if default:
             line += f" (default {default})"
         settings.add_argument(_flag(name), type=read, metavar=metavar, help=line)
+
+
+def add_recovery(parser: Parser, title: str) -> None:
+    """The options that say who helps a station that was set aside."""
+    group = parser.add_argument_group(title)
+    group.add_argument(
+        "--recover",
+        metavar="COMMAND",
+        default="",
+        help="run by the shell for a station that is set aside, with ENPIRE_STATION, ENPIRE_REASON "
+        "and ENPIRE_TASK set: exit code 0 says that its scene is set up again",
+    )
+    group.add_argument(
+        "--recover-limit",
+        type=duration,
+        metavar="TIME",
+        default=600.0,
+        help="that it may take (default 10m)",
+    )
+
+
+@contextmanager
+def recovery(options: Namespace, task: str, reset: str) -> Iterator[Recovery | None]:
+    """Who helps stations that are set aside, as the options say."""
+    from enpire.rollout.recovery import Recovery
+
+    if not options.recover:
+        yield None
+    elif reset != "physical":
+        raise UsageError("--recover is for --reset physical: no other sets stations aside")
+    else:
+        with Recovery(options.recover, options.recover_limit, task) as found:
+            yield found
 
 
 def run(options: Namespace) -> int:
@@ -119,19 +154,18 @@ def run(options: Namespace) -> int:
                 f"{_flag(clash[0])} cannot be given with --resume: a run goes on under the "
                 "settings in its config.toml; only budgets may change"
             )
-        return _resume(options.resume, limits, options.json)
-    return _begin(options.task, given, limits, options.run, options.json)
+        return _resume(options, limits)
+    return _begin(options, given, limits)
 
 
-def _begin(
-    task: str, given: dict[str, Any], limits: dict[str, Any], folder: Path | None, as_json: bool
-) -> int:
+def _begin(options: Namespace, given: dict[str, Any], limits: dict[str, Any]) -> int:
     from dataclasses import asdict
 
     from enpire import __version__
     from enpire.packs.finder import find
     from enpire.store import Run, default_folder
 
+    task: str = options.task
     foreign = task.startswith(GYM)
     name = plain(task) if foreign else find("tasks", task).name  # unknown ones cost nothing to find
     from enpire.improvement import recipe as recipes
@@ -144,26 +178,28 @@ def _begin(
     settings = LoopSettings(task=task, **given)
     for name in (settings.first_recipe, settings.recipe):
         recipes.find(name)
+    with recovery(options, task, settings.reset):  # wrong options cost nothing to find
+        pass
     stations = _stations(settings)
     config = {"enpire": __version__, "loop": asdict(settings), "budget": limits}
-    run = Run.create(folder or default_folder(name), config)
+    run = Run.create(options.run or default_folder(name), config)
     with run:
         facts = {"packs": json.dumps(stations.packs), "state": "running"}
         run.ledger.set_facts(facts | {"verified_by": stations.verified_by})
-        return _drive(run, settings, stations, limits, {}, as_json)
+        return _drive(run, settings, stations, limits, {}, options)
 
 
-def _resume(folder: Path, limits: dict[str, Any], as_json: bool) -> int:
+def _resume(options: Namespace, limits: dict[str, Any]) -> int:
     from enpire.store import Run
 
-    with Run.open(folder, writable=True) as run:
+    with Run.open(options.resume, writable=True) as run:
         settings = read_settings(run)
         stations = _stations(settings)
         _require_same_packs(run, stations)
         _require_same_verifier(run, stations)
         run.ledger.set_facts({"state": "running"})
         return _drive(
-            run, settings, stations, run.config.get("budget", {}) | limits, limits, as_json
+            run, settings, stations, run.config.get("budget", {}) | limits, limits, options
         )
 
 
@@ -222,7 +258,7 @@ def _drive(
     stations: Workcells,
     limits: dict[str, Any],
     given: dict[str, Any],
-    as_json: bool,
+    options: Namespace,
 ) -> int:
     from enpire.improvement import recipe as recipes
     from enpire.observe import account
@@ -231,7 +267,7 @@ def _drive(
     from enpire.rollout.budget import Budget
     from enpire.rollout.fleet import Fleet, Stopped
     from enpire.rollout.loop import Loop, LoopState
-    from enpire.store import EpisodeWriter
+    from enpire.store import Decision, EpisodeWriter
 
     leave_cores_to_physics()
     facts, ledger = run.ledger.facts(), run.ledger
@@ -242,13 +278,22 @@ def _drive(
     )
     budget.started -= float(facts.get("wall_s", 0.0))
     state = LoopState()
-    with EpisodeWriter(run) as writer:
+
+    def note(kind: str, station: int, text: str) -> None:
+        numbers = {"station": float(station)}
+        ledger.add_decision(
+            Decision(state.round, kind, f"station {station}: {text}", numbers=numbers)
+        )
+
+    with EpisodeWriter(run) as writer, recovery(options, settings.task, settings.reset) as helping:
         fleet = Fleet(
             stations,
             writer,
             budget.spent,
             robot_s=account.robot_seconds(ledger.episodes())[0],
             now=max((interval.end_s for interval in ledger.intervals()), default=0.0),
+            recovery=helping,
+            note=note,
         )
         save = _accounts(run, budget, fleet, facts)
         loop = Loop(
@@ -279,8 +324,8 @@ def _drive(
         ledger.set_facts({"state": ended})
         figures = result(run, ended)
         run.write_result(figures)
-    print(summary(run, figures, resume_command(run.folder, given)))
-    if as_json:
+    print(summary(run, figures, resume_command(run.folder, given, options.recover)))
+    if options.json:
         print_json(figures)
     if budget.interrupted:
         return INTERRUPTED
@@ -329,11 +374,13 @@ def _signals(budget: Budget, state: LoopState) -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def resume_command(folder: Path, limits: dict[str, Any]) -> str:
-    """The command that goes on with a run, with the budgets that this start was given."""
+def resume_command(folder: Path, limits: dict[str, Any], recover: str = "") -> str:
+    """The command that goes on with a run, with what only this start was given."""
     words = [program(), "loop", "--resume", str(folder.resolve())]
     for name, value in limits.items():
         words += [_flag(name), f"{value:g}s" if name == "max_time" else f"{value:g}"]
+    if recover:
+        words += ["--recover", recover]
     return shlex.join(words)
 
 

@@ -1,8 +1,9 @@
 """Gymnasium environments as stations: `--task gym:ENV_ID`.
 
 Each station has an environment of its own, in this process or in a worker with another interpreter,
-and runs one job at a time in it: reset, then a step a period, until the environment ends the
-episode. Whether it was a success, the environment says, or a rule that was stated.
+or its place in a vector environment, and runs one job at a time in it: reset, then a step a period,
+until the environment ends the episode. Whether it was a success, the environment says, or a rule
+that was stated.
 """
 
 from __future__ import annotations
@@ -33,21 +34,28 @@ SEEDS = 2**31  # a job's seed modulo this: environments hand theirs to generator
 START_S, ANSWER_S, END_S = 300.0, 60.0, 5.0  # a worker may take to start, to answer, to end
 WORKER = Path(gym_worker.__file__)
 
-Message = tuple[dict[str, Any], FloatArray]
+Came = gym_worker.Came
 Rule = Callable[["_Running"], Verdict]
 
 
 class Connection(Protocol):
-    """An environment, wherever it is: `ask` begins what `answer` waits for."""
+    """An environment or a vector of them, wherever it is: `ask` begins what `answer` waits for.
+
+    Its stations are called by their place in it, from 0.
+    """
 
     about: dict[str, Any]
 
-    def ask(self, told: dict[str, Any], array: FloatArray) -> None:
-        """A reset, of the `seed` that is told, or a step of the action in `array`."""
+    def started(self) -> None:
+        """Wait until it has said what is `about` it."""
         ...
 
-    def answer(self) -> Message:
-        """At first `about`; then what came of the step, and the observation."""
+    def ask(self, seeds: dict[int, int], actions: dict[int, FloatArray]) -> None:
+        """Reset some of its stations, each with a seed, and have others step an action."""
+        ...
+
+    def answer(self) -> dict[int, Came]:
+        """What came of each step, nothing of a reset; and the observation."""
         ...
 
     def close(self) -> None:
@@ -90,12 +98,25 @@ class GymStations:
         self.name = name
         self._judge = rule(success, name)
         env_id = name.removeprefix(GYM)
-        self._environments: list[Connection] = []
-        for _ in range(stations):
-            self._environments.append(Worker(env_id, python) if python else Local(env_id))
-        for connection in self._environments:
-            connection.about, _ = connection.answer()
+
+        def connected() -> Connection:
+            return Worker(env_id, stations, python) if python else Local(env_id, stations)
+
+        self._environments = [connected()]
+        self._environments[0].started()  # which says how many stations it is
         about = self._environments[0].about
+        if about["stations"] == 1:
+            self._environments += [connected() for _ in range(stations - 1)]
+            for connection in self._environments[1:]:
+                connection.started()
+        elif about["stations"] != stations:
+            self.close()
+            raise UsageError(f"{name} is {about['stations']} stations: give --robots so many")
+        self._seats = [
+            (index, place)
+            for index, connection in enumerate(self._environments)
+            for place in range(connection.about["stations"])
+        ]
         self.verified_by = "its environment"
         self.observation_size: int = about["observation"]
         self.action_size: int = about["action"]
@@ -106,7 +127,7 @@ class GymStations:
         self._running: dict[int, _Running] = {}
 
     def __len__(self) -> int:
-        return len(self._environments)
+        return len(self._seats)
 
     @property
     def idle(self) -> list[int]:
@@ -129,6 +150,9 @@ class GymStations:
         self._running[row] = _Running(job)
         job.controller.begin(row, exploration, job.exploration)
 
+    def recover(self, row: int) -> None:
+        """Nothing to do: no station is ever set aside."""
+
     def abort(self, reason: str) -> list[Episode]:
         """End every episode under way, labelled aborted; returns them."""
         verdict = Verdict(Outcome.ABORTED, reason=reason)
@@ -147,13 +171,8 @@ class GymStations:
         resetting = [row for row, running in self._running.items() if running.observation is None]
         stepping = [row for row in self._running if row not in resetting]
         chosen = self._choose(stepping)
-        nothing = np.zeros(0)
-        for row in resetting:
-            self._environments[row].ask({"seed": self._running[row].job.seed % SEEDS}, nothing)
-        for row, action in chosen.items():
-            self._environments[row].ask({}, action.astype(np.float64))
-        answers = {row: self._environments[row].answer() for row in (*resetting, *chosen)}
-        for row, (told, observation) in answers.items():
+        seeds = {row: self._running[row].job.seed % SEEDS for row in resetting}
+        for row, (told, observation) in self._asked(seeds, chosen).items():
             running = self._running[row]
             if row in chosen and running.observation is not None:
                 running.observations.append(running.observation)
@@ -170,6 +189,26 @@ class GymStations:
         """End the workers."""
         for connection in self._environments:
             connection.close()
+
+    def _asked(self, seeds: dict[int, int], actions: dict[int, Float32Array]) -> dict[int, Came]:
+        """Have stations reset or step, all at the same time; what came of it."""
+        asked: dict[int, tuple[dict[int, int], dict[int, FloatArray]]] = {}
+        at: dict[tuple[int, int], int] = {}
+        for row in (*seeds, *actions):
+            index, place = self._seats[row]
+            at[index, place] = row
+            resets, steps = asked.setdefault(index, ({}, {}))
+            if row in seeds:
+                resets[place] = seeds[row]
+            else:
+                steps[place] = actions[row].astype(np.float64)
+        for index, (resets, steps) in asked.items():
+            self._environments[index].ask(resets, steps)
+        return {
+            at[index, place]: came
+            for index in asked
+            for place, came in self._environments[index].answer().items()
+        }
 
     def _choose(self, rows: list[int]) -> dict[int, Float32Array]:
         """Each row's action, from its controller, as it is carried out."""
@@ -212,28 +251,28 @@ class GymStations:
 class Local:
     """An environment in this process."""
 
-    def __init__(self, env_id: str) -> None:
+    def __init__(self, env_id: str, stations: int) -> None:
         self._env_id = env_id
         try:
-            self._environment = gym_worker.Environment(env_id)
+            self._environment = gym_worker.make(env_id, stations)
         except Exception as error:
             raise _fault(env_id, gym_worker.failed(error)) from error
         self.about = self._environment.about
-        self._answer: Message = (self.about, np.zeros(0))
+        self._came: dict[int, Came] = {}
 
-    def ask(self, told: dict[str, Any], array: FloatArray) -> None:
-        """Reset or step at once."""
+    def started(self) -> None:
+        """It has."""
+
+    def ask(self, seeds: dict[int, int], actions: dict[int, FloatArray]) -> None:
+        """Reset and step at once."""
         try:
-            if "seed" in told:
-                self._answer = ({}, self._environment.reset(told["seed"]))
-            else:
-                self._answer = self._environment.step(array)
+            self._came = self._environment.tick(seeds, actions)
         except Exception as error:
             raise _fault(self._env_id, gym_worker.failed(error)) from error
 
-    def answer(self) -> Message:
+    def answer(self) -> dict[int, Came]:
         """What came of it."""
-        return self._answer
+        return self._came
 
     def close(self) -> None:
         """Let go of the environment."""
@@ -243,14 +282,15 @@ class Local:
 class Worker:
     """An environment in a process with an interpreter of its own, `gym_worker.py` at its end."""
 
-    def __init__(self, env_id: str, python: str) -> None:
-        """Start it; its first answer is `about`."""
+    def __init__(self, env_id: str, stations: int, python: str) -> None:
+        """Start it; its first message is `about`."""
         self.about: dict[str, Any] = {}
         self._env_id = env_id
+        self._asked: list[int] = []
         self._said = tempfile.TemporaryFile()  # noqa: SIM115  its stderr: a pipe that nobody empties blocks
         try:
             self._process = subprocess.Popen(
-                [python, str(WORKER), env_id],
+                [python, str(WORKER), env_id, str(stations)],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=self._said,
@@ -261,24 +301,26 @@ class Worker:
                 "environment with gymnasium and numpy, as VENV/bin/python"
             ) from error
         self._out = self._process.stdout.fileno() if self._process.stdout else -1
-        self._limit = START_S
 
-    def ask(self, told: dict[str, Any], array: FloatArray) -> None:
-        """Send it a reset or a step."""
+    def started(self) -> None:
+        """Wait for its first message."""
+        self.about, _ = self._receive(START_S)
+
+    def ask(self, seeds: dict[int, int], actions: dict[int, FloatArray]) -> None:
+        """Send it what to do."""
+        self._asked = [*seeds, *actions]
+        told = {"seeds": list(seeds.items()), "rows": list(actions)}
+        array = np.array(list(actions.values()))
         try:
             gym_worker.send(self._process.stdin, told, array)  # type: ignore[arg-type]
         except BrokenPipeError:
             raise self._dead() from None
 
-    def answer(self) -> Message:
+    def answer(self) -> dict[int, Came]:
         """Wait for what came of it."""
-        end, self._limit = time.monotonic() + self._limit, ANSWER_S
-        text, data = gym_worker.LENGTHS.unpack(self._read(gym_worker.LENGTHS.size, end))
-        body = self._read(text + data, end)
-        told, array = json.loads(body[:text]), np.frombuffer(body[text:], dtype="<f8")
-        if "raised" in told or "unsuitable" in told:
-            raise _fault(self._env_id, told)
-        return told, array
+        message, array = self._receive(ANSWER_S)
+        seen = array.reshape(len(self._asked), self.about["observation"])
+        return dict(zip(self._asked, zip(message["told"], seen, strict=True), strict=True))
 
     def close(self) -> None:
         """End it: it ends by itself when nobody can ask any more, unless it hangs."""
@@ -292,6 +334,16 @@ class Worker:
         if self._process.stdout is not None:
             self._process.stdout.close()
         self._said.close()
+
+    def _receive(self, limit: float) -> tuple[dict[str, Any], FloatArray]:
+        """Its next message, within `limit` seconds."""
+        end = time.monotonic() + limit
+        text, data = gym_worker.LENGTHS.unpack(self._read(gym_worker.LENGTHS.size, end))
+        body = self._read(text + data, end)
+        told, array = json.loads(body[:text]), np.frombuffer(body[text:], dtype="<f8")
+        if "raised" in told or "unsuitable" in told:
+            raise _fault(self._env_id, told)
+        return told, array
 
     def _read(self, size: int, end: float) -> bytes:
         """Exactly `size` bytes, before `end` on the monotonic clock."""

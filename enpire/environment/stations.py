@@ -9,7 +9,6 @@ the period. `Periods` says when and on which thread.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from enum import Enum, StrEnum
@@ -43,9 +42,6 @@ from enpire.types import (
 
 RESET_TRIES = 4  # one, and again up to three times
 LOOKS = 3  # at most, while the verifier is unsure
-
-Recover = Callable[[int, str], bool]
-"""Told the station that was set aside and why; True once its scene has been set up again."""
 
 
 class ResetMode(StrEnum):
@@ -155,12 +151,10 @@ class Stations:
         threads: int = 0,
         packs: dict[str, str] | None = None,
         reset: ResetMode = ResetMode.FAST,
-        recover: Recover | None = None,
     ) -> None:
         """Compile the scene and make `stations` of it; raises PackError if it does not compile.
 
         packs: content hashes by pack, written into every episode. threads: 0 is one a processor.
-        recover: asked when a station was set aside; without it only `recover` brings one back.
         """
         self.task = task
         scene = compose(world, robot, task.build)
@@ -181,7 +175,6 @@ class Stations:
         )
         self.reset = reset
         self.aside: dict[int, str] = {}  # stations whose reset failed for good, and why
-        self._hook = recover
         self._standing: set[int] = set()  # stations with a scene that skills can begin from
         names = task.variation_names
         self._target = np.array([names.index(name) for name in task.target_names], np.int64)
@@ -624,8 +617,6 @@ class Stations:
             self._standing.add(row)
         if running.lost:
             self.aside[row] = verdict.reason
-            if self._hook is not None and self._hook(row, verdict.reason):
-                self.recover(row)
 
     def _too_hard(self, force: float) -> Verdict:
         limit = Predicate("force", force, self.task.force_limit, "N", at_least=False)

@@ -35,7 +35,8 @@ def make(monkeypatch: pytest.MonkeyPatch) -> Iterator[Make]:
 
     def stations(name: str, count: int = 1, worker: bool = False, success: str = "") -> GymStations:
         python = sys.executable if worker else ""
-        task = f"gym:tests.environment.toy:toy/{name}-v0"
+        name, _, given = name.partition("?")
+        task = f"gym:tests.environment.toy:toy/{name}-v0" + (f"?{given}" if given else "")
         made.append(GymStations(task, count, python, success))
         return made[-1]
 
@@ -147,11 +148,68 @@ def test_what_is_no_rule(make: Make, rule: str) -> None:
 
 @pytest.mark.parametrize("worker", [False, True])
 @pytest.mark.parametrize(
-    ("name", "words"), [("Discrete", "Box with bounds"), ("Lin", "doesn't exist")]
+    ("name", "words"),
+    [
+        ("Discrete", "Box with bounds"),
+        ("Lin", "doesn't exist"),
+        ("Seen?only=true", "images only"),
+        ("Line?says", "no KEY=VALUE"),
+        ("Forgetful", "reset_mask"),
+    ],
 )
 def test_what_cannot_be_a_station(make: Make, name: str, words: str, worker: bool) -> None:
     with pytest.raises(UsageError, match=words):
-        make(name, worker=worker)
+        make(name, 2, worker)
+
+
+def test_what_it_is_made_with(make: Make) -> None:
+    episode = run(make("Line?says=success"), [FAR], Straight())[FAR]
+    assert episode.success
+    assert episode.task == "gym:tests.environment.toy:toy/Line-v0?says=success"
+
+
+def test_images_are_left_out(make: Make) -> None:
+    stations = make("Seen")
+    assert stations.observation_size == 2
+    assert "without images" in stations.packs[stations.name]
+    assert "without images" not in make("Line").packs["gym:tests.environment.toy:toy/Line-v0"]
+    same = run(make("Line"), [FAR], Straight())[FAR]
+    assert content(run(stations, [FAR], Straight())[FAR]) == content(same)
+
+
+def test_a_seed_fixes_what_is_drawn_before_it_is_passed_on(make: Make) -> None:
+    seeds = [3, 7, 8]
+    forth = run(make("Early"), seeds, Straight(0.5))
+    back = run(make("Early"), seeds[::-1], Straight(0.5))
+    assert {s: content(e) for s, e in forth.items()} == {s: content(e) for s, e in back.items()}
+
+
+def test_a_namespace_without_its_module() -> None:
+    with pytest.raises(UsageError, match="MODULE:ID"):
+        GymStations("gym:Meta-Toy/Line-v0", 1)
+
+
+# Vector environments
+
+
+@pytest.mark.parametrize("mode", ["NextStep", "SameStep", "Disabled"])
+@pytest.mark.parametrize("worker", [False, True])
+def test_a_vector_of_environments(make: Make, mode: str, worker: bool) -> None:
+    """Episodes are those of the environments alone, whoever else steps or resets beside them."""
+    seeds = [3, FAR, 2**62, 7, 8]
+    alone = run(make("Line"), seeds, Straight(0.7))
+    stations = make(f"Lines?autoreset_mode={mode}", 3, worker)
+    assert len(stations) == 3
+    together = run(stations, seeds, Straight(0.7))
+    assert {e.station for e in together.values()} == {0, 1, 2}
+    assert len({len(e) for e in together.values()}) > 2, "they do not end together"
+    assert {s: content(e) for s, e in alone.items()} == {s: content(e) for s, e in together.items()}
+
+
+def test_a_vector_of_another_number(make: Make) -> None:
+    assert len(make("ThreeLines", 3)) == 3
+    with pytest.raises(UsageError, match="is 3 stations: give --robots"):
+        make("ThreeLines", 2)
 
 
 def test_an_action_that_is_no_number_is_refused(make: Make) -> None:

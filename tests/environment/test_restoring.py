@@ -110,25 +110,6 @@ def test_a_station_that_cannot_be_put_back_is_set_aside_and_the_others_go_on() -
     assert not stations.restoring(0), "somebody has set it up"
 
 
-@pytest.mark.parametrize("helped", [True, False])
-def test_a_hook_is_told_and_may_set_a_station_up(helped: bool) -> None:
-    task, told = Restored(), []
-
-    def hook(row: int, reason: str) -> bool:
-        told.append((row, reason))
-        return helped
-
-    plain = physical(task)
-    twin = plain.twin.scene
-    stations = Stations(task, twin.world, twin.robot, 1, 1, reset=ResetMode.PHYSICAL, recover=hook)
-    episode(stations, 3)
-    assert not told
-    task.failing = TRIES
-    lost = episode(stations, 4)
-    assert told == [(0, lost.verdict.reason)]
-    assert stations.idle == ([0] if helped else [])
-
-
 def test_a_lost_station_is_set_aside_at_the_tick_that_says_so() -> None:
     """Though stations that run ahead know it earlier."""
 

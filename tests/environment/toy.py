@@ -1,6 +1,7 @@
 """A Gymnasium environment for tests, which a worker imports too: gymnasium and numpy only.
 
 A point moves along a line to a goal and has 20 steps. `fault` names what it does at step 3.
+`Lines-v0` is a vector of them.
 """
 
 from __future__ import annotations
@@ -29,7 +30,10 @@ class Line(gymnasium.Env[dict[str, np.ndarray], np.ndarray]):
         if discrete:
             self.action_space = gymnasium.spaces.Discrete(2)
 
-    def _observation(self) -> dict[str, np.ndarray]:
+    def _observation(self) -> Any:
+        return self._numbers()
+
+    def _numbers(self) -> dict[str, np.ndarray]:
         return {"goal": np.array([self._goal]), "point": np.array([self._point])}
 
     def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
@@ -58,6 +62,52 @@ class Line(gymnasium.Env[dict[str, np.ndarray], np.ndarray]):
             print("chatter " * 1000, flush=True)
 
 
+class Seen(Line):
+    """Shows pictures too, or only them."""
+
+    IMAGE = BOX(0, 255, (4, 4, 3), np.uint8)
+
+    def __init__(self, only: bool = False) -> None:
+        super().__init__()
+        spaces = {} if only else {"numbers": Line.observation_space}
+        views = gymnasium.spaces.Dict({"top": self.IMAGE})
+        self.observation_space = gymnasium.spaces.Dict({"views": views, **spaces})
+
+    def _observation(self) -> Any:
+        picture = np.full((4, 4, 3), 200, np.uint8)
+        return {"views": {"top": picture}, "numbers": self._numbers()}
+
+
+class Early(Line):
+    """Draws its start before it passes the seed on."""
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
+        start = self.np_random.uniform(-0.5, 0.5)
+        super().reset(seed=seed)
+        self._point = start
+        return self._observation(), {}
+
+
+def lines(num_envs: int, autoreset_mode: str = "NextStep") -> Any:
+    """A vector of lines."""
+    return gymnasium.vector.SyncVectorEnv([Line] * num_envs, autoreset_mode=autoreset_mode)
+
+
+def three_lines(num_envs: int) -> Any:
+    """A vector that has a number of its own."""
+    return lines(3)
+
+
+class Forgetful(gymnasium.vector.SyncVectorEnv):
+    """Resets all of its environments whenever it resets one."""
+
+    def __init__(self, num_envs: int) -> None:
+        super().__init__([Line] * num_envs)
+
+    def reset(self, *, seed: Any = None, options: Any = None) -> Any:
+        return super().reset(seed=seed)
+
+
 def _register(name: str, **kwargs: Any) -> None:
     gymnasium.register(f"toy/{name}-v0", entry_point=Line, kwargs=kwargs)
 
@@ -68,3 +118,8 @@ _register("Silent", says="")
 _register("Discrete", discrete=True)
 for _fault in ("raise", "die", "hang", "print"):
     _register(_fault.capitalize(), fault=_fault)
+gymnasium.register("toy/Seen-v0", entry_point=Seen)
+gymnasium.register("toy/Early-v0", entry_point=Early)
+gymnasium.register("toy/Lines-v0", vector_entry_point=lines)
+gymnasium.register("toy/ThreeLines-v0", vector_entry_point=three_lines)
+gymnasium.register("toy/Forgetful-v0", vector_entry_point=Forgetful)

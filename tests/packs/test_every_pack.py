@@ -6,10 +6,17 @@ import mujoco
 import numpy as np
 import pytest
 
+from enpire.cli import main
+from enpire.commands.task import NAMES
 from enpire.environment import Demonstrations, Job, Stations, build_stations
 from enpire.packs import available, find, load_robot, load_world
 from enpire.twin import compose
 from enpire.types import Outcome, Purpose
+
+SEEDS = "5"  # episodes of each kind
+CHECKED = [
+    name for name in NAMES if name != "cameras"
+]  # 21 scenes rendered: see tests/certification
 
 
 @pytest.fixture(scope="module", params=available("tasks"))
@@ -163,3 +170,10 @@ def test_doing_nothing_fails(stations: Stations) -> None:
         assert episode.verdict.failed
         assert episode.verdict.reason
         assert episode.verdict.score < 1.0
+
+
+@pytest.mark.parametrize("task", available("tasks"))
+def test_the_checks_of_a_task_hold(task: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """`enpire task check` at counts that CI has time for; a bar that is missed fails."""
+    asked = ["task", "check", task, "--seeds", SEEDS, "--checks", ",".join(CHECKED)]
+    assert main(asked) == 0, capsys.readouterr().out

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from enpire.environment import Job, ResetMode, Stations
 from enpire.environment.restoring import TRIES
 from enpire.errors import PolicyError, ResetFailed
 from enpire.rollout.fleet import Fleet, Stopped
+from enpire.rollout.recovery import Recovery
 from enpire.store import Interval, Phase
 from enpire.types import Episode, Outcome, Purpose
 from tests.environment.reach import Restored, Speed, reach_stations
@@ -221,9 +223,9 @@ def test_invalid_episodes_are_recorded_too() -> None:
     account(kept, 2)
 
 
-def physical_fleet(task: Restored, stations: int) -> tuple[Fleet, Kept]:
+def physical_fleet(task: Restored, stations: int, **settings: object) -> tuple[Fleet, Kept]:
     kept = Kept()
-    return Fleet(reach_stations(stations, 1, task, ResetMode.PHYSICAL), kept), kept
+    return Fleet(reach_stations(stations, 1, task, ResetMode.PHYSICAL), kept, **settings), kept
 
 
 def test_a_fleet_goes_on_without_a_station_that_is_set_aside() -> None:
@@ -256,6 +258,78 @@ def test_no_station_left_is_told_with_the_reasons() -> None:
     assert "set their scenes up" in str(told.value)
     assert sorted(fleet.stations.aside) == [0, 1]
     account(kept, 2)
+
+
+class Notes(list[tuple[str, int]]):
+    """What is noted of stations that are set aside, but for the words."""
+
+    def __call__(self, kind: str, station: int, text: str) -> None:
+        self.append((kind, station))
+
+
+def test_a_station_comes_back_when_help_has_come() -> None:
+    task, notes = Restored(), Notes()
+    with Recovery("exit 0", 60.0, "reach") as recovery:
+        fleet, kept = physical_fleet(task, 1, recovery=recovery, note=notes)
+        running = fleet.run(jobs(5))
+        next(running)
+        task.failing = TRIES
+        list(running)
+    assert [e.verdict.outcome for e in kept.episodes].count(Outcome.INVALID) == 1
+    assert len(kept.episodes) == 5
+    assert notes == [("aside", 0), ("back", 0)]
+    account(kept, 1)
+
+
+def test_others_go_on_while_help_is_under_way(tmp_path: Path) -> None:
+    """The command ends only once the other station has gone on; the station then is back."""
+    task, notes, sign = Restored(), Notes(), tmp_path / "sign"
+    command = f"until [ -e {sign} ]; do sleep 0.02; done"
+    with Recovery(command, 60.0, "reach") as recovery:
+        fleet, kept = physical_fleet(task, 2, recovery=recovery, note=notes)
+        running = fleet.run(jobs(10_000))
+        next(running)
+        task.failing = 2 * TRIES - 1
+        for _ in running:
+            lost = [e for e in kept.episodes if e.verdict.outcome is Outcome.INVALID]
+            if not lost:
+                continue
+            later = {e.station for e in kept.episodes[kept.episodes.index(lost[0]) + 1 :]}
+            if len(later) == 1:
+                assert later == {1 - lost[0].station}
+                sign.touch()
+            if len(later) == 2:
+                break
+        assert notes == [("aside", lost[0].station), ("back", lost[0].station)]
+
+
+def test_no_help_leaves_a_station_aside() -> None:
+    task, notes = Restored(), Notes()
+    with Recovery("exit 1", 60.0, "reach") as recovery:
+        fleet, kept = physical_fleet(task, 1, recovery=recovery, note=notes)
+        running = fleet.run(jobs(5))
+        next(running)
+        task.failing = TRIES
+        with pytest.raises(ResetFailed, match="set their scenes up"):
+            list(running)
+    assert notes == [("aside", 0), ("left aside", 0)]
+    account(kept, 1)
+
+
+def test_a_fleet_that_waits_for_help_can_be_stopped() -> None:
+    task, notes = Restored(), Notes()
+    with Recovery("sleep 600", 600.0, "reach") as recovery:
+
+        def stop(robot_s: float) -> str | None:
+            return "interrupted" if notes else None
+
+        fleet, _ = physical_fleet(task, 1, recovery=recovery, note=notes, should_stop=stop)
+        running = fleet.run(jobs(5))
+        next(running)
+        task.failing = TRIES
+        with pytest.raises(Stopped, match="interrupted"):
+            list(running)
+    assert notes == [("aside", 0)]
 
 
 def test_jobs_that_are_over_need_no_station() -> None:
