@@ -46,8 +46,7 @@ class Counts:
 
     demonstrator, nothing, random, after_reset: of the checks called so. repeat: seeds that are run
     four times. audit: unsteady ones, and as many cut short. near: made to be near misses. messes:
-    to be put back by physical resets. hostile: in each scene made to deceive cameras, and five
-    times as many in an honest one.
+    to be put back by physical resets. hostile: in each scene made to deceive cameras.
     """
 
     demonstrator: int
@@ -94,15 +93,12 @@ class Examination:
     @cached_property
     def demonstrations(self) -> list[Episode]:
         """The demonstrator's, watched for limits."""
-        controller = Demonstrations(self.stations.task)
-        jobs = self._jobs("demonstrator", controller, self.counts.demonstrator)
-        return run(self.stations, jobs, self._limits, self._audit)
+        return run(self.stations, self._demonstrated(), self._limits, self._audit)
 
     @cached_property
     def chance(self) -> list[Episode]:
         """Of actions at random."""
-        controller = RandomActions(self.stations.action_size, HOLD)
-        return run(self.stations, self._jobs("random", controller, self.counts.random), self._audit)
+        return run(self.stations, self._at_random(), self._audit)
 
     @cached_property
     def resets(self) -> Resets | None:
@@ -186,46 +182,47 @@ class Examination:
         return verifier.rows(mixed, near, left_out=len(self._mixed) - len(mixed))
 
     def cameras(self) -> list[Row]:
-        """So do the cameras; and nobody deceives them."""
-        stations, solved = self.stations, [e for e in self.demonstrations if e.success]
+        """So do the cameras, over episodes of the same kinds; and nobody deceives them."""
+        stations, solved = self.stations, self._solved
         if not stations.task.looks:
-            return [hostile.not_seen("the task has no eyes (`judge_views`)")]
+            return [_not_seen("the task has no eyes (`judge_views`)")]
         if not solved:
-            return [hostile.not_seen("no demonstration succeeds")]
+            return [_not_seen("no demonstration succeeds")]
         try:
             eyes = TwinEyes(stations.twin)
         except NoGraphics as error:
-            return [hostile.not_seen(str(error))]
-        shown = hostile.Shown(eyes)
+            return [_not_seen(str(error))]
+        audit, shown = Audit(), hostile.Shown(eyes)
         run(stations, [self._stopped(solved[0], len(solved[0]) + 1, "shown")], shown)
-        made = [
-            hostile.HONEST,
-            *hostile.scenes(stations.twin.model, stations.task.tracked[0], shown.at),
-        ]
-        found: dict[hostile.Scene, list[Audited]] = {}
+        deceived: dict[hostile.Scene, list[Audited]] = {}
         try:
-            for i, scene in enumerate(made):
+            stations.eyes = eyes
+            mixed = run(stations, self._mixed_jobs(), audit)
+            near = run(stations, self._near_misses(), audit)
+            tracked = stations.task.tracked[0]
+            for scene in hostile.scenes(stations.twin.model, tracked, shown.at):
                 stations.eyes = hostile.HostileEyes(stations.twin, scene, shown.views)
-                number = self.counts.hostile * (5 if scene is hostile.HONEST else 1)
-                jobs = list(self._looked_at(solved, number, f"seen-{i}", scene))
-                found[scene] = self._audit.of(run(stations, jobs, self._audit))
+                done = run(stations, self._before_hostile_eyes(scene), audit)
+                deceived[scene] = audit.of(done)
                 stations.eyes.close()
         finally:
             stations.eyes = None
             eyes.close()
-        return hostile.rows(found)
+        judged = audit.of(mixed)
+        left_out = len(mixed) - len(judged)
+        return [
+            *verifier.rows(judged, audit.of(near), left_out, verifier.CAMERAS),
+            hostile.row(deceived),
+        ]
 
-    def _looked_at(
-        self, solved: list[Episode], number: int, name: str, scene: hostile.Scene
-    ) -> Iterator[Job]:
-        """Demonstrations in turn whole and stopped half-way; or, hostile, just before their end."""
+    def _before_hostile_eyes(self, scene: hostile.Scene) -> Iterator[Job]:
+        """Demonstrations in turn whole, stopped just before their end, and half-way."""
         rng = np.random.default_rng(0)
-        for i in range(number):
-            whole = solved[i % len(solved)]
+        for i in range(self.counts.hostile):
+            whole = self._solved[i % len(self._solved)]
             half = int(rng.uniform(*CUT) * len(whole))
-            near = half if scene is hostile.HONEST else len(whole) - 1 - i % LAST_PERIODS
-            after = (len(whole) + 1, near, half)[i % 3]
-            yield self._stopped(whole, after, f"{name}-{i}")
+            after = (len(whole) + 1, len(whole) - 1 - i % LAST_PERIODS, half)[i % 3]
+            yield self._stopped(whole, after, f"{scene.name}-{i}")
 
     @property
     def matrices(self) -> dict[str, Confusion]:
@@ -238,14 +235,21 @@ class Examination:
     def _mixed(self) -> list[Episode]:
         return [
             *self.demonstrations,
-            *run(
-                self.stations,
-                self._jobs("unsteady", Unsteady(self.stations.task), self.counts.audit),
-                self._audit,
-            ),
+            *run(self.stations, self._unsteady(), self._audit),
             *run(self.stations, self._cut_short(), self._audit),
             *self.chance[::RANDOM_SHARE],
         ]
+
+    def _mixed_jobs(self) -> Iterator[Job]:
+        """The same once more, for who judges otherwise."""
+        yield from self._demonstrated()
+        yield from self._unsteady()
+        yield from self._cut_short()
+        yield from self._at_random()[::RANDOM_SHARE]
+
+    @property
+    def _solved(self) -> list[Episode]:
+        return [e for e in self.demonstrations if e.success]
 
     @cached_property
     def audited(self) -> tuple[list[Audited], list[Audited]]:
@@ -255,6 +259,17 @@ class Examination:
             return [], []
         near = run(self.stations, self._near_misses(), self._audit)
         return mixed, self._audit.of(near)
+
+    def _demonstrated(self) -> list[Job]:
+        controller = Demonstrations(self.stations.task)
+        return self._jobs("demonstrator", controller, self.counts.demonstrator)
+
+    def _at_random(self) -> list[Job]:
+        controller = RandomActions(self.stations.action_size, HOLD)
+        return self._jobs("random", controller, self.counts.random)
+
+    def _unsteady(self) -> list[Job]:
+        return self._jobs("unsteady", Unsteady(self.stations.task), self.counts.audit)
 
     def _cut_short(self) -> Iterator[Job]:
         """Demonstrations that stop half-way."""
@@ -266,7 +281,7 @@ class Examination:
 
     def _near_misses(self) -> Iterator[Job]:
         """Demonstrations that stop just before they would have been ready."""
-        solved = [e for e in self.demonstrations if e.success]
+        solved = self._solved
         for i in range(self.counts.near if solved else 0):
             whole = solved[i % len(solved)]
             turn = i // len(solved) + i  # another stop when the seeds come round again
@@ -324,6 +339,11 @@ def require_fit(stations: Stations) -> None:
 def _require(file: object, method: str, found: tuple[int, ...], needs: tuple[int, ...]) -> None:
     if found != needs:
         raise PackError(f"{file}: {method} returns shape {found}, expected {needs}")
+
+
+def _not_seen(why: str) -> Row:
+    """The row where nobody could look."""
+    return Row(verifier.CAMERAS[0], "", 0, 0, "at least 99%", None, f"sensors only: {why}")
 
 
 def _never(check: str, counted: str, done: list[Episode]) -> Row:

@@ -17,7 +17,7 @@ import numpy as np
 
 from enpire.certification.episodes import Observer
 from enpire.certification.row import Row
-from enpire.certification.verifier import AGREEMENT, Audited, confusion
+from enpire.certification.verifier import Audited
 from enpire.environment import Camera, Stations, View
 from enpire.environment.eyes import TwinEyes
 from enpire.twin import Twin
@@ -40,9 +40,6 @@ class Scene:
     dress: Callable[[mujoco.MjModel], None] = lambda model: None
     spoil: Callable[[list[View], list[View]], list[View]] = lambda views, success: views
     wrong: bool = False
-
-
-HONEST = Scene("as it is")
 
 
 class HostileEyes:
@@ -81,49 +78,24 @@ class Shown(Observer):
         ].copy()
 
 
-def not_seen(why: str) -> Row:
-    """The row where nobody could look."""
-    return Row("cameras", "", 0, 0, f"at least {AGREEMENT:.0%}", None, f"sensors only: {why}")
-
-
-def rows(found: Mapping[Scene, list[Audited]]) -> list[Row]:
-    """Agreement in the honest scene; false successes, and true ones told, in the hostile ones."""
-    honest = found[HONEST]
-    counts = confusion(honest)
-    wrong = [a for a in honest if a.said != a.was]
-    detail = f"{counts.said_success_was_failure} of {counts.failures} false successes"
-    if wrong:
-        detail += f"; seed {wrong[0].seed}: {wrong[0].reason or 'judged a success'}"
-    enough = counts.successes > 0 and counts.failures > 0
-    hostile = [(s, a) for s, audited in found.items() if s is not HONEST for a in audited]
-    fit = [(s, a) for s, a in hostile if a.was and not s.wrong]
-    unfit = [(s, a) for s, a in hostile if not a.was or s.wrong]
+def row(found: Mapping[Scene, list[Audited]]) -> Row:
+    """False successes in hostile scenes, and the true ones that are still told."""
+    judged = [(s, a) for s, audited in found.items() for a in audited]
+    fit = [(s, a) for s, a in judged if a.was and not s.wrong]
+    unfit = [(s, a) for s, a in judged if not a.was or s.wrong]
     fooled = [(s, a) for s, a in unfit if a.said]
     told = f"{sum(a.said for _, a in fit)} of {len(fit)} true successes called one all the same"
     if fooled:
         told += f"; {fooled[0][0].name}: seed {fooled[0][1].seed}"
-    return [
-        Row(
-            "cameras",
-            "episodes judged from pictures as the simulator says",
-            counts.agreed,
-            counts.trials,
-            f"at least {AGREEMENT:.0%}, no false success",
-            enough
-            and counts.agreed >= AGREEMENT * counts.trials
-            and not counts.said_success_was_failure,
-            detail,
-        ),
-        Row(
-            "hostile scenes",
-            f"failures called a success in {len(found) - 1} scenes",
-            len(fooled),
-            len(unfit),
-            "0",
-            len(unfit) > 0 and not fooled,
-            told,
-        ),
-    ]
+    return Row(
+        "hostile scenes",
+        f"failures called a success in {len(found)} scenes",
+        len(fooled),
+        len(unfit),
+        "0",
+        len(unfit) > 0 and not fooled,
+        told,
+    )
 
 
 def scenes(model: mujoco.MjModel, tracked: str, at: FloatArray) -> list[Scene]:

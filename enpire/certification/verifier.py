@@ -9,7 +9,7 @@ degrees, from the threshold count, and count apart, for there the tracker's own 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from enpire.certification.episodes import Observer
@@ -22,6 +22,8 @@ AGREEMENT, FALSE_SUCCESS = 0.99, 0.005
 NEAR = (0.5, 2.0)  # from a threshold [mm or deg]
 JUDGED = (Outcome.SUCCESS, Outcome.FAILURE)
 STOPPED_BY_HARNESS = ("force",)
+SENSORS = ("verifier agrees", "false success", "near misses")
+CAMERAS = ("cameras agree", "cameras' false success", "cameras' near misses")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,11 +78,15 @@ def confusion(audited: Iterable[Audited]) -> Confusion:
     return sum((Confusion.of(said=a.said, was=a.was) for a in audited), Confusion())
 
 
-def rows(mixed: list[Audited], made: list[Audited], left_out: int) -> list[Row]:
+def rows(
+    mixed: list[Audited], made: list[Audited], left_out: int, names: Sequence[str] = SENSORS
+) -> list[Row]:
     """Agreement and false successes over mixed episodes; agreement of near misses apart.
 
     made: the episodes that were to be near misses. left_out: mixed ones that nobody judged.
+    names: of the three rows.
     """
+    agrees, false_success, near_misses = names
     counts = confusion(mixed)
     near = [a for a in made if a.near]
     apart = confusion(near)
@@ -96,7 +102,7 @@ def rows(mixed: list[Audited], made: list[Audited], left_out: int) -> list[Row]:
         detail += "; needs true successes and true failures both"
     return [
         Row(
-            "verifier agrees",
+            agrees,
             "episodes judged as the simulator says",
             counts.agreed,
             counts.trials,
@@ -105,7 +111,7 @@ def rows(mixed: list[Audited], made: list[Audited], left_out: int) -> list[Row]:
             detail,
         ),
         Row(
-            "false success",
+            false_success,
             "true failures called a success",
             counts.said_success_was_failure,
             counts.failures,
@@ -114,7 +120,7 @@ def rows(mixed: list[Audited], made: list[Audited], left_out: int) -> list[Row]:
             _difference(false[0]) if false else "",
         ),
         Row(
-            "near misses",
+            near_misses,
             "episodes 0.5 to 2 mm or deg from the threshold judged as the simulator says",
             apart.agreed,
             apart.trials,

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Protocol
 
 import cv2
@@ -139,6 +140,25 @@ def room(camera: Camera, corners: FloatArray, points: FloatArray) -> tuple[Float
     shifts = camera.project(middle + step * np.eye(3)) - camera.project(middle)
     reach = (points @ normal.T).max(axis=0)
     return -normal @ (shifts.T / step), (outline * normal).sum(axis=1) - reach
+
+
+def corners_of(A: FloatArray, b: FloatArray) -> FloatArray:
+    """Corners (n, 3) of the points d with A @ d <= b; none if there is no such d.
+
+    A: (m, 3), b: (m,). Every three of its planes meet in a point, or are left out.
+    """
+    three = np.array(list(combinations(range(len(b)), 3)))
+    first, second, third = A[three].transpose(1, 0, 2)
+    normals = np.stack(
+        [np.cross(second, third), np.cross(third, first), np.cross(first, second)], axis=1
+    )
+    volume = (first * normals[:, 0]).sum(axis=1)
+    size = np.prod(np.linalg.norm(A[three], axis=2), axis=1)
+    meet = abs(volume) > 1e-6 * size
+    met = (normals[meet] * b[three[meet]][..., None]).sum(axis=1) / volume[meet, None]
+    within = (met @ A.T - b <= 1e-6 * np.linalg.norm(A, axis=1)).all(axis=1)
+    result: FloatArray = met[within]
+    return result
 
 
 def outline_area(camera: Camera, corners: FloatArray) -> float:

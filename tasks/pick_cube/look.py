@@ -13,19 +13,54 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from enpire.environment import Seen, View, coloured, fresh, outline_area, room, triangulate
+from enpire.environment import (
+    Camera,
+    Seen,
+    View,
+    coloured,
+    corners_of,
+    fresh,
+    outline_area,
+    room,
+    triangulate,
+)
 from enpire.types import FloatArray
 
 from .geometry import CUBE
 
 RED, SATURATION = (-14.0, 14.0), 120.0  # of the cube [deg, of 255]; the arm is yellow and black
-SHOWN = 0.12  # share of the cube's outline that must be seen in each view
+SHOWN = 0.03  # share of the cube's outline that must be seen in each view: 25 pixels
 HIDDEN = np.sqrt(3) / 2 * CUBE  # any point of the cube is so near its middle [m]
 IN_REACH = 0.05  # of the hand: nearer, the cube may lie as the pads hold it [m]
-EDGE = 1.0  # pixels of its colour may be so far outside the outline [px]
-TURNS = np.radians(np.arange(-30, 31, 6))  # about the pads' common axis, that pads leave free
-GRID = 0.0015 * np.stack(np.meshgrid(*[np.arange(-12, 13)] * 3, indexing="ij"), -1).reshape(-1, 3)
+NEARBY = 1.0  # pixels of its colour may be so far outside the outline, where it is sought [px]
 CORNERS = CUBE * (np.stack(np.meshgrid(*[(0, 1)] * 3), axis=-1).reshape(-1, 3) - 0.5)
+
+
+def _turned(turns: Sequence[int], skews: Sequence[int]) -> list[FloatArray]:
+    """Corners (8, 3) in the hand's frame of a cube between the pads, turned by so much [deg].
+
+    turns: about the pads' common axis, that they leave free. skews: about the way they point.
+    """
+    angles = [(skew, turn) for skew in skews for turn in turns]
+    return [CORNERS @ Rotation.from_euler("ZX", a, degrees=True).as_matrix().T for a in angles]
+
+
+@dataclass(frozen=True, slots=True)
+class _Grip:
+    """Ways in which pads may hold the cube.
+
+    ways: corners (8, 3) in the hand's frame. fits, edge: pixels of its colour may be so far outside
+    its outline in one way at least, and in all that count for how far the measure may be off [px].
+    Views that agree to `fits` and of which one is off are off by no more than `edge` leaves open.
+    """
+
+    ways: list[FloatArray]
+    fits: float
+    edge: float
+
+
+FLAT = _Grip(_turned(range(-30, 31, 2), [0]), 0.2, 0.4)
+SKEW = _Grip(_turned(range(-6, 7, 3), range(-24, 25, 3)), 0.4, 0.8)  # seldom, by an edge
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,25 +101,41 @@ def find_cube(seen: Sequence[Seen], hand: FloatArray, hand_rotation: FloatArray)
         return None
     if np.linalg.norm(middle - hand) > IN_REACH:  # it lies anyhow
         return Cube(middle, np.full(3, HIDDEN), middle + CORNERS)
-    fits: list[FloatArray] = []
-    best, corners = -1, CORNERS
-    for turn in TURNS:
-        frame = hand_rotation @ Rotation.from_rotvec([turn, 0, 0]).as_matrix()
-        placed = middle + CORNERS @ frame.T
-        inside = np.ones(len(GRID), dtype=bool)
-        for camera, pixels in zip(cameras, points, strict=True):
-            A, b = room(camera, placed, pixels)
-            beyond = GRID @ A.T - b
-            inside &= (beyond <= EDGE).all(axis=1)
-        if inside.any():
-            fits.append(GRID[inside])
-            if len(fits[-1]) > best:
-                best, corners = len(fits[-1]), placed + fits[-1].mean(axis=0)
-    if not fits:
-        return None
-    for camera, pixels in zip(cameras, points, strict=True):
-        if len(pixels) < SHOWN * outline_area(camera, corners):
+    for grip in (FLAT, SKEW):
+        cube = _held(cameras, points, middle, hand_rotation, grip)
+        if cube is not None:
+            return cube
+    return None
+
+
+def _held(
+    cameras: Sequence[Camera],
+    points: Sequence[FloatArray],
+    middle: FloatArray,
+    hand_rotation: FloatArray,
+    grip: _Grip,
+) -> Cube | None:
+    """The cube so held, about `middle`; None if no such cube is what is seen."""
+
+    def places(way: FloatArray, edge: float) -> FloatArray:
+        """The outermost (n, 3) at which the cube hides all pixels but for `edge`."""
+        placed = middle + way @ hand_rotation.T
+        rooms = [room(camera, placed, seen) for camera, seen in zip(cameras, points, strict=True)]
+        A, b = (np.concatenate(parts) for parts in zip(*rooms, strict=True))
+        return middle + corners_of(A, b + edge)
+
+    half = np.zeros(3)
+    for ways, edge in ((grip.ways[::2], NEARBY), (grip.ways, grip.edge)):  # true near `middle`
+        found = np.concatenate([places(way, edge) for way in ways])
+        if not len(found):
             return None
-    low = np.min([fit.min(axis=0) for fit in fits], axis=0)
-    high = np.max([fit.max(axis=0) for fit in fits], axis=0)
-    return Cube(middle + (low + high) / 2, (high - low) / 2, corners)
+        low, high = found.min(axis=0), found.max(axis=0)
+        middle, half = (low + high) / 2, (high - low) / 2
+    fitting = [way for way in grip.ways if len(places(way, grip.fits))]
+    if not fitting:
+        return None
+    placed = middle + fitting[len(fitting) // 2] @ hand_rotation.T
+    for camera, pixels in zip(cameras, points, strict=True):
+        if len(pixels) < SHOWN * outline_area(camera, placed):
+            return None
+    return Cube(middle, half, placed)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from enpire.certification import CHECKS, Counts, Examination, Row
+from enpire.certification import CHECKS, Counts, Examination, Row, hostile, verifier
 from enpire.certification.limits import Limits
 from enpire.environment import (
     CartesianControl,
@@ -26,6 +26,7 @@ from enpire.errors import PackError
 from enpire.twin import Twin
 from enpire.types import Float32Array, FloatArray, Outcome, Predicate, Verdict
 from tests.environment.reach import NEAR, Reach, Restored, reach_stations
+from tests.graphics import eyes_of
 
 
 class Sound(Reach):
@@ -239,6 +240,34 @@ def test_a_second_try_at_a_reset_is_no_motion() -> None:
         limits._felt.setdefault(0, [])
         limits.look(stations, 0)
     assert limits.hand_speed.looks == 0
+
+
+# Cameras
+
+
+class Gullible(Sound):
+    """Calls whatever it sees a success."""
+
+    def judge_views(self, evidence: Evidence) -> Verdict:
+        return Verdict(Outcome.SUCCESS)
+
+
+def test_cameras_are_audited_over_the_same_episodes_as_sensors(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    stations = reach_stations(8, 1, Gullible())
+    eyes_of(stations).close()
+    monkeypatch.setattr(hostile, "scenes", lambda *_: [hostile.Scene("as it is")])
+    examination = Examination(lambda n, t: stations, Counts.all(8))
+    rows = {row.check: row for row in examination.rows(["verifier", "cameras"])}
+    seen = [rows[name] for name in verifier.CAMERAS]
+    sensed = [rows[name] for name in verifier.SENSORS]
+    assert [row.trials for row in seen] == [row.trials for row in sensed]
+    assert [row.passed for row in sensed] == [True, True, None]
+    assert [row.passed for row in seen] == [False, False, None]
+    assert seen[1].hits == seen[1].trials > 0
+    assert rows["hostile scenes"].passed is False
+    assert stations.verified_by == "sensors only", "as it was"
 
 
 # Physical resets

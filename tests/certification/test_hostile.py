@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from enpire.certification.hostile import HONEST, HostileEyes, Scene, rows, scenes
+from enpire.certification.hostile import HostileEyes, Scene, row, scenes
 from enpire.certification.verifier import Audited
 from enpire.environment import build_stations
 from enpire.types import Predicate
@@ -24,28 +24,23 @@ def right() -> list[Audited]:
 
 
 def test_a_false_success_in_one_scene_is_one_too_many() -> None:
-    cameras, hostile = rows({HONEST: right(), PRINTED: right(), WRONG: [audited(False, True)]})
-    assert (cameras.passed, cameras.hits, cameras.trials) == (True, 10, 10)
+    hostile = row({PRINTED: right(), WRONG: [audited(False, True)]})
     assert (hostile.passed, hostile.hits, hostile.trials) == (True, 0, 6)
-    _, hostile = rows({HONEST: right(), PRINTED: [*right(), audited(True, False)]})
+    assert "5 of 5 true successes" in hostile.detail
+    hostile = row({PRINTED: [*right(), audited(True, False)]})
     assert not hostile.passed
     assert "a print: seed 7" in hostile.detail
 
 
 def test_the_wrong_object_is_never_a_success() -> None:
-    _, hostile = rows({HONEST: right(), WRONG: [audited(True, True)]})
+    hostile = row({WRONG: [audited(True, True)]})
     assert (hostile.passed, hostile.hits) == (False, 1)
 
 
-def test_honest_cameras_may_not_err_towards_success() -> None:
-    cameras, _ = rows({HONEST: [*right() * 20, audited(True, False)], PRINTED: right()})
-    assert not cameras.passed
-
-
 def test_a_task_without_eyes_says_sensors_only() -> None:
-    row = examined(Sound, "cameras")["cameras"]
-    assert row.passed is None
-    assert "sensors only" in row.detail
+    (only,) = examined(Sound, "cameras").values()
+    assert only.passed is None
+    assert "sensors only" in only.detail
 
 
 def test_every_scene_shows_something_else() -> None:

@@ -6,7 +6,16 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from enpire.environment import Camera, View, coloured, fresh, outline_area, overlay, room
+from enpire.environment import (
+    Camera,
+    View,
+    coloured,
+    corners_of,
+    fresh,
+    outline_area,
+    overlay,
+    room,
+)
 from enpire.environment import triangulate as nearest
 from enpire.types import FloatArray
 
@@ -63,6 +72,17 @@ def test_room_is_how_far_a_cube_may_move_and_still_hide_what_is_red() -> None:
     A, b = room(FRONT, placed, FRONT.outline(placed + down))
     assert (b < -1).any(), "where it is, it hides not all of what is seen"
     assert (A @ down <= b + 0.1).all(), "where it was seen, it does"
+
+
+def test_corners_are_where_three_planes_meet_within_all_others() -> None:
+    sides = np.concatenate([np.eye(3), -np.eye(3)])
+    box = corners_of(sides, np.array([1.0, 2.0, 3.0, 0.0, 0.0, 0.0]))
+    np.testing.assert_allclose(sorted(box.tolist())[0], (0, 0, 0), atol=1e-12)
+    np.testing.assert_allclose(sorted(box.tolist())[-1], (1, 2, 3))
+    assert len(box) == 8
+    cut = corners_of(np.vstack([sides, (1, 1, 1)]), np.array([1.0, 2.0, 3.0, 0, 0, 0, 0.5]))
+    np.testing.assert_allclose(cut.max(axis=0), (0.5, 0.5, 0.5))
+    assert not len(corners_of(sides, np.array([1.0, 2.0, 3.0, -1.5, 0, 0])))
 
 
 def test_outline_area_is_that_of_the_square_one_looks_at() -> None:
