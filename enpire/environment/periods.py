@@ -57,8 +57,8 @@ class Periods:
             raise error
 
     def early(self, row: int) -> bool:
-        """Whether a station has run ahead of the ticks."""
-        return self._begun.get(row, 0) > self._ticks
+        """Whether a station has run ahead of the ticks, or is about to: it is thought for."""
+        return row in self._at_work or self._begun.get(row, 0) > self._ticks
 
     def leave(self, row: int) -> None:
         """A station takes part no longer."""

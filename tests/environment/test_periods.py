@@ -163,3 +163,23 @@ def test_who_was_held_and_left_may_come_back() -> None:
     each.leave(0)
     each.tick([0], ahead=0)
     assert think.of == [0]
+
+
+def test_who_is_thought_for_ahead_is_early_all_the_while() -> None:
+    thinks, go_on = threading.Event(), threading.Event()
+    of: list[int] = []
+
+    def think(rows: list[int]) -> list[int]:
+        of.extend(rows)
+        if of.count(1) == 2:
+            thinks.set()
+            assert go_on.wait(10.0)
+        return rows
+
+    each = periods(think)
+    each.tick([0, 1], ahead=1)
+    assert thinks.wait(10.0)
+    assert each.early(1), "what it decides now belongs to the next tick"
+    go_on.set()
+    each.wait()
+    assert each.early(1)
