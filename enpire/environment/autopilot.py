@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from typing import Any
 
 from enpire.environment import kernels
 from enpire.environment.sensing import Readings, Sensors
@@ -32,7 +31,7 @@ class Autopilot:
 
         def run(own: Simulation) -> int:
             nonlocal begun
-            arguments: tuple[Any, ...] = (
+            begun = kernels.carry_out(
                 own.model._address,
                 own.data._address,
                 own.warning,
@@ -40,17 +39,15 @@ class Autopilot:
                 plan,
                 first,
                 self._force_limit,
-                control.setpoints[one],
-                *self._views(own),
-                *sensors.tables,
-                *(errors[one] for errors in sensors.errors),
-                jacobian[:1],
-                *sensed,
-                own.data.ctrl[None],
                 control.command[one],
-                *control.tables,
+                own.data.ctrl[None],
+                self._views(own),
+                sensors.tables,
+                tuple(errors[one] for errors in sensors.errors),
+                control.limits,
+                jacobian[:1],
+                sensed,
             )
-            begun = kernels.carry_out(*arguments)
             return self._substeps * (begun + 1)
 
         sensors.twin.carry(row, run)

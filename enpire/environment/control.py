@@ -84,7 +84,7 @@ class CartesianControl:
         self._actuators = np.array([[*arm.actuators, arm.gripper] for arm in self.arms])
         low = np.maximum([arm.low for arm in spec.arms], robot.limits.workspace_low)
         high = np.minimum([arm.high for arm in spec.arms], robot.limits.workspace_high)
-        self.tables: tuple[Any, ...] = (
+        self.limits: tuple[Any, ...] = (
             self._actuators,
             spec.scale,
             np.array([low, high]),
@@ -163,5 +163,5 @@ class CartesianControl:
             self.command,
             self._qpos,
             self._grasp,
-            *self.tables,
+            self.limits,
         )

@@ -14,6 +14,7 @@ than to fill it).
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +23,8 @@ from enpire.twin.native import compiled, compiled_without_gil, mj_step
 from enpire.types import Float32Array, FloatArray
 
 Indices = NDArray[np.int64]
+Arrays = tuple[FloatArray, ...]
+Tables = tuple[Indices, ...]
 
 DAMPING = 0.003  # of the least squares, in metres
 ROTATION_LENGTH = 0.1  # metres that one radian weighs as much as
@@ -125,41 +128,22 @@ def read(
     rows: Indices,
     now: Indices,
     setpoints: FloatArray,
-    qpos: FloatArray,
-    actuator_length: FloatArray,
-    xanchor: FloatArray,
-    xaxis: FloatArray,
-    site_xpos: FloatArray,
-    site_xmat: FloatArray,
-    history: FloatArray,
-    joints: Indices,
-    joint_qpos: Indices,
-    gripper: Indices,
-    grasp: Indices,
-    wrist: Indices,
-    force: Indices,
-    tracked: Indices,
-    joint_error: FloatArray,
-    force_error: FloatArray,
-    position_error: FloatArray,
-    rotation_error: FloatArray,
-    tare: FloatArray,
+    live: Arrays,
+    tables: Tables,
+    errors: Arrays,
     J: FloatArray,
-    angles: FloatArray,
-    opening: FloatArray,
-    hand_position: FloatArray,
-    hand_rotation: FloatArray,
-    felt: FloatArray,
-    ahead: FloatArray,
-    position: FloatArray,
-    rotation: FloatArray,
+    sensed: Arrays,
 ) -> None:
     """The `jacobian`, and all that is sensed, in the order and the shapes of `Readings`.
 
     now: (m,), which of the errors, (stations, periods, ...), is due; those of rotations are small
-    rotation vectors in the world frame [rad]. setpoints: (stations, arms, dof) rad. tare:
-    (stations, arms, 3) N.
+    rotation vectors in the world frame [rad]. setpoints: (stations, arms, dof) rad. The tare, the
+    last of the errors, is (stations, arms, 3) N. live, tables and errors: `Sensors` has them.
     """
+    qpos, actuator_length, xanchor, xaxis, site_xpos, site_xmat, history = live
+    joints, joint_qpos, gripper, grasp, wrist, force, tracked = tables
+    joint_error, force_error, position_error, rotation_error, tare = errors
+    angles, opening, hand_position, hand_rotation, felt, ahead, position, rotation = sensed
     arms, dof = joint_qpos.shape
     error = np.empty((3, 3))
     jacobian(rows, site_xpos, xanchor, xaxis, grasp, joints, J)
@@ -256,22 +240,16 @@ def move(
     command: FloatArray,
     joint_qpos: Indices,
     grasp: Indices,
-    actuators: Indices,
-    scale: FloatArray,
-    box: FloatArray,
-    joint_range: FloatArray,
-    step: FloatArray,
-    gripper_range: FloatArray,
-    lead: float,
-    push: float,
+    limits: tuple[Any, ...],
 ) -> None:
     """Move the setpoints in `command` by `actions` (m, 7 arms) and write them to `ctrl`.
 
     J: `jacobian` of the same rows; force: (m, arms, 3) N, world frame. command: (stations, arms,
-    dof + 1), and actuators, (arms, dof + 1), have the gripper last. scale: (arms, 6), of a full
+    dof + 1), and actuators, (arms, dof + 1), have the gripper last. Among the limits are scale: (arms, 6), of a full
     action [m], [rad]; box: (2, arms, 3) [m]; joint_range: (2, arms, dof), step: (dof,) [rad];
     gripper_range: (arms, 2).
     """
+    actuators, scale, box, joint_range, step, gripper_range, lead, push = limits
     arms, dof = joint_qpos.shape
     twist = np.empty(6)
     for i, row in enumerate(rows):
@@ -311,45 +289,14 @@ def carry_out(
     plan: Float32Array,
     first: int,
     force_limit: float,
-    setpoints: FloatArray,
-    qpos: FloatArray,
-    actuator_length: FloatArray,
-    xanchor: FloatArray,
-    xaxis: FloatArray,
-    site_xpos: FloatArray,
-    site_xmat: FloatArray,
-    history: FloatArray,
-    joints: Indices,
-    joint_qpos: Indices,
-    gripper: Indices,
-    grasp: Indices,
-    wrist: Indices,
-    force: Indices,
-    tracked: Indices,
-    joint_error: FloatArray,
-    force_error: FloatArray,
-    position_error: FloatArray,
-    rotation_error: FloatArray,
-    tare: FloatArray,
-    J: FloatArray,
-    angles: FloatArray,
-    opening: FloatArray,
-    hand_position: FloatArray,
-    hand_rotation: FloatArray,
-    felt: FloatArray,
-    ahead: FloatArray,
-    position: FloatArray,
-    rotation: FloatArray,
-    ctrl: FloatArray,
     command: FloatArray,
-    actuators: Indices,
-    scale: FloatArray,
-    box: FloatArray,
-    joint_range: FloatArray,
-    step: FloatArray,
-    gripper_range: FloatArray,
-    lead: float,
-    push: float,
+    ctrl: FloatArray,
+    live: Arrays,
+    tables: Tables,
+    errors: Arrays,
+    limits: tuple[Any, ...],
+    J: FloatArray,
+    sensed: Arrays,
 ) -> int:
     """Fly a control period, and then those of a plan (k, act), one station alone.
 
@@ -357,44 +304,24 @@ def carry_out(
     is read is returned for each of them. It goes no further than to where MuJoCo warns of something
     or a hand feels more than `force_limit` [N].
 
-    model, data: addresses. first: the errors due in the first period of the plan. The twin's arrays
-    and those of errors are of the one station, (1, ...).
+    model, data: addresses. first: the errors due in the first period of the plan. command, ctrl,
+    live and errors are of the one station, (1, ...). limits: `CartesianControl` has them.
 
     Returns:
         How many periods of the plan were flown.
     """
+    qpos, site_xpos, joint_qpos, grasp = live[0], live[4], tables[1], tables[3]
+    setpoints = command[:, :, : joint_qpos.shape[1]]
+    angles, opening, hand_position, hand_rotation, felt, ahead, position, rotation = sensed
     row, now = np.zeros(1, np.int64), np.zeros(1, np.int64)
     for t in range(len(plan) + 1):
         for _ in range(substeps):
             mj_step(model, data)
         if t == len(plan) or warning.any():
-            return t
-        now[0] = min(first + t, joint_error.shape[1] - 1)
+            break
+        now[0] = min(first + t, errors[0].shape[1] - 1)
         here = slice(t, t + 1)
-        read(
-            row,
-            now,
-            setpoints,
-            qpos,
-            actuator_length,
-            xanchor,
-            xaxis,
-            site_xpos,
-            site_xmat,
-            history,
-            joints,
-            joint_qpos,
-            gripper,
-            grasp,
-            wrist,
-            force,
-            tracked,
-            joint_error,
-            force_error,
-            position_error,
-            rotation_error,
-            tare,
-            J,
+        seen = (
             angles[here],
             opening[here],
             hand_position[here],
@@ -404,6 +331,7 @@ def carry_out(
             position[here],
             rotation[here],
         )
+        read(row, now, setpoints, live, tables, errors, J, seen)
         for arm in range(len(felt[t])):
             if np.sqrt((felt[t, arm] ** 2).sum()) > force_limit:
                 return t
@@ -418,13 +346,6 @@ def carry_out(
             command,
             joint_qpos,
             grasp,
-            actuators,
-            scale,
-            box,
-            joint_range,
-            step,
-            gripper_range,
-            lead,
-            push,
+            limits,
         )
-    return len(plan)
+    return t

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -141,17 +140,10 @@ class Sensors:
         """
         twin, last = self.twin, self.periods - 1
         sensed, jacobian = self.blank(len(rows))
-        arguments: tuple[Any, ...] = (
-            rows,
-            np.array([min(period, last) for period in periods]),
-            self.control.setpoints,
-            *(getattr(twin, name) for name in self.READ),
-            *self.tables,
-            *self.errors,
-            jacobian,
-            *sensed,
-        )
-        kernels.read(*arguments)
+        now = np.array([min(period, last) for period in periods])
+        live = tuple(getattr(twin, name) for name in self.READ)
+        setpoints = self.control.setpoints
+        kernels.read(rows, now, setpoints, live, self.tables, self.errors, jacobian, sensed)
         return Readings(*sensed), jacobian
 
     def blank(self, m: int) -> tuple[tuple[FloatArray, ...], FloatArray]:
