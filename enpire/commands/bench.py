@@ -6,7 +6,15 @@ import tempfile
 from argparse import Namespace
 from pathlib import Path
 
-from enpire.commands.options import Parser, more_than_zero, natural, positive, print_json
+from enpire.commands.options import (
+    Parser,
+    add_start,
+    more_than_zero,
+    natural,
+    positive,
+    print_json,
+    task_asked,
+)
 from enpire.commands.threads import leave_cores_to_physics
 from enpire.errors import UsageError
 from enpire.packs.finder import unknown
@@ -22,13 +30,14 @@ def add_options(parser: Parser) -> None:
     """The options of `enpire bench`."""
     parser.add_argument("subject", metavar="SUBJECT", help="what to measure: twin")
     parser.add_argument("--task", default="zip_tie", metavar="NAME", help="default zip_tie")
+    add_start(parser)
     parser.add_argument("--robots", type=positive, default=4, metavar="N", help="default 4")
     parser.add_argument(
         "--policy", metavar="RUN[:NAME]", help="of a run (default: random small motions)"
     )
     parser.add_argument("--blocks", type=positive, default=15, metavar="N", help="default 15")
     parser.add_argument(
-        "--block-s", type=more_than_zero, default=0.7, metavar="S", help="length, default 0.7"
+        "--block-s", type=more_than_zero, default=1.4, metavar="S", help="length, default 1.4"
     )
     parser.add_argument("--seed", type=natural, default=0, metavar="N", help="default 0")
     parser.add_argument("--json", action="store_true", help="print the result as the last line")
@@ -44,7 +53,7 @@ def run(options: Namespace) -> int:
     from enpire.observe.result import versions
 
     leave_cores_to_physics()
-    stations = build_stations(options.task, options.robots)
+    stations = build_stations(task_asked(options), options.robots)
     policy = None
     if options.policy:
         chosen = frozen.load(options.policy)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from enpire.commands.graphics import choose_graphics
 from enpire.commands.loop import SETTINGS, add_recovery, recovery
-from enpire.commands.options import Parser, natural, positive, print_json
+from enpire.commands.options import Parser, add_start, natural, positive, print_json, task_asked
 from enpire.commands.threads import leave_cores_to_physics
 from enpire.errors import UsageError
 
@@ -39,6 +39,7 @@ def add_options(parser: Parser) -> None:
     parser.add_argument("--robots", type=positive, default=4, metavar="N", help="default 4")
     parser.add_argument("--seed", type=natural, metavar="N", help="the same seeds each time")
     parser.add_argument("--task", metavar="NAME", help="another task than the run's; or gym:ENV_ID")
+    add_start(parser)
     for name in ("python", "success", "reset"):  # that a run may have as well
         read, _, line = SETTINGS[name]
         parser.add_argument(f"--{name}", type=read, metavar="NAME", help=line)
@@ -99,8 +100,9 @@ def _random(options: Namespace) -> tuple[Workcells, Acting]:
         raise UsageError(f"--policy {RANDOM} belongs to no run: give --task too")
     python, success = options.python or "", options.success or ""
     reset = ResetMode(options.reset or "fast")
-    stations = open_stations(options.task, options.robots, python, success, reset, options.verify)
-    return stations, Acting(options.task, RANDOM, RANDOM, "", RandomActions(stations.action_size))
+    task = task_asked(options)
+    stations = open_stations(task, options.robots, python, success, reset, options.verify)
+    return stations, Acting(task, RANDOM, RANDOM, "", RandomActions(stations.action_size))
 
 
 def _of_a_run(options: Namespace) -> tuple[Workcells, Acting]:
@@ -110,10 +112,10 @@ def _of_a_run(options: Namespace) -> tuple[Workcells, Acting]:
 
     chosen = frozen.load(options.policy)
     # A run's interpreter and rule belong to its own task.
-    own = options.task in (None, chosen.task)
+    task = task_asked(options, chosen.task)
+    own = task == chosen.task
     python = options.python or (chosen.python if own else "")
     success = options.success or (chosen.success if own else "")
-    task = options.task or chosen.task
     reset = ResetMode(options.reset or "fast")
     stations = open_stations(task, options.robots, python, success, reset, options.verify)
     frozen.require_fit(chosen.policy, stations, chosen.name)

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from enpire.commands.graphics import choose_graphics
 from enpire.commands.options import (
     Parser,
+    add_start,
     duration,
     level,
     more_than_zero,
@@ -27,6 +28,7 @@ from enpire.commands.options import (
     rate,
     reset_mode,
     share,
+    task_asked,
     verifier,
 )
 from enpire.commands.threads import leave_cores_to_physics
@@ -91,6 +93,7 @@ def add_options(parser: Parser) -> None:
     what.add_argument(
         "--resume", metavar="RUN", type=Path, help="go on with a run, under its own settings"
     )
+    add_start(parser)
     parser.add_argument("--run", metavar="DIR", type=Path, help="folder of the new run")
     parser.add_argument("--json", action="store_true", help="print the result as the last line")
     budgets = parser.add_argument_group(
@@ -149,6 +152,7 @@ def run(options: Namespace) -> int:
     limits = {name: value for name, value in limits.items() if value is not None}
     if options.resume is not None:
         clash = sorted(given) + (["run"] if options.run is not None else [])
+        clash += ["from"] if options.begin is not None else []
         if clash:
             raise UsageError(
                 f"{_flag(clash[0])} cannot be given with --resume: a run goes on under the "
@@ -165,7 +169,7 @@ def _begin(options: Namespace, given: dict[str, Any], limits: dict[str, Any]) ->
     from enpire.packs.finder import find
     from enpire.store import Run, default_folder
 
-    task: str = options.task
+    task: str = task_asked(options)
     foreign = task.startswith(GYM)
     name = plain(task) if foreign else find("tasks", task).name  # unknown ones cost nothing to find
     from enpire.improvement import recipe as recipes

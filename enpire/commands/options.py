@@ -10,10 +10,11 @@ from collections.abc import Mapping
 from typing import Any, NoReturn
 
 from enpire.errors import UsageError
-from enpire.packs.finder import unknown
+from enpire.packs.finder import AT_START, unknown
 
 RESETS = ("fast", "physical")
 VERIFIERS = ("sensors", "cameras")
+STARTS = ("start", "phase")
 _SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)([smhd])")
 
@@ -108,6 +109,24 @@ def verifier(text: str) -> str:
     if text not in VERIFIERS:
         raise argparse.ArgumentTypeError(f"{text!r} verifies nothing: {' or '.join(VERIFIERS)}")
     return text
+
+
+def add_start(parser: argparse.ArgumentParser) -> None:
+    """`--from`, for `task_asked`."""
+    parser.add_argument(
+        "--from",
+        dest="begin",
+        choices=STARTS,
+        help="the start of the whole task, or just before its hard phase (default)",
+    )
+
+
+def task_asked(options: argparse.Namespace, default: str = "") -> str:
+    """What `--task` and `--from` say together, as `find` takes it; default: without `--task`."""
+    task: str = options.task or default
+    if options.begin is None or not task:
+        return task
+    return task.removesuffix(AT_START) + (AT_START if options.begin == "start" else "")
 
 
 def _whole(text: str, least: int) -> int:

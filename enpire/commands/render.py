@@ -6,7 +6,7 @@ import os
 from argparse import Namespace
 from pathlib import Path
 
-from enpire.commands.options import Parser, more_than_zero, natural, positive
+from enpire.commands.options import Parser, add_start, more_than_zero, natural, positive, task_asked
 from enpire.errors import StoreError, UsageError
 
 DESCRIPTION = """\
@@ -17,6 +17,7 @@ around what the task tracks, or a camera of the world."""
 def add_options(parser: Parser) -> None:
     """The options of `enpire render`."""
     parser.add_argument("task", metavar="TASK", help="a task: its name or its folder")
+    add_start(parser)
     parser.add_argument("picture", type=Path, metavar="FILE.png")
     parser.add_argument("--seed", type=natural, default=0, metavar="N", help="initial condition")
     parser.add_argument(
@@ -50,7 +51,7 @@ def run(options: Namespace) -> int:
     from enpire.environment import build_stations
     from enpire.observe.picture import View, draw, go_to
 
-    stations = build_stations(options.task, 1)
+    stations = build_stations(task_asked(options), 1)
     go_to(stations, options.seed, options.at)
     view = View(
         camera=options.camera,

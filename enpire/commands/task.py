@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from enpire.commands.graphics import choose_graphics
-from enpire.commands.options import Parser, positive, print_json
+from enpire.commands.options import Parser, add_start, positive, print_json, task_asked
 from enpire.errors import EnpireError, PackError, UsageError
-from enpire.packs.finder import unknown
+from enpire.packs.finder import AT_START, unknown
 
 if TYPE_CHECKING:
     from enpire.certification import Counts, Examination, Row
@@ -42,6 +42,7 @@ def add_options(parser: Parser) -> None:
     """The options of `enpire task`."""
     parser.add_argument("action", metavar="check", help="what to do with it")
     parser.add_argument("task", metavar="TASK", help="a task: its name or its folder")
+    add_start(parser)
     parser.add_argument("--full", action="store_true", help="a certificate's counts; keep it")
     parser.add_argument(
         "--checks", metavar="A,B", help=f"only these of {', '.join(NAMES)} (keeps no certificate)"
@@ -68,19 +69,22 @@ def run(options: Namespace) -> int:
     from enpire.packs import find
 
     sys.setswitchinterval(SWITCH_S)
-    folder = find("tasks", options.task).folder
+    task = task_asked(options)
+    pack = find("tasks", task)
+    folder = pack.folder
     counts = FULL if options.full else REDUCED
     if options.seeds is not None:
         counts = Counts.all(options.seeds)
 
     def build(stations: int, threads: int) -> Stations:
-        return build_stations(options.task, stations, threads)
+        return build_stations(task, stations, threads)
 
     began = time.monotonic()
     with blamed_on(folder):
         examination = Examination(build, counts)
-        rows = _show(folder.name, examination, counts, names)
+        rows = _show(pack.name, examination, counts, names)
         whole = options.full and options.seeds is None and set(names) == set(NAMES)
+        whole = whole and not task.endswith(AT_START)  # a certificate is the pack's usual task's
         matrices = examination.matrices if whole else None
     packs = examination.stations.packs
     missed = [row for row in rows if row.passed is False]
@@ -91,7 +95,7 @@ def run(options: Namespace) -> int:
     if options.json:
         print_json(
             {
-                "task": folder.name,
+                "task": pack.name,
                 "passed": not missed,
                 "full": options.full,
                 "checks": [row.as_json() for row in rows],

@@ -17,12 +17,14 @@ def add_options(parser: Parser) -> None:
 
 def run(options: Namespace) -> int:
     """Print the list."""
-    from enpire.packs.finder import available, find
+    from enpire.packs.finder import FROM_START, available, find
 
     names = available("tasks")
     width = max(map(len, names), default=0)
     for name in names:
-        print(f"{name:<{width}}  {first_line(find('tasks', name).folder / 'task.py')}")
+        folder = find("tasks", name).folder
+        both = "  (--from start)" if (folder / FROM_START).is_file() else ""
+        print(f"{name:<{width}}  {first_line(folder / 'task.py')}{both}")
     if not names:
         print("no task found: make ./tasks/<name>/task.py")
     return 0

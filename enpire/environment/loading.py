@@ -16,7 +16,7 @@ from enpire.environment.task import Task
 from enpire.environment.workcells import Workcells
 from enpire.errors import PackError, UsageError
 from enpire.packs import Pack, available, find, load_robot, load_world
-from enpire.packs.finder import GYM
+from enpire.packs.finder import AT_START, FROM_START, GYM
 
 SENSORS, CAMERAS = "sensors", "cameras"  # what verdicts are come by with
 
@@ -75,6 +75,10 @@ def open_stations(
     python: interpreter of the environment's own workers. success: what makes an episode of it one;
     see `gym_stations.rule`. verify: as in `build_stations`; such an environment judges by itself.
     """
+    if task.startswith(GYM) and task.endswith(AT_START):
+        raise UsageError(
+            f"--from start is for a task pack; {task.removesuffix(AT_START)} has one start"
+        )
     if task.startswith(GYM) and reset is ResetMode.PHYSICAL:
         raise UsageError(f"--reset {reset} is for a task pack; {task} resets itself")
     if not task.startswith(GYM):
@@ -97,7 +101,7 @@ def _restores(name: str) -> bool:
 
 
 def load_task(pack: Pack) -> Task:
-    """Import `task.py` of a pack and make its task.
+    """Import `task.py` of a pack, or its `from_start.py`, and make the task there.
 
     The pack's folder becomes a private package named after its hash, so its modules import one
     another relatively (`from .strap import ...`) and two versions never mix.
@@ -106,8 +110,8 @@ def load_task(pack: Pack) -> Task:
         PackError: with file and line, when the module does not import, holds no task or several, or
             when the task lacks a method or an attribute.
     """
-    path = pack.folder / "task.py"
-    module = _import(pack)
+    path = pack.folder / (FROM_START if pack.name.endswith(AT_START) else "task.py")
+    module = _import(pack, path)
     found = [
         item
         for item in vars(module).values()
@@ -127,20 +131,23 @@ def load_task(pack: Pack) -> Task:
     missing += sorted(name for name in required if not hasattr(cls, name))
     if missing:
         raise PackError(f"{path}:{line}: {cls.__name__} lacks {', '.join(missing)}")
-    return cls(pack.folder)
+    task = cls(pack.folder)
+    task.name = pack.name
+    return task
 
 
-def _import(pack: Pack) -> ModuleType:
-    package = f"enpire_pack_{pack.name}_{pack.sha256[:12]}"
-    name = f"{package}.task"
+def _import(pack: Pack, path: Path) -> ModuleType:
+    package = f"enpire_pack_{pack.folder.name}_{pack.sha256[:12]}"
+    name = f"{package}.{path.stem}"
     if name in sys.modules:
         return sys.modules[name]
-    parent = ModuleType(package)
-    parent.__path__ = [str(pack.folder)]
-    sys.modules[package] = parent
-    spec = importlib.util.spec_from_file_location(name, pack.folder / "task.py")
+    if package not in sys.modules:
+        parent = ModuleType(package)
+        parent.__path__ = [str(pack.folder)]
+        sys.modules[package] = parent
+    spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
-        raise PackError(f"{pack.folder / 'task.py'} cannot be imported")
+        raise PackError(f"{path} cannot be imported")
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     try:

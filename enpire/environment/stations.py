@@ -210,7 +210,7 @@ class Stations:
     @property
     def name(self) -> str:
         """The task's."""
-        return self.task.folder.name
+        return self.task.name
 
     @property
     def verified_by(self) -> str:
@@ -647,7 +647,7 @@ class Stations:
         actions = np.array(running.actions, np.float32).reshape(-1, self.action_size)
         return Episode(
             id=job.id,
-            task=self.task.folder.name,
+            task=self.task.name,
             seed=job.seed,
             purpose=job.purpose,
             policy=job.policy,

@@ -107,8 +107,9 @@ class Task(ABC):
     restore_limit: ClassVar[float] = 60.0  # of one try at a physical reset [s]
 
     def __init__(self, folder: Path) -> None:
-        """A task of the pack in `folder`."""
+        """A task of the pack in `folder`; `name` is what episodes are recorded under."""
         self.folder = folder
+        self.name = folder.name
 
     def build(self, spec: mujoco.MjSpec) -> None:
         """Add the task's objects, by default all of `scene.xml`, under names that begin `task_`."""
@@ -182,7 +183,7 @@ class Task(ABC):
         A task that overrides it can be verified by cameras. A predicate that the views do not give
         is unsure. A verdict that is `undecided` is asked for again with new views, some times.
         """
-        raise NotImplementedError(f"{self.folder.name} has no eyes: see `looks`")
+        raise NotImplementedError(f"{self.name} has no eyes: see `looks`")
 
     @property
     def looks(self) -> bool:

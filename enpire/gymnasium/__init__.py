@@ -17,7 +17,7 @@ import sys
 
 import gymnasium
 
-from enpire.packs.finder import available
+from enpire.packs.finder import AT_START, available, with_start
 
 # To render without a display; MuJoCo looks once, when it is imported.
 if sys.platform == "linux" and ctypes.util.find_library("EGL"):
@@ -29,7 +29,8 @@ def register_tasks() -> list[str]:
 
     Called at import; again where tasks were added since.
     """
-    tasks = {environment_id(task): task for task in available("tasks")}
+    names = [*available("tasks"), *(name + AT_START for name in with_start())]
+    tasks = {environment_id(name): name for name in names}
     for name, task in tasks.items():
         if name not in gymnasium.registry:
             gymnasium.register(
@@ -42,7 +43,7 @@ def register_tasks() -> list[str]:
 
 
 def environment_id(task: str) -> str:
-    """`zip_tie` is `enpire/ZipTie-v0`."""
+    """`zip_tie` is `enpire/ZipTie-v0`, `pin_box@start` is `enpire/PinBoxStart-v0`."""
     words = re.findall(r"[A-Za-z0-9]+", task)
     return f"enpire/{''.join(word[0].upper() + word[1:] for word in words)}-v0"
 

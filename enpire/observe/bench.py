@@ -123,7 +123,7 @@ def bench_twin(
     raw: list[float] = []
     shares: list[float] = []
     steps = episodes = 0
-    with Run.create(folder, {"bench": task.folder.name}) as run, EpisodeWriter(run) as writer:
+    with Run.create(folder, {"bench": task.name}) as run, EpisodeWriter(run) as writer:
         running = Fleet(stations, writer).run(jobs)
         try:
             for block in range(blocks + 1):
@@ -149,7 +149,7 @@ def bench_twin(
         closed_loop_steps_per_s=statistics.median(closed),
         raw_steps_per_s=statistics.median(raw),
         policy_share=statistics.median(shares),
-        task=task.folder.name,
+        task=task.name,
         stations=len(stations),
         threads=stations.twin.threads,
         blocks=blocks,
@@ -190,7 +190,7 @@ def random_policy(stations: Stations, seed: int) -> ChunkPolicy:
     """A policy of the usual size that moves the hands a little and knows nothing."""
     task = stations.task
     torch.manual_seed(seed)
-    spec = ChunkSpec(task.folder.name, len(task.observation_names), task.actions.size)
+    spec = ChunkSpec(task.name, len(task.observation_names), task.actions.size)
     policy = ChunkPolicy(spec)
     policy.spread.fill_(0.2)
     return policy.eval()

@@ -12,7 +12,7 @@ import difflib
 import hashlib
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import metadata
 from pathlib import Path
 from typing import Literal, get_args
@@ -28,6 +28,8 @@ MARKER: dict[Kind, str] = {
     "sim": "world.toml",
 }
 GYM = "gym:"  # begins the name of a task that is a Gymnasium environment, and no pack
+AT_START = "@start"  # ends the name of a task that begins at the beginning, not at the hard phase
+FROM_START = "from_start.py"  # the module that holds it
 CERTIFICATE = "certificate.json"  # what was measured of a pack: beside it, and no part of it
 SINGULAR: dict[Kind, str] = {"robots": "robot", "tasks": "task", "agents": "agent", "sim": "world"}
 
@@ -45,12 +47,22 @@ class Pack:
 def find(kind: Kind, name: str) -> Pack:
     """Return the pack called `name`, or at the path `name`.
 
+    A task's may end in `@start`: the same pack, whose task is that of `from_start.py`.
+
     Raises:
         UsageError: there is none; the message gives the nearest names.
         PackError: the folder lacks the file that makes it a pack of this kind.
     """
     if kind == "tasks" and name.startswith(GYM):
         raise UsageError(f"{name} is a Gymnasium environment: `loop` and `eval` take it, no other")
+    if kind == "tasks" and name.endswith(AT_START):
+        pack = find(kind, name.removesuffix(AT_START))
+        if not (pack.folder / FROM_START).is_file():
+            raise UsageError(
+                f"{pack.name} has one start only; tasks with {FROM_START}: "
+                f"{', '.join(with_start()) or 'none'}"
+            )
+        return replace(pack, name=pack.name + AT_START)
     if os.sep in name or name.startswith("."):
         folder = Path(name).resolve()
         if not (folder / MARKER[kind]).is_file():
@@ -73,6 +85,11 @@ def available(kind: Kind) -> list[str]:
             if (folder / MARKER[kind]).is_file()
         }
     )
+
+
+def with_start() -> list[str]:
+    """Names of the tasks that can begin at their beginning, sorted."""
+    return [n for n in available("tasks") if (find("tasks", n).folder / FROM_START).is_file()]
 
 
 def unknown(what: str, name: str, names: list[str]) -> str:

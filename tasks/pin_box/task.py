@@ -1,7 +1,7 @@
 """Seat pins of 4 mm in the holes of a pin box, 0.3 mm wider.
 
 One arm. The episode begins just before the hard phase, as in the ENPIRE paper: the last pin is in
-the fingers over its hole, the others are seated. `from_tray.py` begins at the beginning, with all
+the fingers over its hole, the others are seated. `from_start.py` begins at the beginning, with all
 pins in the tray. Success: every pin is seated, upright in its hole, after the fingers let go.
 """
 

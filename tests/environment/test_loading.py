@@ -24,6 +24,27 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
+WHOLE = """
+from .task import Reach
+
+class Whole(Reach):
+    time_limit = 7.0
+"""
+
+
+def test_the_same_task_from_its_start(folder: Path) -> None:
+    (folder / "task.py").write_text(GOOD)
+    (folder / "from_start.py").write_text(WHOLE)
+    phase, whole = (build_stations(name, 1) for name in ("mine", "mine@start"))
+    assert (phase.name, whole.name) == ("mine", "mine@start")
+    assert phase.task.time_limit != whole.task.time_limit == 7.0
+    assert isinstance(whole.task, type(phase.task))
+    assert whole.packs.keys() - phase.packs.keys() == {"tasks/mine@start"}  # no certificate's
+    (folder / "from_start.py").write_text(WHOLE.replace("7.0", "x"))
+    with pytest.raises(PackError, match=r"from_start\.py:5: NameError"):
+        load_task(find("tasks", "mine@start"))
+
+
 def load(folder: Path, text: str) -> str:
     """What is wrong with a pack whose `task.py` is `text`."""
     (folder / "task.py").write_text(text)

@@ -21,6 +21,7 @@ from enpire.gymnasium import environment_id, register_tasks
 from enpire.gymnasium.environment import TaskEnv, TaskVectorEnv
 from enpire.observe.picture import View, draw, go_to
 from enpire.packs import available
+from enpire.packs.finder import with_start
 from enpire.types import Episode, Outcome, Purpose
 from tests.environment.reach import Reach, reach_stations
 
@@ -73,7 +74,8 @@ def test_registering_imports_nothing_heavy() -> None:
 
 def test_every_task_is_registered_once() -> None:
     ids = register_tasks()
-    assert ids == [environment_id(task) for task in available("tasks")]
+    starts = [f"{task}@start" for task in with_start()]
+    assert ids == [environment_id(task) for task in available("tasks") + starts]
     assert {"enpire/ZipTie-v0", "enpire/PickCube-v0"} <= set(ids) <= set(gymnasium.registry)
 
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from enpire.errors import PackError, UsageError
 from enpire.packs import available, content_hash, find
+from enpire.packs.finder import with_start
 
 
 def pack(root: Path, name: str, text: str = "") -> Path:
@@ -52,6 +53,18 @@ def test_a_relative_path(here: Path) -> None:
     folder = pack(here, "mine")
     assert find("tasks", "./tasks/mine").folder == folder
     assert find("tasks", "./tasks/mine").name == "mine"
+
+
+def test_a_task_that_begins_at_its_start(here: Path) -> None:
+    folder = pack(here, "mine")
+    with pytest.raises(UsageError, match=r"one start only; tasks with from_start\.py: pin_"):
+        find("tasks", "mine@start")
+    (folder / "from_start.py").touch()
+    whole = find("tasks", "mine@start")
+    assert (whole.name, whole.folder) == ("mine@start", folder)
+    assert whole.sha256 == find("tasks", "mine").sha256
+    assert find("tasks", "./tasks/mine@start") == whole
+    assert "mine" in with_start()
 
 
 def test_a_folder_without_its_marker_is_no_pack(here: Path) -> None:

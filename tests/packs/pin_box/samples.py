@@ -21,6 +21,6 @@ def module(name: str):  # type: ignore[no-untyped-def]
 
 def from_tray(stations: int = 1) -> Stations:
     """Stations that begin at the beginning."""
-    chosen = module("from_tray").FromTray(task().folder)
+    chosen = module("from_start").FromTray(task().folder)
     world, robot = find("sim", chosen.world), find("robots", chosen.robot)
     return Stations(chosen, load_world(world), load_robot(robot), stations, 1)

@@ -1,7 +1,7 @@
 """The same task from its beginning: all pins lie in the tray, and are picked up one by one.
 
-A seam: nothing runs it by name yet. What is seen, verifier and demonstrator are those of `PinBox`;
-where an episode begins, how far the hand may go and how long it may take are its own.
+What is seen, verifier and demonstrator are those of `PinBox`; where an episode begins, how far the
+hand may go and how long it may take are its own.
 """
 
 from __future__ import annotations
