@@ -22,6 +22,7 @@ VERBS = {
     "new": ("new", "begin a task of your own: enpire new task NAME --robot so101"),
     "tasks": ("tasks", "the tasks that can be found"),
     "robots": ("robots", "the robots that can be found"),
+    "recipes": ("recipes", "the recipes that improve a policy, and their settings"),
     "bench": ("bench", "how fast this machine steps a twin in closed loop"),
     "render": ("render", "a picture of a task's twin"),
 }

@@ -82,7 +82,8 @@ def test_every_verb_says_what_it_does(capsys: pytest.CaptureFixture[str]) -> Non
 def test_loop_options_are_the_settings() -> None:
     from enpire.rollout.loop import LoopSettings
 
-    declared = {f.name: f.default for f in fields(LoopSettings) if f.name != "task"}
+    apart = ("task", "recipe_settings")
+    declared = {f.name: f.default for f in fields(LoopSettings) if f.name not in apart}
     assert {name: read(text) for name, (read, text, _) in SETTINGS.items()} == declared
 
 
@@ -92,6 +93,11 @@ def test_loop_options_are_the_settings() -> None:
         (["lop"], ["'lop'", "loop"]),
         (["loop", "--task", "zip_ty"], ["unknown task", "zip_tie"]),
         (["loop", "--task", "pick_cube", "--recipe", "bcc"], ["unknown recipe", "bc"]),
+        (["loop", "--task", "pick_cube", "--recipe.x", "1"], ["--recipe.x", "recipes show"]),
+        (["loop", "--task", "pick_cube", "--recipe.lr"], ["--recipe.lr", "value"]),
+        (["loop", "--task", "pick_cube", "--recipe", "./no.py"], ["no.py", "not there"]),
+        (["recipes", "show"], ["which one"]),
+        (["recipes", "shw", "bc"], ["shw", "show"]),
         (["loop", "--task", "pick_cube", "--robot", "2"], ["'--robot'", "--robots"]),
         (["loop", "--task", "pick_cube", "--robots", "0"], ["--robots", "at least 1"]),
         (["loop", "--task", "pick_cube", "--robots", "two"], ["--robots", "whole number"]),
@@ -382,7 +388,9 @@ def test_list_survives_a_broken_run(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert "never fully created" in listed["unreadable"][0]["error"]
 
 
-@pytest.mark.parametrize(("verb", "name"), [("tasks", "pick_cube"), ("robots", "so101")])
+@pytest.mark.parametrize(
+    ("verb", "name"), [("tasks", "pick_cube"), ("robots", "so101"), ("recipes", "lookahead")]
+)
 def test_packs_are_listed(verb: str, name: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([verb]) == 0
     assert any(line.startswith(f"{name} ") for line in capsys.readouterr().out.splitlines())

@@ -57,7 +57,7 @@ SETTINGS: dict[str, tuple[Callable[[str], Any], str, str]] = {
     "robots": (positive, "4", "stations that hold an episode at one time"),
     "seed": (natural, "0", "of everything random but the sealed seeds"),
     "target": (rate, "0.99", "success rate to reach on sealed seeds"),
-    "recipe": (str, "lookahead", "how a round improves the policy"),
+    "recipe": (str, "lookahead", "how a round improves the policy; A,B,C: one round each, then C"),
     "first_recipe": (str, "bc", "how the demonstrations make the first policy"),
     "demonstrations": (positive, "40", "seed demonstrations"),
     "start_episodes": (positive, "200", "episodes that measure the first policy"),
@@ -108,6 +108,10 @@ def add_options(parser: Parser) -> None:
         if default:
             line += f" (default {default})"
         settings.add_argument(_flag(name), type=read, metavar=metavar, help=line)
+    parser.gathers = "--recipe."
+    parser.add_argument_group(
+        "settings of the recipe", "--recipe.SETTING VALUE; enpire recipes show NAME lists them"
+    )
 
 
 def add_recovery(parser: Parser, title: str) -> None:
@@ -148,6 +152,8 @@ def run(options: Namespace) -> int:
     choose_graphics()
     given = {name: getattr(options, name) for name in SETTINGS}
     given = {name: value for name, value in given.items() if value is not None}
+    if options.gathered:
+        given["recipe_settings"] = options.gathered
     limits = {name: getattr(options, name) for name in BUDGETS}
     limits = {name: value for name, value in limits.items() if value is not None}
     if options.resume is not None:
@@ -177,11 +183,14 @@ def _begin(options: Namespace, given: dict[str, Any], limits: dict[str, Any]) ->
 
     if os.sep in task and not foreign:
         task = str(Path(task).resolve())
+    for name in ("recipe", "first_recipe"):
+        if name in given:
+            given[name] = ",".join(map(_there, given[name].split(",")))
     if "python" in given:
         given["python"] = os.path.abspath(given["python"])  # links are a virtual environment's
     settings = LoopSettings(task=task, **given)
-    for name in (settings.first_recipe, settings.recipe):
-        recipes.find(name)
+    recipes.find(settings.first_recipe)
+    recipes.schedule(settings.recipe, settings.recipe_settings)
     with recovery(options, task, settings.reset):  # wrong options cost nothing to find
         pass
     stations = _stations(settings)
@@ -218,6 +227,11 @@ def _stations(settings: LoopSettings) -> Workcells:
         ResetMode(settings.reset),
         settings.verify,
     )
+
+
+def _there(recipe: str) -> str:
+    """A recipe as it is found from any folder."""
+    return str(Path(recipe).resolve()) if recipe.endswith(".py") else recipe
 
 
 def plain(task: str) -> str:
@@ -306,7 +320,7 @@ def _drive(
             writer,
             fleet,
             recipes.find(settings.first_recipe),
-            recipes.find(settings.recipe),
+            recipes.schedule(settings.recipe, settings.recipe_settings),
             budget,
             state,
         )

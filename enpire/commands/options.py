@@ -20,7 +20,13 @@ _DURATION = re.compile(r"(\d+(?:\.\d+)?)([smhd])")
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser that raises UsageError, and knows the nearest option."""
+    """A parser that raises UsageError, and knows the nearest option.
+
+    gathers: begins options that the parser need not know, `--recipe.` for one; what they say is
+    then in `gathered`, text by the rest of their names.
+    """
+
+    gathers: str | None = None
 
     def __init__(self, prog: str, description: str, epilog: str = "") -> None:
         super().__init__(
@@ -33,13 +39,34 @@ class Parser(argparse.ArgumentParser):
 
     def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
         """As argparse does; raises UsageError."""
+        gathered: dict[str, str] = {}
+        if self.gathers is not None:
+            args, gathered = self._gather(list(args), self.gathers)
         found, rest = self.parse_known_args(args, namespace)
+        found.gathered = gathered
         if rest and rest[0].startswith("-"):
             known = [flag for flag in self._option_string_actions if flag.startswith("--")]
             raise UsageError(unknown("option", rest[0].split("=")[0], known))
         if rest:
             self.error(f"{rest[0]!r} is one argument too many")
         return found
+
+    def _gather(self, args: list[str], begin: str) -> tuple[list[str], dict[str, str]]:
+        rest: list[str] = []
+        gathered: dict[str, str] = {}
+        given = iter(args)
+        for word in given:
+            name, equals, value = word.removeprefix(begin).partition("=")
+            if not word.startswith(begin):
+                rest.append(word)
+            elif equals:
+                gathered[name] = value
+            else:
+                gathered[name] = next(given, "")
+        for name, value in gathered.items():
+            if not value:
+                self.error(f"{begin}{name} expects a value")
+        return rest, gathered
 
     def error(self, message: str) -> NoReturn:
         """Raise what argparse would have printed."""

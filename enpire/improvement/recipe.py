@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib
+import importlib.util
+import os
 import pkgutil
-from collections.abc import Sequence
+import sys
+import traceback
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
 from typing import Protocol
 
-from enpire.errors import UsageError
+import numpy as np
+
+from enpire.errors import EnpireError, RecipeError, UsageError
 from enpire.improvement import recipes
+from enpire.improvement.settings import configured
 from enpire.packs.finder import unknown
 from enpire.policies import ChunkPolicy, ChunkSpec
 from enpire.types import Episode
@@ -47,14 +57,111 @@ class Recipe(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A recipe with its settings, and what policies that it makes are recorded with."""
+
+    name: str
+    recipe: Recipe
+
+    def improve(
+        self,
+        spec: ChunkSpec,
+        episodes: Sequence[Episode],
+        incumbent: ChunkPolicy | None,
+        seed: int,
+    ) -> Candidate:
+        """As `Recipe.improve`; whatever else goes wrong in it is a RecipeError too."""
+        try:
+            candidate = self.recipe.improve(spec, episodes, incumbent, seed)
+        except EnpireError:  # its own, or the end of the run
+            raise
+        except Exception as error:
+            at = traceback.extract_tb(error.__traceback__)[-1]
+            what = f"{type(error).__name__}: {error}"
+            raise RecipeError(f"{self.name}: {at.filename}:{at.lineno}: {what}") from error
+        if not isinstance(candidate, Candidate):
+            raise RecipeError(f"{self.name} returned a {type(candidate).__name__}, no Candidate")
+        require_sound(candidate.policy, spec)
+        return candidate
+
+
+def require_sound(policy: ChunkPolicy, spec: ChunkSpec) -> None:
+    """Raise RecipeError unless a policy maps what it is shown to actions, by finite weights."""
+    has, needs = ((s.observation, s.action) for s in (policy.spec, spec))
+    if has != needs:
+        raise RecipeError(
+            f"the candidate maps {has[0]} observations to {has[1]} actions; the task has "
+            f"{needs[0]} and {needs[1]}"
+        )
+    wrong = [name for name, values in policy.tensors().items() if not np.isfinite(values).all()]
+    if wrong:
+        raise RecipeError(f"the candidate's weights are not finite: {', '.join(wrong)}")
+
+
 def names() -> list[str]:
     """Names of the built-in recipes."""
     return sorted(module.name for module in pkgutil.iter_modules(recipes.__path__))
 
 
-def find(name: str) -> Recipe:
-    """The built-in recipe `name` with its default settings; raises UsageError if there is none."""
+def find(name: str) -> Named:
+    """The built-in recipe `name`, or the one in the file `name`, with its default settings.
+
+    A file's is called after what is in it, too: `mine@1a2b3c4d`.
+
+    Raises:
+        UsageError: there is none, or its file does not import; the message says where.
+    """
+    if name.endswith(".py") or os.sep in name:
+        path = Path(name).resolve()
+        module = _import(path)
+        return Named(module.__name__, _made(module, str(path)))
     if name not in names():
-        raise UsageError(unknown("recipe", name, names()))
-    recipe: Recipe = importlib.import_module(f"{recipes.__name__}.{name}").RECIPE()
+        raise UsageError(unknown("recipe", name, names()) + "; a file of your own ends in .py")
+    return Named(name, _made(importlib.import_module(f"{recipes.__name__}.{name}"), name))
+
+
+def schedule(text: str, settings: Mapping[str, str]) -> list[Named]:
+    """The recipes of `a,b,c`, in the order of rounds; the last one goes on.
+
+    settings: by name, `training.lr` for one; each holds for all recipes that have it.
+
+    Raises:
+        UsageError: no such recipe, a setting that none of them has, or a value it cannot take.
+    """
+    made: list[Named] = []
+    taken: set[str] = set()
+    for name in text.split(","):
+        found = find(name)
+        recipe, its = configured(found.recipe, settings)
+        made.append(Named(found.name, recipe))
+        taken |= its
+    for key in settings.keys() - taken:
+        raise UsageError(f"--recipe.{key}: no such setting; enpire recipes show NAME lists them")
+    return made
+
+
+def _made(module: ModuleType, where: str) -> Recipe:
+    try:
+        recipe: Recipe = module.RECIPE()
+    except AttributeError:
+        raise UsageError(f"{where} is no recipe: it has no RECIPE, a dataclass") from None
     return recipe
+
+
+def _import(path: Path) -> ModuleType:
+    if not path.is_file():
+        raise UsageError(f"{path} is not there: --recipe takes a name or a file")
+    name = f"{path.stem}@{hashlib.sha256(path.read_bytes()).hexdigest()[:8]}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise UsageError(f"{path} cannot be imported: a recipe is a file that ends in .py")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module  # where dataclasses look for it
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        at = [f for f in traceback.extract_tb(error.__traceback__) if f.filename == str(path)]
+        line = error.lineno if isinstance(error, SyntaxError) else at[-1].lineno if at else 1
+        raise UsageError(f"{path}:{line}: {type(error).__name__}: {error}") from error
+    return module

@@ -17,19 +17,14 @@ from enpire.policies import ChunkPolicy, ChunkSpec
 
 @dataclass(frozen=True, slots=True)
 class Training:
-    """Settings of the optimiser.
+    """Settings of the optimiser."""
 
-    steps: gradient steps; batch: examples a step; lr: peak learning rate, warmed up and then cosine
-    annealed; decay: AdamW's weight decay; average: decay of the weights' moving average, which is
-    what is returned; noise: standard deviation added to normalised observations.
-    """
-
-    steps: int = 3000
-    batch: int = 256
-    lr: float = 1e-3
-    decay: float = 1e-2
-    average: float = 0.998
-    noise: float = 0.05
+    steps: int = 3000  # gradient steps
+    batch: int = 256  # examples a step
+    lr: float = 1e-3  # peak learning rate, warmed up and then cosine annealed
+    decay: float = 1e-2  # AdamW's weight decay
+    average: float = 0.998  # decay of the weights' moving average, which is what is returned
+    noise: float = 0.05  # standard deviation added to normalised observations
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,13 +11,13 @@ holds, so a loop that was killed anywhere goes on where it was: there is no othe
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
 from enpire.environment import Job, Workcells
 from enpire.errors import PolicyError, RecipeError
-from enpire.improvement.recipe import Recipe
+from enpire.improvement.recipe import Named
 from enpire.policies import ChunkPolicy, ChunkSpec, PolicyController
 from enpire.rollout.budget import Budget
 from enpire.rollout.fleet import Fleet
@@ -51,7 +51,8 @@ class LoopSettings:
     start_episodes: evaluation of the first policy. collect: episodes a round with exploration.
     exploration: chance that a chunk of theirs is varied. max_pairs: after so many pairs without a
     decision the incumbent stays, unless the candidate is promising (`statistics.decide`).
-    sealed_episodes: of an examination. verify: by `sensors`, or by `cameras` where the task has
+    sealed_episodes: of an examination. recipe: of the rounds, in order, the last one goes on;
+    recipe_settings: by dotted name. verify: by `sensors`, or by `cameras` where the task has
     eyes.
     """
 
@@ -71,6 +72,7 @@ class LoopSettings:
     alpha: float = 0.05
     first_recipe: str = "bc"
     recipe: str = "lookahead"
+    recipe_settings: dict[str, str] = field(default_factory=dict)
     verify: str = "sensors"
 
 
@@ -98,8 +100,8 @@ class Loop:
         run: Run,
         writer: EpisodeWriter,
         fleet: Fleet,
-        first: Recipe,
-        recipe: Recipe,
+        first: Named,
+        schedule: Sequence[Named],
         budget: Budget,
         state: LoopState,
     ) -> None:
@@ -109,7 +111,7 @@ class Loop:
         self.fleet = fleet
         self.stations: Workcells = fleet.stations
         self.first = first
-        self.recipe = recipe
+        self.schedule = schedule
         self.budget = budget
         self.state = state
         self.spec = ChunkSpec(
@@ -147,7 +149,7 @@ class Loop:
                     f"none of the {len(shown)} first episodes ({who}) is a success, so there is "
                     "nothing to begin with: ask for more with --demonstrations"
                 )
-            name = self._train(self.first, settings.first_recipe, 0, None)
+            name = self._train(self.first, 0, None)
         self._evaluate_start(name)
         # A round is done when it has a row; one cut short begins again under its own incumbent.
         rounds = self.run_store.ledger.rounds()
@@ -177,7 +179,8 @@ class Loop:
         candidate = self._policy_of(number)
         try:
             if candidate is None:
-                candidate = self._train(self.recipe, settings.recipe, number, base)
+                recipe = self.schedule[min(number, len(self.schedule)) - 1]
+                candidate = self._train(recipe, number, base)
             better = self._compare(number, incumbent, candidate) or self._passes(candidate)
         except (RecipeError, PolicyError) as error:
             if isinstance(error, PolicyError) and candidate is None:
@@ -190,8 +193,8 @@ class Loop:
         self._close_round(number)
         self._passes(self.state.incumbent)
 
-    def _train(self, recipe: Recipe, name: str, number: int, parent: str | None) -> str:
-        self._doing(f"training ({name})", 0)
+    def _train(self, recipe: Named, number: int, parent: str | None) -> str:
+        self._doing(f"training ({recipe.name})", 0)
         self.writer.flush()
         episodes = self.run_store.episodes()
         incumbent = self._policy(parent) if parent else None
@@ -202,7 +205,7 @@ class Loop:
             candidate.policy.tensors(),
             {"spec": candidate.policy.spec.to_json()},
             parent=parent or "",
-            recipe=name,
+            recipe=recipe.name,
             round=number,
             state="candidate" if parent else "incumbent",
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import fields, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import pytest
 from enpire.errors import RecipeError, UsageError
 from enpire.improvement import recipe as recipes
 from enpire.improvement.recipes.lookahead import Lookahead
+from enpire.improvement.settings import described
 from enpire.improvement.trainer import Training
 from enpire.policies import ChunkPolicy, ChunkSpec
 from enpire.types import Episode, Outcome, Purpose, Verdict
@@ -22,7 +24,7 @@ WON, LOST = Verdict(Outcome.SUCCESS), Verdict(Outcome.FAILURE)
 
 def small(name: str) -> recipes.Recipe:
     """The recipe with as little training as it allows."""
-    made: Any = recipes.find(name)
+    made: Any = recipes.find(name).recipe
     cuts = {
         field.name: Training(steps=3, batch=8)
         for field in fields(made)
@@ -102,3 +104,81 @@ def test_cloning_follows_successful_demonstrations_only() -> None:
 def test_an_unknown_recipe() -> None:
     with pytest.raises(UsageError, match="unknown recipe 'replaybc'; did you mean replay_bc"):
         recipes.find("replaybc")
+
+
+# A user's own
+
+MINE = """
+from __future__ import annotations
+from dataclasses import dataclass
+from enpire.improvement.recipes.bc import BehaviourCloning
+
+@dataclass(frozen=True)
+class Mine(BehaviourCloning):
+    patience: int = 3  # rounds
+
+RECIPE = Mine
+"""
+
+
+def test_a_file_is_a_recipe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("mine.py").write_text(MINE)
+    first, again = recipes.find("./mine.py"), recipes.find("mine.py")
+    assert first.name == again.name
+    assert first.name.startswith("mine@")
+    assert first.recipe == replace(first.recipe)  # type: ignore[type-var]
+    (configured,) = recipes.schedule("./mine.py", {"patience": "5", "lr": "0.1"})
+    assert (configured.recipe.patience, configured.recipe.training.lr) == (5, 0.1)  # type: ignore[attr-defined]
+    Path("mine.py").write_text(MINE + "\n# and more")
+    assert recipes.find("mine.py").name != first.name
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("x = ", r"mine\.py:1: SyntaxError"),
+        ("import enpire\nenpire.nothing", r"mine\.py:2: AttributeError"),
+        ("x = 1", "no RECIPE"),
+    ],
+)
+def test_a_file_that_is_none(tmp_path: Path, text: str, words: str) -> None:
+    path = tmp_path / "mine.py"
+    path.write_text(text)
+    with pytest.raises(UsageError, match=words):
+        recipes.find(str(path))
+    with pytest.raises(UsageError, match="is not there"):
+        recipes.find(str(tmp_path / "other.py"))
+
+
+# Schedules and settings
+
+
+def test_a_schedule_and_its_settings() -> None:
+    settings = {"training.steps": "7", "most_steps": "9", "discount": "0.5"}
+    one, two = recipes.schedule("lookahead,replay_bc", settings)
+    lookahead: Any = one.recipe
+    replay: Any = two.recipe
+    assert (one.name, two.name) == ("lookahead", "replay_bc")
+    assert (lookahead.training.steps, lookahead.further.steps, lookahead.discount) == (7, 800, 0.5)
+    assert (replay.training.steps, replay.most_steps) == (7, 9)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "words"),
+    [
+        ("nothing", "1", r"--recipe\.nothing: no such setting"),
+        ("steps", "1", r"training\.steps or further\.steps"),
+        ("discount", "high", r"--recipe\.discount: could not convert string to float: 'high'"),
+        ("training.steps", "1.5", r"--recipe\.training\.steps: invalid literal"),
+    ],
+)
+def test_a_setting_that_is_none(name: str, value: str, words: str) -> None:
+    with pytest.raises(UsageError, match=words):
+        recipes.schedule("lookahead", {name: value})
+
+
+def test_settings_are_described() -> None:
+    text = described(recipes.find("lookahead").recipe)
+    assert "--recipe.discount FLOAT" in text
+    assert "of the value, a control period (default: 0.99)" in " ".join(text.split())

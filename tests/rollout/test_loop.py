@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
@@ -13,7 +14,7 @@ import pytest
 import torch
 
 from enpire.errors import RecipeError
-from enpire.improvement.recipe import Candidate, Recipe
+from enpire.improvement.recipe import Candidate, Named, Recipe
 from enpire.policies import ChunkPolicy, ChunkSpec
 from enpire.rollout import loop as loops
 from enpire.rollout.budget import Budget
@@ -115,7 +116,7 @@ class Steps:
 def go(
     folder: Path,
     first: Recipe,
-    recipe: Recipe,
+    recipe: Recipe | list[Recipe],
     steps: Steps | None = None,
     rounds: int = 1,
     settings: LoopSettings = TINY,
@@ -132,7 +133,10 @@ def go(
         if steps.deadly:
             stations.abort = lambda reason: []  # the dead record nothing
             steps.watch(run.ledger)
-        return Loop(settings, run, writer, fleet, first, recipe, limit, LoopState()).run()
+        recipes = [recipe] if not isinstance(recipe, list) else recipe
+        schedule = [Named(f"recipe-{i}", each) for i, each in enumerate(recipes)]
+        named = Named("first", first)
+        return Loop(settings, run, writer, fleet, named, schedule, limit, LoopState()).run()
 
 
 def ids(folder: Path, *purposes: Purpose, round: int | None = None) -> list[str]:
@@ -299,6 +303,58 @@ def test_a_candidate_that_returns_no_actions_is_rejected(tmp_path: Path) -> None
     (note,) = notes(folder, "promoted", "kept", "rejected")
     assert note.kind == "rejected"
     assert "not finite" in note.text
+
+
+class Strange(Moves):
+    """A recipe with a fault of its own, whatever it is."""
+
+    def __init__(self, fault: object) -> None:
+        super().__init__(FAST)
+        self.fault = fault
+
+    def improve(self, *given: Any) -> Any:
+        if self.fault == "raises":
+            return [][0]
+        if self.fault == "another shape":
+            return super().improve(replace(given[0], action=9), *given[1:])
+        if self.fault == "not finite":
+            candidate = super().improve(*given)
+            with torch.no_grad():
+                next(candidate.policy.net.parameters())[0] = float("inf")
+            return candidate
+        return super().improve(*given).policy
+
+
+@pytest.mark.parametrize(
+    ("fault", "words"),
+    [
+        ("raises", r"recipe-0: .*test_loop\.py:\d+: IndexError: list index out of range"),
+        ("another shape", "observations to 9 actions"),
+        ("not finite", r"not finite: net\.0\.weight"),
+        ("no candidate", "returned a ChunkPolicy, no Candidate"),
+    ],
+)
+def test_a_recipe_with_a_fault_leaves_the_incumbent(tmp_path: Path, fault: str, words: str) -> None:
+    folder = tmp_path / "run"
+    state = go(folder, Moves(SLOW), Strange(fault))
+    assert (state.round, state.incumbent) == (1, "policy-0")
+    (note,) = notes(folder, "promoted", "kept", "rejected")
+    assert note.kind == "rejected"
+    assert re.search(words, note.text)
+
+
+def test_recipes_take_turns_and_the_last_goes_on(tmp_path: Path) -> None:
+    one, two = Moves(SLOW), Moves(SLOW)
+    go(tmp_path / "run", Moves(SLOW), [one, two], rounds=3)
+    assert (len(one.given), len(two.given)) == (1, 2)
+    with Run.open(tmp_path / "run") as run:
+        made = [(p.name, p.recipe) for p in run.ledger.policies()]
+    assert made == [
+        ("policy-0", "first"),
+        ("policy-1", "recipe-0"),
+        ("policy-2", "recipe-1"),
+        ("policy-3", "recipe-1"),
+    ]
 
 
 def test_a_first_recipe_that_fails_ends_the_run(tmp_path: Path) -> None:

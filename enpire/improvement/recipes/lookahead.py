@@ -45,25 +45,21 @@ Promise = Callable[[Tensor, Tensor], Tensor]
 class Lookahead:
     """Improve the incumbent by one chunk of lookahead.
 
-    training: of new weights; further: of the incumbent's, which need less. discount: of the value,
-    a control period; too near one, to be stuck for seconds costs nothing, and much lower, haste is
-    worth more than success. members: networks of an
-    ensemble. tries: variations weighed at a moment. temperature: of the weights, in log-odds of
-    success. caution: how many standard deviations of the ensemble a promise is lowered by.
-    moments: that are relabelled and taught.
+    The discount of a control period: too near one, to be stuck for seconds costs nothing, and much
+    lower, haste is worth more than success.
     """
 
-    training: Training = field(default_factory=lambda: Training(steps=1200))
-    further: Training = field(default_factory=lambda: Training(steps=800))
-    discount: float = 0.99
-    members: int = 3
-    value_steps: int = 1200
-    dynamics_steps: int = 3000
-    promise_steps: int = 1000
-    tries: int = 48
-    temperature: float = 0.15
-    caution: float = 0.5
-    moments: int = 25_000
+    training: Training = field(default_factory=lambda: Training(steps=1200))  # of new weights
+    further: Training = field(default_factory=lambda: Training(steps=800))  # of the incumbent's
+    discount: float = 0.99  # of the value, a control period
+    members: int = 3  # networks of an ensemble
+    value_steps: int = 1200  # gradient steps of the value of an observation
+    dynamics_steps: int = 3000  # of what a chunk does to it
+    promise_steps: int = 1000  # of the value that was found where it was expected to lead
+    tries: int = 48  # variations weighed at a moment
+    temperature: float = 0.15  # of the weights, in log-odds of success
+    caution: float = 0.5  # standard deviations of the ensemble that a promise is lowered by
+    moments: int = 25_000  # that are relabelled and taught
 
     def improve(
         self,

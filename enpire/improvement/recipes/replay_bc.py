@@ -19,15 +19,11 @@ from enpire.types import Episode
 
 @dataclass(frozen=True, slots=True)
 class ReplayCloning:
-    """Clone all successes.
+    """Clone all successes, every example about equally often."""
 
-    training: of the optimiser; `steps` is the least. steps_per_episode: more for more data, so that
-    every example is seen about equally often, up to most_steps.
-    """
-
-    training: Training = field(default_factory=lambda: Training(steps=2500))
-    steps_per_episode: float = 6.0
-    most_steps: int = 9000
+    training: Training = field(default_factory=lambda: Training(steps=2500))  # its steps at least
+    steps_per_episode: float = 6.0  # gradient steps, where there are more episodes
+    most_steps: int = 9000  # gradient steps
 
     def improve(
         self,

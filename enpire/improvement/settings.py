@@ -1,0 +1,70 @@
+"""Settings of a recipe: the fields of its dataclass, and of those within, as text from outside."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import fields, is_dataclass, make_dataclass
+from typing import Any
+
+import tyro
+
+from enpire.errors import UsageError
+
+FLAG = "recipe"  # what an option begins with: --recipe.training.lr 3e-4
+
+
+def configured[T](recipe: T, settings: Mapping[str, str]) -> tuple[T, set[str]]:
+    """`recipe` with those of the `settings` that it has, and which these are.
+
+    A setting is called by its dotted name, `training.lr`, or by the end of it, `lr`, where only one
+    ends so.
+
+    Raises:
+        UsageError: a name that fits several, or a value that is none of the setting's type.
+    """
+    known = list(_names(recipe))
+    taken = {key: name for key in settings if (name := _meant(key, known))}
+    arguments = [f"--{FLAG}.{name}={settings[key]}" for key, name in taken.items()]
+    told = io.StringIO()
+    try:
+        with contextlib.redirect_stderr(told), contextlib.redirect_stdout(told):
+            made = tyro.cli(_options(recipe), args=arguments, use_underscores=True)
+    except SystemExit:
+        why = re.search(r"Error parsing (\S+): (.*)", told.getvalue())
+        message = f"{why[1]}: {why[2].strip(' │')}" if why else told.getvalue()
+        raise UsageError(message) from None
+    return getattr(made, FLAG), set(taken)
+
+
+def described(recipe: Any) -> str:
+    """All settings with types and defaults, for a person."""
+    told = io.StringIO()
+    with contextlib.redirect_stdout(told), contextlib.suppress(SystemExit):
+        tyro.cli(_options(recipe), args=["--help"], use_underscores=True)
+    lines = told.getvalue().splitlines()
+    return "\n".join(lines[next(i for i, line in enumerate(lines) if "recipe" in line) :])
+
+
+def _names(recipe: Any) -> Iterator[str]:
+    for field in fields(recipe):
+        value = getattr(recipe, field.name)
+        if is_dataclass(value):
+            yield from (f"{field.name}.{inner}" for inner in _names(value))
+        else:
+            yield field.name
+
+
+def _meant(key: str, known: list[str]) -> str | None:
+    found = [name for name in known if name == key or name.endswith(f".{key}")]
+    if key in known or not found:
+        return key if found else None
+    if len(found) > 1:
+        raise UsageError(f"--{FLAG}.{key} is {' or '.join(found)}: give one of them")
+    return found[0]
+
+
+def _options(recipe: Any) -> type[Any]:
+    return make_dataclass("Options", [(FLAG, type(recipe), recipe)])
