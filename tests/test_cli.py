@@ -391,7 +391,7 @@ def test_list_survives_a_broken_run(tmp_path: Path, capsys: pytest.CaptureFixtur
 @pytest.mark.parametrize(
     ("verb", "name"), [("tasks", "pick_cube"), ("robots", "so101"), ("recipes", "lookahead")]
 )
-def test_what_can_be_found_is_listed(verb: str, name: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_there_is_listed(verb: str, name: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([verb]) == 0
     assert any(line.startswith(f"{name} ") for line in capsys.readouterr().out.splitlines())
 
