@@ -1,0 +1,132 @@
+"""Clone each moment by how much it helped: hierarchical advantage-weighted cloning (HABC).
+
+After HABC (arXiv 2606.17043). An episode says once whether it succeeded; cloning needs to know of
+every moment. Two critics say it, learned from different episodes: *viability*, the chance of
+success from here, from all of them; *efficiency*, the periods still to go, from the successes. What
+a chunk of actions gained is by how much it raised the one, and by how much less than its own length
+it lowered the other. A gate weighs the two by the moment: where success is in doubt viability
+counts, and where it is nearly sure, haste. Credit goes to what a policy did itself, within an
+episode; a person's demonstrations are cloned as they are.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from enpire.errors import RecipeError
+from enpire.improvement.data import examples
+from enpire.improvement.recipe import Candidate
+from enpire.improvement.trainer import Training, fit, fresh
+from enpire.improvement.value import Normaliser, regress, returns
+from enpire.policies import ChunkPolicy, ChunkSpec
+from enpire.types import Episode, Purpose
+
+WIDTH = 128  # of the critics
+NOISE = 0.1  # added to what critics are shown, in standard deviations
+LEAST_SPREAD = 1e-3  # of a gain that hardly varies
+
+
+@dataclass(frozen=True, slots=True)
+class AdvantageWeighted:
+    """Clone every moment with a weight of exp(advantage / temperature)."""
+
+    training: Training = field(default_factory=lambda: Training(steps=3000))
+    members: int = 3  # networks of a critic's ensemble
+    critic_steps: int = 1500  # gradient steps of each critic
+    temperature: float = 0.5  # of the weights, in standard deviations of the advantage
+    most: float = 8.0  # times the usual weight
+    viable: float = 0.9  # chance of success from which haste counts as much as viability
+    sharpness: float = 0.05  # of the gate, as a chance of success
+
+    def improve(
+        self,
+        spec: ChunkSpec,
+        episodes: Sequence[Episode],
+        incumbent: ChunkPolicy | None,
+        seed: int,
+    ) -> Candidate:
+        """See `Recipe.improve`; starts from new weights, which forgets earlier mistakes."""
+        started = time.monotonic()
+        chosen = [e for e in episodes if len(e) and (e.success or not _shown(e))]
+        if not any(e.success for e in chosen):
+            raise RecipeError("no episode succeeded: there is nothing good to clone")
+        torch.manual_seed(seed)
+        generator = torch.Generator().manual_seed(seed)
+        data = examples(chosen, spec)
+        lengths = torch.tensor([len(e) for e in chosen])
+        won = torch.tensor([e.success for e in chosen]).repeat_interleave(lengths)
+        own = torch.tensor([not _shown(e) for e in chosen]).repeat_interleave(lengths)
+        seen = Normaliser.of(data.rows)(data.rows)
+        chance = self._critic(seen, torch.from_numpy(returns(chosen, 1.0)), generator)
+        to_go = torch.from_numpy(np.concatenate([np.arange(len(e), 0, -1) for e in chosen]))
+        longest = float(to_go[won].max())
+        rows = torch.where(won)[0]
+        left = longest * self._critic(seen, to_go[rows] / longest, generator, rows)
+        safer, faster = gains(chance, left, won, lengths, spec.execute)
+        weight = torch.where(own, self._weight(safer, faster, chance, own), 1.0)
+        data = replace(data, weight=(weight / weight.mean()).float())
+        fitted = fit(fresh(spec, data, seed), data, self.training, seed)
+        numbers = {
+            "episodes": len(chosen),
+            "weight_won": float(weight[own & won].mean()) if (own & won).any() else 0.0,
+            "weight_lost": float(weight[~won].mean()) if (~won).any() else 0.0,
+            "loss": fitted.loss,
+            "seconds": time.monotonic() - started,
+        }
+        return Candidate(fitted.policy, numbers)
+
+    def _critic(
+        self,
+        seen: Tensor,
+        targets: Tensor,
+        generator: torch.Generator,
+        rows: Tensor | None = None,
+    ) -> Tensor:
+        """What `targets`, of some or all rows, are expected to be in all of them, (N,)."""
+
+        def shown(index: Tensor) -> Tensor:
+            chosen = seen[index if rows is None else rows[index]]
+            return chosen + NOISE * torch.randn(chosen.shape, generator=generator)
+
+        steps = self.critic_steps
+        return regress(shown, targets, WIDTH, self.members, steps, generator).chance(seen)
+
+    def _weight(self, safer: Tensor, faster: Tensor, chance: Tensor, own: Tensor) -> Tensor:
+        """Of every row, (N,), from both gains in units of their spread over the policies' own."""
+        if not own.any():
+            return torch.ones_like(chance)
+        safer, faster = (each / each[own].std().clamp_min(LEAST_SPREAD) for each in (safer, faster))
+        gate = torch.sigmoid((chance - self.viable) / self.sharpness)
+        advantage = (1 - gate) * safer + gate * faster
+        return (advantage / self.temperature).exp().clamp(max=self.most)
+
+
+def gains(
+    chance: Tensor, left: Tensor, won: Tensor, lengths: Tensor, chunk: int
+) -> tuple[Tensor, Tensor]:
+    """What the next `chunk` periods of every row gained: chance of success, and periods, (N,) each.
+
+    chance, left: of success and periods to go, expected at every row; won: how its episode ended.
+    Where that was within the chunk, the end itself is known. lengths: of the episodes.
+    """
+    ends = torch.cumsum(lengths, 0).repeat_interleave(lengths)
+    now = torch.arange(len(chance))
+    later = torch.minimum(now + chunk, ends)
+    inside, at = later < ends, later.clamp(max=len(chance) - 1)
+    safer = torch.where(inside, chance[at], won.float()) - chance
+    still = torch.where(inside, left[at], torch.where(won, 0.0, left))
+    return safer, left - still - (later - now)
+
+
+def _shown(episode: Episode) -> bool:
+    """Whether a person did it, or whoever stands for one."""
+    return episode.purpose is Purpose.DEMONSTRATION
+
+
+RECIPE = AdvantageWeighted
