@@ -164,7 +164,7 @@ class Stations:
         self.twin = Twin(scene, stations, threads)
         self.period = 1.0 / task.control_hz
         self.substeps = round(self.period / scene.model.opt.timestep)
-        self.control = CartesianControl(self.twin, task.actions, self.period)
+        self.control = CartesianControl(self.twin, task.actions, self.period, task.reset_actions)
         longest = task.time_limit + task.probe_limit + 2 * self.period
         self.sensors = Sensors(self.control, task.tracked, task.noise, round(longest / self.period))
         self.packs = dict(packs or {})
@@ -439,22 +439,27 @@ class Stations:
                 continue
             try:
                 action = restoring.next(readings.row(i))
+                self.task.operate(self.twin, row, restoring.fixture)
                 if action is not None:
                     actions[i] = action
                     acting.append(i)
                 elif restoring.looked():
                     state.restoring = None  # `settle` has the last word
+                    self.task.operate(self.twin, row, ())
                 elif restoring.homing:
                     self.control.approach(row, *restoring.posture, jacobian[i])
             except ResetFailed as error:
                 self._failed(row, state, error)
         if acting:
             force = readings.wrist_force[acting]
-            self.control.apply(rows[acting], actions[acting], jacobian[acting], force)
+            limits = self.control.reset_limits
+            self.control.apply(rows[acting], actions[acting], jacobian[acting], force, limits)
 
     def _failed(self, row: int, running: _Running, error: ResetFailed) -> None:
         """Try the reset again, or give it up."""
         physical = running.target is not None
+        if physical:
+            self.task.operate(self.twin, row, ())
         tries = RESTORE_TRIES if physical else RESET_TRIES
         running.restoring = None
         if running.tries >= tries:
@@ -621,6 +626,8 @@ class Stations:
 
     def _leave(self, row: int, running: _Running, verdict: Verdict) -> None:
         """Note what an episode leaves behind: a scene to put back, none, or one beyond help."""
+        if running.restoring is not None:  # aborted in the middle of a reset
+            self.task.operate(self.twin, row, ())
         unplaced = running.phase is Phase.RESET and running.target is None
         if running.diverged or unplaced:
             self._standing.discard(row)

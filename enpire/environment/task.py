@@ -44,10 +44,13 @@ class Restorer(ABC):
     In this order: `clear`, to the posture, `act`, to the posture, `in_place`. The harness takes the
     arms to their posture, straight in the joints; so it matters little how a policy had bent them.
 
-    posture: joints (arms, dof) [rad] and grippers (arms,) of the start.
+    posture: joints (arms, dof) [rad] and grippers (arms,) of the start; until `act` is done it may
+    be another, from which the skills begin. fixture: what of the station's own fixture is to be on
+    now, by name; all is off once the try is over, and whenever a policy runs.
     """
 
     posture: tuple[FloatArray, FloatArray]
+    fixture: tuple[str, ...] = ()
 
     @abstractmethod
     def clear(self, readings: Readings) -> Float32Array | None:
@@ -105,6 +108,7 @@ class Task(ABC):
     variation_names: ClassVar[tuple[str, ...]]
     target_names: ClassVar[tuple[str, ...]] = ()  # those of them that a `restorer` brings about
     restore_limit: ClassVar[float] = 60.0  # of one try at a physical reset [s]
+    reset_actions: ClassVar[ActionSpec | None] = None  # of its skills, if not a policy's
 
     def __init__(self, folder: Path) -> None:
         """A task of the pack in `folder`; `name` is what episodes are recorded under."""
@@ -136,6 +140,16 @@ class Task(ABC):
         target: values of these, all that the skills are told of the initial condition.
         """
         raise PackError(f"{self.folder / 'task.py'} has target_names, and no restorer")
+
+    def operate(self, twin: Twin, row: int, on: tuple[str, ...]) -> None:  # noqa: B027  as `prepare`
+        """Have the fixture do what a restorer's `fixture` says, each period of a physical reset.
+
+        It is the twin's side of a feeder, a clamp or a stage that a station has for resets only.
+        Nothing is on when a try begins, nor after it has ended.
+
+        Raises:
+            ResetFailed: a hand, or what it holds, is in its way; the try is over.
+        """
 
     def settle(self, twin: Twin, control: CartesianControl, row: int, elapsed: float) -> float:
         """See to a scene that was placed so long ago; 0 once it is ready, all in seconds.

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 
-from enpire.environment import Job, Readings, ResetMode, Restorer, Stations
+from enpire.environment import ActionSpec, Job, Readings, ResetMode, Restorer, Stations, kernels
 from enpire.environment.restoring import TRIES, Restoring
+from enpire.environment.stations import Phase
 from enpire.errors import PackError, ResetFailed
+from enpire.twin import Twin
 from enpire.types import Episode, Float32Array, FloatArray, Outcome, Predicate, Purpose
 
 from .reach import Reach, Restored, Speed, posture, reach_stations
@@ -108,6 +113,71 @@ def test_a_station_that_cannot_be_put_back_is_set_aside_and_the_others_go_on() -
     assert stations.idle == [0, 1]
     stations.begin(0, job(6))
     assert not stations.restoring(0), "somebody has set it up"
+
+
+class Fed(Restored):
+    """Its skills ask for a feeder, which may have no way."""
+
+    def __init__(self, failing: int = 0) -> None:
+        super().__init__(failing)
+        self.blocked = False
+        self.on: list[tuple[str, ...]] = []
+
+    def restorer(self, rng: np.random.Generator, target: FloatArray) -> Restorer:
+        made = super().restorer(rng, target)
+        made.fixture = ("feeder",)
+        return made
+
+    def operate(self, twin: Twin, row: int, on: tuple[str, ...]) -> None:
+        self.on.append(on)
+        if on and self.blocked:
+            raise ResetFailed("a hand is in the feeder's way")
+
+
+def test_a_fixture_is_on_while_skills_say_so_and_off_afterwards() -> None:
+    task = Fed()
+    stations = physical(task)
+    episode(stations, 3)
+    assert task.on == []
+    assert episode(stations, 4).success
+    assert set(task.on[:-1]) == {("feeder",)}
+    assert task.on[-1] == ()
+    task.blocked = True
+    lost = episode(stations, 5)
+    assert lost.verdict.reason == f"reset failed {TRIES} times: a hand is in the feeder's way"
+    assert task.on[-1] == ()
+    task.blocked = False
+    stations.recover(0)
+    episode(stations, 6)
+    stations.begin(0, job(7))
+    for _ in range(5):
+        stations.tick()
+    assert task.on[-1] == ("feeder",)
+    stations.abort("enough")
+    assert task.on[-1] == ()
+
+
+class Reaches(Restored):
+    """A reset's hand may move twice as far in a period as a policy's."""
+
+    reset_actions = ActionSpec((replace(Restored.actions.arms[0], translation=(0.016,) * 3),))
+
+
+def test_skills_have_actions_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    stations = physical(Reaches())
+    used: dict[Phase, set[float]] = defaultdict(set)
+    apply = kernels.move
+
+    def watched(*given: Any) -> None:
+        _, scale, *_ = given[-1]
+        used[stations.phase(0)].add(float(scale[0, 0]))
+        apply(*given)
+
+    monkeypatch.setattr(kernels, "move", watched)
+    episode(stations, 3)
+    episode(stations, 4)
+    assert used[Phase.RESET] == {0.016}
+    assert used[Phase.EXECUTE] == {0.008}
 
 
 def test_a_lost_station_is_set_aside_at_the_tick_that_says_so() -> None:
