@@ -39,6 +39,7 @@ class Periods:
         self._at_work: set[int] = set()  # stations from their thinking until they have landed
         self._held: set[int] = set()  # stations that wait for something else than their flight
         self._error: BaseException | None = None
+        self._broken: BaseException | None = None  # of this class itself: nothing can go on
 
     def tick(self, rows: Iterable[int], ahead: int) -> None:
         """Have `rows`, and those that take part, begin their next period, unless they have.
@@ -86,10 +87,16 @@ class Periods:
     def _until(self, reached: Callable[[], bool]) -> None:
         """Work with the crew until something is reached."""
         crew = self._crew
-        while not reached():
+
+        def over() -> bool:
+            return self._broken is not None or reached()
+
+        while not over():
             if not crew.help() and not self._go_on():
                 with self._change:
-                    self._change.wait_for(lambda: reached() or crew.wanted or self._due())
+                    self._change.wait_for(lambda: over() or crew.wanted or self._due())
+        if self._broken is not None:
+            raise self._broken
 
     def _due(self) -> list[int]:
         """Stations that may begin a period now."""
@@ -137,4 +144,9 @@ class Periods:
             self._begun[row] += flown - 1
             self._at_work.discard(row)
             self._change.notify_all()
-        self._go_on()
+        try:
+            self._go_on()
+        except BaseException as error:  # or else this thread dies of it, and all wait for ever
+            with self._change:
+                self._broken = error
+                self._change.notify_all()

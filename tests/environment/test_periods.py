@@ -130,6 +130,25 @@ def test_an_error_in_a_flight_is_raised_too() -> None:
         each.tick([1], ahead=0)
 
 
+@pytest.mark.timeout(20)
+def test_what_breaks_another_thread_is_raised_and_nobody_waits_for_it() -> None:
+    def goes_on(row: int) -> bool:
+        if threading.current_thread() is not threading.main_thread():
+            raise KeyError(row)
+        return True
+
+    each = Periods(Crew(2), Thinks(), one_period, goes_on)
+
+    def ticks() -> None:
+        for _ in range(1000):
+            each.tick([0, 1, 2], ahead=3)
+
+    with pytest.raises(KeyError):
+        ticks()
+    with pytest.raises(KeyError):
+        each.wait()
+
+
 def test_who_is_held_is_not_thought_for_and_others_run_ahead_until_it_is_released() -> None:
     thought: list[int] = []
     ahead = threading.Event()
