@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -313,6 +314,13 @@ def test_interrupted_loop_goes_on_and_repeats_nothing(
     ends = [interval.end_s for interval in intervals]
     starts = [interval.start_s for interval in intervals]
     assert all(a <= b + 1e-9 for a, b in zip(ends, starts[1:], strict=False))
+
+
+def test_a_run_is_called_after_its_task(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main([*SMALL, "--max-robot-hours", "0.001"]) == 3
+    (folder,) = Path("runs").iterdir()
+    assert re.fullmatch(r"\d{8}-pick_cube-1", folder.name)
 
 
 def test_interrupt_drops_a_training_at_once(

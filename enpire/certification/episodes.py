@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from enpire.environment import Job, Stations
+from enpire.errors import PackError
 from enpire.types import Episode
 
 
@@ -22,7 +23,11 @@ class Observer:
 
 
 def run(stations: Stations, jobs: Iterable[Job], *observers: Observer) -> list[Episode]:
-    """Run all jobs, a free station at a time; their episodes in the order of the jobs."""
+    """Run all jobs, a free station at a time; their episodes in the order of the jobs.
+
+    Raises:
+        PackError: the task's own code has failed, and no observer took the station back.
+    """
     waiting = iter(jobs)
     order: list[str] = []
     done: dict[str, Episode] = {}
@@ -43,4 +48,6 @@ def run(stations: Stations, jobs: Iterable[Job], *observers: Observer) -> list[E
             observer.period(stations)
             for episode in ended:
                 observer.ended(stations, episode)
+        if stations.aside:
+            raise PackError(next(iter(stations.aside.values())))
         done.update((episode.id, episode) for episode in ended)

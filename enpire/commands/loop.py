@@ -177,7 +177,9 @@ def _begin(options: Namespace, given: dict[str, Any], limits: dict[str, Any]) ->
 
     task: str = task_asked(options)
     foreign = task.startswith(GYM)
-    name = plain(task) if foreign else find("tasks", task).name  # unknown ones cost nothing to find
+    called = (
+        plain(task) if foreign else find("tasks", task).name
+    )  # unknown ones cost nothing to find
     from enpire.improvement import recipe as recipes
     from enpire.rollout.loop import LoopSettings
 
@@ -195,7 +197,7 @@ def _begin(options: Namespace, given: dict[str, Any], limits: dict[str, Any]) ->
         pass
     stations = _stations(settings)
     config = {"enpire": __version__, "loop": asdict(settings), "budget": limits}
-    run = Run.create(options.run or default_folder(name), config)
+    run = Run.create(options.run or default_folder(called), config)
     with run:
         facts = {"packs": json.dumps(stations.packs), "state": "running"}
         run.ledger.set_facts(facts | {"verified_by": stations.verified_by})

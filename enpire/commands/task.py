@@ -111,7 +111,7 @@ def run(options: Namespace) -> int:
 @contextmanager
 def blamed_on(folder: Path) -> Iterator[None]:
     """An exception that a pack's own code raised becomes a PackError with file and line."""
-    from enpire.environment.loading import where
+    from enpire.environment.faults import where
 
     try:
         yield

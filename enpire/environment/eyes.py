@@ -97,11 +97,17 @@ class TwinEyes:
 
         def show(images: list[Image]) -> None:
             views = [View(*shot, stamp) for shot in zip(cameras, images, strict=True)]
-            answer.set_result(see(views))
+            seen = see(views)
+            if not answer.done():  # nobody waits any more for what took too long
+                answer.set_result(seen)
+
+        def fail(error: BaseException) -> None:
+            if not answer.done():
+                answer.set_exception(error)
 
         twin = self._twin
         state = {"qpos": twin.qpos[row].copy(), "eq_active": twin.eq_active[row].copy()}
-        self._asked.put(_Request(state, twin.variation(row), show, answer.set_exception))
+        self._asked.put(_Request(state, twin.variation(row), show, fail))
         return answer
 
     def close(self) -> None:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import importlib.util
 import inspect
 import sys
-import traceback
 from contextlib import suppress
 from pathlib import Path
 from types import ModuleType
 
 from enpire.environment.eyes import NoGraphics, TwinEyes
+from enpire.environment.faults import where
 from enpire.environment.stations import ResetMode, Stations
 from enpire.environment.task import Task
 from enpire.environment.workcells import Workcells
@@ -156,12 +156,3 @@ def _import(pack: Pack, path: Path) -> ModuleType:
         del sys.modules[name]
         raise PackError(f"{where(error, pack.folder)}: {type(error).__name__}: {error}") from error
     return module
-
-
-def where(error: BaseException, folder: Path) -> str:
-    """File and line in the pack at `folder` that raised; its `task.py` if none of its own did."""
-    if isinstance(error, SyntaxError):
-        return f"{error.filename}:{error.lineno}"
-    frames = traceback.extract_tb(error.__traceback__)
-    inside = [f for f in frames if Path(f.filename).is_relative_to(folder)]
-    return f"{inside[-1].filename}:{inside[-1].lineno}" if inside else str(folder / "task.py")

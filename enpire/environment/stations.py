@@ -9,7 +9,9 @@ the period. `Periods` says when and on which thread.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from concurrent.futures import Future
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import Enum, StrEnum
 from itertools import starmap
@@ -20,12 +22,13 @@ from enpire.environment.autopilot import Autopilot
 from enpire.environment.cameras import Eyes, View
 from enpire.environment.control import CartesianControl
 from enpire.environment.controller import Controller, Demonstrations, Planner
+from enpire.environment.faults import TOO_LONG, described, expire, within
 from enpire.environment.periods import Periods
 from enpire.environment.restoring import TRIES as RESTORE_TRIES
 from enpire.environment.restoring import Restoring
 from enpire.environment.sensing import Readings, Sensors
 from enpire.environment.task import Evidence, Task
-from enpire.errors import PolicyError, ResetFailed
+from enpire.errors import EnpireError, PolicyError, ResetFailed
 from enpire.packs import Robot, World
 from enpire.twin import Twin, compose
 from enpire.twin.twin import Rows
@@ -242,20 +245,36 @@ class Stations:
 
         A physical one begins from what the last episode left there. The first episode of a station
         finds a scene that somebody has set up, and so does the first after `recover`.
+
+        Whatever a task's own code raises for one station, in here or later, ends the episode as
+        invalid, with file and line, and sets the station aside.
         """
         generators = np.random.default_rng(job.seed).spawn(4)
         variation, noise, exploration, handling = generators
         planner = job.controller if isinstance(job.controller, Planner) else None
         running = _Running(job, variation, noise, handling, planner=planner)
         self._running[row] = running
-        if self.reset is ResetMode.PHYSICAL and row in self._standing:
-            drawn = self.task.sample(variation)
-            self.task.vary(self.twin, row, drawn)
-            running.target = drawn[self._target]
-            self._restore(row, running)
-        else:
-            self._place(row)
+        with self._blamed(running):
+            if self.reset is ResetMode.PHYSICAL and row in self._standing:
+                drawn = self.task.sample(variation)
+                self.task.vary(self.twin, row, drawn)
+                running.target = drawn[self._target]
+                self._restore(row, running)
+            else:
+                self._place(row)
         job.controller.begin(row, exploration, job.exploration)
+
+    @contextmanager
+    def _blamed(self, running: _Running) -> Iterator[None]:
+        """What the task's own code raises is the end of this episode, and of its station's work."""
+        try:
+            yield
+        except EnpireError:
+            raise
+        except Exception as error:
+            reason = described(error, self.task.folder)
+            running.verdict = Verdict(Outcome.INVALID, reason=reason)
+            running.lost = True
 
     def recover(self, row: int) -> None:
         """Take a station back that was set aside: somebody has set its scene up."""
@@ -342,9 +361,11 @@ class Stations:
             self._running[row].verdict = Verdict(Outcome.INVALID, reason="physics diverged")
             self._running[row].verify += 1  # the verdict takes a period of its own
             self._running[row].diverged = True
-        states = {row: self._running[row] for row in rows if row not in diverged}
-        for row in states:
-            self.task.plant(self.twin, row)
+        states = {row: self._running[row] for row in rows if self._running[row].verdict is None}
+        if self._planted:
+            for row, state in states.items():
+                with self._blamed(state):
+                    self.task.plant(self.twin, row)
         resetting = [row for row, state in states.items() if state.phase is Phase.RESET]
         if resetting:
             self._put_back(resetting)
@@ -364,7 +385,8 @@ class Stations:
             self._handle(np.array(restoring))
         for row in rows:
             if row not in restoring:
-                self._reset(row, self._running[row])
+                with self._blamed(self._running[row]):
+                    self._reset(row, self._running[row])
 
     def _decide(self, sensed: Sensed) -> list[int]:
         """What stations that execute do: move their setpoints; returns their rows."""
@@ -437,19 +459,20 @@ class Stations:
             restoring = state.restoring
             if restoring is None:
                 continue
-            try:
-                action = restoring.next(readings.row(i))
-                self.task.operate(self.twin, row, restoring.fixture)
-                if action is not None:
-                    actions[i] = action
-                    acting.append(i)
-                elif restoring.looked():
-                    state.restoring = None  # `settle` has the last word
-                    self.task.operate(self.twin, row, ())
-                elif restoring.homing:
-                    self.control.approach(row, *restoring.posture, jacobian[i])
-            except ResetFailed as error:
-                self._failed(row, state, error)
+            with self._blamed(state):
+                try:
+                    action = restoring.next(readings.row(i))
+                    self.task.operate(self.twin, row, restoring.fixture)
+                    if action is not None:
+                        actions[i] = action
+                        acting.append(i)
+                    elif restoring.looked():
+                        state.restoring = None  # `settle` has the last word
+                        self.task.operate(self.twin, row, ())
+                    elif restoring.homing:
+                        self.control.approach(row, *restoring.posture, jacobian[i])
+                except ResetFailed as error:
+                    self._failed(row, state, error)
         if acting:
             force = readings.wrist_force[acting]
             limits = self.control.reset_limits
@@ -535,7 +558,8 @@ class Stations:
     ) -> None:
         actions = np.zeros((len(rows), self.task.actions.size), dtype=np.float32)
         for i in verifying:
-            self._verify(int(rows[i]), states[i], readings.row(i), actions[i])
+            with self._blamed(states[i]):
+                self._verify(int(rows[i]), states[i], readings.row(i), actions[i])
         moving = [i for i in verifying if states[i].verdict is None and not states[i].looks]
         if moving:
             no_force = np.zeros_like(readings.wrist_force[moving])  # a probe minds its own pull
@@ -607,7 +631,8 @@ class Stations:
         elif self.eyes is not None and self.task.looks:
             self._look_at(row, state)
         else:
-            state.verdict = self.task.judge(evidence)
+            task = self.task
+            state.verdict = within(TOO_LONG, lambda: task.judge(evidence), task.folder)
 
     def _look_at(self, row: int, state: _Running) -> None:
         """Have the cameras' thread judge; the station stands still meanwhile, others go on."""
@@ -622,6 +647,7 @@ class Stations:
         self._periods.hold(row)
         state.looks += 1
         state.look = self.eyes.look(row, Evidence(readings, period).elapsed, judge)
+        expire(state.look, TOO_LONG, f"{task.folder / 'task.py'}: judge_views")
         state.look.add_done_callback(lambda _: self._periods.release(row))
 
     def _leave(self, row: int, running: _Running, verdict: Verdict) -> None:

@@ -164,4 +164,4 @@ class Fleet:
 
 def _all_aside(reasons: dict[int, str]) -> str:
     said = "; ".join(f"{row}: {reason}" for row, reason in sorted(reasons.items()))
-    return f"all stations are set aside ({said}): set their scenes up and go on with the run"
+    return f"all stations are set aside ({said}): set their scenes up, or mend the task, and go on"

@@ -20,6 +20,7 @@ from enpire.environment import (
     View,
     build_stations,
 )
+from enpire.environment import stations as module
 from enpire.environment.stations import LOOKS, Phase
 from enpire.twin.twin import Rows
 from enpire.types import Episode, FloatArray, Outcome, Predicate, Purpose, Verdict
@@ -144,15 +145,27 @@ def test_others_go_on_while_one_is_looked_at(monkeypatch: pytest.MonkeyPatch) ->
     assert seen.index(1) < len(seen) - 1 - seen[::-1].index(0), "before the verdict on the first"
 
 
-def test_what_judging_raises_is_raised_by_the_tick() -> None:
+def test_what_judging_raises_sets_the_station_aside() -> None:
     stations, eyes = reach_stations(task=Looking()), Slow()
     stations.eyes = eyes
     eyes.go.set()
     stations.begin(0, Job(0, Purpose.EVALUATION, Demonstrations(stations.task), "p"))
-    with pytest.raises(IndexError, match="pop from empty"):
-        run_out(stations)
-    assert [e.verdict.outcome for e in stations.abort("broken")] == [Outcome.ABORTED]
-    assert stations.idle == [0]
+    (episode,) = run_out(stations)
+    assert episode.verdict.outcome is Outcome.INVALID
+    assert episode.verdict.reason.endswith("IndexError: pop from empty list")
+    assert stations.aside == {0: episode.verdict.reason}
+
+
+@pytest.mark.timeout(30)
+def test_judging_that_takes_too_long_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "TOO_LONG", 0.3)
+    stations, eyes = reach_stations(task=Looking()), Slow(255)
+    stations.eyes = eyes
+    stations.begin(0, Job(0, Purpose.EVALUATION, Demonstrations(stations.task), "p"))
+    (episode,) = run_out(stations)
+    eyes.go.set()
+    assert episode.verdict.reason.endswith("judge_views: no verdict after 0.3 s")
+    assert stations.idle == []
 
 
 def test_without_eyes_the_sensors_serve_and_say_so() -> None:
