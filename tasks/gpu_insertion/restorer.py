@@ -18,10 +18,12 @@ from enpire.errors import ResetFailed
 from enpire.types import Float32Array, FloatArray, Predicate
 
 from .demonstrator import Teleoperator
-from .frames import LEFT, RIGHT, card_pose, depth, ends_in_slot, hands_on, middle
+from .frames import LEFT, RIGHT, aside, card_pose, depth, ends_in_slot, hands_on, middle
 
 OPEN, CLOSED = 0.0, -1.0  # gripper actions: 13 mm off each face of the card; shut
 HIGH = 0.157  # of hands over any card that stands [m]
+STANDS = 0.002  # depth of the edge at which a card does not fall when it is let go of [m]
+IN_SLOT = 0.004  # of either end beside its place in the slot, so that the edge is in it [m]
 SEATED = 0.0070  # depth of the edge at which it stands by itself [m]
 OUT = -0.009  # of the edge that is clear of the slot [m]
 UPRIGHT = 0.75  # upward part of the axis of a card that hands get hold of
@@ -81,6 +83,7 @@ class HoldAgain(Restorer):
         self._seen: deque[Readings] = deque(maxlen=GLANCE)
         self._skill = Skill.LOOK
         self._periods = 0  # since the skill began
+        self._free = np.ones(2, dtype=bool)  # hands that let go and take the card anew
 
     def clear(self, readings: Readings) -> Float32Array | None:
         """All skills; None once both hands hold the card at its place."""
@@ -97,8 +100,8 @@ class HoldAgain(Restorer):
         action = np.zeros((2, 7))
         action[:, :6] = self._twists(readings, at, frame, hands) / self._scale
         action[:, :6] *= CALM / np.maximum(abs(action[:, :6]).max(), CALM)
-        shut = self._skill in (Skill.SHUT, Skill.GRASP, Skill.PULL, Skill.CARRY)
-        action[:, 6] = CLOSED if shut else OPEN
+        opened = self._skill in (Skill.OPEN, Skill.RAISE, Skill.REACH, Skill.DESCEND)
+        action[:, 6] = np.where(opened & self._free, OPEN, CLOSED)
         if self._skill is Skill.LOOK:  # jaws stay as they are
             action[:, 6] = np.clip(2 * readings.gripper[0] / 0.075 - 1, -1, 1)
         return action.ravel().astype(np.float32)
@@ -126,28 +129,32 @@ class HoldAgain(Restorer):
         hands: tuple[FloatArray, FloatArray],
     ) -> bool:
         """Go on to the next skill; False once there is none."""
-        deep = float(depth(ends_in_slot(readings))[0])
-        held = bool((1e3 * readings.gripper[0] > HELD).all())
+        ends = ends_in_slot(readings)
+        deep = float(depth(ends)[0]) if aside(ends)[0] < IN_SLOT else 0.0
+        hold = 1e3 * readings.gripper[0] > HELD
         match self._skill:
             case Skill.LOOK if self._periods >= GLANCE:
                 if frame[2, 2] < UPRIGHT:
                     raise ResetFailed("the card lies on the board: set it into the slot by hand")
-                self._go(Skill.SHUT if self._about(readings, at, frame) else Skill.OPEN)
-            case Skill.SHUT if self._periods > 12:
-                self._go(Skill.SEAT if held else Skill.OPEN)
+                loose = deep > STANDS and not self._about(readings, at, frame)
+                self._go(Skill.OPEN if loose or not hold.any() else Skill.SHUT)
+            case Skill.SHUT | Skill.GRASP if self._periods > 12:
+                self._free = ~hold
+                stands = deep > STANDS and self._skill is Skill.GRASP
+                holding = Skill.PULL if stands else Skill.SEAT
+                self._go(holding if hold.all() else Skill.OPEN)
             case Skill.SEAT if deep > SEATED:
+                self._free[:] = True
                 self._go(Skill.OPEN)
             case Skill.OPEN if self._periods > 10:
                 self._go(Skill.RAISE)
-            case Skill.RAISE if readings.hand_position[0, :, 2].min() > HIGH - 0.004:
+            case Skill.RAISE if readings.hand_position[0, self._free, 2].min() > HIGH - 0.004:
                 self._go(Skill.REACH)
             case Skill.REACH if self._arrived(readings, hands, high=True):
                 self._go(Skill.DESCEND)
             case Skill.DESCEND if self._arrived(readings, hands, high=False):
                 self._go(Skill.GRASP)
-            case Skill.GRASP if self._periods > 12:
-                self._go(Skill.PULL if held else Skill.OPEN)
-            case Skill.PULL if deep < OUT:
+            case Skill.PULL if float(depth(ends)[0]) < OUT:
                 self._go(Skill.CARRY)
             case Skill.CARRY:
                 turned = float(np.linalg.norm(_between(frame, self._frame)))
@@ -168,12 +175,12 @@ class HoldAgain(Restorer):
         positions, rotations = readings.hand_position[0], readings.hand_rotation[0]
         match self._skill:
             case Skill.RAISE:
-                result[:, 2] = GAIN * (HIGH - positions[:, 2])
+                result[:, 2] = GAIN * (HIGH - positions[:, 2]) * self._free
             case Skill.REACH | Skill.DESCEND:
                 goal = hands[0].copy()
                 if self._skill is Skill.REACH:
                     goal[:, 2] = HIGH
-                for arm in (LEFT, RIGHT):
+                for arm in np.flatnonzero(self._free):
                     turn = _between(rotations[arm], hands[1][arm])
                     result[arm] = GAIN * np.concatenate([goal[arm] - positions[arm], turn])
             case Skill.PULL | Skill.CARRY:
@@ -203,7 +210,8 @@ class HoldAgain(Restorer):
             np.linalg.norm(_between(readings.hand_rotation[0, arm], hands[1][arm]))
             for arm in (LEFT, RIGHT)
         ]
-        return bool(np.linalg.norm(off, axis=1).max() < 0.0008 and max(turns) < 0.01)
+        there = (np.linalg.norm(off, axis=1) < 0.0008) & (np.array(turns) < 0.01)
+        return bool(there[self._free].all())
 
     def _go(self, skill: Skill) -> None:
         self._skill = skill
