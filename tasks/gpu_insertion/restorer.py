@@ -1,0 +1,224 @@
+"""A physical reset: seat the card, take it anew where it is to be held, pull it, hold it there.
+
+The slot is the fixture in which both hands let go of the card and grasp it at other places. A card
+that lies is beyond them: it is flat on the board, and wider than a jaw opens.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from enum import Enum
+
+import numpy as np
+from scipy.spatial.transform import Rotation
+
+from enpire.environment import ActionSpec, Readings, Restorer
+from enpire.errors import ResetFailed
+from enpire.types import Float32Array, FloatArray, Predicate
+
+from .demonstrator import Teleoperator
+from .frames import LEFT, RIGHT, aside, card_pose, depth, ends_in_slot, hands_on, middle
+
+OPEN, CLOSED = 0.0, -1.0  # gripper actions: 13 mm off each face of the card; shut
+HIGH = 0.157  # of hands over any card that stands [m]
+STANDS = 0.002  # depth of the edge at which a card does not fall when it is let go of [m]
+IN_SLOT = 0.004  # of either end beside its place in the slot, so that the edge is in it [m]
+SEATED = 0.0070  # depth of the edge at which it stands by itself [m]
+OUT = -0.009  # of the edge that is clear of the slot [m]
+UPRIGHT = 0.75  # upward part of the axis of a card that hands get hold of
+AT_HAND = 0.020  # of a hand from its place at the card, so that it has it or can shut on it [m]
+BETWEEN = 0.006  # of the card's middle plane from that of a hand whose jaw is about it [m]
+GAIN = 0.25  # share of what is left that hands go in a control period
+CALM = 0.7  # of a full action
+GLANCE = 6  # readings that are seen as one
+PATIENCE = 250  # control periods of one skill
+HELD = 9.0  # opening that a held card leaves, at least [mm]
+ALLOWED = (3.0, 2.5)  # of the card from its place, at the look [mm], [deg]
+
+
+class Skill(Enum):
+    """What the hands are doing."""
+
+    LOOK = "look"
+    SHUT = "shut"
+    SEAT = "seat"
+    OPEN = "open"
+    RAISE = "raise"
+    REACH = "reach"
+    DESCEND = "descend"
+    GRASP = "grasp"
+    PULL = "pull"
+    CARRY = "carry"
+
+
+class HoldAgain(Restorer):
+    """The card to its place over the slot, held as it was drawn.
+
+    The hands go back to their posture with the card between them, so all is done before that.
+    """
+
+    def __init__(
+        self,
+        rng: np.random.Generator,
+        actions: ActionSpec,
+        card: tuple[FloatArray, FloatArray],
+        grasps: tuple[FloatArray, FloatArray],
+        posture: tuple[FloatArray, FloatArray],
+    ) -> None:
+        """Bring it about.
+
+        Args:
+            rng: for the person's way of seating a card.
+            actions: what both hands can do.
+            card: where the card is to be, its position [m] and frame.
+            grasps: of both hands, positions (2, 3) [m] and frames (2, 3, 3), card frame.
+            posture: joints and grippers at the start.
+        """
+        self.posture = posture
+        self._at, self._frame = card
+        self._grasps = grasps
+        self._scale = actions.scale
+        self._seat = Teleoperator(rng, actions, tremor=0.0)
+        self._seen: deque[Readings] = deque(maxlen=GLANCE)
+        self._skill = Skill.LOOK
+        self._periods = 0  # since the skill began
+        self._free = np.ones(2, dtype=bool)  # hands that let go and take the card anew
+
+    def clear(self, readings: Readings) -> Float32Array | None:
+        """All skills; None once both hands hold the card at its place."""
+        self._seen.append(readings)
+        self._periods += 1
+        if self._periods > PATIENCE:
+            raise ResetFailed(f"{self._skill.value} does not come to an end")
+        at, frame = card_pose(self._seen)
+        hands = hands_on(at, frame, self._grasps)
+        if not self._choose(readings, at, frame, hands):
+            return None
+        if self._skill is Skill.SEAT:
+            return self._seat.act(readings)
+        action = np.zeros((2, 7))
+        action[:, :6] = self._twists(readings, at, frame, hands) / self._scale
+        action[:, :6] *= CALM / np.maximum(abs(action[:, :6]).max(), CALM)
+        opened = self._skill in (Skill.OPEN, Skill.RAISE, Skill.REACH, Skill.DESCEND)
+        action[:, 6] = np.where(opened & self._free, OPEN, CLOSED)
+        if self._skill is Skill.LOOK:  # jaws stay as they are
+            action[:, 6] = np.clip(2 * readings.gripper[0] / 0.075 - 1, -1, 1)
+        return action.ravel().astype(np.float32)
+
+    def act(self, readings: Readings) -> Float32Array | None:
+        """Nothing is left to do."""
+        return None
+
+    def in_place(self, readings: Sequence[Readings]) -> tuple[Predicate, ...]:
+        """The card is over the slot as drawn, in both hands."""
+        at, frame = card_pose(readings)
+        turned = np.linalg.norm(_between(frame, self._frame))
+        off, opening = np.linalg.norm(at - self._at), readings[-1].gripper[0].min()
+        return (
+            Predicate("card_off", 1e3 * float(off), ALLOWED[0], "mm", at_least=False),
+            Predicate("card_turned", np.degrees(turned), ALLOWED[1], "deg", at_least=False),
+            Predicate("card_held", 1e3 * float(opening), HELD, "mm"),
+        )
+
+    def _choose(
+        self,
+        readings: Readings,
+        at: FloatArray,
+        frame: FloatArray,
+        hands: tuple[FloatArray, FloatArray],
+    ) -> bool:
+        """Go on to the next skill; False once there is none."""
+        ends = ends_in_slot(readings)
+        deep = float(depth(ends)[0]) if aside(ends)[0] < IN_SLOT else 0.0
+        hold = 1e3 * readings.gripper[0] > HELD
+        match self._skill:
+            case Skill.LOOK if self._periods >= GLANCE:
+                if frame[2, 2] < UPRIGHT:
+                    raise ResetFailed("the card lies on the board: set it into the slot by hand")
+                loose = deep > STANDS and not self._about(readings, at, frame)
+                self._go(Skill.OPEN if loose or not hold.any() else Skill.SHUT)
+            case Skill.SHUT | Skill.GRASP if self._periods > 12:
+                self._free = ~hold
+                stands = deep > STANDS and self._skill is Skill.GRASP
+                holding = Skill.PULL if stands else Skill.SEAT
+                self._go(holding if hold.all() else Skill.OPEN)
+            case Skill.SEAT if deep > SEATED:
+                self._free[:] = True
+                self._go(Skill.OPEN)
+            case Skill.OPEN if self._periods > 10:
+                self._go(Skill.RAISE)
+            case Skill.RAISE if readings.hand_position[0, self._free, 2].min() > HIGH - 0.004:
+                self._go(Skill.REACH)
+            case Skill.REACH if self._arrived(readings, hands, high=True):
+                self._go(Skill.DESCEND)
+            case Skill.DESCEND if self._arrived(readings, hands, high=False):
+                self._go(Skill.GRASP)
+            case Skill.PULL if float(depth(ends)[0]) < OUT:
+                self._go(Skill.CARRY)
+            case Skill.CARRY:
+                turned = float(np.linalg.norm(_between(frame, self._frame)))
+                return float(np.linalg.norm(at - self._at)) > 0.001 or turned > 0.012
+            case _:
+                pass
+        return True
+
+    def _twists(
+        self,
+        readings: Readings,
+        at: FloatArray,
+        frame: FloatArray,
+        hands: tuple[FloatArray, FloatArray],
+    ) -> FloatArray:
+        """Of both hands over one period, (2, 6) [m], [rad], world frame."""
+        result = np.zeros((2, 6))
+        positions, rotations = readings.hand_position[0], readings.hand_rotation[0]
+        match self._skill:
+            case Skill.RAISE:
+                result[:, 2] = GAIN * (HIGH - positions[:, 2]) * self._free
+            case Skill.REACH | Skill.DESCEND:
+                goal = hands[0].copy()
+                if self._skill is Skill.REACH:
+                    goal[:, 2] = HIGH
+                for arm in np.flatnonzero(self._free):
+                    turn = _between(rotations[arm], hands[1][arm])
+                    result[arm] = GAIN * np.concatenate([goal[arm] - positions[arm], turn])
+            case Skill.PULL | Skill.CARRY:
+                move, turn = np.array([0.0, 0.0, 0.0015]), np.zeros(3)
+                if self._skill is Skill.CARRY:
+                    move = GAIN * (self._at - at)
+                    turn = GAIN * _between(frame, self._frame)
+                for arm in (LEFT, RIGHT):
+                    lever = positions[arm] - middle(readings)[0]
+                    result[arm] = np.concatenate([move + np.cross(turn, lever), turn])
+            case _:
+                pass
+        return result
+
+    def _about(self, readings: Readings, at: FloatArray, frame: FloatArray) -> bool:
+        """Whether both hands have the card between their fingers."""
+        offset = (readings.hand_position[0] - at) @ frame - self._grasps[0]
+        near = np.linalg.norm(offset, axis=1) < AT_HAND
+        return bool((near & (abs(offset[:, 0]) < BETWEEN)).all())
+
+    def _arrived(
+        self, readings: Readings, hands: tuple[FloatArray, FloatArray], *, high: bool
+    ) -> bool:
+        off = hands[0] - readings.hand_position[0]
+        off[:, 2] *= not high
+        turns = [
+            np.linalg.norm(_between(readings.hand_rotation[0, arm], hands[1][arm]))
+            for arm in (LEFT, RIGHT)
+        ]
+        there = (np.linalg.norm(off, axis=1) < 0.0008) & (np.array(turns) < 0.01)
+        return bool(there[self._free].all())
+
+    def _go(self, skill: Skill) -> None:
+        self._skill = skill
+        self._periods = 0
+
+
+def _between(here: FloatArray, there: FloatArray) -> FloatArray:
+    """Rotation vector from one frame to another [rad]."""
+    vector: FloatArray = Rotation.from_matrix(there @ here.T).as_rotvec()
+    return vector
