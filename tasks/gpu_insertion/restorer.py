@@ -40,7 +40,6 @@ ALLOWED = (3.0, 2.5)  # of the card from its place, at the look [mm], [deg]
 class Skill(Enum):
     """What the hands are doing."""
 
-    LOOK = "look"
     SHUT = "shut"
     SEAT = "seat"
     OPEN = "open"
@@ -81,7 +80,7 @@ class HoldAgain(Restorer):
         self._scale = actions.scale
         self._seat = Teleoperator(rng, actions, tremor=0.0)
         self._seen: deque[Readings] = deque(maxlen=GLANCE)
-        self._skill = Skill.LOOK
+        self._skill = Skill.SHUT
         self._periods = 0  # since the skill began
         self._free = np.ones(2, dtype=bool)  # hands that let go and take the card anew
 
@@ -102,8 +101,6 @@ class HoldAgain(Restorer):
         action[:, :6] *= CALM / np.maximum(abs(action[:, :6]).max(), CALM)
         opened = self._skill in (Skill.OPEN, Skill.RAISE, Skill.REACH, Skill.DESCEND)
         action[:, 6] = np.where(opened & self._free, OPEN, CLOSED)
-        if self._skill is Skill.LOOK:  # jaws stay as they are
-            action[:, 6] = np.clip(2 * readings.gripper[0] / 0.075 - 1, -1, 1)
         return action.ravel().astype(np.float32)
 
     def act(self, readings: Readings) -> Float32Array | None:
@@ -133,12 +130,9 @@ class HoldAgain(Restorer):
         deep = float(depth(ends)[0]) if aside(ends)[0] < IN_SLOT else 0.0
         hold = 1e3 * readings.gripper[0] > HELD
         match self._skill:
-            case Skill.LOOK if self._periods >= GLANCE:
+            case Skill.SHUT | Skill.GRASP if self._periods > 12:
                 if frame[2, 2] < UPRIGHT:
                     raise ResetFailed("the card lies on the board: set it into the slot by hand")
-                loose = deep > STANDS and not self._about(readings, at, frame)
-                self._go(Skill.OPEN if loose or not hold.any() else Skill.SHUT)
-            case Skill.SHUT | Skill.GRASP if self._periods > 12:
                 self._free = ~hold
                 stands = deep > STANDS and self._skill is Skill.GRASP
                 holding = Skill.PULL if stands else Skill.SEAT
