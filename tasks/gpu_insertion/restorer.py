@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
+from dataclasses import replace
 from enum import Enum
 
 import numpy as np
@@ -18,17 +19,19 @@ from enpire.errors import ResetFailed
 from enpire.types import Float32Array, FloatArray, Predicate
 
 from .demonstrator import Teleoperator
-from .frames import LEFT, RIGHT, aside, card_pose, depth, ends_in_slot, hands_on, middle
+from .frames import LEFT, RIGHT, aside, card_pose, depth, ends_in_slot, hands_on, middle, slot_frame
 
 OPEN, CLOSED = 0.0, -1.0  # gripper actions: 13 mm off each face of the card; shut
 HIGH = 0.157  # of hands over any card that stands [m]
 STANDS = 0.002  # depth of the edge at which a card does not fall when it is let go of [m]
 IN_SLOT = 0.004  # of either end beside its place in the slot, so that the edge is in it [m]
 SEATED = 0.0070  # depth of the edge at which it stands by itself [m]
-OUT = -0.009  # of the edge that is clear of the slot [m]
+OUT = 0.006  # of the edge's lower end over the mouth, clear of it [m]
+OVER = 0.012  # of the edge over the mouth, from where a card is seated [m]
+LEVEL = 0.05  # of a card that is seated from there [rad]
+LIFTING = 100  # control periods after which hands go on that lift a card no further
+TIRED = 75  # control periods of seating after which it is begun again from above
 UPRIGHT = 0.75  # upward part of the axis of a card that hands get hold of
-AT_HAND = 0.020  # of a hand from its place at the card, so that it has it or can shut on it [m]
-BETWEEN = 0.006  # of the card's middle plane from that of a hand whose jaw is about it [m]
 GAIN = 0.25  # share of what is left that hands go in a control period
 CALM = 0.7  # of a full action
 GLANCE = 6  # readings that are seen as one
@@ -41,6 +44,7 @@ class Skill(Enum):
     """What the hands are doing."""
 
     SHUT = "shut"
+    LIFT = "lift"
     SEAT = "seat"
     OPEN = "open"
     RAISE = "raise"
@@ -77,8 +81,10 @@ class HoldAgain(Restorer):
         self.posture = posture
         self._at, self._frame = card
         self._grasps = grasps
-        self._scale = actions.scale
+        self._rng = rng
+        self._actions = actions
         self._seat = Teleoperator(rng, actions, tremor=0.0)
+        self._weight: FloatArray = np.zeros((1, 2, 3))  # what wrists felt of a card in the air [N]
         self._seen: deque[Readings] = deque(maxlen=GLANCE)
         self._skill = Skill.SHUT
         self._periods = 0  # since the skill began
@@ -95,9 +101,10 @@ class HoldAgain(Restorer):
         if not self._choose(readings, at, frame, hands):
             return None
         if self._skill is Skill.SEAT:
-            return self._seat.act(readings)
+            felt = readings.wrist_force - self._weight
+            return self._seat.act(replace(readings, wrist_force=felt))
         action = np.zeros((2, 7))
-        action[:, :6] = self._twists(readings, at, frame, hands) / self._scale
+        action[:, :6] = self._twists(readings, at, frame, hands) / self._actions.scale
         action[:, :6] *= CALM / np.maximum(abs(action[:, :6]).max(), CALM)
         opened = self._skill in (Skill.OPEN, Skill.RAISE, Skill.REACH, Skill.DESCEND)
         action[:, 6] = np.where(opened & self._free, OPEN, CLOSED)
@@ -130,16 +137,25 @@ class HoldAgain(Restorer):
         deep = float(depth(ends)[0]) if aside(ends)[0] < IN_SLOT else 0.0
         hold = 1e3 * readings.gripper[0] > HELD
         match self._skill:
-            case Skill.SHUT | Skill.GRASP if self._periods > 12:
+            case Skill.SHUT if self._periods > 12:
                 if frame[2, 2] < UPRIGHT:
                     raise ResetFailed("the card lies on the board: set it into the slot by hand")
+                stands = deep > SEATED or (deep > STANDS and not hold.all())
+                self._free = ~(hold & (not stands))
+                self._go(Skill.OPEN if self._free.all() else Skill.LIFT)
+            case Skill.GRASP if self._periods > 12:
                 self._free = ~hold
-                stands = deep > STANDS and self._skill is Skill.GRASP
-                holding = Skill.PULL if stands else Skill.SEAT
-                self._go(holding if hold.all() else Skill.OPEN)
+                held = Skill.PULL if deep > STANDS else Skill.LIFT
+                self._go(held if hold.all() else Skill.OPEN)
+            case Skill.LIFT if self._lifted(readings, frame) or self._periods > LIFTING:
+                self._weight = np.mean([r.wrist_force for r in self._seen], axis=0)
+                self._seat = Teleoperator(self._rng, self._actions, tremor=0.0)
+                self._go(Skill.OPEN if self._free.any() else Skill.SEAT)
             case Skill.SEAT if deep > SEATED:
                 self._free[:] = True
                 self._go(Skill.OPEN)
+            case Skill.SEAT if self._periods > TIRED:
+                self._go(Skill.LIFT)
             case Skill.OPEN if self._periods > 10:
                 self._go(Skill.RAISE)
             case Skill.RAISE if readings.hand_position[0, self._free, 2].min() > HIGH - 0.004:
@@ -148,7 +164,7 @@ class HoldAgain(Restorer):
                 self._go(Skill.DESCEND)
             case Skill.DESCEND if self._arrived(readings, hands, high=False):
                 self._go(Skill.GRASP)
-            case Skill.PULL if float(depth(ends)[0]) < OUT:
+            case Skill.PULL if ends[0, :, 2].min() > OUT:
                 self._go(Skill.CARRY)
             case Skill.CARRY:
                 turned = float(np.linalg.norm(_between(frame, self._frame)))
@@ -177,6 +193,16 @@ class HoldAgain(Restorer):
                 for arm in np.flatnonzero(self._free):
                     turn = _between(rotations[arm], hands[1][arm])
                     result[arm] = GAIN * np.concatenate([goal[arm] - positions[arm], turn])
+            case Skill.LIFT:
+                slot, ends = slot_frame(readings)[0], ends_in_slot(readings)[0]
+                way = np.array([0.0, 0.0, OVER]) - ends.mean(axis=0)
+                way[:2] *= ends[:, 2].min() > OUT
+                move = slot @ way
+                turn = _between(frame, slot) * (not self._free.any())
+                for arm in np.flatnonzero(~self._free):
+                    lever = positions[arm] - middle(readings)[0]
+                    unbent = _between(rotations[arm], slot @ self._grasps[1][arm])
+                    result[arm] = GAIN * np.concatenate([move + np.cross(turn, lever), unbent])
             case Skill.PULL | Skill.CARRY:
                 move, turn = np.array([0.0, 0.0, 0.0015]), np.zeros(3)
                 if self._skill is Skill.CARRY:
@@ -189,11 +215,12 @@ class HoldAgain(Restorer):
                 pass
         return result
 
-    def _about(self, readings: Readings, at: FloatArray, frame: FloatArray) -> bool:
-        """Whether both hands have the card between their fingers."""
-        offset = (readings.hand_position[0] - at) @ frame - self._grasps[0]
-        near = np.linalg.norm(offset, axis=1) < AT_HAND
-        return bool((near & (abs(offset[:, 0]) < BETWEEN)).all())
+    @staticmethod
+    def _lifted(readings: Readings, frame: FloatArray) -> bool:
+        """Whether the card is clear of the slot, and level."""
+        lowest = float(ends_in_slot(readings)[0, :, 2].min())
+        off = float(np.linalg.norm(_between(frame, slot_frame(readings)[0])))
+        return lowest > OUT and off < LEVEL
 
     def _arrived(
         self, readings: Readings, hands: tuple[FloatArray, FloatArray], *, high: bool
