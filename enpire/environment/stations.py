@@ -566,22 +566,20 @@ class Stations:
                 mine = [i for i, state in enumerate(states) if id(state.job.controller) == key]
                 chosen = controller.act(rows[mine], observations[mine], readings.at(mine))
                 actions[mine] = checked(chosen, len(mine), self.action_size)
-        actions = self._keep(actions)
+        self._keep(actions)
         for row, state in zip(rows.tolist(), states, strict=True):
             if state.planner:
-                plan = state.planner.plan(row)
-                state.plan = self._keep(checked(plan, len(plan), self.action_size))
+                plan = state.planner.plan(row).copy()
+                self._keep(plan)
+                state.plan = checked(plan, len(plan), self.action_size)
         for state, observation in zip(states, observations, strict=True):
             state.observations.append(observation)
         return actions
 
-    def _keep(self, actions: Float32Array) -> Float32Array:
-        """Actions (m, act) with the task's own values where a policy has no choice."""
-        if not self.task.kept:  # as nearly always
-            return actions
-        actions = actions.copy()
-        actions[:, list(self.task.kept)] = list(self.task.kept.values())
-        return actions
+    def _keep(self, actions: Float32Array) -> None:
+        """Write what the task keeps into actions (m, act)."""
+        for entry, value in self.task.kept.items():
+            actions[:, entry] = value
 
     def _verify(self, row: int, state: _Running, readings: Readings, action: Float32Array) -> None:
         state.verify += 1  # the verdict takes a period of its own

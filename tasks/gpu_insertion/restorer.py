@@ -1,7 +1,10 @@
 """A physical reset: seat the card, take it anew where it is to be held, pull it, hold it there.
 
-The slot is the fixture in which both hands let go of the card and grasp it at other places. A card
-that lies is beyond them: it is flat on the board, and wider than a jaw opens.
+The slot is the fixture in which both hands let go of the card and grasp it at other places. On the
+way there they unbend: a policy twists them on the card, until a wrist is at its stop. A hand that
+has lost the card takes it again while the other holds it in the air: its end sinks by 0.05 rad in a
+second, no more. A card that lies is beyond them: it is flat on the board, and wider than a jaw
+opens.
 """
 
 from __future__ import annotations
@@ -19,7 +22,7 @@ from enpire.errors import ResetFailed
 from enpire.types import Float32Array, FloatArray, Predicate
 
 from .demonstrator import Teleoperator
-from .frames import LEFT, RIGHT, aside, card_pose, depth, ends_in_slot, hands_on, middle, slot_frame
+from .frames import aside, card_pose, depth, ends_in_slot, hands_on, slot_frame
 
 OPEN, CLOSED = 0.0, -1.0  # gripper actions: 13 mm off each face of the card; shut
 HIGH = 0.157  # of hands over any card that stands [m]
@@ -32,6 +35,11 @@ LEVEL = 0.05  # of a card that is seated from there [rad]
 LIFTING = 100  # control periods after which hands go on that lift a card no further
 TIRED = 75  # control periods of seating after which it is begun again from above
 UPRIGHT = 0.75  # upward part of the axis of a card that hands get hold of
+ARRIVED = (0.0003, 0.010)  # of a hand from where it is to grasp, at most [m], [rad]
+PULL = 0.0015  # out of the slot, in a control period [m]
+NEARLY = (0.001, 0.012)  # of the card from its place, from where hands go to their posture
+# What hands creep apart on a card that they hold, until a policy sees them: pads give [m].
+CREEP = 0.00015
 GAIN = 0.25  # share of what is left that hands go in a control period
 CALM = 0.7  # of a full action
 GLANCE = 6  # readings that are seen as one
@@ -80,7 +88,7 @@ class HoldAgain(Restorer):
         """
         self.posture = posture
         self._at, self._frame = card
-        self._grasps = grasps
+        self._grasps = grasps[0] - ((0.0, CREEP, 0.0), (0.0, -CREEP, 0.0)), grasps[1]
         self._rng = rng
         self._actions = actions
         self._seat = Teleoperator(rng, actions, tremor=0.0)
@@ -97,6 +105,8 @@ class HoldAgain(Restorer):
         if self._periods > PATIENCE:
             raise ResetFailed(f"{self._skill.value} does not come to an end")
         at, frame = card_pose(self._seen)
+        if frame[2, 2] < UPRIGHT:
+            raise ResetFailed("the card lies on the board: set it into the slot by hand")
         hands = hands_on(at, frame, self._grasps)
         if not self._choose(readings, at, frame, hands):
             return None
@@ -138,10 +148,8 @@ class HoldAgain(Restorer):
         hold = 1e3 * readings.gripper[0] > HELD
         match self._skill:
             case Skill.SHUT if self._periods > 12:
-                if frame[2, 2] < UPRIGHT:
-                    raise ResetFailed("the card lies on the board: set it into the slot by hand")
                 stands = deep > SEATED or (deep > STANDS and not hold.all())
-                self._free = ~(hold & (not stands))
+                self._free = np.ones(2, dtype=bool) if stands else ~hold
                 self._go(Skill.OPEN if self._free.all() else Skill.LIFT)
             case Skill.GRASP if self._periods > 12:
                 self._free = ~hold
@@ -160,15 +168,15 @@ class HoldAgain(Restorer):
                 self._go(Skill.RAISE)
             case Skill.RAISE if readings.hand_position[0, self._free, 2].min() > HIGH - 0.004:
                 self._go(Skill.REACH)
-            case Skill.REACH if self._arrived(readings, hands, high=True):
+            case Skill.REACH if self._arrived(readings, hands):
                 self._go(Skill.DESCEND)
-            case Skill.DESCEND if self._arrived(readings, hands, high=False):
+            case Skill.DESCEND if self._arrived(readings, hands):
                 self._go(Skill.GRASP)
             case Skill.PULL if ends[0, :, 2].min() > OUT:
                 self._go(Skill.CARRY)
             case Skill.CARRY:
                 turned = float(np.linalg.norm(_between(frame, self._frame)))
-                return float(np.linalg.norm(at - self._at)) > 0.001 or turned > 0.012
+                return float(np.linalg.norm(self._at - at)) > NEARLY[0] or turned > NEARLY[1]
             case _:
                 pass
         return True
@@ -182,35 +190,33 @@ class HoldAgain(Restorer):
     ) -> FloatArray:
         """Of both hands over one period, (2, 6) [m], [rad], world frame."""
         result = np.zeros((2, 6))
-        positions, rotations = readings.hand_position[0], readings.hand_rotation[0]
+        position, frames = readings.hand_position[0], readings.hand_rotation[0]
         match self._skill:
             case Skill.RAISE:
-                result[:, 2] = GAIN * (HIGH - positions[:, 2]) * self._free
+                result[:, 2] = GAIN * (HIGH - position[:, 2])
+                result[~self._free] = 0.0
             case Skill.REACH | Skill.DESCEND:
-                goal = hands[0].copy()
+                result[:, :3] = GAIN * (hands[0] - position)
+                result[:, 3:] = [
+                    GAIN * _between(*two) for two in zip(frames, hands[1], strict=True)
+                ]
                 if self._skill is Skill.REACH:
-                    goal[:, 2] = HIGH
-                for arm in np.flatnonzero(self._free):
-                    turn = _between(rotations[arm], hands[1][arm])
-                    result[arm] = GAIN * np.concatenate([goal[arm] - positions[arm], turn])
+                    result[:, 2] = GAIN * (HIGH - position[:, 2])
+                result[~self._free] = 0.0
             case Skill.LIFT:
                 slot, ends = slot_frame(readings)[0], ends_in_slot(readings)[0]
                 way = np.array([0.0, 0.0, OVER]) - ends.mean(axis=0)
                 way[:2] *= ends[:, 2].min() > OUT
-                move = slot @ way
                 turn = _between(frame, slot) * (not self._free.any())
-                for arm in np.flatnonzero(~self._free):
-                    lever = positions[arm] - middle(readings)[0]
-                    unbent = _between(rotations[arm], slot @ self._grasps[1][arm])
-                    result[arm] = GAIN * np.concatenate([move + np.cross(turn, lever), unbent])
-            case Skill.PULL | Skill.CARRY:
-                move, turn = np.array([0.0, 0.0, 0.0015]), np.zeros(3)
-                if self._skill is Skill.CARRY:
-                    move = GAIN * (self._at - at)
-                    turn = GAIN * _between(frame, self._frame)
-                for arm in (LEFT, RIGHT):
-                    lever = positions[arm] - middle(readings)[0]
-                    result[arm] = np.concatenate([move + np.cross(turn, lever), turn])
+                result = GAIN * _together(position - at, slot @ way, turn)
+                unbent = slot @ self._grasps[1]
+                result[:, 3:] = [GAIN * _between(*two) for two in zip(frames, unbent, strict=True)]
+                result[self._free] = 0.0
+            case Skill.PULL:
+                result = _together(position - at, np.array([0.0, 0.0, PULL]), np.zeros(3))
+            case Skill.CARRY:
+                turn = _between(frame, self._frame)
+                result = GAIN * _together(position - at, self._at - at, turn)
             case _:
                 pass
         return result
@@ -222,21 +228,25 @@ class HoldAgain(Restorer):
         off = float(np.linalg.norm(_between(frame, slot_frame(readings)[0])))
         return lowest > OUT and off < LEVEL
 
-    def _arrived(
-        self, readings: Readings, hands: tuple[FloatArray, FloatArray], *, high: bool
-    ) -> bool:
-        off = hands[0] - readings.hand_position[0]
-        off[:, 2] *= not high
-        turns = [
-            np.linalg.norm(_between(readings.hand_rotation[0, arm], hands[1][arm]))
-            for arm in (LEFT, RIGHT)
-        ]
-        there = (np.linalg.norm(off, axis=1) < 0.0008) & (np.array(turns) < 0.01)
-        return bool(there[self._free].all())
+    def _arrived(self, readings: Readings, hands: tuple[FloatArray, FloatArray]) -> bool:
+        """Whether free hands are where they grasp, or above it."""
+        for arm in np.flatnonzero(self._free):
+            off = hands[0][arm] - readings.hand_position[0, arm]
+            if self._skill is Skill.REACH:
+                off[2] = 0.0
+            turn = _between(readings.hand_rotation[0, arm], hands[1][arm])
+            if np.linalg.norm(off) > ARRIVED[0] or np.linalg.norm(turn) > ARRIVED[1]:
+                return False
+        return True
 
     def _go(self, skill: Skill) -> None:
         self._skill = skill
         self._periods = 0
+
+
+def _together(levers: FloatArray, move: FloatArray, turn: FloatArray) -> FloatArray:
+    """Twists (2, 6) of hands, `levers` (2, 3) from a card's origin, that move it as one thing."""
+    return np.concatenate([move + np.cross(turn, levers), [turn, turn]], axis=1)
 
 
 def _between(here: FloatArray, there: FloatArray) -> FloatArray:

@@ -160,10 +160,7 @@ class GpuInsertion(Task):
         )
 
     def vary(self, twin: Twin, row: int, variation: FloatArray) -> None:
-        """Friction, springs, the card's mass; latency and the slot's place, which `settle` sets.
-
-        And where the weld of a fast reset holds the card.
-        """
+        """Friction, springs, the card's mass; latency and the slot's place, which `settle` sets."""
         v = dict(zip(self.variation_names, variation, strict=True))
         model = twin.model
         self._friction[row, self._rubbing, 0] = (
@@ -174,16 +171,14 @@ class GpuInsertion(Task):
         self._inertia[row, self._card] = model.body_inertia[self._card] * v["mass"]
         twin.set_const(row)  # what MuJoCo derives from masses
         self._latency[row] = v["latency"]
-        position, card = _card(variation)
-        self._relative[row, self._weld, 3:6] = position
-        mujoco.mju_mat2Quat(self._relative[row, self._weld, 6:10], card.ravel())
-        self._drawn[row] = variation[:18]
+        self._drawn[row] = variation[: len(self.target_names)]
 
     def place(self, twin: Twin, control: CartesianControl, row: int, variation: FloatArray) -> None:
         """The card fixed in the air, both hands shut on it."""
         model = twin.model
-        position, card = _card(variation)
+        self._drawn[row] = variation[: len(self.target_names)]
         self._place_slot(row)
+        position, card = _card(variation)
         at = model.joint("task_card").qposadr[0]
         twin.qpos[row, at : at + 3] = position
         mujoco.mju_mat2Quat(twin.qpos[row, at + 3 : at + 7], card.ravel())
@@ -192,6 +187,7 @@ class GpuInsertion(Task):
             twin.qpos[row, arm.qpos] = angles
             for finger in ("finger_left", "finger_right"):
                 twin.qpos[row, model.joint(f"{arm.name}_{finger}").qposadr[0]] = GRIPPED / 2
+        self._relative[row, self._weld, 3:10] = twin.qpos[row, at : at + 7]
         twin.eq_active[row, self._weld] = 1.0
         self._delay[row] = 0.0
         control.set(row, joints, np.full(2, CLOSED))
