@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from enpire.certification import Counts, Examination
-from enpire.environment import Stations, build_stations
-from enpire.environment.sensing import Readings
+from enpire.environment import Job, RandomActions, Readings, ResetMode, Stations, build_stations
+from enpire.environment.stations import Phase
 from enpire.errors import ResetFailed
-
-GLANCE = 6  # readings before skills make up their mind
+from enpire.types import Purpose
 
 
 @pytest.fixture(scope="module")
@@ -66,8 +66,6 @@ def test_a_card_that_lies_is_left_to_a_person(stations: Stations) -> None:
     drawn = task.sample(np.random.default_rng(1))
     seen = placed(stations, drawn, lean=1.5)
     skills = task.restorer(np.random.default_rng(0), drawn[: len(task.target_names)])
-    for _ in range(GLANCE - 1):
-        skills.clear(seen)
     with pytest.raises(ResetFailed, match="by hand"):
         skills.clear(seen)
 
@@ -87,9 +85,55 @@ def test_the_slot_stays_while_the_card_may_be_in_it(stations: Stations) -> None:
     np.testing.assert_allclose(twin.site_xpos[0, slot] - before, there[:3] - here[:3], atol=1e-12)
 
 
-def test_policies_do_not_open_the_jaws(stations: Stations) -> None:
-    wide = np.ones((2, stations.action_size), np.float32)
-    kept = stations._keep(wide)
-    np.testing.assert_array_equal(kept[:, [6, 13]], -1.0)
-    np.testing.assert_array_equal(np.delete(kept, [6, 13], axis=1), 1.0)
-    assert (wide == 1.0).all(), "a controller's own array is left alone"
+def test_a_policy_does_not_open_the_jaws(stations: Stations) -> None:
+    wide = RandomActions(stations.action_size)
+    stations.begin(0, Job(1, Purpose.COLLECTION, wide, "wide"))
+    while stations.phase(0) is not Phase.EXECUTE:
+        stations.tick()
+    for _ in range(19):
+        stations.tick()
+    (episode,) = stations.abort("enough")
+    assert len(episode) == 20
+    np.testing.assert_array_equal(episode.actions[:, [6, 13]], -1.0)
+    assert episode.actions[:, 0].std() > 0.1
+    assert (stations.control.gripper[0] == 0.0).all()
+
+
+def test_the_first_that_a_reset_does_is_to_hold_on(stations: Stations) -> None:
+    """Whatever the fingers' opening: those that a policy has twisted on the card gape."""
+    task = stations.task
+    drawn = task.sample(np.random.default_rng(1))
+    seen = placed(stations, drawn)
+    skills = task.restorer(np.random.default_rng(0), drawn[: len(task.target_names)])
+    for _ in range(10):
+        action = skills.clear(replace(seen, gripper=np.full((1, 2), 0.018)))
+        assert action is not None
+        np.testing.assert_array_equal(action[[6, 13]], -1.0)
+        assert not np.delete(action, [6, 13]).any()
+
+
+@pytest.mark.parametrize("arm", [0, 1])
+def test_a_hand_that_lost_the_card_takes_it_again(arm: int) -> None:
+    """While the other holds it in the air."""
+    stations = build_stations("gpu_insertion", 1, 1)  # its own: later resets stay physical
+    twin = stations.twin
+    stations.begin(0, Job(2, Purpose.COLLECTION, RandomActions(stations.action_size), "p"))
+    while stations.phase(0) is not Phase.EXECUTE:
+        stations.tick()
+    stations.abort("enough")
+    row, action = np.array([0]), np.zeros((1, stations.action_size), np.float32)
+    action[:, [6, 13]] = -1.0
+    for opening, up, periods in ((0.0, 0.0, 8), (0.0, 1.0, 18), (-1.0, 0.0, 8)):
+        action[0, 7 * arm + 6], action[0, 7 * arm + 2] = opening, up
+        for _ in range(periods):
+            readings, jacobian = stations.sensors.read(row, [0])
+            stations.control.apply(row, action, jacobian, readings.wrist_force)
+            twin.step([0], stations.substeps)
+    gripper = twin.actuator_length[0, [a.gripper for a in stations.control.arms]]
+    assert gripper[arm] < 0.001 < 0.009 < gripper[1 - arm], "one hand holds it"
+    stations.reset = ResetMode.PHYSICAL
+    stations.begin(0, Job(3, Purpose.COLLECTION, RandomActions(stations.action_size), "p"))
+    while stations.phase(0) is Phase.RESET and stations.tries(0) == 1:
+        stations.tick()
+    assert stations.tries(0) == 1
+    assert stations.phase(0) is Phase.EXECUTE
