@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
@@ -31,7 +32,7 @@ from enpire.rollout.seeds import stream
 from enpire.rollout.statistics import Confusion
 from enpire.types import Episode, Purpose
 
-SOLVED = 0.95  # share of its seeds that a demonstrator has to solve
+SOLVED = 0.95  # share of its seeds, in whole ones, that a demonstrator has to solve
 WHOLE = 0.95  # share of the episodes asked for that have to come to a verdict
 STATIONS = 8
 HOLD = 12  # periods that a random action is kept up, at most: 40 ms alone go nowhere
@@ -136,7 +137,7 @@ class Examination:
         done = self.demonstrations
         solved = [e for e in done if e.success]
         others = [e for e in done if not e.success]
-        passed = len(solved) >= SOLVED * len(done)
+        passed = len(solved) >= math.floor(SOLVED * len(done))
         detail = f"seed {others[0].seed}: {others[0].verdict.reason}" if others else ""
         bar = f"at least {SOLVED:.0%}"
         return [Row("demonstrator", "solved", len(solved), len(done), bar, passed, detail)]

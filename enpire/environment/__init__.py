@@ -18,7 +18,7 @@ from enpire.environment.controller import Controller, Demonstrations, RandomActi
 from enpire.environment.loading import build_stations, load_task, open_stations
 from enpire.environment.sensing import Readings, SensorNoise
 from enpire.environment.stations import Job, ResetMode, Stations
-from enpire.environment.task import Demonstrator, Evidence, Restorer, Task
+from enpire.environment.task import Demonstrator, Evidence, Restorer, Task, time_left
 from enpire.environment.workcells import Workcells
 
 __all__ = [
@@ -51,5 +51,6 @@ __all__ = [
     "outline_area",
     "overlay",
     "room",
+    "time_left",
     "triangulate",
 ]

@@ -245,8 +245,8 @@ def move(
     """Move the setpoints in `command` by `actions` (m, 7 arms) and write them to `ctrl`.
 
     J: `jacobian` of the same rows; force: (m, arms, 3) N, world frame. command: (stations, arms,
-    dof + 1), and actuators, (arms, dof + 1), have the gripper last. Among the limits are scale: (arms, 6), of a full
-    action [m], [rad]; box: (2, arms, 3) [m]; joint_range: (2, arms, dof), step: (dof,) [rad];
+    dof + 1), and actuators, (arms, dof + 1), have the gripper last. Limits: scale, (arms, 6), of a
+    full action [m], [rad]; box: (2, arms, 3) [m]; joint_range: (2, arms, dof), step: (dof,) [rad];
     gripper_range: (arms, 2).
     """
     actuators, scale, box, joint_range, step, gripper_range, lead, push = limits

@@ -42,6 +42,7 @@ from enpire.types import (
 
 RESET_TRIES = 4  # one, and again up to three times
 LOOKS = 3  # at most, while the verifier is unsure
+ROUNDING = 1e-6  # of a count of periods
 
 
 class ResetMode(StrEnum):
@@ -96,8 +97,9 @@ class _Running:
     """One station's episode under way; counts are in control periods.
 
     handling: draws what is random in a physical reset. target: what that has to bring about, None
-    in a fast one. restoring: its try under way. lost: all its tries have failed. look: what the
-    cameras say, asked for the `looks`-th time.
+    in a fast one. alone: for how long the scene settles by itself, after a period. restoring: its
+    try under way. lost: all its tries have failed. look: what the cameras say, asked for the
+    `looks`-th time.
     """
 
     job: Job
@@ -111,6 +113,7 @@ class _Running:
     diverged: bool = False
     tries: int = 0
     settling: int = 0
+    alone: int = 0
     reset: int = 0
     execute: int = 0
     verify: int = 0
@@ -295,11 +298,17 @@ class Stations:
         return due if sensed is None else due + self._decide(sensed)
 
     def fly(self, row: int, most: int) -> int:
-        """Carry a station over a period, and on along its plan, `most` in all; over how many.
+        """Carry a station over a period, and on while it settles or has a plan; over how many.
 
         A plan ends early at whatever is not just its next period: that is for `_think`.
         """
         running = self._running[row]
+        if running.phase is Phase.RESET:
+            alone = min(most - 1, running.alone)
+            self.twin.fly(row, (1 + alone) * self.substeps)
+            running.settling += alone
+            running.reset += alone
+            return 1 + alone
         left = min(most - 1, len(running.plan), self.execute_periods - running.execute)
         if left <= 0 or self._planted:
             self.twin.fly(row, self.substeps)
@@ -458,20 +467,22 @@ class Stations:
             self._place(row)
 
     def _reset(self, row: int, running: _Running) -> None:
-        elapsed = running.settling * self.period
+        elapsed, limit = running.settling * self.period, self.task.settle_limit
         try:
-            settled = self.task.settle(self.twin, self.control, row, elapsed)
-            if not settled and elapsed > self.task.settle_limit:
+            left = self.task.settle(self.twin, self.control, row, elapsed)
+            if left and elapsed > limit:
                 raise ResetFailed(f"not settled after {elapsed:.1f} s")
         except ResetFailed as error:
-            settled = False
+            left = self.period
             self._failed(row, running, error)
-        if settled:
+        if not left:
             self.sensors.begin(row, running.noise)
             running.phase = Phase.EXECUTE
-        else:
-            running.settling += 1
-            running.reset += 1
+            return
+        running.settling += 1
+        running.reset += 1
+        after = min(left, limit + self.period - elapsed) / self.period
+        running.alone = 0 if self._planted else max(math.ceil(after - ROUNDING) - 1, 0)
 
     def _sense(self, rows: Rows) -> Sensed | None:
         """Read the sensors, see who is done, and let those that verify do so."""

@@ -137,14 +137,16 @@ class Task(ABC):
         """
         raise PackError(f"{self.folder / 'task.py'} has target_names, and no restorer")
 
-    def settle(self, twin: Twin, control: CartesianControl, row: int, elapsed: float) -> bool:
-        """Before each control period of a reset; True once the scene is ready [s elapsed].
+    def settle(self, twin: Twin, control: CartesianControl, row: int, elapsed: float) -> float:
+        """See to a scene that was placed so long ago; 0 once it is ready, all in seconds.
+
+        Otherwise, how long it can be left alone: it is called again no later than that.
 
         Raises:
             ResetFailed: the scene is not as it should be; the station tries again, with the next
                 initial condition that the seed gives.
         """
-        return elapsed >= 0.2
+        return time_left(elapsed, 0.2)
 
     def plant(self, twin: Twin, row: int) -> None:  # noqa: B027  most scenes are all MuJoCo's
         """One-way rules of the twin's physics that MuJoCo does not know, after each control period.
@@ -201,3 +203,8 @@ class Task(ABC):
         so that an episode near a threshold is known as one. Nothing by default: not audited.
         """
         return ()
+
+
+def time_left(elapsed: float, *moments: float) -> float:
+    """To the next of some moments, given in their order; 0 once all have come [s]."""
+    return next((moment - elapsed for moment in moments if elapsed < moment), 0.0)

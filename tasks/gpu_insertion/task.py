@@ -23,6 +23,7 @@ from enpire.environment import (
     Readings,
     Restorer,
     Task,
+    time_left,
 )
 from enpire.environment.kinematics import Kinematics
 from enpire.errors import ResetFailed
@@ -203,7 +204,7 @@ class GpuInsertion(Task):
         positions, rotations = hands_on(*_card(drawn), _grasps(drawn))
         return self._kinematics.solve(list(positions), list(rotations), warm=self._nominal_joints)
 
-    def settle(self, twin: Twin, control: CartesianControl, row: int, elapsed: float) -> bool:
+    def settle(self, twin: Twin, control: CartesianControl, row: int, elapsed: float) -> float:
         """Let go of the weld once the fingers hold the card, wait until it is still.
 
         After a physical reset the slot is now put elsewhere, as a person shifts the motherboard:
@@ -213,8 +214,8 @@ class GpuInsertion(Task):
             self._place_slot(row)
         if elapsed >= RELEASE_AT:
             twin.eq_active[row, self._weld] = 0.0
-        if elapsed < DONE_AT:
-            return False
+        if left := time_left(elapsed, RELEASE_AT, DONE_AT):
+            return left
         if twin.actuator_length[row, [arm.gripper for arm in control.arms]].min() < HELD:
             raise ResetFailed("the fingers did not catch the card")
         at = twin.model.joint("task_card").qposadr[0]
@@ -222,7 +223,7 @@ class GpuInsertion(Task):
         if np.linalg.norm(moved) > MOVED:
             raise ResetFailed(f"the card slipped by {1e3 * np.linalg.norm(moved):.0f} mm")
         self._delay[row] = self._latency[row]  # not before: a delay reads the setpoints' history
-        return True
+        return 0.0
 
     def observe(self, readings: Readings) -> Float32Array:
         """The edge seen from the slot; both hands, forces and setpoints in the world frame."""

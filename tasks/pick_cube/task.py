@@ -23,6 +23,7 @@ from enpire.environment import (
     SensorNoise,
     Task,
     overlay,
+    time_left,
 )
 from enpire.twin import Twin
 from enpire.types import Float32Array, FloatArray, Outcome, Predicate, State, Verdict
@@ -119,12 +120,12 @@ class PickCube(Task):
         self._delay[row] = 0.0
         control.set(row, joints, jaw)
 
-    def settle(self, twin: Twin, control: CartesianControl, row: int, elapsed: float) -> bool:
+    def settle(self, twin: Twin, control: CartesianControl, row: int, elapsed: float) -> float:
         """Wait; latency begins with the execution, for before the reset nothing was commanded."""
-        if elapsed < SETTLED_AT:
-            return False
+        if left := time_left(elapsed, SETTLED_AT):
+            return left
         self._delay[row] = self._latency[row]
-        return True
+        return 0.0
 
     def observe(self, readings: Readings) -> Float32Array:
         """The cube seen from the hand, and the hand, all along the world's axes."""

@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from enpire.environment import ActionSpec, ArmAction, CartesianControl
+from enpire.environment import ActionSpec, ArmAction, CartesianControl, time_left
 from enpire.twin import Twin
 from enpire.types import FloatArray
 
@@ -71,9 +71,9 @@ class FromTray(PinBox):
         self._place_hand(twin, control, row, HAND_AT + variation[3:6], rotation, OPEN)
         self._place_rest(twin.model, row, v)
 
-    def settle(self, twin: Twin, control: CartesianControl, row: int, elapsed: float) -> bool:
+    def settle(self, twin: Twin, control: CartesianControl, row: int, elapsed: float) -> float:
         """Wait until it is still."""
-        if elapsed < DONE_AT:
-            return False
+        if left := time_left(elapsed, DONE_AT):
+            return left
         self._delay[row] = self._latency[row]
-        return True
+        return 0.0

@@ -22,6 +22,7 @@ from enpire.environment import (
     Evidence,
     Readings,
     Task,
+    time_left,
 )
 from enpire.environment.frames import pose_in_hand
 from enpire.environment.kinematics import Kinematics
@@ -142,18 +143,18 @@ class PinBox(Task):
         twin.eq_active[row, self._weld] = 1.0
         self._place_rest(twin.model, row, v)
 
-    def settle(self, twin: Twin, control: CartesianControl, row: int, elapsed: float) -> bool:
+    def settle(self, twin: Twin, control: CartesianControl, row: int, elapsed: float) -> float:
         """Close the fingers, let go of the weld, wait until it is still."""
         if elapsed >= GRIP_AT:
             control.set(row, control.setpoints[row], np.array([CLOSED]))
         if elapsed >= RELEASE_AT:
             twin.eq_active[row, self._weld] = 0.0
-        if elapsed < DONE_AT:
-            return False
+        if left := time_left(elapsed, GRIP_AT, RELEASE_AT, DONE_AT):
+            return left
         if twin.actuator_length[row, control.arms[0].gripper] < HELD:
             raise ResetFailed("the fingers did not catch the pin")
         self._delay[row] = self._latency[row]  # not before: a delay reads the setpoints' history
-        return True
+        return 0.0
 
     def observe(self, readings: Readings) -> Float32Array:
         """The next pin seen from its hole, the box's frame; hand, force and lead in the world's."""

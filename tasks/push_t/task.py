@@ -25,6 +25,7 @@ from enpire.environment import (
     SensorNoise,
     Task,
     overlay,
+    time_left,
 )
 from enpire.twin import Twin
 from enpire.types import Float32Array, FloatArray, Outcome, Predicate, State, Verdict
@@ -156,12 +157,12 @@ class PushT(Task):
         self._delay[row] = 0.0
         control.set(row, joints, jaw)
 
-    def settle(self, twin: Twin, control: CartesianControl, row: int, elapsed: float) -> bool:
+    def settle(self, twin: Twin, control: CartesianControl, row: int, elapsed: float) -> float:
         """Wait; latency begins with the execution, for before the reset nothing was commanded."""
-        if elapsed < SETTLED_AT:
-            return False
+        if left := time_left(elapsed, SETTLED_AT):
+            return left
         self._delay[row] = self._latency[row]
-        return True
+        return 0.0
 
     def observe(self, readings: Readings) -> Float32Array:
         """The block, the outline and the hand as seen from it, and the hand, its push and lead."""

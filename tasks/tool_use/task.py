@@ -22,6 +22,7 @@ from enpire.environment import (
     Evidence,
     Readings,
     Task,
+    time_left,
 )
 from enpire.environment.frames import pose_in_hand
 from enpire.environment.kinematics import Kinematics
@@ -190,15 +191,15 @@ class ToolUse(Task):
             twin.eq_active[row, self._weld] = 1.0
         control.set(row, joints, np.full(2, WIDE))
 
-    def settle(self, twin: Twin, control: CartesianControl, row: int, elapsed: float) -> bool:
+    def settle(self, twin: Twin, control: CartesianControl, row: int, elapsed: float) -> float:
         """Close the fingers, let go of the weld, wait until it is still."""
         held = self.start is Start.STRAP
         if held and elapsed >= GRIP_AT:
             control.set(row, control.setpoints[row], np.array([WIDE, HELD]))
         if elapsed >= RELEASE_AT:
             twin.eq_active[row, self._weld] = 0.0
-        if elapsed < DONE_AT:
-            return False
+        if left := time_left(elapsed, GRIP_AT, RELEASE_AT, DONE_AT):
+            return left
         up = twin.site_xmat[row, self._jaws].reshape(2, 3, 3)[:, :, 2].mean(axis=0)
         grip = twin.site_xpos[row, self._jaws[0]] + GRIP * up
         hand = twin.site_xpos[row, control.arms[RIGHT].grasp]
@@ -207,7 +208,7 @@ class ToolUse(Task):
         if not held and up[2] < np.cos(np.radians(TILT)):
             raise ResetFailed("the cutter does not stand in its stand")
         self._delay[row] = self._latency[row]  # not before: a delay reads the setpoints' history
-        return True
+        return 0.0
 
     def plant(self, twin: Twin, row: int) -> None:
         """Part the strap for good once both blades press on it, from both sides, hard enough."""

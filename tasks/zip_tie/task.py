@@ -22,6 +22,7 @@ from enpire.environment import (
     Evidence,
     Readings,
     Task,
+    time_left,
 )
 from enpire.environment.frames import pose_in_hand, rotation_vector
 from enpire.environment.kinematics import Kinematics
@@ -176,14 +177,14 @@ class ZipTie(Task):
         self._delay[row] = 0.0
         control.set(row, joints, np.full(2, OPEN))
 
-    def settle(self, twin: Twin, control: CartesianControl, row: int, elapsed: float) -> bool:
+    def settle(self, twin: Twin, control: CartesianControl, row: int, elapsed: float) -> float:
         """Close the fingers, let go of the welds, wait until it is still."""
         if elapsed >= GRIP_AT:
             control.set(row, control.setpoints[row], np.full(2, CLOSED))
         if elapsed >= RELEASE_AT:
             twin.eq_active[row, self._welds] = 0.0
-        if elapsed < DONE_AT:
-            return False
+        if left := time_left(elapsed, GRIP_AT, RELEASE_AT, DONE_AT):
+            return left
         if twin.actuator_length[row, control.arms[RIGHT].gripper] < HELD:
             raise ResetFailed("the right fingers did not catch the strap")
         frames = twin.site_xmat[row, self._sites].reshape(-1, 3, 3)
@@ -198,7 +199,7 @@ class ZipTie(Task):
                 "above or below: the loop has buckled, or the tail turned in the fingers"
             )
         self._delay[row] = self._latency[row]  # not before: a delay reads the setpoints' history
-        return True
+        return 0.0
 
     def observe(self, readings: Readings) -> Float32Array:
         """The tail seen from the head; both hands, forces and setpoints in the world frame."""

@@ -130,8 +130,8 @@ def test_near_misses_are_counted_apart() -> None:
 class Invalid(Sound):
     """Its reset never comes to an end."""
 
-    def settle(self, twin: Twin, control: CartesianControl, row: int, elapsed: float) -> bool:
-        return False
+    def settle(self, twin: Twin, control: CartesianControl, row: int, elapsed: float) -> float:
+        return 1.0
 
     settle_limit = 0.04
 

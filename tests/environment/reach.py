@@ -26,6 +26,7 @@ from enpire.environment import (
     SensorNoise,
     Stations,
     Task,
+    time_left,
 )
 from enpire.packs import find, load_robot, load_world
 from enpire.twin import Twin
@@ -70,8 +71,8 @@ class Reach(Task):
         twin.qpos[row, at : at + 3] = hand + np.array([variation[0], 0, 0])
         control.set(row, np.array([START]), np.zeros(1))
 
-    def settle(self, twin: Twin, control: CartesianControl, row: int, elapsed: float) -> bool:
-        return elapsed >= 0.08
+    def settle(self, twin: Twin, control: CartesianControl, row: int, elapsed: float) -> float:
+        return time_left(elapsed, 0.08)
 
     def observe(self, readings: Readings) -> Float32Array:
         gap = _gap(readings) / 0.05

@@ -20,6 +20,7 @@ from enpire.environment import (
     Stations,
     build_stations,
     load_task,
+    time_left,
 )
 from enpire.environment.stations import RESET_TRIES
 from enpire.errors import PolicyError, ResetFailed
@@ -61,7 +62,7 @@ class Recorded(Reach):
         self.calls.append("place")
         super().place(twin, control, row, variation)
 
-    def settle(self, twin: Twin, control: CartesianControl, row: int, elapsed: float) -> bool:
+    def settle(self, twin: Twin, control: CartesianControl, row: int, elapsed: float) -> float:
         self.calls.append("settle")
         return super().settle(twin, control, row, elapsed)
 
@@ -148,7 +149,7 @@ class Fails(Recorded):
         self.variations.append(float(variation[0]))
         super().place(twin, control, row, variation)
 
-    def settle(self, twin: Twin, control: CartesianControl, row: int, elapsed: float) -> bool:
+    def settle(self, twin: Twin, control: CartesianControl, row: int, elapsed: float) -> float:
         if elapsed > 0.05 and self.left:
             self.left -= 1
             raise ResetFailed("dropped it")
@@ -182,8 +183,8 @@ def test_a_reset_that_keeps_failing_is_invalid() -> None:
 class NeverSettles(Recorded):
     settle_limit = 0.2
 
-    def settle(self, twin: Twin, control: CartesianControl, row: int, elapsed: float) -> bool:
-        return False
+    def settle(self, twin: Twin, control: CartesianControl, row: int, elapsed: float) -> float:
+        return 1.0
 
 
 def test_a_reset_that_never_settles_ends() -> None:
@@ -193,6 +194,31 @@ def test_a_reset_that_never_settles_ends() -> None:
     assert episode.verdict.outcome is Outcome.INVALID
     assert "not settled" in episode.verdict.reason
     assert episode.times.reset < RESET_TRIES * (NeverSettles.settle_limit + 0.1)
+
+
+class Slow(Recorded):
+    """Is to be seen to half a second after the reset, and ready after another."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked: list[float] = []
+
+    def settle(self, twin: Twin, control: CartesianControl, row: int, elapsed: float) -> float:
+        self.asked.append(elapsed)
+        return time_left(elapsed, 0.5, 1.0)
+
+
+@pytest.mark.parametrize("ahead", [0, 3, 100])
+def test_a_scene_that_settles_is_left_alone(ahead: int) -> None:
+    task = Slow()
+    stations = reach_stations(task=task)
+    stations.begin(0, job(3, Speed()))
+    (episode,) = finish(stations, ahead)
+    assert episode.times.reset == pytest.approx(1.0, abs=stations.period)
+    assert task.asked[0] == 0.0
+    assert task.asked[-1] == pytest.approx(1.0, abs=stations.period)
+    if ahead == 100:
+        assert task.asked[1:-1] == pytest.approx([0.5], abs=stations.period)
 
 
 class Weak(Reach):
