@@ -606,13 +606,20 @@ class Stations:
                 mine = [i for i, state in enumerate(states) if id(state.job.controller) == key]
                 chosen = controller.act(rows[mine], observations[mine], readings.at(mine))
                 actions[mine] = checked(chosen, len(mine), self.action_size)
+        self._keep(actions)
         for row, state in zip(rows.tolist(), states, strict=True):
             if state.planner:
-                plan = state.planner.plan(row)
+                plan = state.planner.plan(row).copy()
+                self._keep(plan)
                 state.plan = checked(plan, len(plan), self.action_size)
         for state, observation in zip(states, observations, strict=True):
             state.observations.append(observation)
         return actions
+
+    def _keep(self, actions: Float32Array) -> None:
+        """Write what the task keeps into actions (m, act)."""
+        for entry, value in self.task.kept.items():
+            actions[:, entry] = value
 
     def _verify(self, row: int, state: _Running, readings: Readings, action: Float32Array) -> None:
         state.verify += 1  # the verdict takes a period of its own

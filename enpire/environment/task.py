@@ -104,6 +104,7 @@ class Task(ABC):
     tracked: ClassVar[tuple[str, ...]]  # sites whose poses the tracker gives
     noise: ClassVar[SensorNoise] = SensorNoise()
     actions: ClassVar[ActionSpec]
+    kept: ClassVar[dict[int, float]] = {}  # entries of an action that no policy chooses, and what
     observation_names: ClassVar[tuple[str, ...]]
     variation_names: ClassVar[tuple[str, ...]]
     target_names: ClassVar[tuple[str, ...]] = ()  # those of them that a `restorer` brings about

@@ -59,8 +59,10 @@ class Skill(Enum):
 class Teleoperator(Demonstrator):
     """One episode's person."""
 
-    def __init__(self, rng: np.random.Generator, actions: ActionSpec) -> None:
-        """Draw the person's pace, care, reaction time and way of wiggling."""
+    def __init__(
+        self, rng: np.random.Generator, actions: ActionSpec, tremor: float = TREMOR
+    ) -> None:
+        """Draw the person's pace, care, reaction time and way of wiggling; `tremor` as `TREMOR`."""
         self._rng = rng
         self._scale = actions.scale
         self._skill = Skill.ALIGN
@@ -69,6 +71,7 @@ class Teleoperator(Demonstrator):
         self._care = rng.uniform(0.0008, 0.0014)
         self._phase = rng.uniform(0, 2 * math.pi)
         self._seen: deque[Readings] = deque(maxlen=int(rng.integers(1, 4)))
+        self._trembling = tremor
         self._tremor: FloatArray = np.zeros(actions.size)
 
     def act(self, readings: Readings) -> Float32Array:
@@ -81,7 +84,7 @@ class Teleoperator(Demonstrator):
         move, turn = self._twist(ends, lean_now, force)
         action = self._of_hands(readings, slot @ move, slot @ turn)
         before = self._tremor
-        self._tremor = 0.7 * before + 0.7 * self._rng.normal(0, TREMOR, before.shape)
+        self._tremor = 0.7 * before + 0.7 * self._rng.normal(0, self._trembling, before.shape)
         action += self._tremor - before
         action[[6, 13]] = -1.0
         return np.clip(action, -1, 1).astype(np.float32)

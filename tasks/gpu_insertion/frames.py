@@ -6,8 +6,10 @@ Card and slot have the same axes: x across the card, y along the connector (left
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
+from scipy.spatial.transform import Rotation
 
 from enpire.environment import Readings
 from enpire.types import FloatArray
@@ -29,6 +31,23 @@ def hand_rotation(arm: int) -> FloatArray:
     approach = np.array([0.0, -side * math.sin(TILT), -math.cos(TILT)])
     opening = np.array([side, 0.0, 0.0])
     return np.stack([opening, np.cross(approach, opening), approach], axis=1)
+
+
+def hands_on(
+    at: FloatArray, frame: FloatArray, grasps: tuple[FloatArray, FloatArray]
+) -> tuple[FloatArray, FloatArray]:
+    """Positions (2, 3) [m] and frames (2, 3, 3) of hands whose `grasps` are in a card's frame.
+
+    at [m] and frame: of the card, in the frame that is asked for.
+    """
+    return at + grasps[0] @ frame.T, frame @ grasps[1]
+
+
+def card_pose(seen: Sequence[Readings]) -> tuple[FloatArray, FloatArray]:
+    """Position (3,) [m] of the edge's middle and frame (3, 3) of a card, mean of one station's."""
+    at: FloatArray = np.mean([middle(r)[0] for r in seen], axis=0)
+    frame: FloatArray = Rotation.from_matrix([_card_frame(r)[0] for r in seen]).mean().as_matrix()
+    return at, frame
 
 
 def slot_frame(readings: Readings) -> FloatArray:

@@ -7,6 +7,8 @@ let go, and no wrist has felt more than the force limit.
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import mujoco
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +21,7 @@ from enpire.environment import (
     Demonstrator,
     Evidence,
     Readings,
+    Restorer,
     Task,
     time_left,
 )
@@ -38,9 +41,11 @@ from .frames import (
     depth,
     ends_in_slot,
     hand_rotation,
+    hands_on,
     lean,
     slot_frame,
 )
+from .restorer import HoldAgain
 from .truth import truth
 from .verify import FIRST, SEEN_SEATED, judge, seated
 
@@ -69,6 +74,9 @@ class GpuInsertion(Task):
     probe_limit = 1.2
     tracked = tuple(f"task_{part}_{tag}" for part in ("card", "slot") for tag in TAGS)
     actions = ActionSpec((LEFT_HAND, RIGHT_HAND), lead=0.06, push=30.0)
+    # A card that falls lies flat on the board, where no hand gets under it: jaws stay shut until
+    # the verifier opens them.
+    kept: ClassVar[dict[int, float]] = {6: -1.0, 13: -1.0}
     observation_names = (
         *(f"{s}_end_{a}" for s in ("left", "right") for a in "xyz"),
         *("lean", "slot_yaw"),
@@ -85,6 +93,7 @@ class GpuInsertion(Task):
         *(f"{s}_grasp_tilt" for s in ("left", "right")),
         *("friction", "springs", "mass", "latency"),
     )
+    target_names = variation_names[:18]
 
     def prepare(self, twin: Twin) -> None:
         """Expand what the reset varies."""
@@ -115,6 +124,7 @@ class GpuInsertion(Task):
         self._inertia = twin.expand("body_inertia")
         self._delay = twin.expand("actuator_delay")
         self._latency = np.zeros(twin.stations)
+        self._drawn = np.zeros((twin.stations, len(self.target_names)))
 
     def build(self, spec: mujoco.MjSpec) -> None:
         """Card and slot; a weld that keeps the card in the air until the fingers hold it."""
@@ -150,31 +160,10 @@ class GpuInsertion(Task):
             ]
         )
 
-    def place(self, twin: Twin, control: CartesianControl, row: int, variation: FloatArray) -> None:
-        """The card fixed in the air, both hands shut on it."""
+    def vary(self, twin: Twin, row: int, variation: FloatArray) -> None:
+        """Friction, springs, the card's mass; latency and the slot's place, which `settle` sets."""
         v = dict(zip(self.variation_names, variation, strict=True))
         model = twin.model
-        slot, slot_position = _turn(variation[3:6]), SLOT_AT + variation[0:3]
-        card = slot @ _turn(variation[9:12])
-        position = slot_position + slot @ variation[6:9]
-        self._slot_position[row, self._slot] = slot_position
-        mujoco.mju_mat2Quat(self._slot_quaternion[row, self._slot], slot.ravel())
-        at = model.joint("task_card").qposadr[0]
-        twin.qpos[row, at : at + 3] = position
-        mujoco.mju_mat2Quat(twin.qpos[row, at + 3 : at + 7], card.ravel())
-        grasps = GRASPS + np.array(
-            [[0.0, v[f"{side}_grasp_y"], v[f"{side}_grasp_z"]] for side in ("left", "right")]
-        )
-        tilts = [_turn(np.array([v[f"{side}_grasp_tilt"], 0.0, 0.0])) for side in ("left", "right")]
-        joints = self._kinematics.solve(
-            list(position + grasps @ card.T),
-            [card @ tilts[arm] @ hand_rotation(arm) for arm in (LEFT, RIGHT)],
-            warm=self._nominal_joints,
-        )
-        for arm, angles in zip(control.arms, joints, strict=True):
-            twin.qpos[row, arm.qpos] = angles
-            for finger in ("finger_left", "finger_right"):
-                twin.qpos[row, model.joint(f"{arm.name}_{finger}").qposadr[0]] = GRIPPED / 2
         self._friction[row, self._rubbing, 0] = (
             model.geom_friction[self._rubbing, 0] * v["friction"]
         )
@@ -182,14 +171,47 @@ class GpuInsertion(Task):
         self._mass[row, self._card] = model.body_mass[self._card] * v["mass"]
         self._inertia[row, self._card] = model.body_inertia[self._card] * v["mass"]
         twin.set_const(row)  # what MuJoCo derives from masses
+        self._latency[row] = v["latency"]
+        self._drawn[row] = variation[: len(self.target_names)]
+
+    def place(self, twin: Twin, control: CartesianControl, row: int, variation: FloatArray) -> None:
+        """The card fixed in the air, both hands shut on it."""
+        model = twin.model
+        self._drawn[row] = variation[: len(self.target_names)]
+        self._place_slot(row)
+        position, card = _card(variation)
+        at = model.joint("task_card").qposadr[0]
+        twin.qpos[row, at : at + 3] = position
+        mujoco.mju_mat2Quat(twin.qpos[row, at + 3 : at + 7], card.ravel())
+        joints = self._joints(variation)
+        for arm, angles in zip(control.arms, joints, strict=True):
+            twin.qpos[row, arm.qpos] = angles
+            for finger in ("finger_left", "finger_right"):
+                twin.qpos[row, model.joint(f"{arm.name}_{finger}").qposadr[0]] = GRIPPED / 2
         self._relative[row, self._weld, 3:10] = twin.qpos[row, at : at + 7]
         twin.eq_active[row, self._weld] = 1.0
-        self._latency[row] = v["latency"]
         self._delay[row] = 0.0
         control.set(row, joints, np.full(2, CLOSED))
 
+    def _place_slot(self, row: int) -> None:
+        """Put the slot where it was drawn; the card is in the air, and nothing touches it."""
+        drawn = self._drawn[row]
+        self._slot_position[row, self._slot] = SLOT_AT + drawn[:3]
+        mujoco.mju_mat2Quat(self._slot_quaternion[row, self._slot], _turn(drawn[3:6]).ravel())
+
+    def _joints(self, drawn: FloatArray) -> FloatArray:
+        """Of both arms that hold the card as drawn, (2, dof) [rad]."""
+        positions, rotations = hands_on(*_card(drawn), _grasps(drawn))
+        return self._kinematics.solve(list(positions), list(rotations), warm=self._nominal_joints)
+
     def settle(self, twin: Twin, control: CartesianControl, row: int, elapsed: float) -> float:
-        """Let go of the weld once the fingers hold the card, wait until it is still."""
+        """Let go of the weld once the fingers hold the card, wait until it is still.
+
+        After a physical reset the slot is now put elsewhere, as a person shifts the motherboard:
+        not before, for the card may have been in it.
+        """
+        if elapsed == 0.0:
+            self._place_slot(row)
         if elapsed >= RELEASE_AT:
             twin.eq_active[row, self._weld] = 0.0
         if left := time_left(elapsed, RELEASE_AT, DONE_AT):
@@ -197,7 +219,7 @@ class GpuInsertion(Task):
         if twin.actuator_length[row, [arm.gripper for arm in control.arms]].min() < HELD:
             raise ResetFailed("the fingers did not catch the card")
         at = twin.model.joint("task_card").qposadr[0]
-        moved = twin.qpos[row, at : at + 3] - self._relative[row, self._weld, 3:6]
+        moved = twin.qpos[row, at : at + 3] - _card(self._drawn[row])[0]
         if np.linalg.norm(moved) > MOVED:
             raise ResetFailed(f"the card slipped by {1e3 * np.linalg.norm(moved):.0f} mm")
         self._delay[row] = self._latency[row]  # not before: a delay reads the setpoints' history
@@ -252,6 +274,11 @@ class GpuInsertion(Task):
         """A person at two leader arms."""
         return Teleoperator(rng, self.actions)
 
+    def restorer(self, rng: np.random.Generator, target: FloatArray) -> Restorer:
+        """Seats the card, takes it anew, holds it over where the slot will be."""
+        posture = self._joints(target), np.full(2, CLOSED)
+        return HoldAgain(rng, self.actions, _card(target), _grasps(target), posture)
+
     def truth(self, twin: Twin, row: int) -> tuple[Predicate, ...]:
         """Where edge and slot themselves are, and whether the card stands without the hands."""
         return truth(twin, row)
@@ -278,6 +305,21 @@ def rotation_vector(rotation: FloatArray) -> FloatArray:
     flat = rotation.reshape(*rotation.shape[:-2], 9)
     vector: FloatArray = 0.5 * (flat.take(_BELOW, -1) - flat.take(_ABOVE, -1))
     return vector
+
+
+def _card(drawn: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Position [m] and frame of the card at the start, world; drawn: values of `target_names`."""
+    slot = _turn(drawn[3:6])
+    return SLOT_AT + drawn[:3] + slot @ drawn[6:9], slot @ _turn(drawn[9:12])
+
+
+def _grasps(drawn: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Positions (2, 3) [m] and frames (2, 3, 3) of the hands at the start, card frame."""
+    positions = GRASPS.copy()
+    positions[:, 1:] += drawn[12:16].reshape(2, 2)
+    tilts = [_turn(np.array([tilt, 0.0, 0.0])) for tilt in drawn[16:18]]
+    frames = [tilt @ hand_rotation(arm) for arm, tilt in zip((LEFT, RIGHT), tilts, strict=True)]
+    return positions, np.array(frames)
 
 
 def _turn(vector: FloatArray) -> FloatArray:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from itertools import groupby
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -427,6 +428,20 @@ def test_what_is_decided_before_changes_no_episode() -> None:
         shown = np.array(plans.shown[seed])
         np.testing.assert_array_equal(shown, episode.observations[: len(shown)])
         assert len(episode) - len(shown) < 3, "all but the last plan's"
+
+
+@pytest.mark.parametrize("controller", [Speed(0.2), Plans(0.2)])
+def test_what_a_task_keeps_no_policy_chooses(controller: Speed) -> None:
+    class Kept(Reach):
+        kept: ClassVar[dict[int, float]] = {0: 0.1, 6: -1.0}
+
+    stations = reach_stations(2, task=Kept())
+    for row in range(2):
+        stations.begin(row, job(row, controller))
+    for episode in finish(stations):
+        np.testing.assert_array_equal(episode.actions[:, 0], np.float32(0.1))
+        np.testing.assert_array_equal(episode.actions[:, 6], -1.0)
+        assert episode.observations[-1, 1] - episode.observations[0, 1] < 0.012, "0.1 is done"
 
 
 def test_a_plan_is_carried_out_before_anyone_looks_whether_the_work_is_done() -> None:
