@@ -49,6 +49,11 @@ class Restoring:
         return self._restorer.posture
 
     @property
+    def fixture(self) -> tuple[str, ...]:
+        """Outputs of the station's fixture that are to be on."""
+        return self._restorer.fixture
+
+    @property
     def homing(self) -> bool:
         """Whether the arms go to their posture, or are there and look."""
         return self._step in (Step.BACK, Step.HOME, Step.LOOK)

@@ -410,6 +410,7 @@ class Stations:
         running.tries += 1
         running.settling = 0
         self.control.relax(row)
+        self.task.operate(self.twin, row, ())  # as it may not be after a reset that was aborted
         (rng,) = running.handling.spawn(1)
         self.sensors.draw(row, rng)
         restorer = self.task.restorer(rng, running.target)
@@ -439,6 +440,8 @@ class Stations:
                     self.control.approach(row, *restoring.posture, jacobian[i])
             except ResetFailed as error:
                 self._failed(row, state, error)
+            goes_on = state.restoring is restoring
+            self.task.operate(self.twin, row, restoring.fixture if goes_on else ())
         if acting:
             force = readings.wrist_force[acting]
             self.control.apply(rows[acting], actions[acting], jacobian[acting], force)

@@ -44,10 +44,13 @@ class Restorer(ABC):
     In this order: `clear`, to the posture, `act`, to the posture, `in_place`. The harness takes the
     arms to their posture, straight in the joints; so it matters little how a policy had bent them.
 
-    posture: joints (arms, dof) [rad] and grippers (arms,) of the start.
+    posture: joints (arms, dof) [rad] and grippers (arms,) of the start; until `act` is done it may
+    be another, from which the skills begin. fixture: outputs of the station's own fixture that are
+    to be on now, by name; all are off once the try is over, and whenever a policy runs.
     """
 
     posture: tuple[FloatArray, FloatArray]
+    fixture: tuple[str, ...] = ()
 
     @abstractmethod
     def clear(self, readings: Readings) -> Float32Array | None:
@@ -135,6 +138,13 @@ class Task(ABC):
         target: values of these, all that the skills are told of the initial condition.
         """
         raise PackError(f"{self.folder / 'task.py'} has target_names, and no restorer")
+
+    def operate(self, twin: Twin, row: int, on: tuple[str, ...]) -> None:  # noqa: B027  as `prepare`
+        """Carry out what a restorer's `fixture` says, every control period of a physical reset.
+
+        It is the twin's side of a fixture that a station has for resets only. Nothing is on when a
+        try begins, nor after it has ended.
+        """
 
     def settle(self, twin: Twin, control: CartesianControl, row: int, elapsed: float) -> bool:
         """Before each control period of a reset; True once the scene is ready [s elapsed].

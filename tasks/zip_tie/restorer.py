@@ -1,0 +1,204 @@
+"""A physical reset: have the tie presented, take it at both ends, bring it round the bundle.
+
+Whatever a policy left, the hands let go and draw back; the fixture lifts the pawl and draws head and
+tail before the bundle's free end, the loop hanging between them, and the tail out of the head.
+There the hands take both, each as at the start, and carry them on along the bundle, which so comes
+to lie in the loop.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+import numpy as np
+from scipy.spatial.transform import Rotation
+
+from enpire.environment import ActionSpec, Readings, Restorer
+from enpire.types import Float32Array, FloatArray, Predicate
+
+from .fixture import LINES, PAWL, PRESENTED
+from .frames import HEAD, hand_rotation
+from .strap import GRASP
+from .verify import CLOSED as CLOSED_LOOP
+from .verify import turns
+
+OPEN, SHUT = 0.04, 0.0  # gripper setpoints of the postures [m]
+APART, TAKING, CLOSED = 0.6, 0.07, -1.0  # gripper actions: 60 and 40 mm open; shut
+SIDE = np.array([[-0.3, 1.0, 0.0], [-0.3, -1.0, 0.0]])  # where hands that let go move
+BACK = 0.075  # of a hand that waits from where it takes the tie, against its approach [m]
+GAIN = 0.3  # share of what is left that a hand goes in a control period
+GLANCE = 25  # readings that are seen as one: the tie swings where it is presented
+FREE, SPREAD = 10, 20  # periods until fingers have let go, and until hands are apart
+WIND, WAIT = 65, 200  # periods in which the lines are wound in, at least and at most
+REACH, CLOSE, CARRY = 120, 14, 120  # periods: at most, of the fingers, at most
+PRESENT = 0.015  # of head and tail from where they are presented [m]
+NEAR, TURNED = 0.003, 0.06  # of a hand from its grasp, to close [m], [rad]
+THERE = 0.412  # of the hands along the bundle: from here on straight to the posture [m]
+HELD = ((9.0, 11.5), (0.7, 4.0))  # openings of fingers that hold head and tail [mm]
+OFF, ASKEW = (6.0, 8.0), 14.0  # of head and tail in their hands, at the look [mm], [deg]
+
+Poses = tuple[Sequence[FloatArray], Sequence[FloatArray]]
+"""Of both hands: positions (3,) [m] and rotations (3, 3)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """Joints (arms, dof) [rad], and the poses of hands, head and held tail in the world.
+
+    offsets: of the hands from these, in their frames [m].
+    """
+
+    joints: FloatArray
+    hands: Sequence[FloatArray]
+    hand_rotations: Sequence[FloatArray]
+    objects: tuple[FloatArray, FloatArray]
+    object_rotations: tuple[FloatArray, FloatArray]
+    offsets: tuple[FloatArray, FloatArray]
+
+
+class Skill(Enum):
+    """What the arms are doing."""
+
+    FREE = "free"
+    SPREAD = "spread"
+    WIND = "wind"
+    REACH = "reach"
+    CLOSE = "close"
+    CARRY = "carry"
+
+
+def fetching() -> Poses:
+    """Poses of hands that wait for the tie to be presented."""
+    turned = [hand_rotation(arm) for arm in (0, 1)]
+    return [at - BACK * turn[:, 2] for at, turn in zip(PRESENTED, turned, strict=True)], turned
+
+
+class PutBack(Restorer):
+    """The tie into both hands, and these to the start."""
+
+    def __init__(self, actions: ActionSpec, fetching: FloatArray, start: Start) -> None:
+        """Wait for the tie with joints `fetching` (arms, dof) [rad]."""
+        self._start = start
+        self._fetching = fetching
+        self.posture = start.joints, np.full(2, OPEN)
+        self._scale = actions.scale
+        self._seen: deque[Readings] = deque(maxlen=GLANCE)
+        self._skill = Skill.FREE
+        self._periods = 0  # since the skill began
+        self._taking: Poses = start.hands, start.hand_rotations
+
+    def clear(self, readings: Readings) -> Float32Array | None:
+        """Let go, and move the hands apart; then to where they wait for the tie."""
+        self.posture = self._fetching, np.full(2, OPEN)
+        self.fixture = (PAWL,)
+        self._periods += 1
+        move = np.zeros((2, 3))
+        if self._skill is Skill.FREE:
+            if self._periods > FREE:
+                self._go(Skill.SPREAD)
+        else:
+            move = SIDE * self._scale[:, :3]
+            if self._periods > SPREAD:
+                self._go(Skill.WIND)
+                return None
+        return self._action(move, np.zeros((2, 3)), APART)
+
+    def act(self, readings: Readings) -> Float32Array | None:
+        """Have it presented, take it, carry it."""
+        self._seen.append(readings)
+        self._periods += 1
+        move, rotate, jaw = np.zeros((2, 3)), np.zeros((2, 3)), CLOSED
+        match self._skill:
+            case Skill.WIND:
+                jaw = TAKING
+                self.fixture = (PAWL, LINES)
+                if (self._periods > WIND and self._presented()) or self._periods > WAIT:
+                    self._taking = self._grasps()
+                    self._go(Skill.REACH)
+            case Skill.REACH:
+                jaw = TAKING
+                off, turn = _away(readings, self._taking)
+                move, rotate = GAIN * off, GAIN * turn
+                near = np.linalg.norm(off, axis=1).max() < NEAR and abs(turn).max() < TURNED
+                if near or self._periods > REACH:
+                    self._go(Skill.CLOSE)
+            case Skill.CLOSE:
+                if self._periods > CLOSE:
+                    self.fixture = ()
+                    self._go(Skill.CARRY)
+            case _:
+                off, turn = _away(readings, (self._start.hands, self._start.hand_rotations))
+                move, rotate = GAIN / 2 * off, GAIN / 2 * turn
+                move[:, 0] = self._scale[:, 0]
+                if readings.hand_position[0, :, 0].min() > THERE or self._periods > CARRY:
+                    self.posture = self._start.joints, np.full(2, SHUT)
+                    return None
+        return self._action(move, rotate, jaw)
+
+    def in_place(self, readings: Sequence[Readings]) -> tuple[Predicate, ...]:
+        """Head and tail are in the hands as they are to be held, the loop round the bundle."""
+        self._seen = deque(readings)
+        start = self._start
+        predicates: list[Predicate] = []
+        hands = np.mean([r.hand_position[0] for r in readings], axis=0)
+        frames = readings[-1].hand_rotation[0]
+        held = zip(("head", "tail"), self._objects(), start.offsets, strict=True)
+        for arm, (name, (at, turn), offset) in enumerate(held):
+            away = turn.T @ (hands[arm] - at) - offset
+            away[2] = 0.0  # the fingers centre it
+            relative = frames[arm] @ (turn @ HEAD.T @ hand_rotation(arm)).T
+            askew = float(np.degrees(np.linalg.norm(_vector(relative))))
+            off = 1e3 * float(np.linalg.norm(away))
+            predicates += [
+                Predicate(f"{name}_off", off, OFF[arm], "mm", at_least=False),
+                Predicate(f"{name}_askew", askew, ASKEW, "deg", at_least=False),
+            ]
+        loop = np.median([turns(r.position[0], r.rotation[0]) for r in readings])
+        return (*predicates, Predicate("loop_closed", float(loop), CLOSED_LOOP, "turns"))
+
+    def _objects(self) -> list[tuple[FloatArray, FloatArray]]:
+        """Poses of the head and of the place on the tail that is held."""
+        head, tip = np.mean([r.position[0, :2] for r in self._seen], axis=0)
+        frames = [
+            Rotation.from_matrix([r.rotation[0, i] for r in self._seen]).mean().as_matrix()
+            for i in (0, 1)
+        ]
+        return [(head, frames[0]), (tip - GRASP * frames[1][:, 0], frames[1])]
+
+    def _grasps(self) -> Poses:
+        """Of hands that hold head and tail as they are to be held."""
+        objects = self._objects()
+        return (
+            [at + turn @ off for (at, turn), off in zip(objects, self._start.offsets, strict=True)],
+            [turn @ HEAD.T @ hand_rotation(arm) for arm, (_, turn) in enumerate(objects)],
+        )
+
+    def _presented(self) -> bool:
+        found = np.array([at for at, _ in self._objects()])
+        return bool((np.linalg.norm(found - PRESENTED, axis=1) < PRESENT).all())
+
+    def _action(self, move: FloatArray, rotate: FloatArray, jaw: float) -> Float32Array:
+        """Of moves and turns in a period, (arms, 3) [m], [rad]; none more than a full action."""
+        twist = np.concatenate([move, rotate], axis=1) / self._scale
+        twist /= np.maximum(1.0, abs(twist).max(axis=1, keepdims=True))
+        return np.concatenate([twist, np.full((2, 1), jaw)], axis=1).ravel().astype(np.float32)
+
+    def _go(self, skill: Skill) -> None:
+        self._skill = skill
+        self._periods = 0
+
+
+def _away(readings: Readings, poses: Poses) -> tuple[FloatArray, FloatArray]:
+    """How far hands are from their poses, each (arms, 3) [m], [rad]."""
+    hands, frames = readings.hand_position[0], readings.hand_rotation[0]
+    turns = [_vector(wanted @ now.T) for wanted, now in zip(poses[1], frames, strict=True)]
+    return np.array(poses[0]) - hands, np.array(turns)
+
+
+def _vector(matrix: FloatArray) -> FloatArray:
+    """A rotation as a vector (3,) [rad]."""
+    result: FloatArray = Rotation.from_matrix(matrix).as_rotvec()
+    return result
