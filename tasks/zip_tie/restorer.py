@@ -28,16 +28,15 @@ from .verify import turns
 OPEN, SHUT = 0.04, 0.0  # gripper setpoints of the postures [m]
 APART, TAKING, CLOSED = 0.6, 0.07, -1.0  # gripper actions: 60 and 40 mm open; shut
 SIDE = np.array([[-0.3, 1.0, 0.0], [-0.3, -1.0, 0.0]])  # where hands that let go move
-BACK = 0.075  # of a hand that waits from where it takes the tie, against its approach [m]
+BACK = 0.06  # of a hand that waits from where it takes the tie, against its approach [m]
 GAIN = 0.3  # share of what is left that a hand goes in a control period
 GLANCE = 25  # readings that are seen as one: the tie swings where it is presented
 FREE, SPREAD = 10, 20  # periods until fingers have let go, and until hands are apart
-WIND, WAIT = 65, 200  # periods in which the lines are wound in, at least and at most
+WIND, FALL = 65, 20  # periods in which the lines are wound in, and lie slack before another time
 REACH, CLOSE, CARRY = 120, 14, 120  # periods: at most, of the fingers, at most
 PRESENT = 0.015  # of head and tail from where they are presented [m]
+HANGS = 0.85  # cosine of the angle by which head and tail may be turned there
 NEAR, TURNED = 0.003, 0.06  # of a hand from its grasp, to close [m], [rad]
-THERE = 0.412  # of the hands along the bundle: from here on straight to the posture [m]
-HELD = ((9.0, 11.5), (0.7, 4.0))  # openings of fingers that hold head and tail [mm]
 OFF, ASKEW = (6.0, 8.0), 14.0  # of head and tail in their hands, at the look [mm], [deg]
 
 Poses = tuple[Sequence[FloatArray], Sequence[FloatArray]]
@@ -65,6 +64,7 @@ class Skill(Enum):
     FREE = "free"
     SPREAD = "spread"
     WIND = "wind"
+    DROP = "drop"
     REACH = "reach"
     CLOSE = "close"
     CARRY = "carry"
@@ -104,22 +104,27 @@ class PutBack(Restorer):
             if self._periods > SPREAD:
                 self._go(Skill.WIND)
                 return None
-        return self._action(move, np.zeros((2, 3)), APART)
+        return self._action(move, np.zeros((2, 3)), np.full(2, APART))
 
     def act(self, readings: Readings) -> Float32Array | None:
         """Have it presented, take it, carry it."""
         self._seen.append(readings)
         self._periods += 1
-        move, rotate, jaw = np.zeros((2, 3)), np.zeros((2, 3)), CLOSED
+        move, rotate, jaws = np.zeros((2, 3)), np.zeros((2, 3)), np.full(2, CLOSED)
         match self._skill:
             case Skill.WIND:
-                jaw = TAKING
+                jaws[:] = TAKING
                 self.fixture = (PAWL, LINES)
-                if (self._periods > WIND and self._presented()) or self._periods > WAIT:
+                if self._periods > WIND:
                     self._taking = self._grasps()
-                    self._go(Skill.REACH)
+                    self._go(Skill.REACH if self._presented() else Skill.DROP)
+            case Skill.DROP:
+                jaws[:] = TAKING
+                self.fixture = (PAWL,)
+                if self._periods > FALL:
+                    self._go(Skill.WIND)
             case Skill.REACH:
-                jaw = TAKING
+                jaws[:] = TAKING
                 off, turn = _away(readings, self._taking)
                 move, rotate = GAIN * off, GAIN * turn
                 near = np.linalg.norm(off, axis=1).max() < NEAR and abs(turn).max() < TURNED
@@ -129,31 +134,30 @@ class PutBack(Restorer):
                 if self._periods > CLOSE:
                     self.fixture = ()
                     self._go(Skill.CARRY)
-            case _:
+            case Skill.CARRY:
                 off, turn = _away(readings, (self._start.hands, self._start.hand_rotations))
-                move, rotate = GAIN / 2 * off, GAIN / 2 * turn
-                move[:, 0] = self._scale[:, 0]
-                if readings.hand_position[0, :, 0].min() > THERE or self._periods > CARRY:
+                move, rotate = GAIN * off, GAIN * turn
+                near = np.linalg.norm(off, axis=1).max() < NEAR and abs(turn).max() < TURNED
+                if near or self._periods > CARRY:
                     self.posture = self._start.joints, np.full(2, SHUT)
                     return None
-        return self._action(move, rotate, jaw)
+            case _:
+                pass
+        return self._action(move, rotate, jaws)
 
     def in_place(self, readings: Sequence[Readings]) -> tuple[Predicate, ...]:
         """Head and tail are in the hands as they are to be held, the loop round the bundle."""
         self._seen = deque(readings)
-        start = self._start
         predicates: list[Predicate] = []
-        hands = np.mean([r.hand_position[0] for r in readings], axis=0)
-        frames = readings[-1].hand_rotation[0]
-        held = zip(("head", "tail"), self._objects(), start.offsets, strict=True)
-        for arm, (name, (at, turn), offset) in enumerate(held):
-            away = turn.T @ (hands[arm] - at) - offset
-            away[2] = 0.0  # the fingers centre it
-            relative = frames[arm] @ (turn @ HEAD.T @ hand_rotation(arm)).T
-            askew = float(np.degrees(np.linalg.norm(_vector(relative))))
-            off = 1e3 * float(np.linalg.norm(away))
+        start = self._start
+        names, found = ("head", "tail"), self._objects()
+        held = zip(names, found, start.objects, start.object_rotations, strict=True)
+        for arm, (name, (at, frame), wanted, turned) in enumerate(held):
+            off = turned.T @ (at - wanted)
+            across = 1e3 * float(np.linalg.norm(off[:2]))  # the fingers centre it in its height
+            askew = float(np.degrees(np.arccos(min(1.0, frame[:, 2] @ turned[:, 2]))))
             predicates += [
-                Predicate(f"{name}_off", off, OFF[arm], "mm", at_least=False),
+                Predicate(f"{name}_off", across, OFF[arm], "mm", at_least=False),
                 Predicate(f"{name}_askew", askew, ASKEW, "deg", at_least=False),
             ]
         loop = np.median([turns(r.position[0], r.rotation[0]) for r in readings])
@@ -169,22 +173,33 @@ class PutBack(Restorer):
         return [(head, frames[0]), (tip - GRASP * frames[1][:, 0], frames[1])]
 
     def _grasps(self) -> Poses:
-        """Of hands that hold head and tail as they are to be held."""
-        objects = self._objects()
-        return (
-            [at + turn @ off for (at, turn), off in zip(objects, self._start.offsets, strict=True)],
-            [turn @ HEAD.T @ hand_rotation(arm) for arm, (_, turn) in enumerate(objects)],
-        )
+        """Of hands that hold head and tail as they are to be held.
+
+        A strap bends in its plane only: at the start that runs through both hands, whichever way
+        these are turned, and so they take it.
+        """
+        start, objects = self._start, self._objects()
+        plane = _heading(start.objects[0] - start.objects[1])
+        hands, frames = [], []
+        held = zip(objects, start.object_rotations, start.offsets, strict=True)
+        for arm, ((at, frame), turned, offset) in enumerate(held):
+            about = Rotation.from_euler("z", _heading(turned[:, 0]) - plane).as_matrix()
+            hands.append(at + frame @ offset)
+            frames.append(frame @ about @ HEAD.T @ hand_rotation(arm))
+        return hands, frames
 
     def _presented(self) -> bool:
-        found = np.array([at for at, _ in self._objects()])
-        return bool((np.linalg.norm(found - PRESENTED, axis=1) < PRESENT).all())
+        """Whether head and tail are where the lines draw them, and the loop hangs."""
+        objects = self._objects()
+        off = np.linalg.norm([at for at, _ in objects] - PRESENTED, axis=1).max()
+        turned = min(float(np.diag(HEAD.T @ frame).min()) for _, frame in objects)
+        return bool(off < PRESENT and turned > HANGS)
 
-    def _action(self, move: FloatArray, rotate: FloatArray, jaw: float) -> Float32Array:
+    def _action(self, move: FloatArray, rotate: FloatArray, jaws: FloatArray) -> Float32Array:
         """Of moves and turns in a period, (arms, 3) [m], [rad]; none more than a full action."""
         twist = np.concatenate([move, rotate], axis=1) / self._scale
         twist /= np.maximum(1.0, abs(twist).max(axis=1, keepdims=True))
-        return np.concatenate([twist, np.full((2, 1), jaw)], axis=1).ravel().astype(np.float32)
+        return np.concatenate([twist, jaws[:, None]], axis=1).ravel().astype(np.float32)
 
     def _go(self, skill: Skill) -> None:
         self._skill = skill
@@ -196,6 +211,11 @@ def _away(readings: Readings, poses: Poses) -> tuple[FloatArray, FloatArray]:
     hands, frames = readings.hand_position[0], readings.hand_rotation[0]
     turns = [_vector(wanted @ now.T) for wanted, now in zip(poses[1], frames, strict=True)]
     return np.array(poses[0]) - hands, np.array(turns)
+
+
+def _heading(along: FloatArray) -> float:
+    """Of a direction, from where the tail is fed, about the vertical [rad]."""
+    return float(np.arctan2(-along[0], along[1]))
 
 
 def _vector(matrix: FloatArray) -> FloatArray:
