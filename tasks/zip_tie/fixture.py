@@ -18,7 +18,7 @@ from enpire.twin import Twin
 from .strap import GRASPED, TAIL, WIDTH
 
 PAWL, LINES = "pawl", "lines"  # the fixture's two outputs
-PRESENTED = np.array([[0.37, 0.0, 0.205], [0.37, -0.088, 0.205]])  # head, held link [m]
+PRESENTED = np.array([[0.37, 0.0, 0.205], [0.37, -0.084, 0.205]])  # head, held link [m]
 EDGE = np.array([[0.0, -0.0075, 0.0], [TAIL[0] / 2, -WIDTH / 2, 0.0]])  # where lines are tied [m]
 REST = np.array([0.004, 0.008])  # of a line that is wound in [m]
 STIFFNESS, DAMPING = 150.0, 0.3  # of a line [N/m], [N s/m]

@@ -26,7 +26,8 @@ from .verify import CLOSED as CLOSED_LOOP
 from .verify import turns
 
 OPEN, SHUT = 0.04, 0.0  # gripper setpoints of the postures [m]
-APART, TAKING, CLOSED = 0.6, 0.07, -1.0  # gripper actions: 60 and 40 mm open; shut
+FULL = 0.075  # opening of a gripper [m]
+LOOSE, TAKING, CLOSED = -0.4, 0.07, -1.0  # gripper actions: 22 and 40 mm open; shut
 SIDE = np.array([[-0.3, 1.0, 0.0], [-0.3, -1.0, 0.0]])  # where hands that let go move
 BACK = 0.06  # of a hand that waits from where it takes the tie, against its approach [m]
 GAIN = 0.3  # share of what is left that a hand goes in a control period
@@ -36,7 +37,8 @@ WIND, FALL = 65, 20  # periods in which the lines are wound in, and lie slack be
 REACH, CLOSE, CARRY = 120, 14, 120  # periods: at most, of the fingers, at most
 PRESENT = 0.015  # of head and tail from where they are presented [m]
 HANGS = 0.85  # cosine of the angle by which head and tail may be turned there
-NEAR, TURNED = 0.003, 0.06  # of a hand from its grasp, to close [m], [rad]
+GRASPING = 0.001, 0.015  # of a hand from its grasp, to close [m], [rad]
+NEAR = 0.004, 0.06  # of a hand from its start, to go straight to the posture [m], [rad]
 OFF, ASKEW = (6.0, 8.0), 14.0  # of head and tail in their hands, at the look [mm], [deg]
 
 Poses = tuple[Sequence[FloatArray], Sequence[FloatArray]]
@@ -104,7 +106,8 @@ class PutBack(Restorer):
             if self._periods > SPREAD:
                 self._go(Skill.WIND)
                 return None
-        return self._action(move, np.zeros((2, 3)), np.full(2, APART))
+        open_by_now = 2 * readings.gripper[0] / FULL - 1
+        return self._action(move, np.zeros((2, 3)), np.maximum(open_by_now, LOOSE))
 
     def act(self, readings: Readings) -> Float32Array | None:
         """Have it presented, take it, carry it."""
@@ -127,8 +130,7 @@ class PutBack(Restorer):
                 jaws[:] = TAKING
                 off, turn = _away(readings, self._taking)
                 move, rotate = GAIN * off, GAIN * turn
-                near = np.linalg.norm(off, axis=1).max() < NEAR and abs(turn).max() < TURNED
-                if near or self._periods > REACH:
+                if _within(off, turn, GRASPING) or self._periods > REACH:
                     self._go(Skill.CLOSE)
             case Skill.CLOSE:
                 if self._periods > CLOSE:
@@ -137,8 +139,7 @@ class PutBack(Restorer):
             case Skill.CARRY:
                 off, turn = _away(readings, (self._start.hands, self._start.hand_rotations))
                 move, rotate = GAIN * off, GAIN * turn
-                near = np.linalg.norm(off, axis=1).max() < NEAR and abs(turn).max() < TURNED
-                if near or self._periods > CARRY:
+                if _within(off, turn, NEAR) or self._periods > CARRY:
                     self.posture = self._start.joints, np.full(2, SHUT)
                     return None
             case _:
@@ -211,6 +212,10 @@ def _away(readings: Readings, poses: Poses) -> tuple[FloatArray, FloatArray]:
     hands, frames = readings.hand_position[0], readings.hand_rotation[0]
     turns = [_vector(wanted @ now.T) for wanted, now in zip(poses[1], frames, strict=True)]
     return np.array(poses[0]) - hands, np.array(turns)
+
+
+def _within(off: FloatArray, turn: FloatArray, allowed: tuple[float, float]) -> bool:
+    return bool(np.linalg.norm(off, axis=1).max() < allowed[0] and abs(turn).max() < allowed[1])
 
 
 def _heading(along: FloatArray) -> float:
