@@ -21,20 +21,21 @@ from enpire.types import Float32Array, FloatArray, Predicate
 
 from .fixture import LINES, PAWL, PRESENTED
 from .frames import HEAD, hand_rotation
-from .strap import GRASP
+from .strap import GRASP, TAIL
 from .verify import CLOSED as CLOSED_LOOP
 from .verify import turns
 
 OPEN, SHUT = 0.04, 0.0  # gripper setpoints of the postures [m]
 FULL = 0.075  # opening of a gripper [m]
 LOOSE, TAKING, CLOSED = -0.4, 0.07, -1.0  # gripper actions: 22 and 40 mm open; shut
+ABOUT = np.array([-0.68, -0.92])  # the same, about head and tail, to still them: 12 and 3 mm
 SIDE = np.array([[-0.3, 1.0, 0.0], [-0.3, -1.0, 0.0]])  # where hands that let go move
 BACK = 0.06  # of a hand that waits from where it takes the tie, against its approach [m]
 GAIN = 0.3  # share of what is left that a hand goes in a control period
 GLANCE = 25  # readings that are seen as one: the tie swings where it is presented
 FREE, SPREAD = 10, 20  # periods until fingers have let go, and until hands are apart
 WIND, FALL = 65, 20  # periods in which the lines are wound in, and lie slack before another time
-REACH, CLOSE, CARRY = 120, 14, 120  # periods: at most, of the fingers, at most
+REACH, CALM, CLOSE, CARRY = 120, 12, 14, 120  # periods: at most, of the fingers, at most
 PRESENT = 0.015  # of head and tail from where they are presented [m]
 HANGS = 0.85  # cosine of the angle by which head and tail may be turned there
 GRASPING = 0.001, 0.015  # of a hand from its grasp, to close [m], [rad]
@@ -133,7 +134,9 @@ class PutBack(Restorer):
                 if _within(off, turn, GRASPING) or self._periods > REACH:
                     self._go(Skill.CLOSE)
             case Skill.CLOSE:
-                if self._periods > CLOSE:
+                if self._periods < CALM:
+                    jaws[:] = ABOUT
+                if self._periods > CALM + CLOSE:
                     self.fixture = ()
                     self._go(Skill.CARRY)
             case Skill.CARRY:
@@ -180,10 +183,11 @@ class PutBack(Restorer):
         these are turned, and so they take it.
         """
         start, objects = self._start, self._objects()
-        plane = _heading(start.objects[0] - start.objects[1])
+        held = start.objects[1] - TAIL[0] / 2 * start.object_rotations[1][:, 0]  # the link's begin
+        plane = _heading(start.objects[0] - held)
         hands, frames = [], []
-        held = zip(objects, start.object_rotations, start.offsets, strict=True)
-        for arm, ((at, frame), turned, offset) in enumerate(held):
+        both = zip(objects, start.object_rotations, start.offsets, strict=True)
+        for arm, ((at, frame), turned, offset) in enumerate(both):
             about = Rotation.from_euler("z", _heading(turned[:, 0]) - plane).as_matrix()
             hands.append(at + frame @ offset)
             frames.append(frame @ about @ HEAD.T @ hand_rotation(arm))
