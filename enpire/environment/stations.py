@@ -409,7 +409,7 @@ class Stations:
             return
         running.tries += 1
         running.settling = 0
-        self.control.relax(row)
+        self.control.relax(row, np.zeros(len(self.control.arms), np.bool_))
         self.task.operate(self.twin, row, ())  # as it may not be after a reset that was aborted
         (rng,) = running.handling.spawn(1)
         self.sensors.draw(row, rng)
@@ -434,6 +434,8 @@ class Stations:
                 if action is not None:
                     actions[i] = action
                     acting.append(i)
+                elif restoring.pressed.any():
+                    self.control.relax(row, restoring.pressed)
                 elif restoring.looked():
                     state.restoring = None  # `settle` has the last word
                 elif restoring.homing:

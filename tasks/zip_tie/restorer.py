@@ -27,7 +27,8 @@ from .verify import turns
 
 OPEN, SHUT = 0.04, 0.0  # gripper setpoints of the postures [m]
 FULL = 0.075  # opening of a gripper [m]
-LOOSE, TAKING, CLOSED = -0.4, 0.07, -1.0  # gripper actions: 22 and 40 mm open; shut
+LOOSE, WIDER = 0.022, 0.004  # openings: that lets go; that a gripper is opened by in a period [m]
+TAKING, CLOSED = 0.07, -1.0  # gripper actions: 40 mm open; shut
 ABOUT = np.array([-0.68, -0.92])  # the same, about head and tail, to still them: 12 and 3 mm
 SIDE = np.array([[-0.3, 1.0, 0.0], [-0.3, -1.0, 0.0]])  # where hands that let go move
 BACK = 0.06  # of a hand that waits from where it takes the tie, against its approach [m]
@@ -95,9 +96,9 @@ class PutBack(Restorer):
 
     def clear(self, readings: Readings) -> Float32Array | None:
         """Let go, and move the hands apart; then to where they wait for the tie."""
-        self.posture = self._fetching, np.full(2, OPEN)
         self.fixture = (PAWL,)
         self._periods += 1
+        opening = readings.gripper[0]
         move = np.zeros((2, 3))
         if self._skill is Skill.FREE:
             if self._periods > FREE:
@@ -105,10 +106,11 @@ class PutBack(Restorer):
         else:
             move = SIDE * self._scale[:, :3]
             if self._periods > SPREAD:
+                self.posture = self._fetching, opening.copy()
                 self._go(Skill.WIND)
                 return None
-        open_by_now = 2 * readings.gripper[0] / FULL - 1
-        return self._action(move, np.zeros((2, 3)), np.maximum(open_by_now, LOOSE))
+        wider = np.maximum(opening, np.minimum(opening + WIDER, LOOSE))
+        return self._action(move, np.zeros((2, 3)), 2 * wider / FULL - 1)
 
     def act(self, readings: Readings) -> Float32Array | None:
         """Have it presented, take it, carry it."""
