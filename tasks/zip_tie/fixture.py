@@ -22,7 +22,9 @@ from .frames import HEAD
 from .strap import GRASPED, TAIL
 
 PAWL, LINES = "pawl", "lines"  # the fixture's two outputs
-PRESENTED = np.array([[0.37, 0.0, 0.205], [0.37, -0.084, 0.205]])  # head, held place of the tail [m]
+PRESENTED = np.array(
+    [[0.37, 0.0, 0.205], [0.37, -0.084, 0.205]]
+)  # head, held place of the tail [m]
 HELD = np.array([TAIL[0] / 2, 0.0, 0.0])  # that place in its link [m]
 TIED = {  # which of these, its body, where in its frame a line is tied [m]
     "head_near": (0, "head", np.array([0.0, 0.0075, 0.0])),

@@ -1,9 +1,9 @@
 """A physical reset: have the tie presented, take it at both ends, bring it round the bundle.
 
-Whatever a policy left, the hands let go and draw back; the fixture lifts the pawl and draws head and
-tail before the bundle's free end, the loop hanging between them, and the tail out of the head.
-There the hands take both, each as at the start, and carry them on along the bundle, which so comes
-to lie in the loop.
+Whatever a policy left, the hands let go and draw back; the fixture lifts the pawl, and draws the
+tail out of the head and both before the bundle's free end, the loop hanging between them. There the
+hands take head and tail, each as at the start, and carry them along the bundle, which so comes to
+lie in the loop. No hand has to reach the bench, nor to pull.
 """
 
 from __future__ import annotations

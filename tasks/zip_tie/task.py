@@ -61,6 +61,7 @@ class ZipTie(Task):
     time_limit = 10.0
     force_limit = 40.0
     probe_limit = 2.0
+    restore_limit = 40.0
     tracked = (
         "task_head",
         "task_tip",
