@@ -10,6 +10,7 @@ import pytest
 from enpire.environment import Job, Readings, ResetMode, Restorer, Stations
 from enpire.environment.restoring import TRIES, Restoring
 from enpire.errors import PackError, ResetFailed
+from enpire.twin import Twin
 from enpire.types import Episode, Float32Array, FloatArray, Outcome, Predicate, Purpose
 
 from .reach import Reach, Restored, Speed, posture, reach_stations
@@ -170,6 +171,60 @@ def readings(joints: FloatArray, force: float = 0.0) -> Readings:
     values["joints"] = joints[None]
     values["wrist_force"] = np.array([[[force, 0.0, 0.0]]])
     return Readings(**values)
+
+
+class Fitted(Restored):
+    """Its station has a fixture, which its skill uses until the last."""
+
+    def __init__(self, failing: int = 0) -> None:
+        super().__init__(failing)
+        self.on: list[tuple[str, ...]] = []
+
+    def operate(self, twin: Twin, row: int, on: tuple[str, ...]) -> None:
+        self.on.append(on)
+
+    def restorer(self, rng: np.random.Generator, target: FloatArray) -> Restorer:
+        skill = super().restorer(rng, target)
+        skill.fixture = ("lamp",)
+        return skill
+
+
+@pytest.mark.parametrize("failing", [0, 1, TRIES])
+def test_a_fixture_is_off_before_a_try_and_after_it(failing: int) -> None:
+    task = Fitted()
+    stations = physical(task)
+    episode(stations, 3)
+    assert not task.on, "a fast reset needs none"
+    task.failing = failing
+    episode(stations, 4)
+    assert task.on[0] == task.on[-1] == ()
+    assert task.on.count(("lamp",)) > 20
+    begun = [i for i in range(1, len(task.on)) if task.on[i - 1] == () != task.on[i]]
+    assert len(begun) == len(task.targets), "each try switches it on once"
+
+
+def test_a_fixture_of_a_reset_that_was_aborted_is_off_in_the_next() -> None:
+    task = Fitted()
+    stations = physical(task)
+    episode(stations, 3)
+    stations.begin(0, job(4))
+    for _ in range(5):
+        stations.tick()
+    stations.abort("enough")
+    before = len(task.on)
+    stations.begin(0, job(5))
+    assert task.on[before:] == [()]
+
+
+def test_a_hand_that_presses_when_a_try_begins_gives_way() -> None:
+    restoring = Restoring(Reach(), Look(), 0.04)
+    restoring.next(readings(np.zeros((1, 5)), force=19.0))
+    assert not restoring.pressed.any()
+    restoring.next(readings(np.zeros((1, 5)), force=21.0))
+    assert restoring.pressed.all(), "more than half of the limit"
+    for _ in range(5):
+        restoring.next(readings(np.zeros((1, 5)), force=21.0))
+    assert not restoring.pressed.any(), "the skills' own doing"
 
 
 class Look(Restorer):

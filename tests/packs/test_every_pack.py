@@ -116,6 +116,8 @@ def test_what_skills_do_not_bring_about_is_not_placed(stations: Stations) -> Non
     stations.place(0, other)
     stations.place(0, variation, other)
     for name, values in stations.twin.variation(0).items():
+        if name == "eq_data":  # a weld that holds something as it is placed, until fingers do
+            continue
         np.testing.assert_array_equal(values, expected[name], err_msg=name)
 
 
