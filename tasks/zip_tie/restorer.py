@@ -25,7 +25,7 @@ from .strap import GRASP, TAIL
 from .verify import CLOSED as CLOSED_LOOP
 from .verify import turns
 
-OPEN, SHUT = 0.04, 0.0  # gripper setpoints of the postures [m]
+SHUT = 0.0  # gripper setpoint of the start [m]
 FULL = 0.075  # opening of a gripper [m]
 LOOSE, WIDER = 0.022, 0.004  # openings: that lets go; that a gripper is opened by in a period [m]
 TAKING, CLOSED = 0.07, -1.0  # gripper actions: 40 mm open; shut
@@ -87,7 +87,7 @@ class PutBack(Restorer):
         """Wait for the tie with joints `fetching` (arms, dof) [rad]."""
         self._start = start
         self._fetching = fetching
-        self.posture = start.joints, np.full(2, OPEN)
+        self.posture = start.joints, np.full(2, SHUT)
         self._scale = actions.scale
         self._seen: deque[Readings] = deque(maxlen=GLANCE)
         self._skill = Skill.FREE
