@@ -106,7 +106,6 @@ def test_loop_options_are_the_settings() -> None:
         (["loop", "--task", "pick_cube", "--alpha", "nan"], ["--alpha", "between 0 and 1"]),
         (["loop", "--task", "pick_cube", "--max-time", "30"], ["--max-time", "30m"]),
         (["loop", "--task", "pick_cube", "--reset", "soft"], ["--reset", "fast or physical"]),
-        (["loop", "--task", "zip_tie", "--reset", "physical"], ["zip_tie", "have: ", "pick_cube"]),
         (["loop", "--task", "gym:CartPole-v1", "--reset", "physical"], ["--reset", "itself"]),
         (["loop", "--task", "pick_cube", "--recover", "true"], ["--recover", "physical"]),
         (["loop"], ["--task", "--resume"]),

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from enpire.environment import kernels
 from enpire.twin import Twin
@@ -114,9 +115,17 @@ class CartesianControl:
         self.gripper[row] = gripper
         self.twin.ctrl[row, self._actuators] = self.command[row]
 
-    def relax(self, row: int) -> None:
-        """Bring one station's setpoints back to its joints, so that nothing presses."""
-        self.set(row, self.measured(np.array([row]))[0], self.gripper[row].copy())
+    def relax(self, row: int, pressed: NDArray[np.bool_] | None = None) -> None:
+        """Bring one station's setpoints back to its joints, so that nothing presses.
+
+        Grippers do no more open against what is outside them; they go on holding what they hold,
+        but for those of `pressed` hands (arms,): what they have closed on does not give way.
+        """
+        opening = self.twin.actuator_length[row, self._actuators[:, -1]]
+        gripper = np.minimum(self.gripper[row], opening)
+        if pressed is not None:
+            gripper[pressed] = opening[pressed]
+        self.set(row, self.measured(np.array([row]))[0], gripper)
 
     def approach(
         self, row: int, joints: FloatArray, gripper: FloatArray, jacobian: FloatArray

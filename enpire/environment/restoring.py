@@ -16,6 +16,7 @@ from enpire.types import Float32Array, FloatArray, Predicate
 TRIES = 3
 EASE = 0.2  # for which the hands give way to what they were pressed against [s]
 LOOK = 0.4  # for which the hands rest and the scene is looked at [s]
+PRESSED = 0.5  # share of the force limit that a hand feels which still presses on something
 AT = 0.03  # of a joint from its posture, so that the hand is there [rad]
 
 
@@ -42,6 +43,7 @@ class Restoring:
         self._step = Step.EASE
         self._periods = 0
         self._seen: list[Readings] = []
+        self.pressed = np.zeros(len(task.actions.arms), np.bool_)  # hands that are to give way
 
     @property
     def posture(self) -> tuple[FloatArray, FloatArray]:
@@ -68,9 +70,12 @@ class Restoring:
         if self._periods * self._period > self._limit:
             raise ResetFailed(f"{self._step.value} not done after {self._limit:g} s")
         if self._step is Step.EASE:
+            feels = np.linalg.norm(readings.wrist_force[0], axis=1)
+            self.pressed = feels > PRESSED * self._force_limit
             if self._periods * self._period > EASE:
                 self._step = Step.CLEAR
             return None
+        self.pressed[:] = False
         felt = max(starmap(math.hypot, readings.wrist_force[0].tolist()))
         if felt > self._force_limit:
             raise ResetFailed(f"wrist force {felt:.0f} N above {self._force_limit:.0f} N")

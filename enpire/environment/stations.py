@@ -466,6 +466,8 @@ class Stations:
                     if action is not None:
                         actions[i] = action
                         acting.append(i)
+                    elif restoring.pressed.any():
+                        self.control.relax(row, restoring.pressed)
                     elif restoring.looked():
                         state.restoring = None  # `settle` has the last word
                         self.task.operate(self.twin, row, ())

@@ -21,6 +21,7 @@ from enpire.environment import (
     Demonstrator,
     Evidence,
     Readings,
+    Restorer,
     Task,
     time_left,
 )
@@ -32,7 +33,9 @@ from enpire.types import Float32Array, FloatArray, Predicate, Verdict
 
 from . import strap
 from .demonstrator import Teleoperator
+from .fixture import Fixture, add_fixture
 from .frames import HEAD, HEAD_AT, TAIL_AT, hand_rotation, in_head
+from .restorer import PutBack, Start, fetching
 from .truth import truth
 from .verify import CLOSED as CLOSED_LOOP
 from .verify import judge, let_go, rested, turns
@@ -59,6 +62,7 @@ class ZipTie(Task):
     time_limit = 10.0
     force_limit = 40.0
     probe_limit = 2.0
+    restore_limit = 40.0
     tracked = (
         "task_head",
         "task_tip",
@@ -82,12 +86,14 @@ class ZipTie(Task):
         *("left_offset_x", "left_offset_z", "right_offset_x", "right_offset_z"),
         *("friction", "stiffness", "latency"),
     )
+    target_names = variation_names[:16]
     _nominal: ClassVar[FloatArray] = np.array([HEAD_AT, TAIL_AT])
 
     def build(self, spec: mujoco.MjSpec) -> None:
         """Bundle, head and strap; two welds that hold things in the fingers while these close."""
         scene = mujoco.MjSpec.from_file(str(self.folder / "scene.xml"))
         strap.add_strap(scene)
+        add_fixture(scene)
         spec.attach(scene, prefix="task_", frame=spec.worldbody.add_frame())
         for hand, held in (("left_link6", "task_head"), ("right_link6", GRASPED)):
             weld = spec.add_equality(
@@ -107,6 +113,8 @@ class ZipTie(Task):
         scene = twin.scene
         self._kinematics = Kinematics(scene.world, scene.robot)
         self._nominal_joints = self._kinematics.solve(list(self._nominal), list(_HANDS))
+        self._fetching = self._kinematics.solve(*fetching(), warm=self._nominal_joints)
+        self._fixture = Fixture(twin)
         model = scene.model
         self._welds = [
             model.equality("reset_task_head").id,
@@ -137,18 +145,25 @@ class ZipTie(Task):
             ]
         )
 
+    def vary(self, twin: Twin, row: int, variation: FloatArray) -> None:
+        """Friction, stiffness, and the latency that `settle` sets."""
+        v = dict(zip(self.variation_names, variation, strict=True))
+        model = twin.model
+        self._friction[row, self._zip_geoms, 0] = (
+            model.geom_friction[self._zip_geoms, 0] * v["friction"]
+        )
+        self._stiffness[row, self._bends] = (
+            _first(model.jnt_stiffness)[self._bends] * v["stiffness"]
+        )
+        self._latency[row] = v["latency"]
+        self._delay[row] = 0.0
+
     def place(self, twin: Twin, control: CartesianControl, row: int, variation: FloatArray) -> None:
         """Hands at the sampled head and tail, both welded to them until the fingers hold."""
-        v = dict(zip(self.variation_names, variation, strict=True))
-        turned = _turn(variation[3:6]), _turn(variation[9:12])
-        head_position, tail_position = HEAD_AT + variation[0:3], TAIL_AT + variation[6:9]
-        head_rotation, tail_rotation = (turn @ HEAD for turn in turned)
-        positions = [
-            head_position + head_rotation @ (v["left_offset_x"], 0, v["left_offset_z"]),
-            tail_position + tail_rotation @ (v["right_offset_x"], 0, 0),
-        ]
-        rotations = [turn @ hand for turn, hand in zip(turned, _HANDS, strict=True)]
-        joints = self._kinematics.solve(positions, rotations, warm=self._nominal_joints)
+        start = self._start(variation[: len(self.target_names)])
+        joints, positions, rotations = start.joints, start.hands, start.hand_rotations
+        head_position, tail_position = start.objects
+        head_rotation, tail_rotation = start.object_rotations
         model = twin.model
         for arm, angles in zip(control.arms, joints, strict=True):
             twin.qpos[row, arm.qpos] = angles
@@ -167,15 +182,23 @@ class ZipTie(Task):
                 model, arm.grasp, hand, rotation, position, frame
             )
             twin.eq_active[row, weld] = 1.0
-        self._friction[row, self._zip_geoms, 0] = (
-            model.geom_friction[self._zip_geoms, 0] * v["friction"]
-        )
-        self._stiffness[row, self._bends] = (
-            _first(model.jnt_stiffness)[self._bends] * v["stiffness"]
-        )
-        self._latency[row] = v["latency"]
-        self._delay[row] = 0.0
+        self._fixture.operate(row, (), 1 / self.control_hz)
         control.set(row, joints, np.full(2, OPEN))
+
+    def _start(self, target: FloatArray) -> Start:
+        """Where hands, head and tail are at the start; target: as `target_names` say."""
+        v = dict(zip(self.target_names, target, strict=True))
+        turned = _turn(target[3:6]), _turn(target[9:12])
+        objects = HEAD_AT + target[0:3], TAIL_AT + target[6:9]
+        frames = turned[0] @ HEAD, turned[1] @ HEAD
+        offsets = (
+            np.array([v["left_offset_x"], 0, v["left_offset_z"]]),
+            np.array([v["right_offset_x"], 0, 0]),
+        )
+        hands = [at + turn @ off for at, turn, off in zip(objects, frames, offsets, strict=True)]
+        rotations = [turn @ hand for turn, hand in zip(turned, _HANDS, strict=True)]
+        joints = self._kinematics.solve(hands, rotations, warm=self._nominal_joints)
+        return Start(joints, hands, rotations, objects, frames, offsets)
 
     def settle(self, twin: Twin, control: CartesianControl, row: int, elapsed: float) -> float:
         """Close the fingers, let go of the welds, wait until it is still."""
@@ -252,6 +275,14 @@ class ZipTie(Task):
     def demonstrator(self, rng: np.random.Generator) -> Demonstrator:
         """Skills of a person at two leader arms."""
         return Teleoperator(rng, self.actions)
+
+    def operate(self, twin: Twin, row: int, on: tuple[str, ...]) -> None:
+        """The pawl lifter, and the lines that present the tie."""
+        self._fixture.operate(row, on, 1 / self.control_hz)
+
+    def restorer(self, rng: np.random.Generator, target: FloatArray) -> Restorer:
+        """Has the tie presented, takes it at both ends, and brings it round the bundle."""
+        return PutBack(self.actions, self._fetching, self._start(target))
 
     def truth(self, twin: Twin, row: int) -> tuple[Predicate, ...]:
         """Where the tail is; and it still holds when the hand lets go and 5 N hang on it."""

@@ -276,7 +276,12 @@ def test_a_relaxed_arm_presses_nothing() -> None:
     action[0, [0, 6, 13]] = 1.0, 0.3, -1.0
     for _ in range(4):  # without a step: setpoints run ahead
         control.apply(ROW, action, control.jacobian(ROW), CALM)
-    opening = control.gripper[0].copy()
-    control.relax(0)
+    holding = control.gripper[0, 1]
+    assert control.gripper[0, 0] > 0.04, "opens"
+    opening = [0.010, 0.012]  # the left one against something, the right one holds something
+    control.twin.actuator_length[0, [arm.gripper for arm in control.arms]] = opening
+    control.relax(0, np.zeros(2, np.bool_))
     np.testing.assert_array_equal(control.setpoints[0], control.measured(ROW)[0])
+    np.testing.assert_array_equal(control.gripper[0], [0.010, holding])
+    control.relax(0, np.array([False, True]))
     np.testing.assert_array_equal(control.gripper[0], opening)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from enpire.environment import build_stations, load_task
+from enpire.environment import ResetMode, build_stations, load_task
 from enpire.errors import PackError, UsageError
 from enpire.packs import find
 
@@ -63,6 +63,12 @@ def test_a_users_own_task_runs(folder: Path) -> None:
     assert stations.task.folder == folder
     assert set(stations.packs) == {"tasks/mine", "robots/so101", "sim/bench"}
     assert stations.packs["tasks/mine"] == find("tasks", "mine").sha256
+
+
+def test_a_task_without_skills_is_not_put_back(folder: Path) -> None:
+    (folder / "task.py").write_text(GOOD)
+    with pytest.raises(UsageError, match=r"mine has no skills for a physical reset; .*pick_cube"):
+        build_stations("mine", 1, reset=ResetMode.PHYSICAL)
 
 
 def test_modules_of_a_pack_import_one_another(folder: Path) -> None:

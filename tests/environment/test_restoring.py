@@ -242,6 +242,17 @@ def readings(joints: FloatArray, force: float = 0.0) -> Readings:
     return Readings(**values)
 
 
+def test_a_hand_that_presses_when_a_try_begins_gives_way() -> None:
+    restoring = Restoring(Reach(), Look(), 0.04)
+    restoring.next(readings(np.zeros((1, 5)), force=19.0))
+    assert not restoring.pressed.any()
+    restoring.next(readings(np.zeros((1, 5)), force=21.0))
+    assert restoring.pressed.all(), "more than half of the limit"
+    for _ in range(5):
+        restoring.next(readings(np.zeros((1, 5)), force=21.0))
+    assert not restoring.pressed.any(), "the skills' own doing"
+
+
 class Look(Restorer):
     """Nothing to do but to look."""
 

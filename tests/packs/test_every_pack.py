@@ -9,9 +9,10 @@ import pytest
 from enpire.cli import main
 from enpire.commands.task import NAMES
 from enpire.environment import Demonstrations, Job, Stations, build_stations
+from enpire.errors import ResetFailed
 from enpire.packs import available, find, load_robot, load_world
 from enpire.twin import compose
-from enpire.types import Outcome, Purpose
+from enpire.types import FloatArray, Outcome, Purpose
 
 SEEDS = "5"  # episodes of each kind
 CHECKED = [
@@ -87,14 +88,31 @@ def test_resets_are_within_reach(stations: Stations) -> None:
         np.testing.assert_allclose(stations.control.setpoints[0], joints, atol=1e-9)
 
 
+def settled(stations: Stations, variation: FloatArray) -> bool:
+    """Whether a scene that is placed in the first station settles; it has then."""
+    stations.place(0, variation)
+    periods, row = 0, np.array([0])
+    try:
+        while not stations.task.settle(
+            stations.twin, stations.control, 0, periods * stations.period
+        ):
+            stations.twin.step(row, stations.substeps)
+            periods += 1
+    except ResetFailed:
+        return False
+    return True
+
+
 def test_skills_are_told_what_they_can_bring_about(stations: Stations) -> None:
-    """A scene that is placed is in place; another is not; posture and setpoints agree."""
+    """A scene that a fast reset made is in place; another is not; posture and setpoints agree."""
     task = stations.task
     chosen = [task.variation_names.index(name) for name in task.target_names]
-    rng, row, missed = np.random.default_rng(9), np.array([0]), 0
-    for _ in range(5 if chosen else 0):
+    rng, row, missed, made = np.random.default_rng(9), np.array([0]), 0, 0
+    while chosen and made < 5:
         variation, other = task.sample(rng), task.sample(rng)
-        stations.place(0, variation)
+        if not settled(stations, variation):
+            continue
+        made += 1
         stations.sensors.begin(0, rng)
         seen = [stations.sensors.read(row, [i])[0] for i in range(5)]
         skills = task.restorer(rng, variation[chosen])
@@ -116,6 +134,8 @@ def test_what_skills_do_not_bring_about_is_not_placed(stations: Stations) -> Non
     stations.place(0, other)
     stations.place(0, variation, other)
     for name, values in stations.twin.variation(0).items():
+        if name == "eq_data":  # a weld that holds something as it is placed, until fingers do
+            continue
         np.testing.assert_array_equal(values, expected[name], err_msg=name)
 
 
