@@ -64,8 +64,10 @@ class ActionSpec:
 class CartesianControl:
     """Joint and gripper setpoints of n stations, moved by actions."""
 
-    def __init__(self, twin: Twin, spec: ActionSpec, period: float) -> None:
-        """Control `twin` at one action every `period` seconds."""
+    def __init__(
+        self, twin: Twin, spec: ActionSpec, period: float, reset: ActionSpec | None = None
+    ) -> None:
+        """Control `twin` at one action every `period` seconds; reset: for a reset's skills."""
         self.twin = twin
         self.spec = spec
         self.period = period
@@ -82,9 +84,15 @@ class CartesianControl:
         self._joints = np.array([arm.joints for arm in self.arms])
         self._grasp = np.array([arm.grasp for arm in self.arms])
         self._actuators = np.array([[*arm.actuators, arm.gripper] for arm in self.arms])
+        self.limits = self._limits(spec)
+        self.reset_limits = self._limits(reset or spec)
+
+    def _limits(self, spec: ActionSpec) -> tuple[Any, ...]:
+        """As `kernels.move` takes them."""
+        robot = self.twin.scene.robot
         low = np.maximum([arm.low for arm in spec.arms], robot.limits.workspace_low)
         high = np.minimum([arm.high for arm in spec.arms], robot.limits.workspace_high)
-        self.limits: tuple[Any, ...] = (
+        return (
             self._actuators,
             spec.scale,
             np.array([low, high]),
@@ -145,11 +153,17 @@ class CartesianControl:
         return result
 
     def apply(
-        self, rows: Rows, actions: Float32Array, jacobian: FloatArray, force: FloatArray
+        self,
+        rows: Rows,
+        actions: Float32Array,
+        jacobian: FloatArray,
+        force: FloatArray,
+        limits: tuple[Any, ...] | None = None,
     ) -> None:
         """Move the setpoints of `rows` by `actions`, shape (m, act), and send them.
 
-        force: from each hand on what it touches, (m, arms, 3) newtons, world frame.
+        force: from each hand on what it touches, (m, arms, 3) newtons, world frame. limits: a
+        policy's if None.
         """
         twin = self.twin
         kernels.move(
@@ -163,5 +177,5 @@ class CartesianControl:
             self.command,
             self._qpos,
             self._grasp,
-            self.limits,
+            self.limits if limits is None else limits,
         )

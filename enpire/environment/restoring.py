@@ -48,6 +48,11 @@ class Restoring:
         """Joints (arms, dof) [rad] and grippers (arms,) to go to once the skills are done."""
         return self._restorer.posture
 
+    def asked(self) -> bool:
+        """Whether the skills have asked for the feeder since this was called last."""
+        asked, self._restorer.feed = self._restorer.feed, False
+        return asked
+
     @property
     def homing(self) -> bool:
         """Whether the arms go to their posture, or are there and look."""

@@ -161,7 +161,7 @@ class Stations:
         self.twin = Twin(scene, stations, threads)
         self.period = 1.0 / task.control_hz
         self.substeps = round(self.period / scene.model.opt.timestep)
-        self.control = CartesianControl(self.twin, task.actions, self.period)
+        self.control = CartesianControl(self.twin, task.actions, self.period, task.reset_actions)
         longest = task.time_limit + task.probe_limit + 2 * self.period
         self.sensors = Sensors(self.control, task.tracked, task.noise, round(longest / self.period))
         self.packs = dict(packs or {})
@@ -430,6 +430,8 @@ class Stations:
                 continue
             try:
                 action = restoring.next(readings.row(i))
+                if restoring.asked():
+                    self.task.feed(self.twin, row)
                 if action is not None:
                     actions[i] = action
                     acting.append(i)
@@ -441,7 +443,8 @@ class Stations:
                 self._failed(row, state, error)
         if acting:
             force = readings.wrist_force[acting]
-            self.control.apply(rows[acting], actions[acting], jacobian[acting], force)
+            limits = self.control.reset_limits
+            self.control.apply(rows[acting], actions[acting], jacobian[acting], force, limits)
 
     def _failed(self, row: int, running: _Running, error: ResetFailed) -> None:
         """Try the reset again, or give it up."""

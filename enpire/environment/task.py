@@ -45,9 +45,12 @@ class Restorer(ABC):
     arms to their posture, straight in the joints; so it matters little how a policy had bent them.
 
     posture: joints (arms, dof) [rad] and grippers (arms,) of the start.
+    feed: the skills ask the station's feeder for the next part, with this action; taken back by
+        the harness once `Task.feed` was called.
     """
 
     posture: tuple[FloatArray, FloatArray]
+    feed: bool = False
 
     @abstractmethod
     def clear(self, readings: Readings) -> Float32Array | None:
@@ -105,6 +108,7 @@ class Task(ABC):
     variation_names: ClassVar[tuple[str, ...]]
     target_names: ClassVar[tuple[str, ...]] = ()  # those of them that a `restorer` brings about
     restore_limit: ClassVar[float] = 60.0  # of one try at a physical reset [s]
+    reset_actions: ClassVar[ActionSpec | None] = None  # of its skills, if not a policy's
 
     def __init__(self, folder: Path) -> None:
         """A task of the pack in `folder`."""
@@ -135,6 +139,17 @@ class Task(ABC):
         target: values of these, all that the skills are told of the initial condition.
         """
         raise PackError(f"{self.folder / 'task.py'} has target_names, and no restorer")
+
+    def feed(self, twin: Twin, row: int) -> None:
+        """A feeder of the station brings what the last episode used up, as `vary` was told.
+
+        Called in a physical reset when its skills ask for it, never while a policy runs. On an arm
+        it is a machine with an interlock; the twin writes the new part in place of the old.
+
+        Raises:
+            ResetFailed: a hand, or what it holds, is in the feeder's way; the try is over.
+        """
+        raise PackError(f"{self.folder / 'task.py'}: its skills ask for a feeder; it has none")
 
     def settle(self, twin: Twin, control: CartesianControl, row: int, elapsed: float) -> bool:
         """Before each control period of a reset; True once the scene is ready [s elapsed].

@@ -19,8 +19,12 @@ HAND = np.array([[0.0, 0.0, 1.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])  # grasp to
 
 
 def cutter_frame(readings: Readings) -> FloatArray:
-    """Rotation of the cutter, half way between its two jaws, to world, (m, 3, 3)."""
+    """Rotation of the cutter, half way between its two jaws, to world, (m, 3, 3).
+
+    It is the same from both sides: of the two frames that which looks along the world's x.
+    """
     both = readings.rotation[:, CUTTER] + readings.rotation[:, JAW]
+    both = np.where(both[:, :1, :1] < 0.0, both * (-1.0, -1.0, 1.0), both)
     hinge = both[:, :, 0] / np.linalg.norm(both[:, :, 0], axis=-1, keepdims=True)
     up = both[:, :, 2] - (both[:, :, 2] * hinge).sum(-1, keepdims=True) * hinge
     up /= np.linalg.norm(up, axis=-1, keepdims=True)

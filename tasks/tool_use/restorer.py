@@ -1,0 +1,384 @@
+"""A physical reset: the cutter back into the hand, as asked for, by way of its stand.
+
+Look; do what brings the cutter one step further; look again. A cutter that lies on its flat side is
+taken by both handles; any other, or one that lies the wrong way round for the wrist, by one handle
+from above, and is laid down flat where there is room. From its stand it is taken as the start wants
+it. Then the feeder brings the next tie.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.spatial.transform import Rotation
+
+from enpire.environment import ActionSpec, Readings, Restorer
+from enpire.types import Float32Array, FloatArray, Predicate
+
+from . import layout
+from .finding import BASE, ROOM, Situation, down, wrap
+from .layout import GRIP, RIGHT, STANDING
+
+OPEN, HOLD, SHUT = 0.95, 0.15, -1.0  # gripper actions: 73 mm; 43 mm; shut
+BESIDE, ACROSS = -0.28, 0.0  # round one handle, before it is pinched: 27 mm; 37 mm
+WRIST = 1.85  # of joint 6 to either side, at most [rad]
+BENT = 1.45  # of joint 4 to either side, from which on the hand tilts instead [rad]
+LOW = 0.0125  # of a hand that grasps on the bench [m]
+HOVER, TRAVEL, CARRY = 0.075, 0.19, 0.26  # heights: before a grasp; empty; with the cutter [m]
+FUNNEL = 0.050  # of the pivot over its place when the tips are over the stand's funnel [m]
+DEEP = 0.002  # so far over its place the cutter is let go [m]
+BACK = 0.045  # so far the hand backs off from the handles [m]
+PLACED = 0.012  # of the pivot from its place, of a cutter that is in its stand [m]
+STANDS = np.cos(np.radians(12.0))  # of its upward axis
+HELD = 0.030  # of the handles from the grasp point, in the hand [m]
+GAIN = 0.3  # share of what is left that the hand goes in a control period
+NEAR, FINE = (0.012, 0.12), (0.0015, 0.02)  # when it is there: [m], [rad]
+FELT = 4.0  # push from below at which a hand that goes down has touched something [N]
+CLOSING = 0.2  # of the gripper action in a control period, at most
+GLANCE = 8  # readings that are seen as one
+PATIENCE = 110  # control periods of one move
+GOOD = (0.002, 0.035)  # of the grasp: shift [m], turn [rad]
+ALLOWED = (0.005, 0.08)
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """A way of the hand: to a grasp point (3,) [m], in a frame (3, 3), with a gripper action.
+
+    gentle: slowly, and done once something is touched. rest: control periods there.
+    """
+
+    to: FloatArray
+    frame: FloatArray
+    grip: float
+    fine: bool = False
+    gentle: bool = False
+    rest: int = 0
+
+
+class PutBack(Restorer):
+    """The cutter in the hand as `grasp` says, the hand in its posture, a new tie below it."""
+
+    def __init__(
+        self,
+        actions: ActionSpec,
+        posture: tuple[FloatArray, FloatArray],
+        grasp: FloatArray,
+        strap: FloatArray,
+        stand: FloatArray,
+    ) -> None:
+        """Do it by `actions`.
+
+        grasp: along x and z [m] and about y [rad], of the cutter. strap, stand: where the feeder
+        will have brought them (3,) [m].
+        """
+        self.posture = posture
+        self._grasp, self._strap, self._stand = grasp, strap, stand
+        self._scale = actions.scale[RIGHT]
+        self._seen: deque[Readings] = deque(maxlen=GLANCE)
+        self._moves: deque[Move] = deque()
+        self._periods = 0  # since the move or the look began
+        self._arrived = 0  # since it is there
+        self._pushed = 0.0
+        self._grip = OPEN
+        self._tilt = 0.0
+        self._attempts = 0
+        self._holds = ""  # "cutter", "handle", or nothing
+        self._taken = False  # out of the stand, as the start wants it
+        self._begun = self._done = False
+        self._first = True
+        self.said: list[str] = []
+
+    def clear(self, readings: Readings) -> Float32Array | None:
+        """Keep a cutter that is held, let go of one that is not; straight up."""
+        if not self._begun:
+            self._begun = True
+            hand, frame = readings.hand_position[0, RIGHT], _frame(readings)
+            if self._in_hand(readings):
+                self._grip = HOLD
+                self._go(Move(_at(hand, CARRY), frame, HOLD))
+            else:
+                self._grip = OPEN
+                beside = hand - (0.04 * frame[:, 0] if frame[2, 0] > -0.5 else 0.0)
+                self._go(Move(hand, frame, OPEN, rest=8), Move(beside, frame, OPEN))
+                self._go(Move(_at(beside, TRAVEL), frame, OPEN))
+        return self._follow(readings)
+
+    def act(self, readings: Readings) -> Float32Array | None:
+        """Look; do what is next; look again."""
+        self._seen.append(readings)
+        if not self._moves:
+            self._periods += 1
+            if self._periods <= GLANCE + 2:
+                return self._rest()
+            self._plan(Situation.of(list(self._seen)))
+            self._periods = 0
+            if self._done:
+                return None
+        action = self._follow(readings)
+        return self._rest() if action is None else action
+
+    def in_place(self, readings: Sequence[Readings]) -> tuple[Predicate, ...]:
+        """The cutter in the hand, the tie whole and where it belongs, the stand too."""
+        seen = Situation.of(readings)
+        shift, turn = self._off(seen)
+        mm = 1e3
+        return (
+            _most("grasp_off", mm * shift, mm * ALLOWED[0], "mm"),
+            _most("grasp_turned", np.degrees(turn), np.degrees(ALLOWED[1]), "deg"),
+            _most("strap_off", mm * float(np.linalg.norm(seen.strap - self._strap)), 2.0, "mm"),
+            _most("strap_gap", mm * seen.gap, 2.0, "mm"),
+            _most("stand_off", mm * float(np.linalg.norm(seen.stand - self._stand)), 2.0, "mm"),
+        )
+
+    def _plan(self, seen: Situation) -> None:
+        """The next moves, by what is seen."""
+        if self._holds and not seen.near(HELD):
+            self._holds, self._taken = "", False
+            self._attempts += 1
+        if self._first and seen.near(HELD) and not self._stood(seen):
+            self._holds = "cutter" if seen.frame[2, 2] > 0.8 else "handle"
+            self._grip = HOLD
+        self._first = False
+        if self._holds == "cutter" and self._taken and self._is_good(seen):
+            if seen.pivot[2] < CARRY - GRIP - 0.015:
+                self._go(Move(_at(seen.hand, CARRY), seen.hand_frame, HOLD))
+                return
+            self.feed = self._done = True
+            self.said.append("done")
+        elif self._holds == "cutter":
+            self._to_stand(seen)
+        elif self._holds == "handle":
+            self._lay(seen)
+        elif self._stood(seen):
+            self._take(seen)
+        elif abs(seen.frame[2, 0]) > 0.9 and self._lies_well(seen) and self._attempts % 2 == 0:
+            self._pick(seen)
+        else:
+            self._pinch(seen)
+
+    def _stood(self, seen: Situation) -> bool:
+        """Whether the cutter stands in its stand."""
+        off = float(np.linalg.norm(seen.pivot - seen.stand - (0.0, 0.0, STANDING)))
+        return off < PLACED and bool(seen.frame[2, 2] > STANDS)
+
+    def _is_good(self, seen: Situation) -> bool:
+        shift, turn = self._off(seen)
+        self.said.append(f"off {1e3*shift:.1f} {turn:.3f}")
+        return shift < GOOD[0] * (1 + self._attempts) and turn < GOOD[1] * (1 + self._attempts)
+
+    def _off(self, seen: Situation) -> tuple[float, float]:
+        """How far the grasp is from the one asked for [m], [rad]."""
+        frame = seen.facing(seen.hand_frame[:, 0])
+        grasp = frame.T @ (seen.hand - seen.pivot)
+        wanted = Rotation.from_euler("y", self._grasp[2]).as_matrix()
+        turned = Rotation.from_matrix(wanted.T @ frame.T @ seen.hand_frame).magnitude()
+        shift = np.hypot(grasp[0] - self._grasp[0], grasp[2] - GRIP - self._grasp[1])
+        return float(shift), float(turned)
+
+    def _to_stand(self, seen: Situation) -> None:
+        """Bring the held cutter upright over its stand; lower it in, if it is there."""
+        cutter = seen.facing(seen.hand_frame[:, 0])
+        frame = cutter.T @ seen.hand_frame
+        from_pivot = frame @ seen.hand_frame.T @ (seen.hand - seen.pivot)
+        place = seen.stand + (0.0, 0.0, STANDING)
+        over, deep = (place + from_pivot + (0.0, 0.0, z) for z in (FUNNEL, DEEP))
+        off = seen.pivot - place
+        upright = np.arccos(np.clip((np.trace(cutter) - 1) / 2, -1, 1))
+        if np.hypot(*off[:2]) < 0.0015 and abs(off[2] - FUNNEL) < 0.006 and upright < 0.035:
+            self.said.append("insert")
+            self._go(Move(deep, frame, HOLD, gentle=True, fine=True))
+            self._go(Move(deep, frame, OPEN, rest=10))
+            self._go(Move(deep - BACK * frame[:, 0], frame, OPEN))
+            self._holds, self._taken = "", False
+            return
+        self.said.append("over the stand")
+        if seen.hand_frame[2, 0] < -0.5:
+            self._go(Move(_at(seen.hand, 0.13), _outward(seen.hand), HOLD))
+        if np.hypot(*off[:2]) > 0.03:
+            self._go(Move(_at(seen.hand, max(0.16, float(seen.hand[2]))), seen.hand_frame, HOLD))
+            self._go(Move(_at(over - (0.05, 0.0, 0.0), CARRY + 0.01), frame, HOLD))
+            self._go(Move(_at(over, CARRY + 0.01), frame, HOLD))
+        self._go(Move(over, frame, HOLD, fine=True))
+
+    def _take(self, seen: Situation) -> None:
+        """Take the cutter out of its stand, as the start wants it."""
+        self.said.append("take")
+        cutter = seen.facing(np.array([1.0, 0.0, 0.0]))
+        frame = cutter @ Rotation.from_euler("y", self._grasp[2]).as_matrix()
+        at = seen.pivot + cutter @ (self._grasp[0], 0.0, GRIP + self._grasp[1])
+        level, before = np.eye(3), at - BACK * cutter[:, 0]
+        if np.linalg.norm(seen.hand - before) > 0.03:
+            self._go(Move(_at(seen.hand, CARRY), seen.hand_frame, OPEN))
+            self._go(Move(_at(before, CARRY), level, OPEN))
+        self._go(Move(before, level, OPEN))
+        self._go(Move(at, frame, OPEN, fine=True), Move(at, frame, HOLD, rest=10))
+        self._go(Move(at + (0.0, 0.0, 0.09), frame, HOLD, rest=4))
+        self._holds, self._taken = "cutter", True
+
+    def _lies_well(self, seen: Situation) -> bool:
+        """Whether a hand that takes both handles from above can bring the cutter upright."""
+        up = seen.frame[:, 2]
+        return abs(wrap(_azimuth(seen.handles) - np.arctan2(up[1], up[0]))) < WRIST
+
+    def _pick(self, seen: Situation) -> None:
+        """Take a cutter that lies on its flat side by both handles."""
+        self.said.append("pick")
+        up = seen.frame[:, 2]
+        frame = down(float(np.arctan2(up[1], up[0])))
+        self._from_above(seen, _at(seen.handles, LOW), frame, OPEN, HOLD)
+        self._holds = "cutter"
+
+    def _pinch(self, seen: Situation) -> None:
+        """Take it by one handle."""
+        bars = seen.bars()
+        flat = abs(seen.frame[2, 0]) > 0.7
+        order = sorted(bars, key=lambda bar: -bar.at[2] if not flat else np.hypot(*(bar.at - BASE)[:2]))
+        bar = order[(self._attempts // 2) % 2]
+        across = seen.frame[:, 0] if not flat else np.cross(bar.along, (0.0, 0.0, 1.0))
+        yaw = float(np.arctan2(across[1], across[0])) + np.pi / 2
+        azimuth = _azimuth(bar.at)
+        yaw = min((yaw, yaw + np.pi), key=lambda y: abs(wrap(azimuth - y)))
+        self.said.append(f"pinch {'flat' if flat else 'across'}")
+        at = bar.at + (0.0, 0.0, 0.0 if flat else -0.002)
+        at[2] = max(at[2], LOW)
+        self._from_above(seen, at, down(yaw), BESIDE if flat else ACROSS, SHUT)
+        self._holds = "handle"
+
+    def _from_above(
+        self, seen: Situation, at: FloatArray, frame: FloatArray, wide: float, closed: float
+    ) -> None:
+        """Come down on `at` [m], close, and lift."""
+        up = max(TRAVEL, float(at[2]) + 0.08)
+        self._go(Move(_at(seen.hand, max(up, float(seen.hand[2]))), seen.hand_frame, wide))
+        self._go(Move(_at(at, up), _outward(at), wide))
+        hover = _at(at, max(HOVER, float(at[2]) + 0.05))
+        self._go(Move(hover, frame, wide, fine=True), Move(at, frame, wide, fine=True, gentle=True))
+        self._go(Move(at, frame, closed, rest=10))
+        self._go(Move(_at(at, float(at[2]) + 0.10), frame, closed, rest=4))
+
+    def _lay(self, seen: Situation) -> None:
+        """Lay the cutter down where there is room."""
+        self.said.append("lay")
+        inside = seen.hand_frame.T
+        cutter = inside @ seen.frame
+        azimuth = _azimuth(ROOM)
+        behind = float(np.arctan2(*(cutter[[1, 2], 2] * (-1.0, 1.0))))  # of its upward axis
+        yaw = azimuth if abs(behind) < WRIST else azimuth + np.pi / 2
+        frame = down(yaw)
+        points = frame @ (inside @ (seen.pivot - seen.hand)[:, None] + cutter @ seen.corners.T)
+        at = _at(ROOM, max(LOW, 0.002 - float(points[2].min())))
+        self._go(Move(_at(seen.hand, max(TRAVEL, float(seen.hand[2]))), seen.hand_frame, SHUT))
+        self._go(Move(_at(ROOM, 0.16), _outward(ROOM), SHUT))
+        self._go(Move(_at(at, float(at[2]) + 0.03), frame, SHUT, fine=True))
+        self._go(Move(at, frame, SHUT, gentle=True), Move(at, frame, ACROSS, rest=6))
+        on_edge = abs(cutter[1, 0]) > 0.7
+        if on_edge:
+            self._go(Move(at + 0.06 * frame[:, 1], frame, ACROSS))
+        self._go(Move(_at(ROOM, 0.13), frame, ACROSS))
+        self._holds = ""
+        self._attempts += self._attempts % 2
+
+    def _in_hand(self, readings: Readings) -> bool:
+        near = np.linalg.norm(layout.grip_from_hand(readings)[0]) < HELD
+        lifted = layout.from_stand(readings)[0, 2] > 0.02
+        return bool(near and lifted)
+
+    def _go(self, *moves: Move) -> None:
+        self._moves.extend(moves)
+
+    def _rest(self) -> Float32Array:
+        action = np.zeros(14, dtype=np.float32)
+        action[[6, 13]] = SHUT, self._grip
+        return action
+
+    def _follow(self, readings: Readings) -> Float32Array | None:
+        """One control period of the moves; None once there are none left."""
+        while self._moves:
+            move = self._moves[0]
+            push = -float(readings.wrist_force[0, RIGHT, 2])
+            if self._periods == 0:
+                self._pushed = push
+            self._periods += 1
+            shift = move.to - readings.hand_position[0, RIGHT]
+            frame = self._tilted(move, readings)
+            turn = Rotation.from_matrix(frame @ _frame(readings).T).as_rotvec()
+            near = FINE if move.fine else NEAR
+            there = np.linalg.norm(shift) < near[0] and np.linalg.norm(turn) < near[1]
+            touched = move.gentle and push - self._pushed > FELT
+            if there or touched or self._arrived:
+                self._arrived += 1
+            if self._arrived > move.rest and abs(self._grip - move.grip) < 0.01:
+                self._next()
+                continue
+            if self._periods > PATIENCE:
+                self.said.append(f"stuck {1e3 * np.linalg.norm(shift):.0f} {np.linalg.norm(turn):.2f}")
+                self._give_up()
+                return None
+            self._grip += float(np.clip(move.grip - self._grip, -CLOSING, CLOSING))
+            step = GAIN * shift / self._scale[:3]
+            step /= max(1.0, float(np.linalg.norm(step)) / (0.4 if move.gentle else 1.0))
+            spin = GAIN * turn / self._scale[3:]
+            spin /= max(1.0, float(np.linalg.norm(spin)))
+            if self._arrived and move.gentle:
+                step[:] = 0.0
+            action = self._rest()
+            action[7:10], action[10:13] = step, spin
+            return action
+        return None
+
+    def _next(self) -> None:
+        self._moves.popleft()
+        self._periods = self._arrived = 0
+
+    def _give_up(self) -> None:
+        """Drop what was planned: the hand looks again."""
+        self._moves.clear()
+        self._periods = self._arrived = 0
+        self._attempts += 1
+        if self._grip > HOLD:
+            self._holds = ""
+
+    def _tilted(self, move: Move, readings: Readings) -> FloatArray:
+        """The frame to go to: where joint 4 does not let a hand point straight down, outwards."""
+        points_down = move.frame[2, 0] < -0.7
+        bent = float(readings.joints[0, RIGHT, 3]) * (-1.0 if points_down else 1.0)
+        if bent > BENT:
+            self._tilt = min(self._tilt + 0.03, 1.0)
+        elif bent < BENT - 0.08:
+            self._tilt = max(self._tilt - 0.03, 0.0)
+        if self._tilt == 0.0:
+            return move.frame
+        azimuth = _azimuth(readings.hand_position[0, RIGHT])
+        axis = np.array([np.sin(azimuth), -np.cos(azimuth), 0.0])
+        if not points_down:
+            axis = np.cross(move.frame[:, 0], (0.0, 0.0, -1.0))
+        tilted: FloatArray = Rotation.from_rotvec(self._tilt * axis).as_matrix() @ move.frame
+        return tilted
+
+
+def _frame(readings: Readings) -> FloatArray:
+    """Of the hand: its approach, its opening, and up as it holds the cutter, (3, 3)."""
+    result: FloatArray = readings.hand_rotation[0, RIGHT] @ layout.HAND.T
+    return result
+
+
+def _at(point: FloatArray, height: float) -> FloatArray:
+    return np.array([point[0], point[1], height])
+
+
+def _azimuth(point: FloatArray) -> float:
+    """Of a point, seen from the arm's base [rad]."""
+    return float(np.arctan2(point[1] - BASE[1], point[0] - BASE[0]))
+
+
+def _outward(point: FloatArray) -> FloatArray:
+    """The frame of a hand that points down at `point` with its wrist in the middle."""
+    return down(_azimuth(point))
+
+
+def _most(name: str, value: float, threshold: float, unit: str) -> Predicate:
+    return Predicate(name, float(value), float(threshold), unit, at_least=False)
