@@ -7,14 +7,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from scipy.spatial.transform import Rotation
+
 from enpire.environment import Readings
 from enpire.types import FloatArray
 
 from . import layout
-from .layout import CUTTER, GRIP, HAND, JAW, RIGHT
+from .layout import BASE, CUTTER, GRIP, HAND, JAW, RIGHT
 
-BASE = np.array([0.10, -0.34, 0.0])  # of the arm that works [m]
 ROOM = np.array([0.31, -0.14, 0.0])  # where nothing stands, to lay the cutter down [m]
+# The arm in its plane: shoulder from the base's axis and over the bench, and its links [m].
+SHOULDER, UPPER_ARM, FOREARM, HAND_LENGTH = (0.02, 0.104), 0.264, 0.2522, 0.244
+FOREARM_BEND = 0.2402  # of the way from elbow to wrist above link 3 [rad]
+BENT, STRETCHED, MOST_LEAN = 1.45, 0.96, 1.2  # of joint 4 [rad]; share of its length; [rad]
 LEAN = 0.21  # of each handle from the axis of its half of the cutter [rad]
 
 
@@ -101,6 +106,50 @@ def down(yaw: float) -> FloatArray:
     """The frame of a hand that points straight down, its upper side towards `yaw` [rad]."""
     approach, up = np.array([0.0, 0.0, -1.0]), np.array([np.cos(yaw), np.sin(yaw), 0.0])
     return np.stack([approach, np.cross(up, approach), up], axis=1)
+
+
+def outward(at: FloatArray) -> FloatArray:
+    """The frame of a hand that points down at a point (3,) with its wrist in the middle."""
+    return down(azimuth(at))
+
+
+def leaning(frame: FloatArray, at: FloatArray) -> FloatArray:
+    """A frame (3, 3) that points down, leaning outwards by as much as the arm needs at a point.
+
+    Others are returned as they are.
+    """
+    if frame[2, 0] > -0.5:
+        return frame
+    way = azimuth(at)
+    axis = np.array([np.sin(way), -np.cos(way), 0.0])
+    upright, _ = Rotation.align_vectors((0.0, 0.0, -1.0), frame[:, 0])
+    turned = Rotation.from_rotvec(_lean(at) * axis) * upright
+    result: FloatArray = turned.as_matrix() @ frame
+    return result
+
+
+def azimuth(point: FloatArray) -> float:
+    """Of a point, seen from the arm's base [rad]."""
+    return float(np.arctan2(point[1] - BASE[1], point[0] - BASE[0]))
+
+
+def _lean(at: FloatArray) -> float:
+    """The least angle from the vertical at which the arm can hold its hand there [rad].
+
+    Shoulder, elbow and wrist in their plane: within reach, and joint 4 off its stop.
+    """
+    radius = float(np.linalg.norm(at[:2] - BASE[:2])) - SHOULDER[0]
+    height = float(at[2]) - SHOULDER[1]
+    for lean in np.arange(0.0, MOST_LEAN, 0.04):
+        out, up = radius - HAND_LENGTH * np.sin(lean), height + HAND_LENGTH * np.cos(lean)
+        reach = np.hypot(out, up)
+        if reach > STRETCHED * (UPPER_ARM + FOREARM):
+            continue
+        inner = np.arccos((reach**2 + FOREARM**2 - UPPER_ARM**2) / (2 * reach * FOREARM))
+        falls = inner - np.arctan2(up, out) + FOREARM_BEND  # of link 3 below the horizontal
+        if falls - np.pi / 2 + lean > -BENT:
+            return float(lean)
+    return MOST_LEAN
 
 
 def wrap(angle: float) -> float:

@@ -7,6 +7,7 @@ import numpy as np
 from enpire.environment import Readings
 from enpire.types import FloatArray
 
+BASE = np.array([0.10, -0.34, 0.0])  # of the right arm [m]
 RIGHT = 1  # the arm that works; the other one stands aside
 BITE = 0.018  # of the middle of the blades below the pivot [m]
 TIP = 0.026  # of their ends [m]

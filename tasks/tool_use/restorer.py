@@ -19,13 +19,13 @@ from enpire.environment import ActionSpec, Readings, Restorer
 from enpire.types import Float32Array, FloatArray, Predicate
 
 from . import layout
-from .finding import BASE, ROOM, Situation, down, wrap
+from .finding import ROOM, Situation, azimuth, down, leaning, outward, wrap
+from .layout import BASE
 from .layout import GRIP, RIGHT, STANDING
 
 OPEN, HOLD, SHUT = 0.95, 0.15, -1.0  # gripper actions: 73 mm; 43 mm; shut
 BESIDE, ACROSS = -0.28, 0.0  # round one handle, before it is pinched: 27 mm; 37 mm
 WRIST = 1.85  # of joint 6 to either side, at most [rad]
-BENT = 1.45  # of joint 4 to either side, from which on the hand tilts instead [rad]
 LOW = 0.0125  # of a hand that grasps on the bench [m]
 HOVER, TRAVEL, CARRY = 0.075, 0.19, 0.26  # heights: before a grasp; empty; with the cutter [m]
 FUNNEL = 0.050  # of the pivot over its place when the tips are over the stand's funnel [m]
@@ -40,6 +40,7 @@ FELT = 4.0  # push from below at which a hand that goes down has touched somethi
 CLOSING = 0.2  # of the gripper action in a control period, at most
 GLANCE = 8  # readings that are seen as one
 PATIENCE = 110  # control periods of one move
+ATTEMPTS = 8  # that may fail before the try is over
 GOOD = (0.002, 0.035)  # of the grasp: shift [m], turn [rad]
 ALLOWED = (0.005, 0.08)
 
@@ -84,7 +85,6 @@ class PutBack(Restorer):
         self._arrived = 0  # since it is there
         self._pushed = 0.0
         self._grip = OPEN
-        self._tilt = 0.0
         self._attempts = 0
         self._holds = ""  # "cutter", "handle", or nothing
         self._taken = False  # out of the stand, as the start wants it
@@ -116,8 +116,8 @@ class PutBack(Restorer):
                 return self._rest()
             self._plan(Situation.of(list(self._seen)))
             self._periods = 0
-            if self._done:
-                return None
+        if self._done:
+            return None
         action = self._follow(readings)
         return self._rest() if action is None else action
 
@@ -197,7 +197,7 @@ class PutBack(Restorer):
             return
         self.said.append("over the stand")
         if seen.hand_frame[2, 0] < -0.5:
-            self._go(Move(_at(seen.hand, 0.13), _outward(seen.hand), HOLD))
+            self._go(Move(_at(seen.hand, 0.13), outward(seen.hand), HOLD))
         if np.hypot(*off[:2]) > 0.03:
             self._go(Move(_at(seen.hand, max(0.16, float(seen.hand[2]))), seen.hand_frame, HOLD))
             self._go(Move(_at(over - (0.05, 0.0, 0.0), CARRY + 0.01), frame, HOLD))
@@ -222,14 +222,14 @@ class PutBack(Restorer):
     def _lies_well(self, seen: Situation) -> bool:
         """Whether a hand that takes both handles from above can bring the cutter upright."""
         up = seen.frame[:, 2]
-        return abs(wrap(_azimuth(seen.handles) - np.arctan2(up[1], up[0]))) < WRIST
+        return abs(wrap(azimuth(seen.handles) - np.arctan2(up[1], up[0]))) < WRIST
 
     def _pick(self, seen: Situation) -> None:
         """Take a cutter that lies on its flat side by both handles."""
         self.said.append("pick")
         up = seen.frame[:, 2]
-        frame = down(float(np.arctan2(up[1], up[0])))
-        self._from_above(seen, _at(seen.handles, LOW), frame, OPEN, HOLD)
+        yaw = float(np.arctan2(up[1], up[0]))
+        self._from_above(seen, _at(seen.handles, LOW), yaw, OPEN, HOLD)
         self._holds = "cutter"
 
     def _pinch(self, seen: Situation) -> None:
@@ -240,39 +240,39 @@ class PutBack(Restorer):
         bar = order[(self._attempts // 2) % 2]
         across = seen.frame[:, 0] if not flat else np.cross(bar.along, (0.0, 0.0, 1.0))
         yaw = float(np.arctan2(across[1], across[0])) + np.pi / 2
-        azimuth = _azimuth(bar.at)
-        yaw = min((yaw, yaw + np.pi), key=lambda y: abs(wrap(azimuth - y)))
+        yaw = min((yaw, yaw + np.pi), key=lambda y: abs(wrap(azimuth(bar.at) - y)))
         self.said.append(f"pinch {'flat' if flat else 'across'}")
         at = bar.at + (0.0, 0.0, 0.0 if flat else -0.002)
         at[2] = max(at[2], LOW)
-        self._from_above(seen, at, down(yaw), BESIDE if flat else ACROSS, SHUT)
+        self._from_above(seen, at, yaw, BESIDE if flat else ACROSS, SHUT)
         self._holds = "handle"
 
     def _from_above(
-        self, seen: Situation, at: FloatArray, frame: FloatArray, wide: float, closed: float
+        self, seen: Situation, at: FloatArray, yaw: float, wide: float, closed: float
     ) -> None:
         """Come down on `at` [m], close, and lift."""
         up = max(TRAVEL, float(at[2]) + 0.08)
         self._go(Move(_at(seen.hand, max(up, float(seen.hand[2]))), seen.hand_frame, wide))
-        self._go(Move(_at(at, up), _outward(at), wide))
+        self._go(Move(_at(at, up), outward(at), wide))
         hover = _at(at, max(HOVER, float(at[2]) + 0.05))
-        self._go(Move(hover, frame, wide, fine=True), Move(at, frame, wide, fine=True, gentle=True))
+        frame, lifted = down(yaw), _at(at, float(at[2]) + 0.10)
+        self._go(Move(hover, frame, wide, fine=True))
+        self._go(Move(at, frame, wide, fine=True, gentle=True))
         self._go(Move(at, frame, closed, rest=10))
-        self._go(Move(_at(at, float(at[2]) + 0.10), frame, closed, rest=4))
+        self._go(Move(lifted, frame, closed, rest=4))
 
     def _lay(self, seen: Situation) -> None:
         """Lay the cutter down where there is room."""
         self.said.append("lay")
         inside = seen.hand_frame.T
         cutter = inside @ seen.frame
-        azimuth = _azimuth(ROOM)
         behind = float(np.arctan2(*(cutter[[1, 2], 2] * (-1.0, 1.0))))  # of its upward axis
-        yaw = azimuth if abs(behind) < WRIST else azimuth + np.pi / 2
+        yaw = azimuth(ROOM) + (0.0 if abs(behind) < WRIST else np.pi / 2)
         frame = down(yaw)
         points = frame @ (inside @ (seen.pivot - seen.hand)[:, None] + cutter @ seen.corners.T)
         at = _at(ROOM, max(LOW, 0.002 - float(points[2].min())))
-        self._go(Move(_at(seen.hand, max(TRAVEL, float(seen.hand[2]))), seen.hand_frame, SHUT))
-        self._go(Move(_at(ROOM, 0.16), _outward(ROOM), SHUT))
+        self._go(Move(_at(seen.hand, max(TRAVEL, float(seen.hand[2]))), outward(seen.hand), SHUT))
+        self._go(Move(_at(ROOM, 0.16), outward(ROOM), SHUT))
         self._go(Move(_at(at, float(at[2]) + 0.03), frame, SHUT, fine=True))
         self._go(Move(at, frame, SHUT, gentle=True), Move(at, frame, ACROSS, rest=6))
         on_edge = abs(cutter[1, 0]) > 0.7
@@ -304,7 +304,7 @@ class PutBack(Restorer):
                 self._pushed = push
             self._periods += 1
             shift = move.to - readings.hand_position[0, RIGHT]
-            frame = self._tilted(move, readings)
+            frame = leaning(move.frame, readings.hand_position[0, RIGHT])
             turn = Rotation.from_matrix(frame @ _frame(readings).T).as_rotvec()
             near = FINE if move.fine else NEAR
             there = np.linalg.norm(shift) < near[0] and np.linalg.norm(turn) < near[1]
@@ -339,25 +339,9 @@ class PutBack(Restorer):
         self._moves.clear()
         self._periods = self._arrived = 0
         self._attempts += 1
+        self._done = self._attempts > ATTEMPTS
         if self._grip > HOLD:
             self._holds = ""
-
-    def _tilted(self, move: Move, readings: Readings) -> FloatArray:
-        """The frame to go to: where joint 4 does not let a hand point straight down, outwards."""
-        points_down = move.frame[2, 0] < -0.7
-        bent = float(readings.joints[0, RIGHT, 3]) * (-1.0 if points_down else 1.0)
-        if bent > BENT:
-            self._tilt = min(self._tilt + 0.03, 1.0)
-        elif bent < BENT - 0.08:
-            self._tilt = max(self._tilt - 0.03, 0.0)
-        if self._tilt == 0.0:
-            return move.frame
-        azimuth = _azimuth(readings.hand_position[0, RIGHT])
-        axis = np.array([np.sin(azimuth), -np.cos(azimuth), 0.0])
-        if not points_down:
-            axis = np.cross(move.frame[:, 0], (0.0, 0.0, -1.0))
-        tilted: FloatArray = Rotation.from_rotvec(self._tilt * axis).as_matrix() @ move.frame
-        return tilted
 
 
 def _frame(readings: Readings) -> FloatArray:
@@ -368,16 +352,6 @@ def _frame(readings: Readings) -> FloatArray:
 
 def _at(point: FloatArray, height: float) -> FloatArray:
     return np.array([point[0], point[1], height])
-
-
-def _azimuth(point: FloatArray) -> float:
-    """Of a point, seen from the arm's base [rad]."""
-    return float(np.arctan2(point[1] - BASE[1], point[0] - BASE[0]))
-
-
-def _outward(point: FloatArray) -> FloatArray:
-    """The frame of a hand that points down at `point` with its wrist in the middle."""
-    return down(_azimuth(point))
 
 
 def _most(name: str, value: float, threshold: float, unit: str) -> Predicate:
