@@ -46,6 +46,7 @@ class Situation:
     hand_frame: FloatArray
     strap: FloatArray
     stand: FloatArray
+    clamp: FloatArray
     gap: float
 
     @classmethod
@@ -63,6 +64,7 @@ class Situation:
             hand_frame=mean.hand_rotation[0, RIGHT] @ HAND.T,
             strap=layout.strap(mean)[0],
             stand=mean.position[0, layout.STAND],
+            clamp=mean.position[0, layout.CLAMP],
             gap=float(layout.gap(mean)[0]),
         )
 
@@ -73,11 +75,20 @@ class Situation:
         return result
 
     @property
+    def flat(self) -> bool:
+        """Whether the cutter lies on a flat side."""
+        return bool(abs(self.frame[2, 0]) > 0.8)
+
+    @property
     def corners(self) -> FloatArray:
         """Points of the cutter that may touch what is below, in its frame, (k, 3)."""
         half = [(y, z) for y, z in ((0.014, -0.026), (0.026, 0.083))]
         sides = [(x, s * y, z) for y, z in half for s in (-1, 1) for x in (-0.005, 0.005)]
         return np.array(sides)
+
+    def clear(self, point: FloatArray) -> float:
+        """How far a point is from the axes of stand and clamp, horizontally."""
+        return min(float(np.hypot(*(point - at)[:2])) for at in (self.stand, self.clamp))
 
     def near(self, distance: float) -> bool:
         """Whether some part of the handles is within `distance` of the grasp point."""

@@ -20,7 +20,6 @@ from enpire.types import Float32Array, FloatArray, Predicate
 
 from . import layout
 from .finding import ROOM, Situation, azimuth, down, leaning, outward, wrap
-from .layout import BASE
 from .layout import GRIP, RIGHT, STANDING
 
 OPEN, HOLD, SHUT = 0.95, 0.15, -1.0  # gripper actions: 73 mm; 43 mm; shut
@@ -39,7 +38,7 @@ NEAR, FINE = (0.012, 0.12), (0.0015, 0.02)  # when it is there: [m], [rad]
 FELT = 4.0  # push from below at which a hand that goes down has touched something [N]
 CLOSING = 0.2  # of the gripper action in a control period, at most
 GLANCE = 8  # readings that are seen as one
-PATIENCE = 110  # control periods of one move
+PATIENCE = 25  # control periods in which the hand comes no nearer
 ATTEMPTS = 8  # that may fail before the try is over
 GOOD = (0.002, 0.035)  # of the grasp: shift [m], turn [rad]
 ALLOWED = (0.005, 0.08)
@@ -84,6 +83,7 @@ class PutBack(Restorer):
         self._periods = 0  # since the move or the look began
         self._arrived = 0  # since it is there
         self._pushed = 0.0
+        self._left, self._nearer = np.inf, 0  # least that was left of the move, in full actions
         self._grip = OPEN
         self._attempts = 0
         self._holds = ""  # "cutter", "handle", or nothing
@@ -101,10 +101,15 @@ class PutBack(Restorer):
                 self._grip = HOLD
                 self._go(Move(_at(hand, CARRY), frame, HOLD))
             else:
-                self._grip = OPEN
-                beside = hand - (0.04 * frame[:, 0] if frame[2, 0] > -0.5 else 0.0)
-                self._go(Move(hand, frame, OPEN, rest=8), Move(beside, frame, OPEN))
-                self._go(Move(_at(beside, TRAVEL), frame, OPEN))
+                self._grip = float(np.clip(readings.gripper[0, RIGHT] / 0.0375 - 1.0, SHUT, OPEN))
+                around = np.linalg.norm(layout.grip_from_hand(readings)[0]) < HELD
+                if around:
+                    self._go(Move(hand, frame, OPEN, rest=4))
+                if around or hand[2] < TRAVEL:
+                    back = hand - BACK * frame[:, 0]
+                    grip = OPEN if around else self._grip
+                    self._go(Move(back, frame, grip))
+                    self._go(Move(_at(back, TRAVEL), frame, grip))
         return self._follow(readings)
 
     def act(self, readings: Readings) -> Float32Array | None:
@@ -155,7 +160,9 @@ class PutBack(Restorer):
             self._lay(seen)
         elif self._stood(seen):
             self._take(seen)
-        elif abs(seen.frame[2, 0]) > 0.9 and self._lies_well(seen) and self._attempts % 2 == 0:
+        elif seen.flat and self._attempts % 4 == 2:
+            self._push(seen)
+        elif seen.flat and self._attempts % 4 == 0 and self._lies_well(seen):
             self._pick(seen)
         else:
             self._pinch(seen)
@@ -234,10 +241,9 @@ class PutBack(Restorer):
 
     def _pinch(self, seen: Situation) -> None:
         """Take it by one handle."""
-        bars = seen.bars()
-        flat = abs(seen.frame[2, 0]) > 0.7
-        order = sorted(bars, key=lambda bar: -bar.at[2] if not flat else np.hypot(*(bar.at - BASE)[:2]))
-        bar = order[(self._attempts // 2) % 2]
+        flat = seen.flat
+        bars = sorted(seen.bars(), key=lambda bar: -(seen.clear(bar.at) if flat else bar.at[2]))
+        bar = bars[(self._attempts // 2) % 2]
         across = seen.frame[:, 0] if not flat else np.cross(bar.along, (0.0, 0.0, 1.0))
         yaw = float(np.arctan2(across[1], across[0])) + np.pi / 2
         yaw = min((yaw, yaw + np.pi), key=lambda y: abs(wrap(azimuth(bar.at) - y)))
@@ -246,6 +252,23 @@ class PutBack(Restorer):
         at[2] = max(at[2], LOW)
         self._from_above(seen, at, yaw, BESIDE if flat else ACROSS, SHUT)
         self._holds = "handle"
+
+    def _push(self, seen: Situation) -> None:
+        """Push it out from between stand and clamp, where there is no room for the palm."""
+        self.said.append("push")
+        points = seen.pivot + seen.corners @ seen.frame.T
+        middle = points.mean(axis=0)
+        way = 1.0 if middle[0] > seen.stand[0] else -1.0
+        behind = float((way * points[:, 0]).min()) * way - 0.03 * way
+        start = np.array([behind, middle[1], LOW])
+        turned = min((-np.pi / 2, np.pi / 2), key=lambda y: abs(wrap(azimuth(start) - y)))
+        frame = down(turned)
+        end = start + (0.12 * way, 0.0, 0.0)
+        self._go(Move(_at(seen.hand, max(TRAVEL, float(seen.hand[2]))), seen.hand_frame, SHUT))
+        self._go(Move(_at(start, TRAVEL), frame, SHUT))
+        self._go(Move(start, frame, SHUT, gentle=True), Move(end, frame, SHUT))
+        self._go(Move(_at(end, TRAVEL), frame, SHUT))
+        self._attempts += 2
 
     def _from_above(
         self, seen: Situation, at: FloatArray, yaw: float, wide: float, closed: float
@@ -280,7 +303,7 @@ class PutBack(Restorer):
             self._go(Move(at + 0.06 * frame[:, 1], frame, ACROSS))
         self._go(Move(_at(ROOM, 0.13), frame, ACROSS))
         self._holds = ""
-        self._attempts += self._attempts % 2
+        self._attempts += -self._attempts % 4
 
     def _in_hand(self, readings: Readings) -> bool:
         near = np.linalg.norm(layout.grip_from_hand(readings)[0]) < HELD
@@ -314,7 +337,10 @@ class PutBack(Restorer):
             if self._arrived > move.rest and abs(self._grip - move.grip) < 0.01:
                 self._next()
                 continue
-            if self._periods > PATIENCE:
+            left = float(np.linalg.norm(shift) / self._scale[0] + np.linalg.norm(turn) / self._scale[3])
+            if self._periods == 1 or left < self._left - 0.2:
+                self._left, self._nearer = left, self._periods
+            if not self._arrived and self._periods - self._nearer > PATIENCE:
                 self.said.append(f"stuck {1e3 * np.linalg.norm(shift):.0f} {np.linalg.norm(turn):.2f}")
                 self._give_up()
                 return None
