@@ -115,8 +115,13 @@ class CartesianControl:
         self.twin.ctrl[row, self._actuators] = self.command[row]
 
     def relax(self, row: int) -> None:
-        """Bring one station's setpoints back to its joints, so that nothing presses."""
-        self.set(row, self.measured(np.array([row]))[0], self.gripper[row].copy())
+        """Bring one station's setpoints back to its joints, so that nothing presses.
+
+        Fingers that press outwards give way too; those that hold something go on holding it.
+        """
+        opening = self.twin.actuator_length[row, self._actuators[:, -1]]
+        gripper = np.minimum(self.gripper[row], opening)
+        self.set(row, self.measured(np.array([row]))[0], gripper)
 
     def approach(
         self, row: int, joints: FloatArray, gripper: FloatArray, jacobian: FloatArray

@@ -48,6 +48,7 @@ class Situation:
     stand: FloatArray
     clamp: FloatArray
     gap: float
+    gripper: float
 
     @classmethod
     def of(cls, readings: Sequence[Readings]) -> Situation:
@@ -66,6 +67,7 @@ class Situation:
             stand=mean.position[0, layout.STAND],
             clamp=mean.position[0, layout.CLAMP],
             gap=float(layout.gap(mean)[0]),
+            gripper=float(mean.gripper[0, RIGHT]),
         )
 
     @property

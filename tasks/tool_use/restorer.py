@@ -33,6 +33,9 @@ BACK = 0.045  # so far the hand backs off from the handles [m]
 PLACED = 0.012  # of the pivot from its place, of a cutter that is in its stand [m]
 STANDS = np.cos(np.radians(12.0))  # of its upward axis
 HELD = 0.030  # of the handles from the grasp point, in the hand [m]
+WIDTHS = {"cutter": (0.030, 0.055), "handle": (0.004, 0.020)}  # of a hand that holds it [m]
+CROWDED = 0.075  # of a handle from the axes of stand and clamp: no room for the palm [m]
+SLOW = 0.4  # of full speed, near what stands on the bench
 GAIN = 0.3  # share of what is left that the hand goes in a control period
 NEAR, FINE = (0.012, 0.12), (0.0015, 0.02)  # when it is there: [m], [rad]
 FELT = 4.0  # push from below at which a hand that goes down has touched something [N]
@@ -89,7 +92,7 @@ class PutBack(Restorer):
         self._holds = ""  # "cutter", "handle", or nothing
         self._taken = False  # out of the stand, as the start wants it
         self._begun = self._done = False
-        self._first = True
+        self._first, self._looked, self._gave_up = True, False, False
         self.said: list[str] = []
 
     def clear(self, readings: Readings) -> Float32Array | None:
@@ -115,6 +118,7 @@ class PutBack(Restorer):
     def act(self, readings: Readings) -> Float32Array | None:
         """Look; do what is next; look again."""
         self._seen.append(readings)
+        self._looked = True
         if not self._moves:
             self._periods += 1
             if self._periods <= GLANCE + 2:
@@ -141,9 +145,10 @@ class PutBack(Restorer):
 
     def _plan(self, seen: Situation) -> None:
         """The next moves, by what is seen."""
-        if self._holds and not seen.near(HELD):
+        if self._holds and not self._has(seen):
             self._holds, self._taken = "", False
-            self._attempts += 1
+            self._attempts += not self._gave_up
+        self._gave_up = False
         if self._first and seen.near(HELD) and not self._stood(seen):
             self._holds = "cutter" if seen.frame[2, 2] > 0.8 else "handle"
             self._grip = HOLD
@@ -160,12 +165,17 @@ class PutBack(Restorer):
             self._lay(seen)
         elif self._stood(seen):
             self._take(seen)
-        elif seen.flat and self._attempts % 4 == 2:
+        elif self._attempts % 4 == 2 if seen.flat else self._crowded(seen) != self._attempts % 2:
             self._push(seen)
         elif seen.flat and self._attempts % 4 == 0 and self._lies_well(seen):
             self._pick(seen)
         else:
             self._pinch(seen)
+
+    def _has(self, seen: Situation) -> bool:
+        """Whether what should be in the hand is."""
+        low, high = WIDTHS[self._holds]
+        return seen.near(HELD) and low < seen.gripper < high
 
     def _stood(self, seen: Situation) -> bool:
         """Whether the cutter stands in its stand."""
@@ -199,7 +209,7 @@ class PutBack(Restorer):
             self.said.append("insert")
             self._go(Move(deep, frame, HOLD, gentle=True, fine=True))
             self._go(Move(deep, frame, OPEN, rest=10))
-            self._go(Move(deep - BACK * frame[:, 0], frame, OPEN))
+            self._go(Move(deep - (BACK, 0.0, 0.0), np.eye(3), OPEN))
             self._holds, self._taken = "", False
             return
         self.said.append("over the stand")
@@ -225,6 +235,10 @@ class PutBack(Restorer):
         self._go(Move(at, frame, OPEN, fine=True), Move(at, frame, HOLD, rest=10))
         self._go(Move(at + (0.0, 0.0, 0.09), frame, HOLD, rest=4))
         self._holds, self._taken = "cutter", True
+
+    def _crowded(self, seen: Situation) -> bool:
+        """Whether stand or clamp are near the handle that is up."""
+        return seen.clear(max(seen.bars(), key=lambda bar: bar.at[2]).at) < CROWDED
 
     def _lies_well(self, seen: Situation) -> bool:
         """Whether a hand that takes both handles from above can bring the cutter upright."""
@@ -254,21 +268,36 @@ class PutBack(Restorer):
         self._holds = "handle"
 
     def _push(self, seen: Situation) -> None:
-        """Push it out from between stand and clamp, where there is no room for the palm."""
-        self.said.append("push")
+        """Push it with the shut fingers, where stand or clamp leave no room for the palm.
+
+        One that lies flat out from between them; one that leans or stands on its edge over, along
+        its hinge.
+        """
+        self.said.append(f"push {'flat' if seen.flat else 'over'}")
         points = seen.pivot + seen.corners @ seen.frame.T
-        middle = points.mean(axis=0)
-        way = 1.0 if middle[0] > seen.stand[0] else -1.0
-        behind = float((way * points[:, 0]).min()) * way - 0.03 * way
-        start = np.array([behind, middle[1], LOW])
-        turned = min((-np.pi / 2, np.pi / 2), key=lambda y: abs(wrap(azimuth(start) - y)))
-        frame = down(turned)
-        end = start + (0.12 * way, 0.0, 0.0)
-        self._go(Move(_at(seen.hand, max(TRAVEL, float(seen.hand[2]))), seen.hand_frame, SHUT))
-        self._go(Move(_at(start, TRAVEL), frame, SHUT))
+        if seen.flat:
+            middle = points.mean(axis=0)
+            ways = [np.array([np.sign(middle[0] - seen.stand[0]), 0.0, 0.0])]
+            height = LOW
+        else:
+            middle = max(seen.bars(), key=lambda bar: bar.at[2]).at
+            hinge = np.array([*seen.frame[:2, 0], 0.0]) / np.linalg.norm(seen.frame[:2, 0])
+            ways = [hinge, -hinge]
+            height = max(LOW, float(middle[2]) - 0.006)
+        way = max(ways, key=lambda w: seen.clear(middle + 0.1 * w))
+        if self._attempts % 4 == 3:
+            way = min(ways, key=lambda w: seen.clear(middle + 0.1 * w))
+        behind = float(((points - middle) @ way).min()) if seen.flat else -0.008
+        start = _at(middle + (behind - 0.03) * way, height)
+        end = _at(middle + 0.09 * way, height)
+        across = float(np.arctan2(way[1], way[0])) + np.pi / 2
+        turned = min((across, across + np.pi), key=lambda y: abs(wrap(azimuth(start) - y)))
+        frame, up = down(turned), max(TRAVEL, height + 0.06)
+        self._go(Move(_at(seen.hand, max(up, float(seen.hand[2]))), seen.hand_frame, SHUT))
+        self._go(Move(_at(start, up), frame, SHUT))
         self._go(Move(start, frame, SHUT, gentle=True), Move(end, frame, SHUT))
-        self._go(Move(_at(end, TRAVEL), frame, SHUT))
-        self._attempts += 2
+        self._go(Move(_at(end, up), frame, SHUT))
+        self._attempts += 2 if seen.flat else 1
 
     def _from_above(
         self, seen: Situation, at: FloatArray, yaw: float, wide: float, closed: float
@@ -345,8 +374,10 @@ class PutBack(Restorer):
                 self._give_up()
                 return None
             self._grip += float(np.clip(move.grip - self._grip, -CLOSING, CLOSING))
+            descends = shift[2] < -NEAR[0] and readings.hand_position[0, RIGHT, 2] < TRAVEL
+            slow = move.gentle or descends or not self._looked
             step = GAIN * shift / self._scale[:3]
-            step /= max(1.0, float(np.linalg.norm(step)) / (0.4 if move.gentle else 1.0))
+            step /= max(1.0, float(np.linalg.norm(step)) / (SLOW if slow else 1.0))
             spin = GAIN * turn / self._scale[3:]
             spin /= max(1.0, float(np.linalg.norm(spin)))
             if self._arrived and move.gentle:
@@ -366,8 +397,7 @@ class PutBack(Restorer):
         self._periods = self._arrived = 0
         self._attempts += 1
         self._done = self._attempts > ATTEMPTS
-        if self._grip > HOLD:
-            self._holds = ""
+        self._gave_up = True
 
 
 def _frame(readings: Readings) -> FloatArray:
