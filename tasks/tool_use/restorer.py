@@ -42,6 +42,7 @@ FELT = 4.0  # push from below at which a hand that goes down has touched somethi
 CLOSING = 0.2  # of the gripper action in a control period, at most
 GLANCE = 8  # readings that are seen as one
 PATIENCE = 25  # control periods in which the hand comes no nearer
+STRAYS = 5.0  # further from where it goes than it was, in full actions
 ATTEMPTS = 8  # that may fail before the try is over
 GOOD = (0.002, 0.035)  # of the grasp: shift [m], turn [rad]
 ALLOWED = (0.005, 0.08)
@@ -69,16 +70,18 @@ class PutBack(Restorer):
         self,
         actions: ActionSpec,
         posture: tuple[FloatArray, FloatArray],
+        start: tuple[FloatArray, FloatArray],
         grasp: FloatArray,
         strap: FloatArray,
         stand: FloatArray,
     ) -> None:
         """Do it by `actions`.
 
-        grasp: along x and z [m] and about y [rad], of the cutter. strap, stand: where the feeder
+        start: grasp point (3,) [m] and frame (3, 3) of the hand in its posture. grasp: along x and z [m] and about y [rad], of the cutter. strap, stand: where the feeder
         will have brought them (3,) [m].
         """
         self.posture = posture
+        self._start = start
         self._grasp, self._strap, self._stand = grasp, strap, stand
         self._scale = actions.scale[RIGHT]
         self._seen: deque[Readings] = deque(maxlen=GLANCE)
@@ -91,7 +94,7 @@ class PutBack(Restorer):
         self._attempts = 0
         self._holds = ""  # "cutter", "handle", or nothing
         self._taken = False  # out of the stand, as the start wants it
-        self._begun = self._done = False
+        self._begun = self._fed = self._done = False
         self._first, self._looked, self._gave_up = True, False, False
         self.said: list[str] = []
 
@@ -109,6 +112,7 @@ class PutBack(Restorer):
                 if around:
                     self._go(Move(hand, frame, OPEN, rest=4))
                 if around or hand[2] < TRAVEL:
+                    frame = np.eye(3) if around and frame[0, 0] > 0.9 else frame
                     back = hand - BACK * frame[:, 0]
                     grip = OPEN if around else self._grip
                     self._go(Move(back, frame, grip))
@@ -153,11 +157,14 @@ class PutBack(Restorer):
             self._holds = "cutter" if seen.frame[2, 2] > 0.8 else "handle"
             self._grip = HOLD
         self._first = False
-        if self._holds == "cutter" and self._taken and self._is_good(seen):
+        if self._fed:
+            self._done = True
+        elif self._holds == "cutter" and self._taken and self._is_good(seen):
             if seen.pivot[2] < CARRY - GRIP - 0.015:
                 self._go(Move(_at(seen.hand, CARRY), seen.hand_frame, HOLD))
                 return
-            self.feed = self._done = True
+            self.feed = self._fed = True
+            self._go(Move(*self._start, HOLD, fine=True, gentle=True))
             self.said.append("done")
         elif self._holds == "cutter":
             self._to_stand(seen)
@@ -231,7 +238,7 @@ class PutBack(Restorer):
         if np.linalg.norm(seen.hand - before) > 0.03:
             self._go(Move(_at(seen.hand, CARRY), seen.hand_frame, OPEN))
             self._go(Move(_at(before, CARRY), level, OPEN))
-        self._go(Move(before, level, OPEN))
+        self._go(Move(before, level, OPEN), Move(at, level, OPEN))
         self._go(Move(at, frame, OPEN, fine=True), Move(at, frame, HOLD, rest=10))
         self._go(Move(at + (0.0, 0.0, 0.09), frame, HOLD, rest=4))
         self._holds, self._taken = "cutter", True
@@ -369,7 +376,8 @@ class PutBack(Restorer):
             left = float(np.linalg.norm(shift) / self._scale[0] + np.linalg.norm(turn) / self._scale[3])
             if self._periods == 1 or left < self._left - 0.2:
                 self._left, self._nearer = left, self._periods
-            if not self._arrived and self._periods - self._nearer > PATIENCE:
+            strays = left > self._left + STRAYS
+            if strays or not self._arrived and self._periods - self._nearer > PATIENCE:
                 self.said.append(f"stuck {1e3 * np.linalg.norm(shift):.0f} {np.linalg.norm(turn):.2f}")
                 self._give_up()
                 return None
@@ -379,7 +387,7 @@ class PutBack(Restorer):
             step = GAIN * shift / self._scale[:3]
             step /= max(1.0, float(np.linalg.norm(step)) / (SLOW if slow else 1.0))
             spin = GAIN * turn / self._scale[3:]
-            spin /= max(1.0, float(np.linalg.norm(spin)))
+            spin /= max(1.0, float(np.linalg.norm(spin)) / (SLOW if move.gentle else 1.0))
             if self._arrived and move.gentle:
                 step[:] = 0.0
             action = self._rest()

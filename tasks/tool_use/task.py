@@ -39,7 +39,7 @@ from .verify import AWAY, PARTED, PLACE, TILT, judge
 
 STRAP_AT = np.array([0.43, -0.05, 0.117])  # nominal [m]
 CLAMP_AT = np.array([0.43, -0.025, 0.0])
-STAND_AT = np.array([0.43, -0.17, 0.07])
+STAND_AT = np.array([0.43, -0.17, 0.09])
 LEFT_AT = np.array([0.30, 0.30, 0.25])
 OVER = np.array([0.0, 0.0, 0.036])  # of the blades over the strap at the start [m]
 BEFORE = np.array([-0.060, 0.0, 0.0])  # of the hand before the handles, to take the cutter [m]
@@ -327,7 +327,10 @@ class ToolUse(Task):
         yaw = Rotation.from_euler("z", v["strap_yaw"])
         strap = CLAMP_AT + target[:3] + yaw.apply(STRAP_AT - CLAMP_AT)
         stand = STAND_AT + (*target[4:6], 0.0)
-        return PutBack(self.reset_actions, self._posture(target), target[12:15], strap, stand)
+        grip, hand, *_ = self._held(target)
+        start = grip, hand.as_matrix()
+        posture, grasp = self._posture(target), target[12:15]
+        return PutBack(self.reset_actions, posture, start, grasp, strap, stand)
 
     def truth(self, twin: Twin, row: int) -> tuple[Predicate, ...]:
         """The strap's bond, the bundle's slides, the cutter itself, and whether it stays."""
