@@ -16,6 +16,8 @@ from . import layout
 from .layout import BASE, CUTTER, GRIP, HAND, JAW, RIGHT
 
 ROOM = np.array([0.31, -0.14, 0.0])  # where nothing stands, to lay the cutter down [m]
+# The palm: its underside over the grasp point, half of its breadth along the opening and across [m].
+PALM, PALM_HALF = 0.070, (0.060, 0.031)
 # The arm in its plane: shoulder from the base's axis and over the bench, and its links [m].
 SHOULDER, UPPER_ARM, FOREARM, HAND_LENGTH = (0.02, 0.104), 0.264, 0.2522, 0.244
 FOREARM_BEND = 0.2402  # of the way from elbow to wrist above link 3 [rad]
@@ -47,6 +49,7 @@ class Situation:
     strap: FloatArray
     stand: FloatArray
     clamp: FloatArray
+    bundle: FloatArray
     gap: float
     gripper: float
 
@@ -66,6 +69,7 @@ class Situation:
             strap=layout.strap(mean)[0],
             stand=mean.position[0, layout.STAND],
             clamp=mean.position[0, layout.CLAMP],
+            bundle=mean.position[0, layout.BUNDLE],
             gap=float(layout.gap(mean)[0]),
             gripper=float(mean.gripper[0, RIGHT]),
         )
@@ -91,6 +95,29 @@ class Situation:
     def clear(self, point: FloatArray) -> float:
         """How far a point is from the axes of stand and clamp, horizontally."""
         return min(float(np.hypot(*(point - at)[:2])) for at in (self.stand, self.clamp))
+
+    def room(self, at: FloatArray, yaw: float, wide: float) -> float:
+        """How far hand and fingers keep from stand, clamp and bundle, below 0 if they touch [m].
+
+        Of a hand that points straight down at a point (3,), its upper side towards `yaw`, its
+        fingers within `wide` of the point.
+        """
+        up = np.array([np.cos(yaw), np.sin(yaw)])
+        opening = np.array([-up[1], up[0]])
+        least = np.inf
+        for axis, radius, top in (
+            (self.stand, 0.022, self.stand[2] + 0.041),
+            (self.stand, 0.028, self.stand[2]),
+            (self.bundle, 0.013, self.bundle[2] + 0.142),
+            (self.clamp, 0.034, self.clamp[2] + 0.025),
+        ):
+            for bottom, half in ((at[2] + PALM, PALM_HALF), (at[2] - 0.01, (wide, 0.006))):
+                if bottom < top:
+                    off = (axis - at)[:2]
+                    beyond = np.abs((opening @ off, up @ off)) - half
+                    outside = float(np.linalg.norm(np.maximum(beyond, 0.0)))
+                    least = min(least, outside + min(0.0, float(beyond.max())) - radius)
+        return least
 
     def near(self, distance: float) -> bool:
         """Whether some part of the handles is within `distance` of the grasp point."""

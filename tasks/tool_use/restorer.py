@@ -35,6 +35,7 @@ STANDS = np.cos(np.radians(12.0))  # of its upward axis
 HELD = 0.030  # of the handles from the grasp point, in the hand [m]
 WIDTHS = {"cutter": (0.030, 0.055), "handle": (0.004, 0.020)}  # of a hand that holds it [m]
 CROWDED = 0.075  # of a handle from the axes of stand and clamp: no room for the palm [m]
+ENOUGH = 0.006  # room for the palm [m]
 SLOW = 0.4  # of full speed, near what stands on the bench
 GAIN = 0.3  # share of what is left that the hand goes in a control period
 NEAR, FINE = (0.012, 0.12), (0.0015, 0.02)  # when it is there: [m], [rad]
@@ -157,8 +158,10 @@ class PutBack(Restorer):
             self._holds = "cutter" if seen.frame[2, 2] > 0.8 else "handle"
             self._grip = HOLD
         self._first = False
-        if self._fed:
+        if self._fed or (self._attempts > ATTEMPTS and seen.hand[2] > TRAVEL - NEAR[0]):
             self._done = True
+        elif self._attempts > ATTEMPTS:
+            self._go(Move(_at(seen.hand, TRAVEL), seen.hand_frame, self._grip))
         elif self._holds == "cutter" and self._taken and self._is_good(seen):
             if seen.pivot[2] < CARRY - GRIP - 0.015:
                 self._go(Move(_at(seen.hand, CARRY), seen.hand_frame, HOLD))
@@ -172,10 +175,10 @@ class PutBack(Restorer):
             self._lay(seen)
         elif self._stood(seen):
             self._take(seen)
-        elif self._attempts % 4 == 2 if seen.flat else self._crowded(seen) != self._attempts % 2:
+        elif seen.flat:
+            self._fetch(seen)
+        elif self._crowded(seen) != self._attempts % 2:
             self._push(seen)
-        elif seen.flat and self._attempts % 4 == 0 and self._lies_well(seen):
-            self._pick(seen)
         else:
             self._pinch(seen)
 
@@ -191,7 +194,7 @@ class PutBack(Restorer):
 
     def _is_good(self, seen: Situation) -> bool:
         shift, turn = self._off(seen)
-        self.said.append(f"off {1e3*shift:.1f} {turn:.3f}")
+        self.said.append(f"off {1e3 * shift:.1f} {turn:.3f}")
         return shift < GOOD[0] * (1 + self._attempts) and turn < GOOD[1] * (1 + self._attempts)
 
     def _off(self, seen: Situation) -> tuple[float, float]:
@@ -235,7 +238,7 @@ class PutBack(Restorer):
         frame = cutter @ Rotation.from_euler("y", self._grasp[2]).as_matrix()
         at = seen.pivot + cutter @ (self._grasp[0], 0.0, GRIP + self._grasp[1])
         level, before = np.eye(3), at - BACK * cutter[:, 0]
-        if np.linalg.norm(seen.hand - before) > 0.03:
+        if np.linalg.norm(seen.hand - before) > 0.03 or self._attempts:
             self._go(Move(_at(seen.hand, CARRY), seen.hand_frame, OPEN))
             self._go(Move(_at(before, CARRY), level, OPEN))
         self._go(Move(before, level, OPEN), Move(at, level, OPEN))
@@ -252,58 +255,88 @@ class PutBack(Restorer):
         up = seen.frame[:, 2]
         return abs(wrap(azimuth(seen.handles) - np.arctan2(up[1], up[0]))) < WRIST
 
-    def _pick(self, seen: Situation) -> None:
-        """Take a cutter that lies on its flat side by both handles."""
-        self.said.append("pick")
+    def _grasps(self, seen: Situation) -> list[tuple[FloatArray, float]]:
+        """Points (3,) and yaws from which both handles can be taken, with most room first."""
         up = seen.frame[:, 2]
         yaw = float(np.arctan2(up[1], up[0]))
-        self._from_above(seen, _at(seen.handles, LOW), yaw, OPEN, HOLD)
-        self._holds = "cutter"
+        ways = [(_over(seen.handles + along * up), yaw) for along in (0.0, 0.008, -0.008)]
+        return sorted(ways, key=lambda way: -min(seen.room(*way, 0.05), ENOUGH))
+
+    def _pinches(self, seen: Situation) -> list[tuple[FloatArray, float]]:
+        """The same for one handle: with most room first, or the upper one."""
+        ways: list[tuple[FloatArray, float]] = []
+        for bar in seen.bars():
+            across = np.cross(bar.along, (0.0, 0.0, 1.0)) if seen.flat else seen.frame[:, 0]
+            side = float(np.arctan2(across[1], across[0])) + np.pi / 2
+            out = azimuth(bar.at)
+            yaw = min(side, side + np.pi, key=lambda y: abs(wrap(out - y)))
+            ways += [(_over(bar.at + along * bar.along), yaw) for along in (0.0, 0.006, -0.008)]
+        if seen.flat:
+            return sorted(ways, key=lambda way: -min(seen.room(*way, 0.028), ENOUGH))
+        return sorted(ways, key=lambda way: -way[0][2])
+
+    def _fetch(self, seen: Situation) -> None:
+        """Take a cutter that lies flat, by both handles or one; push it where there is no room."""
+        turn = self._attempts % 4
+        whole, part = self._grasps(seen)[0], self._pinches(seen)[3 if turn == 3 else 0]
+        if turn == 0 and self._lies_well(seen) and seen.room(*whole, 0.05) > 0.0:
+            self.said.append("pick")
+            self._from_above(seen, *whole, OPEN, HOLD)
+            self._holds = "cutter"
+        elif turn != 2 and seen.room(*part, 0.028) > 0.0:
+            self.said.append("pinch")
+            self._from_above(seen, *part, BESIDE, SHUT)
+            self._holds = "handle"
+        else:
+            self._push(seen)
 
     def _pinch(self, seen: Situation) -> None:
-        """Take it by one handle."""
-        flat = seen.flat
-        bars = sorted(seen.bars(), key=lambda bar: -(seen.clear(bar.at) if flat else bar.at[2]))
-        bar = bars[(self._attempts // 2) % 2]
-        across = seen.frame[:, 0] if not flat else np.cross(bar.along, (0.0, 0.0, 1.0))
-        yaw = float(np.arctan2(across[1], across[0])) + np.pi / 2
-        yaw = min((yaw, yaw + np.pi), key=lambda y: abs(wrap(azimuth(bar.at) - y)))
-        self.said.append(f"pinch {'flat' if flat else 'across'}")
-        at = bar.at + (0.0, 0.0, 0.0 if flat else -0.002)
-        at[2] = max(at[2], LOW)
-        self._from_above(seen, at, yaw, BESIDE if flat else ACROSS, SHUT)
+        """Take one that leans or stands on its edge by its upper handle."""
+        self.said.append("pinch across")
+        at, yaw = self._pinches(seen)[3 if self._attempts % 4 == 3 else 0]
+        self._from_above(seen, at, yaw, ACROSS, SHUT)
         self._holds = "handle"
 
     def _push(self, seen: Situation) -> None:
-        """Push it with the shut fingers, where stand or clamp leave no room for the palm.
+        """Push it with the shut fingers to where there is room for the palm.
 
-        One that lies flat out from between them; one that leans or stands on its edge over, along
-        its hinge.
+        One that lies flat aside, at its ends; one that leans or stands on its edge over, along its
+        hinge.
         """
         self.said.append(f"push {'flat' if seen.flat else 'over'}")
-        points = seen.pivot + seen.corners @ seen.frame.T
+        up, side = seen.frame[:, 2], np.cross(seen.frame[:, 2], (0.0, 0.0, 1.0))
         if seen.flat:
-            middle = points.mean(axis=0)
-            ways = [np.array([np.sign(middle[0] - seen.stand[0]), 0.0, 0.0])]
-            height = LOW
+            begins = [
+                *(
+                    (seen.pivot + s * up - w * 0.05 * side, w * side)
+                    for s in (0.03, 0.075)
+                    for w in (-1, 1)
+                ),
+                (seen.pivot - 0.05 * up, up),
+                (seen.pivot + 0.11 * up, -up),
+            ]
         else:
-            middle = max(seen.bars(), key=lambda bar: bar.at[2]).at
+            top = max(seen.bars(), key=lambda bar: bar.at[2]).at - (0.0, 0.0, 0.010)
             hinge = np.array([*seen.frame[:2, 0], 0.0]) / np.linalg.norm(seen.frame[:2, 0])
-            ways = [hinge, -hinge]
-            height = max(LOW, float(middle[2]) - 0.006)
-        way = max(ways, key=lambda w: seen.clear(middle + 0.1 * w))
-        if self._attempts % 4 == 3:
-            way = min(ways, key=lambda w: seen.clear(middle + 0.1 * w))
-        behind = float(((points - middle) @ way).min()) if seen.flat else -0.008
-        start = _at(middle + (behind - 0.03) * way, height)
-        end = _at(middle + 0.09 * way, height)
-        across = float(np.arctan2(way[1], way[0])) + np.pi / 2
-        turned = min((across, across + np.pi), key=lambda y: abs(wrap(azimuth(start) - y)))
-        frame, up = down(turned), max(TRAVEL, height + 0.06)
-        self._go(Move(_at(seen.hand, max(up, float(seen.hand[2]))), seen.hand_frame, SHUT))
-        self._go(Move(_at(start, up), frame, SHUT))
+            begins = [(top - w * 0.035 * hinge, w * hinge) for w in (-1, 1)]
+        best = (-np.inf, np.zeros(3), np.zeros(3), 0.0)
+        for begin, way in begins:
+            start, end = _over(begin), _over(begin) + 0.12 * way * (1.0, 1.0, 0.0)
+            heading = float(np.arctan2(way[1], way[0]))
+            for yaw in heading + np.pi / 2 * np.arange(4):
+                if abs(wrap(azimuth(start) - yaw)) < WRIST:
+                    room = min(
+                        seen.room(point, yaw, 0.014) for point in (start, 0.5 * (start + end), end)
+                    )
+                    freed = min(0.04, seen.clear(seen.pivot + 0.03 * up + 0.08 * way)) / 4
+                    best = max(best, (room + freed, start, end, yaw), key=lambda b: b[0])
+        _, start, end, yaw = best
+        frame, high = down(float(yaw)), max(TRAVEL, float(start[2]) + 0.06)
+        self._go(Move(_at(seen.hand, max(high, float(seen.hand[2]))), seen.hand_frame, SHUT))
+        self._go(Move(_at(start, high), outward(start), SHUT))
+        self._go(Move(_at(start, high), frame, SHUT))
         self._go(Move(start, frame, SHUT, gentle=True), Move(end, frame, SHUT))
-        self._go(Move(_at(end, up), frame, SHUT))
+        self._go(Move(_at(end, high), frame, SHUT))
         self._attempts += 2 if seen.flat else 1
 
     def _from_above(
@@ -373,12 +406,16 @@ class PutBack(Restorer):
             if self._arrived > move.rest and abs(self._grip - move.grip) < 0.01:
                 self._next()
                 continue
-            left = float(np.linalg.norm(shift) / self._scale[0] + np.linalg.norm(turn) / self._scale[3])
+            left = float(
+                np.linalg.norm(shift) / self._scale[0] + np.linalg.norm(turn) / self._scale[3]
+            )
             if self._periods == 1 or left < self._left - 0.2:
                 self._left, self._nearer = left, self._periods
             strays = left > self._left + STRAYS
             if strays or not self._arrived and self._periods - self._nearer > PATIENCE:
-                self.said.append(f"stuck {1e3 * np.linalg.norm(shift):.0f} {np.linalg.norm(turn):.2f}")
+                self.said.append(
+                    f"stuck {1e3 * np.linalg.norm(shift):.0f} {np.linalg.norm(turn):.2f}"
+                )
                 self._give_up()
                 return None
             self._grip += float(np.clip(move.grip - self._grip, -CLOSING, CLOSING))
@@ -404,7 +441,7 @@ class PutBack(Restorer):
         self._moves.clear()
         self._periods = self._arrived = 0
         self._attempts += 1
-        self._done = self._attempts > ATTEMPTS
+        self._done = self._attempts > ATTEMPTS + 1
         self._gave_up = True
 
 
@@ -412,6 +449,11 @@ def _frame(readings: Readings) -> FloatArray:
     """Of the hand: its approach, its opening, and up as it holds the cutter, (3, 3)."""
     result: FloatArray = readings.hand_rotation[0, RIGHT] @ layout.HAND.T
     return result
+
+
+def _over(point: FloatArray) -> FloatArray:
+    """Where a hand grasps or pushes at a point of the cutter (3,): its fingers off the bench."""
+    return _at(point, max(LOW, float(point[2]) + 0.004))
 
 
 def _at(point: FloatArray, height: float) -> FloatArray:

@@ -326,7 +326,7 @@ class ToolUse(Task):
         v = dict(zip(self.target_names, target, strict=True))
         yaw = Rotation.from_euler("z", v["strap_yaw"])
         strap = CLAMP_AT + target[:3] + yaw.apply(STRAP_AT - CLAMP_AT)
-        stand = STAND_AT + (*target[4:6], 0.0)
+        stand = STAND_AT + np.array([*target[4:6], 0.0])
         grip, hand, *_ = self._held(target)
         start = grip, hand.as_matrix()
         posture, grasp = self._posture(target), target[12:15]
