@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-
 from scipy.spatial.transform import Rotation
 
 from enpire.environment import Readings
@@ -16,7 +15,7 @@ from . import layout
 from .layout import BASE, CUTTER, GRIP, HAND, JAW, RIGHT
 
 ROOM = np.array([0.31, -0.14, 0.0])  # where nothing stands, to lay the cutter down [m]
-# The palm: its underside over the grasp point, half of its breadth along the opening and across [m].
+# The palm: its underside over the grasp point, half its breadth along the opening, across [m].
 PALM, PALM_HALF = 0.070, (0.060, 0.031)
 # The arm in its plane: shoulder from the base's axis and over the bench, and its links [m].
 SHOULDER, UPPER_ARM, FOREARM, HAND_LENGTH = (0.02, 0.104), 0.264, 0.2522, 0.244

@@ -78,8 +78,9 @@ class PutBack(Restorer):
     ) -> None:
         """Do it by `actions`.
 
-        start: grasp point (3,) [m] and frame (3, 3) of the hand in its posture. grasp: along x and z [m] and about y [rad], of the cutter. strap, stand: where the feeder
-        will have brought them (3,) [m].
+        start: grasp point (3,) [m] and frame (3, 3) of the hand in its posture. grasp: along x
+        and z [m] and about y [rad], of the cutter. strap, stand: where the feeder will have
+        brought them (3,) [m].
         """
         self.posture = posture
         self._start = start
@@ -97,7 +98,6 @@ class PutBack(Restorer):
         self._taken = False  # out of the stand, as the start wants it
         self._begun = self._fed = self._done = False
         self._first, self._looked, self._gave_up = True, False, False
-        self.said: list[str] = []
 
     def clear(self, readings: Readings) -> Float32Array | None:
         """Keep a cutter that is held, let go of one that is not; straight up."""
@@ -168,7 +168,6 @@ class PutBack(Restorer):
                 return
             self.feed = self._fed = True
             self._go(Move(*self._start, HOLD, fine=True, gentle=True))
-            self.said.append("done")
         elif self._holds == "cutter":
             self._to_stand(seen)
         elif self._holds == "handle":
@@ -194,7 +193,6 @@ class PutBack(Restorer):
 
     def _is_good(self, seen: Situation) -> bool:
         shift, turn = self._off(seen)
-        self.said.append(f"off {1e3 * shift:.1f} {turn:.3f}")
         return shift < GOOD[0] * (1 + self._attempts) and turn < GOOD[1] * (1 + self._attempts)
 
     def _off(self, seen: Situation) -> tuple[float, float]:
@@ -211,18 +209,16 @@ class PutBack(Restorer):
         cutter = seen.facing(seen.hand_frame[:, 0])
         frame = cutter.T @ seen.hand_frame
         from_pivot = frame @ seen.hand_frame.T @ (seen.hand - seen.pivot)
-        place = seen.stand + (0.0, 0.0, STANDING)
+        place = _at(seen.stand, float(seen.stand[2]) + STANDING)
         over, deep = (place + from_pivot + (0.0, 0.0, z) for z in (FUNNEL, DEEP))
         off = seen.pivot - place
         upright = np.arccos(np.clip((np.trace(cutter) - 1) / 2, -1, 1))
         if np.hypot(*off[:2]) < 0.0015 and abs(off[2] - FUNNEL) < 0.006 and upright < 0.035:
-            self.said.append("insert")
             self._go(Move(deep, frame, HOLD, gentle=True, fine=True))
             self._go(Move(deep, frame, OPEN, rest=10))
             self._go(Move(deep - (BACK, 0.0, 0.0), np.eye(3), OPEN))
             self._holds, self._taken = "", False
             return
-        self.said.append("over the stand")
         if seen.hand_frame[2, 0] < -0.5:
             self._go(Move(_at(seen.hand, 0.13), outward(seen.hand), HOLD))
         if np.hypot(*off[:2]) > 0.03:
@@ -233,7 +229,6 @@ class PutBack(Restorer):
 
     def _take(self, seen: Situation) -> None:
         """Take the cutter out of its stand, as the start wants it."""
-        self.said.append("take")
         cutter = seen.facing(np.array([1.0, 0.0, 0.0]))
         frame = cutter @ Rotation.from_euler("y", self._grasp[2]).as_matrix()
         at = seen.pivot + cutter @ (self._grasp[0], 0.0, GRIP + self._grasp[1])
@@ -243,7 +238,7 @@ class PutBack(Restorer):
             self._go(Move(_at(before, CARRY), level, OPEN))
         self._go(Move(before, level, OPEN), Move(at, level, OPEN))
         self._go(Move(at, frame, OPEN, fine=True), Move(at, frame, HOLD, rest=10))
-        self._go(Move(at + (0.0, 0.0, 0.09), frame, HOLD, rest=4))
+        self._go(Move(_at(at, float(at[2]) + 0.09), frame, HOLD, rest=4))
         self._holds, self._taken = "cutter", True
 
     def _crowded(self, seen: Situation) -> bool:
@@ -280,11 +275,9 @@ class PutBack(Restorer):
         turn = self._attempts % 4
         whole, part = self._grasps(seen)[0], self._pinches(seen)[3 if turn == 3 else 0]
         if turn == 0 and self._lies_well(seen) and seen.room(*whole, 0.05) > 0.0:
-            self.said.append("pick")
             self._from_above(seen, *whole, OPEN, HOLD)
             self._holds = "cutter"
         elif turn != 2 and seen.room(*part, 0.028) > 0.0:
-            self.said.append("pinch")
             self._from_above(seen, *part, BESIDE, SHUT)
             self._holds = "handle"
         else:
@@ -292,7 +285,6 @@ class PutBack(Restorer):
 
     def _pinch(self, seen: Situation) -> None:
         """Take one that leans or stands on its edge by its upper handle."""
-        self.said.append("pinch across")
         at, yaw = self._pinches(seen)[3 if self._attempts % 4 == 3 else 0]
         self._from_above(seen, at, yaw, ACROSS, SHUT)
         self._holds = "handle"
@@ -303,7 +295,6 @@ class PutBack(Restorer):
         One that lies flat aside, at its ends; one that leans or stands on its edge over, along its
         hinge.
         """
-        self.said.append(f"push {'flat' if seen.flat else 'over'}")
         up, side = seen.frame[:, 2], np.cross(seen.frame[:, 2], (0.0, 0.0, 1.0))
         if seen.flat:
             begins = [
@@ -355,7 +346,6 @@ class PutBack(Restorer):
 
     def _lay(self, seen: Situation) -> None:
         """Lay the cutter down where there is room."""
-        self.said.append("lay")
         inside = seen.hand_frame.T
         cutter = inside @ seen.frame
         behind = float(np.arctan2(*(cutter[[1, 2], 2] * (-1.0, 1.0))))  # of its upward axis
@@ -412,10 +402,8 @@ class PutBack(Restorer):
             if self._periods == 1 or left < self._left - 0.2:
                 self._left, self._nearer = left, self._periods
             strays = left > self._left + STRAYS
-            if strays or not self._arrived and self._periods - self._nearer > PATIENCE:
-                self.said.append(
-                    f"stuck {1e3 * np.linalg.norm(shift):.0f} {np.linalg.norm(turn):.2f}"
-                )
+            stalls = not self._arrived and self._periods - self._nearer > PATIENCE
+            if strays or stalls:
                 self._give_up()
                 return None
             self._grip += float(np.clip(move.grip - self._grip, -CLOSING, CLOSING))
