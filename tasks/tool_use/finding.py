@@ -124,7 +124,7 @@ class Situation:
         return min(float(np.linalg.norm(p - self.hand)) for p in points) < distance
 
     def facing(self, way: FloatArray) -> FloatArray:
-        """The cutter's frame, of the two (it is the same from both sides) that which looks there."""
+        """Of the two frames of the cutter, the same from both sides, that which looks there."""
         if self.frame[:, 0] @ way >= 0:
             return self.frame
         return self.frame * (-1.0, -1.0, 1.0)
