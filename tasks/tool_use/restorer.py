@@ -300,7 +300,7 @@ class PutBack(Restorer):
             begins = [
                 *(
                     (seen.pivot + s * up - w * 0.05 * side, w * side)
-                    for s in (0.03, 0.075)
+                    for s in (0.0, 0.07)
                     for w in (-1, 1)
                 ),
                 (seen.pivot - 0.05 * up, up),
