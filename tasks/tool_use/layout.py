@@ -7,20 +7,26 @@ import numpy as np
 from enpire.environment import Readings
 from enpire.types import FloatArray
 
+BASE = np.array([0.10, -0.34, 0.0])  # of the right arm [m]
 RIGHT = 1  # the arm that works; the other one stands aside
 BITE = 0.018  # of the middle of the blades below the pivot [m]
 TIP = 0.026  # of their ends [m]
 GRIP = 0.065  # of the middle of the handles above it [m]
 OPENED = 0.35  # of the held cutter, about [rad]
 STANDING = 0.0255  # of the pivot above the floor of the stand when the cutter stands in it [m]
+FEEDER = "feeder"  # the station's fixture: brings the next tie
 TRACKED = ("cutter", "jaw", "end_a", "end_b", "bundle", "clamp", "stand")
 CUTTER, JAW, END_A, END_B, BUNDLE, CLAMP, STAND = range(len(TRACKED))
 HAND = np.array([[0.0, 0.0, 1.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])  # grasp to cutter frame
 
 
 def cutter_frame(readings: Readings) -> FloatArray:
-    """Rotation of the cutter, half way between its two jaws, to world, (m, 3, 3)."""
+    """Rotation of the cutter, half way between its two jaws, to world, (m, 3, 3).
+
+    It is the same from both sides: of the two frames that which looks along the world's x.
+    """
     both = readings.rotation[:, CUTTER] + readings.rotation[:, JAW]
+    both = np.where(both[:, :1, :1] < 0.0, both * (-1.0, -1.0, 1.0), both)
     hinge = both[:, :, 0] / np.linalg.norm(both[:, :, 0], axis=-1, keepdims=True)
     up = both[:, :, 2] - (both[:, :, 2] * hinge).sum(-1, keepdims=True) * hinge
     up /= np.linalg.norm(up, axis=-1, keepdims=True)

@@ -21,6 +21,7 @@ from enpire.environment import (
     Demonstrator,
     Evidence,
     Readings,
+    Restorer,
     Task,
     time_left,
 )
@@ -32,23 +33,29 @@ from enpire.types import Float32Array, FloatArray, Predicate, Verdict
 
 from . import layout
 from .demonstrator import OPEN, Teleoperator
-from .layout import BITE, GRIP, HAND, OPENED, RIGHT, STANDING
+from .layout import BITE, FEEDER, GRIP, HAND, OPENED, RIGHT, STANDING, TIP
+from .restorer import PutBack
 from .truth import truth
 from .verify import AWAY, PARTED, PLACE, TILT, judge
 
 STRAP_AT = np.array([0.43, -0.05, 0.117])  # nominal [m]
-STAND_AT = np.array([0.43, -0.17, 0.07])
+CLAMP_AT = np.array([0.43, -0.025, 0.0])
+STAND_AT = np.array([0.43, -0.17, 0.09])
 LEFT_AT = np.array([0.30, 0.30, 0.25])
 OVER = np.array([0.0, 0.0, 0.036])  # of the blades over the strap at the start [m]
 BEFORE = np.array([-0.060, 0.0, 0.0])  # of the hand before the handles, to take the cutter [m]
 WIDE, HELD = 0.060, 0.043  # gripper setpoints in the reset: beside the handles; holding them [m]
 FREE = 0.41  # opening of the cutter's jaws when nobody holds it [rad]
-GRIP_AT, RELEASE_AT, DONE_AT = 0.08, 0.32, 0.52  # times in the reset [s]
+RELEASE_AT, DONE_AT = 0.32, 0.52  # times in the reset [s]
 DROPPED = 0.015  # of the handles from the grasp point: it is not held as it should be [m]
+FEED = 0.150  # height of a hand's and a cutter's ends that let the feeder move [m]
 STRENGTH = 60.0  # blade force from both sides that parts a strap [N]
 LOOK = 0.6  # so long the verifier watches the cutter stand [s]
 STILL = ArmAction((0.0,) * 3, (0.0,) * 3)
 WORK = ArmAction((0.004,) * 3, (0.03,) * 3, low=(0.34, -0.24, 0.13), high=(0.48, 0.0, 0.27))
+
+
+REACH = ArmAction((0.005,) * 3, (0.035,) * 3, low=(0.15, -0.43, 0.009), high=(0.60, 0.10, 0.40))
 
 
 class Start(Enum):
@@ -88,6 +95,9 @@ class ToolUse(Task):
         *(f"left_{a}" for a in "xyz"),
         *("friction", "strength", "latency"),
     )
+    target_names = variation_names[:18]
+    restore_limit = 120.0
+    reset_actions = ActionSpec((STILL, REACH), lead=0.10, push=10.0)
     start: Start = Start.STRAP
 
     def build(self, spec: mujoco.MjSpec) -> None:
@@ -104,6 +114,8 @@ class ToolUse(Task):
         weld.data[:3] = 0.0  # anchored at the cutter's origin
         weld.data[10] = 0.1
         weld.solref = (0.01, 1)
+        for fixed in ("task_clamp", "task_stand"):
+            spec.add_exclude(bodyname1="world", bodyname2=fixed)
 
     def prepare(self, twin: Twin) -> None:
         """Expand what the reset varies."""
@@ -115,13 +127,18 @@ class ToolUse(Task):
         self._felt = twin.bind("sensordata")
         self._weld = model.equality("reset_cutter").id
         self._strap = model.equality("task_strap").id
-        self._clamp, self._stand = (model.body(f"task_{name}").id for name in ("clamp", "stand"))
+        self._fixed = [model.body(f"task_{name}").mocapid[0] for name in ("clamp", "stand")]
         self._relative = twin.expand("eq_data")
-        self._position = twin.expand("body_pos")
-        self._turn = twin.expand("body_quat")
+        self._position = twin.bind("mocap_pos")
+        self._turn = twin.bind("mocap_quat")
+        self._bundle = [
+            model.joint(f"task_{name}")
+            for name in ("bundle_x", "bundle_y", "tension_a", "tension_b", "bend_a", "bend_b")
+        ]
         self._friction = twin.expand("geom_friction")
         self._delay = twin.expand("actuator_delay")
         self._latency = np.zeros(twin.stations)
+        self._next = np.zeros((twin.stations, len(self.variation_names)))
         self._strength = np.zeros(twin.stations)
         self._across = np.zeros((twin.stations, 3))
         self._bites = [int(model.sensor(f"task_bite_{blade}").adr[0]) for blade in "ab"]
@@ -144,36 +161,68 @@ class ToolUse(Task):
             ]
         )
 
-    def place(self, twin: Twin, control: CartesianControl, row: int, variation: FloatArray) -> None:
-        """Tie, stand, arms; the cutter in its stand, or welded to the hand until that holds it."""
+    def vary(self, twin: Twin, row: int, variation: FloatArray) -> None:
+        """Friction, latency, and which tie the feeder will bring next, and where."""
         v = dict(zip(self.variation_names, variation, strict=True))
-        model = twin.model
-        yaw = Rotation.from_euler("z", v["strap_yaw"])
-        self._position[row, self._clamp] = model.body_pos[self._clamp] + variation[:3]
-        self._turn[row, self._clamp] = yaw.as_quat(scalar_first=True)
-        self._across[row] = yaw.apply((0.0, 1.0, 0.0))
-        self._position[row, self._stand] = model.body_pos[self._stand] + (*variation[4:6], 0.0)
-        self._strength[row] = STRENGTH * v["strength"]
-        self._friction[row, self._geoms, 0] = model.geom_friction[self._geoms, 0] * v["friction"]
+        usual = twin.model.geom_friction[self._geoms, 0]
+        self._friction[row, self._geoms, 0] = usual * v["friction"]
         self._latency[row] = v["latency"]
         self._delay[row] = 0.0
+        self._next[row] = variation
 
+    def operate(self, twin: Twin, row: int, on: tuple[str, ...]) -> None:
+        """The next bundle with its tie, in its clamp; and the stand to its place beside it."""
+        if FEEDER not in on:
+            return
+        hand = twin.site_xpos[row, twin.scene.arms[RIGHT].grasp]
+        cutter, jaw = twin.site_xpos[row, self._jaws]
+        if min(hand[2] - GRIP, cutter[2], jaw[2]) - TIP < FEED:
+            raise ResetFailed("the hand or the cutter is in the feeder's way")
+        self._bring(twin, row, self._next[row])
+
+    def _bring(self, twin: Twin, row: int, variation: FloatArray) -> None:
+        v = dict(zip(self.variation_names, variation, strict=True))
+        clamp, stand = self._fixed
+        yaw = Rotation.from_euler("z", v["strap_yaw"])
+        self._position[row, clamp] = CLAMP_AT + variation[:3]
+        self._turn[row, clamp] = yaw.as_quat(scalar_first=True)
+        self._position[row, stand] = (*(STAND_AT[:2] + variation[4:6]), 0.0)
+        self._across[row] = yaw.apply((0.0, 1.0, 0.0))
+        self._strength[row] = STRENGTH * self._next[row, self.variation_names.index("strength")]
+        twin.eq_active[row, self._strap] = 1.0
+        for joint in self._bundle:
+            twin.qpos[row, joint.qposadr[0]] = twin.qvel[row, joint.dofadr[0]] = 0.0
+
+    def _posture(self, variation: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Joints (arms, dof) and grippers (arms,) of the start."""
+        grip, hand, _, _, _ = self._held(variation)
+        joints = self._kinematics.solve(
+            [LEFT_AT + variation[15:18], grip], [HAND, hand.as_matrix() @ HAND], warm=self._nominal
+        )
+        return joints, np.array([WIDE, HELD if self.start is Start.STRAP else WIDE])
+
+    def _held(
+        self, variation: FloatArray
+    ) -> tuple[FloatArray, Rotation, FloatArray, Rotation, float]:
+        """Grasp point and hand, pivot and cutter, and its opening at the start."""
+        v = dict(zip(self.variation_names, variation, strict=False))
         turned = Rotation.from_rotvec(variation[9:12])
-        if self.start is Start.STRAP:
-            bundle = model.body_pos[self._clamp] + variation[:3]
-            middle = bundle + yaw.apply(STRAP_AT - model.body_pos[self._clamp])
-            pivot = middle + OVER + variation[6:9] + turned.apply((0.0, 0.0, BITE))
-            grip = pivot + turned.apply((v["grip_x"], 0.0, GRIP + v["grip_z"]))
-            hand = turned * Rotation.from_euler("y", v["grip_turn"])
-            cutter, angle = turned, OPENED
-        else:
+        if self.start is Start.STAND:
             pivot = STAND_AT + np.array([*variation[4:6], STANDING])
             grip = pivot + BEFORE + variation[6:9] + (0.0, 0.0, GRIP)
-            hand, cutter, angle = turned, Rotation.identity(), FREE
-        hands = [HAND, hand.as_matrix() @ HAND]
-        joints = self._kinematics.solve(
-            [LEFT_AT + variation[15:18], grip], hands, warm=self._nominal
-        )
+            return grip, turned, pivot, Rotation.identity(), FREE
+        yaw = Rotation.from_euler("z", v["strap_yaw"])
+        middle = CLAMP_AT + variation[:3] + yaw.apply(STRAP_AT - CLAMP_AT)
+        pivot = middle + OVER + variation[6:9] + turned.apply((0.0, 0.0, BITE))
+        grip = pivot + turned.apply((v["grip_x"], 0.0, GRIP + v["grip_z"]))
+        return grip, turned * Rotation.from_euler("y", v["grip_turn"]), pivot, turned, OPENED
+
+    def place(self, twin: Twin, control: CartesianControl, row: int, variation: FloatArray) -> None:
+        """Tie, stand, arms; the cutter in its stand, or welded to the hand until that holds it."""
+        model = twin.model
+        self._bring(twin, row, variation)
+        _, _, pivot, cutter, angle = self._held(variation)
+        joints, grippers = self._posture(variation)
         for arm, angles in zip(control.arms, joints, strict=True):
             twin.qpos[row, arm.qpos] = angles
             for finger in ("finger_left", "finger_right"):
@@ -184,21 +233,17 @@ class ToolUse(Task):
             *body.as_quat(scalar_first=True),
         )
         twin.qpos[row, self._hinge] = angle
-        if self.start is Start.STRAP:
-            self._relative[row, self._weld, 3:10] = pose_in_hand(
-                model, control.arms[RIGHT].grasp, grip, hands[1], pivot, body.as_matrix()
-            )
-            twin.eq_active[row, self._weld] = 1.0
-        control.set(row, joints, np.full(2, WIDE))
+        twin.eq_active[row, self._weld] = self.start is Start.STRAP
+        control.set(row, joints, grippers)
 
     def settle(self, twin: Twin, control: CartesianControl, row: int, elapsed: float) -> float:
         """Close the fingers, let go of the weld, wait until it is still."""
         held = self.start is Start.STRAP
-        if held and elapsed >= GRIP_AT:
-            control.set(row, control.setpoints[row], np.array([WIDE, HELD]))
+        if elapsed == 0.0 and twin.eq_active[row, self._weld]:
+            self._weld_as_it_is(twin, control, row)
         if elapsed >= RELEASE_AT:
             twin.eq_active[row, self._weld] = 0.0
-        if left := time_left(elapsed, GRIP_AT, RELEASE_AT, DONE_AT):
+        if left := time_left(elapsed, RELEASE_AT, DONE_AT):
             return left
         up = twin.site_xmat[row, self._jaws].reshape(2, 3, 3)[:, :, 2].mean(axis=0)
         grip = twin.site_xpos[row, self._jaws[0]] + GRIP * up
@@ -209,6 +254,18 @@ class ToolUse(Task):
             raise ResetFailed("the cutter does not stand in its stand")
         self._delay[row] = self._latency[row]  # not before: a delay reads the setpoints' history
         return 0.0
+
+    def _weld_as_it_is(self, twin: Twin, control: CartesianControl, row: int) -> None:
+        """Tell the weld where in the hand the cutter was placed."""
+        grasp = control.arms[RIGHT].grasp
+        self._relative[row, self._weld, 3:10] = pose_in_hand(
+            twin.model,
+            grasp,
+            twin.site_xpos[row, grasp],
+            twin.site_xmat[row, grasp].reshape(3, 3),
+            twin.site_xpos[row, self._jaws[0]],
+            twin.site_xmat[row, self._jaws[0]].reshape(3, 3),
+        )
 
     def plant(self, twin: Twin, row: int) -> None:
         """Part the strap for good once both blades press on it, from both sides, hard enough."""
@@ -266,6 +323,17 @@ class ToolUse(Task):
     def demonstrator(self, rng: np.random.Generator) -> Demonstrator:
         """Skills of a person at a leader arm."""
         return Teleoperator(rng, self.actions)
+
+    def restorer(self, rng: np.random.Generator, target: FloatArray) -> Restorer:
+        """Puts the cutter back into the hand."""
+        v = dict(zip(self.target_names, target, strict=True))
+        yaw = Rotation.from_euler("z", v["strap_yaw"])
+        strap = CLAMP_AT + target[:3] + yaw.apply(STRAP_AT - CLAMP_AT)
+        stand = STAND_AT + np.array([*target[4:6], 0.0])
+        grip, hand, *_ = self._held(target)
+        start = grip, hand.as_matrix()
+        posture, grasp = self._posture(target), target[12:15]
+        return PutBack(self.reset_actions, posture, start, grasp, strap, stand)
 
     def truth(self, twin: Twin, row: int) -> tuple[Predicate, ...]:
         """The strap's bond, the bundle's slides, the cutter itself, and whether it stays."""

@@ -1,0 +1,453 @@
+"""A physical reset: the cutter back into the hand, as asked for, by way of its stand.
+
+Look; do what brings the cutter one step further; look again. A cutter that lies on its flat side is
+taken by both handles; any other, or one that lies the wrong way round for the wrist, by one handle
+from above, and is laid down flat where there is room. From its stand it is taken as the start wants
+it. Then the feeder brings the next tie.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.spatial.transform import Rotation
+
+from enpire.environment import ActionSpec, Readings, Restorer
+from enpire.types import Float32Array, FloatArray, Predicate
+
+from . import layout
+from .finding import ROOM, Situation, azimuth, down, leaning, outward, wrap
+from .layout import FEEDER, GRIP, RIGHT, STANDING
+
+OPEN, HOLD, SHUT = 0.95, 0.15, -1.0  # gripper actions: 73 mm; 43 mm; shut
+BESIDE, ACROSS = -0.28, 0.0  # round one handle, before it is pinched: 27 mm; 37 mm
+WRIST = 1.85  # of joint 6 to either side, at most [rad]
+LOW = 0.0125  # of a hand that grasps on the bench [m]
+HOVER, TRAVEL, CARRY = 0.075, 0.19, 0.26  # heights: before a grasp; empty; with the cutter [m]
+FUNNEL = 0.050  # of the pivot over its place when the tips are over the stand's funnel [m]
+DEEP = 0.002  # so far over its place the cutter is let go [m]
+BACK = 0.045  # so far the hand backs off from the handles [m]
+PLACED = 0.012  # of the pivot from its place, of a cutter that is in its stand [m]
+STANDS = np.cos(np.radians(12.0))  # of its upward axis
+HELD = 0.030  # of the handles from the grasp point, in the hand [m]
+WIDTHS = {"cutter": (0.030, 0.055), "handle": (0.004, 0.020)}  # of a hand that holds it [m]
+CROWDED = 0.075  # of a handle from the axes of stand and clamp: no room for the palm [m]
+ENOUGH = 0.006  # room for the palm [m]
+SLOW = 0.4  # of full speed, near what stands on the bench
+GAIN = 0.3  # share of what is left that the hand goes in a control period
+NEAR, FINE = (0.012, 0.12), (0.0015, 0.02)  # when it is there: [m], [rad]
+FELT = 4.0  # push from below at which a hand that goes down has touched something [N]
+CLOSING = 0.2  # of the gripper action in a control period, at most
+GLANCE = 8  # readings that are seen as one
+PATIENCE = 25  # control periods in which the hand comes no nearer
+STRAYS = 5.0  # further from where it goes than it was, in full actions
+ATTEMPTS = 8  # that may fail before the try is over
+GOOD = (0.002, 0.035)  # of the grasp: shift [m], turn [rad]
+ALLOWED = (0.005, 0.08)
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """A way of the hand: to a grasp point (3,) [m], in a frame (3, 3), with a gripper action.
+
+    gentle: slowly, and done once something is touched. rest: control periods there.
+    """
+
+    to: FloatArray
+    frame: FloatArray
+    grip: float
+    fine: bool = False
+    gentle: bool = False
+    rest: int = 0
+
+
+class PutBack(Restorer):
+    """The cutter in the hand as `grasp` says, the hand in its posture, a new tie below it."""
+
+    def __init__(
+        self,
+        actions: ActionSpec,
+        posture: tuple[FloatArray, FloatArray],
+        start: tuple[FloatArray, FloatArray],
+        grasp: FloatArray,
+        strap: FloatArray,
+        stand: FloatArray,
+    ) -> None:
+        """Do it by `actions`.
+
+        start: grasp point (3,) [m] and frame (3, 3) of the hand in its posture. grasp: along x
+        and z [m] and about y [rad], of the cutter. strap, stand: where the feeder will have
+        brought them (3,) [m].
+        """
+        self.posture = posture
+        self._start = start
+        self._grasp, self._strap, self._stand = grasp, strap, stand
+        self._scale = actions.scale[RIGHT]
+        self._seen: deque[Readings] = deque(maxlen=GLANCE)
+        self._moves: deque[Move] = deque()
+        self._periods = 0  # since the move or the look began
+        self._arrived = 0  # since it is there
+        self._pushed = 0.0
+        self._left, self._nearer = np.inf, 0  # least that was left of the move, in full actions
+        self._grip = OPEN
+        self._attempts = 0
+        self._holds = ""  # "cutter", "handle", or nothing
+        self._taken = False  # out of the stand, as the start wants it
+        self._begun = self._fed = self._done = False
+        self._first, self._looked, self._gave_up = True, False, False
+
+    def clear(self, readings: Readings) -> Float32Array | None:
+        """Keep a cutter that is held, let go of one that is not; straight up."""
+        if not self._begun:
+            self._begun = True
+            hand, frame = readings.hand_position[0, RIGHT], _frame(readings)
+            if self._in_hand(readings):
+                self._grip = HOLD
+                self._go(Move(_at(hand, CARRY), frame, HOLD))
+            else:
+                self._grip = float(np.clip(readings.gripper[0, RIGHT] / 0.0375 - 1.0, SHUT, OPEN))
+                around = np.linalg.norm(layout.grip_from_hand(readings)[0]) < HELD
+                if around:
+                    self._go(Move(hand, frame, OPEN, rest=4))
+                if around or hand[2] < TRAVEL:
+                    frame = np.eye(3) if around and frame[0, 0] > 0.9 else frame
+                    back = hand - BACK * frame[:, 0]
+                    grip = OPEN if around else self._grip
+                    self._go(Move(back, frame, grip))
+                    self._go(Move(_at(back, TRAVEL), frame, grip))
+        return self._follow(readings)
+
+    def act(self, readings: Readings) -> Float32Array | None:
+        """Look; do what is next; look again."""
+        self._seen.append(readings)
+        self._looked = True
+        self.fixture = ()
+        if not self._moves:
+            self._periods += 1
+            if self._periods <= GLANCE + 2:
+                return self._rest()
+            self._plan(Situation.of(list(self._seen)))
+            self._periods = 0
+        if self._done:
+            return None
+        action = self._follow(readings)
+        return self._rest() if action is None else action
+
+    def in_place(self, readings: Sequence[Readings]) -> tuple[Predicate, ...]:
+        """The cutter in the hand, the tie whole and where it belongs, the stand too."""
+        seen = Situation.of(readings)
+        shift, turn = self._off(seen)
+        mm = 1e3
+        return (
+            _most("grasp_off", mm * shift, mm * ALLOWED[0], "mm"),
+            _most("grasp_turned", np.degrees(turn), np.degrees(ALLOWED[1]), "deg"),
+            _most("strap_off", mm * float(np.linalg.norm(seen.strap - self._strap)), 2.0, "mm"),
+            _most("strap_gap", mm * seen.gap, 2.0, "mm"),
+            _most("stand_off", mm * float(np.linalg.norm(seen.stand - self._stand)), 2.0, "mm"),
+        )
+
+    def _plan(self, seen: Situation) -> None:
+        """The next moves, by what is seen."""
+        if self._holds and not self._has(seen):
+            self._holds, self._taken = "", False
+            self._attempts += not self._gave_up
+        self._gave_up = False
+        if self._first and seen.near(HELD) and not self._stood(seen):
+            self._holds = "cutter" if seen.frame[2, 2] > 0.8 else "handle"
+            self._grip = HOLD
+        self._first = False
+        if self._fed or (self._attempts > ATTEMPTS and seen.hand[2] > TRAVEL - NEAR[0]):
+            self._done = True
+        elif self._attempts > ATTEMPTS:
+            self._go(Move(_at(seen.hand, TRAVEL), seen.hand_frame, self._grip))
+        elif self._holds == "cutter" and self._taken and self._is_good(seen):
+            if seen.pivot[2] < CARRY - GRIP - 0.015:
+                self._go(Move(_at(seen.hand, CARRY), seen.hand_frame, HOLD))
+                return
+            self.fixture, self._fed = (FEEDER,), True
+            self._go(Move(*self._start, HOLD, fine=True, gentle=True))
+        elif self._holds == "cutter":
+            self._to_stand(seen)
+        elif self._holds == "handle":
+            self._lay(seen)
+        elif self._stood(seen):
+            self._take(seen)
+        elif seen.flat:
+            self._fetch(seen)
+        elif self._crowded(seen) != self._attempts % 2:
+            self._push(seen)
+        else:
+            self._pinch(seen)
+
+    def _has(self, seen: Situation) -> bool:
+        """Whether what should be in the hand is."""
+        low, high = WIDTHS[self._holds]
+        return seen.near(HELD) and low < seen.gripper < high
+
+    def _stood(self, seen: Situation) -> bool:
+        """Whether the cutter stands in its stand."""
+        off = float(np.linalg.norm(seen.pivot - seen.stand - (0.0, 0.0, STANDING)))
+        return off < PLACED and bool(seen.frame[2, 2] > STANDS)
+
+    def _is_good(self, seen: Situation) -> bool:
+        shift, turn = self._off(seen)
+        return shift < GOOD[0] * (1 + self._attempts) and turn < GOOD[1] * (1 + self._attempts)
+
+    def _off(self, seen: Situation) -> tuple[float, float]:
+        """How far the grasp is from the one asked for [m], [rad]."""
+        frame = seen.facing(seen.hand_frame[:, 0])
+        grasp = frame.T @ (seen.hand - seen.pivot)
+        wanted = Rotation.from_euler("y", self._grasp[2]).as_matrix()
+        turned = Rotation.from_matrix(wanted.T @ frame.T @ seen.hand_frame).magnitude()
+        shift = np.hypot(grasp[0] - self._grasp[0], grasp[2] - GRIP - self._grasp[1])
+        return float(shift), float(turned)
+
+    def _to_stand(self, seen: Situation) -> None:
+        """Bring the held cutter upright over its stand; lower it in, if it is there."""
+        cutter = seen.facing(seen.hand_frame[:, 0])
+        frame = cutter.T @ seen.hand_frame
+        from_pivot = frame @ seen.hand_frame.T @ (seen.hand - seen.pivot)
+        place = _at(seen.stand, float(seen.stand[2]) + STANDING)
+        over, deep = (place + from_pivot + (0.0, 0.0, z) for z in (FUNNEL, DEEP))
+        off = seen.pivot - place
+        upright = np.arccos(np.clip((np.trace(cutter) - 1) / 2, -1, 1))
+        if np.hypot(*off[:2]) < 0.0015 and abs(off[2] - FUNNEL) < 0.006 and upright < 0.035:
+            self._go(Move(deep, frame, HOLD, gentle=True, fine=True))
+            self._go(Move(deep, frame, OPEN, rest=10))
+            self._go(Move(deep - (BACK, 0.0, 0.0), np.eye(3), OPEN))
+            self._holds, self._taken = "", False
+            return
+        if seen.hand_frame[2, 0] < -0.5:
+            self._go(Move(_at(seen.hand, 0.13), outward(seen.hand), HOLD))
+        if np.hypot(*off[:2]) > 0.03:
+            self._go(Move(_at(seen.hand, max(0.16, float(seen.hand[2]))), seen.hand_frame, HOLD))
+            self._go(Move(_at(over - (0.05, 0.0, 0.0), CARRY + 0.01), frame, HOLD))
+            self._go(Move(_at(over, CARRY + 0.01), frame, HOLD))
+        self._go(Move(over, frame, HOLD, fine=True))
+
+    def _take(self, seen: Situation) -> None:
+        """Take the cutter out of its stand, as the start wants it."""
+        cutter = seen.facing(np.array([1.0, 0.0, 0.0]))
+        frame = cutter @ Rotation.from_euler("y", self._grasp[2]).as_matrix()
+        at = seen.pivot + cutter @ (self._grasp[0], 0.0, GRIP + self._grasp[1])
+        level, before = np.eye(3), at - BACK * cutter[:, 0]
+        if np.linalg.norm(seen.hand - before) > 0.03 or self._attempts:
+            self._go(Move(_at(seen.hand, CARRY), seen.hand_frame, OPEN))
+            self._go(Move(_at(before, CARRY), level, OPEN))
+        self._go(Move(before, level, OPEN), Move(at, level, OPEN))
+        self._go(Move(at, frame, OPEN, fine=True), Move(at, frame, HOLD, rest=10))
+        self._go(Move(_at(at, float(at[2]) + 0.09), frame, HOLD, rest=4))
+        self._holds, self._taken = "cutter", True
+
+    def _crowded(self, seen: Situation) -> bool:
+        """Whether stand or clamp are near the handle that is up."""
+        return seen.clear(max(seen.bars(), key=lambda bar: bar.at[2]).at) < CROWDED
+
+    def _lies_well(self, seen: Situation) -> bool:
+        """Whether a hand that takes both handles from above can bring the cutter upright."""
+        up = seen.frame[:, 2]
+        return abs(wrap(azimuth(seen.handles) - np.arctan2(up[1], up[0]))) < WRIST
+
+    def _grasps(self, seen: Situation) -> list[tuple[FloatArray, float]]:
+        """Points (3,) and yaws from which both handles can be taken, with most room first."""
+        up = seen.frame[:, 2]
+        yaw = float(np.arctan2(up[1], up[0]))
+        ways = [(_over(seen.handles + along * up), yaw) for along in (0.0, 0.008, -0.008)]
+        return sorted(ways, key=lambda way: -min(seen.room(*way, 0.05), ENOUGH))
+
+    def _pinches(self, seen: Situation) -> list[tuple[FloatArray, float]]:
+        """The same for one handle: with most room first, or the upper one."""
+        ways: list[tuple[FloatArray, float]] = []
+        for bar in seen.bars():
+            across = np.cross(bar.along, (0.0, 0.0, 1.0)) if seen.flat else seen.frame[:, 0]
+            side = float(np.arctan2(across[1], across[0])) + np.pi / 2
+            out = azimuth(bar.at)
+            yaw = min(side, side + np.pi, key=lambda y: abs(wrap(out - y)))
+            ways += [(_over(bar.at + along * bar.along), yaw) for along in (0.0, 0.006, -0.008)]
+        if seen.flat:
+            return sorted(ways, key=lambda way: -min(seen.room(*way, 0.028), ENOUGH))
+        return sorted(ways, key=lambda way: -way[0][2])
+
+    def _fetch(self, seen: Situation) -> None:
+        """Take a cutter that lies flat, by both handles or one; push it where there is no room."""
+        turn = self._attempts % 4
+        whole, part = self._grasps(seen)[0], self._pinches(seen)[3 if turn == 3 else 0]
+        if turn == 0 and self._lies_well(seen) and seen.room(*whole, 0.05) > 0.0:
+            self._from_above(seen, *whole, OPEN, HOLD)
+            self._holds = "cutter"
+        elif turn != 2 and seen.room(*part, 0.028) > 0.0:
+            self._from_above(seen, *part, BESIDE, SHUT)
+            self._holds = "handle"
+        else:
+            self._push(seen)
+
+    def _pinch(self, seen: Situation) -> None:
+        """Take one that leans or stands on its edge by its upper handle."""
+        at, yaw = self._pinches(seen)[3 if self._attempts % 4 == 3 else 0]
+        self._from_above(seen, at, yaw, ACROSS, SHUT)
+        self._holds = "handle"
+
+    def _push(self, seen: Situation) -> None:
+        """Push it with the shut fingers to where there is room for the palm.
+
+        One that lies flat aside, at its ends; one that leans or stands on its edge over, along its
+        hinge.
+        """
+        up, side = seen.frame[:, 2], np.cross(seen.frame[:, 2], (0.0, 0.0, 1.0))
+        if seen.flat:
+            begins = [
+                *(
+                    (seen.pivot + s * up - w * 0.05 * side, w * side)
+                    for s in (0.0, 0.07)
+                    for w in (-1, 1)
+                ),
+                (seen.pivot - 0.05 * up, up),
+                (seen.pivot + 0.11 * up, -up),
+            ]
+        else:
+            top = max(seen.bars(), key=lambda bar: bar.at[2]).at - (0.0, 0.0, 0.010)
+            hinge = np.array([*seen.frame[:2, 0], 0.0]) / np.linalg.norm(seen.frame[:2, 0])
+            begins = [(top - w * 0.035 * hinge, w * hinge) for w in (-1, 1)]
+        best = (-np.inf, np.zeros(3), np.zeros(3), 0.0)
+        for begin, way in begins:
+            start, end = _over(begin), _over(begin) + 0.12 * way * (1.0, 1.0, 0.0)
+            heading = float(np.arctan2(way[1], way[0]))
+            for yaw in heading + np.pi / 2 * np.arange(4):
+                if abs(wrap(azimuth(start) - yaw)) < WRIST:
+                    room = min(
+                        seen.room(point, yaw, 0.014) for point in (start, 0.5 * (start + end), end)
+                    )
+                    freed = min(0.04, seen.clear(seen.pivot + 0.03 * up + 0.08 * way)) / 4
+                    best = max(best, (room + freed, start, end, yaw), key=lambda b: b[0])
+        _, start, end, yaw = best
+        frame, high = down(float(yaw)), max(TRAVEL, float(start[2]) + 0.06)
+        self._go(Move(_at(seen.hand, max(high, float(seen.hand[2]))), seen.hand_frame, SHUT))
+        self._go(Move(_at(start, high), outward(start), SHUT))
+        self._go(Move(_at(start, high), frame, SHUT))
+        self._go(Move(start, frame, SHUT, gentle=True), Move(end, frame, SHUT))
+        self._go(Move(_at(end, high), frame, SHUT))
+        self._attempts += 2 if seen.flat else 1
+
+    def _from_above(
+        self, seen: Situation, at: FloatArray, yaw: float, wide: float, closed: float
+    ) -> None:
+        """Come down on `at` [m], close, and lift."""
+        up = max(TRAVEL, float(at[2]) + 0.08)
+        self._go(Move(_at(seen.hand, max(up, float(seen.hand[2]))), seen.hand_frame, wide))
+        self._go(Move(_at(at, up), outward(at), wide))
+        hover = _at(at, max(HOVER, float(at[2]) + 0.05))
+        frame, lifted = down(yaw), _at(at, float(at[2]) + 0.10)
+        self._go(Move(hover, frame, wide, fine=True))
+        self._go(Move(at, frame, wide, fine=True, gentle=True))
+        self._go(Move(at, frame, closed, rest=10))
+        self._go(Move(lifted, frame, closed, rest=4))
+
+    def _lay(self, seen: Situation) -> None:
+        """Lay the cutter down where there is room."""
+        inside = seen.hand_frame.T
+        cutter = inside @ seen.frame
+        behind = float(np.arctan2(*(cutter[[1, 2], 2] * (-1.0, 1.0))))  # of its upward axis
+        yaw = azimuth(ROOM) + (0.0 if abs(behind) < WRIST else np.pi / 2)
+        frame = down(yaw)
+        points = frame @ (inside @ (seen.pivot - seen.hand)[:, None] + cutter @ seen.corners.T)
+        at = _at(ROOM, max(LOW, 0.002 - float(points[2].min())))
+        self._go(Move(_at(seen.hand, max(TRAVEL, float(seen.hand[2]))), outward(seen.hand), SHUT))
+        self._go(Move(_at(ROOM, 0.16), outward(ROOM), SHUT))
+        self._go(Move(_at(at, float(at[2]) + 0.03), frame, SHUT, fine=True))
+        self._go(Move(at, frame, SHUT, gentle=True), Move(at, frame, ACROSS, rest=6))
+        on_edge = abs(cutter[1, 0]) > 0.7
+        if on_edge:
+            self._go(Move(at + 0.06 * frame[:, 1], frame, ACROSS))
+        self._go(Move(_at(ROOM, 0.13), frame, ACROSS))
+        self._holds = ""
+        self._attempts += -self._attempts % 4
+
+    def _in_hand(self, readings: Readings) -> bool:
+        near = np.linalg.norm(layout.grip_from_hand(readings)[0]) < HELD
+        lifted = layout.from_stand(readings)[0, 2] > 0.02
+        return bool(near and lifted)
+
+    def _go(self, *moves: Move) -> None:
+        self._moves.extend(moves)
+
+    def _rest(self) -> Float32Array:
+        action = np.zeros(14, dtype=np.float32)
+        action[[6, 13]] = SHUT, self._grip
+        return action
+
+    def _follow(self, readings: Readings) -> Float32Array | None:
+        """One control period of the moves; None once there are none left."""
+        while self._moves:
+            move = self._moves[0]
+            push = -float(readings.wrist_force[0, RIGHT, 2])
+            if self._periods == 0:
+                self._pushed = push
+            self._periods += 1
+            shift = move.to - readings.hand_position[0, RIGHT]
+            frame = leaning(move.frame, readings.hand_position[0, RIGHT])
+            turn = Rotation.from_matrix(frame @ _frame(readings).T).as_rotvec()
+            near = FINE if move.fine else NEAR
+            there = np.linalg.norm(shift) < near[0] and np.linalg.norm(turn) < near[1]
+            touched = move.gentle and push - self._pushed > FELT
+            if there or touched or self._arrived:
+                self._arrived += 1
+            if self._arrived > move.rest and abs(self._grip - move.grip) < 0.01:
+                self._next()
+                continue
+            left = float(
+                np.linalg.norm(shift) / self._scale[0] + np.linalg.norm(turn) / self._scale[3]
+            )
+            if self._periods == 1 or left < self._left - 0.2:
+                self._left, self._nearer = left, self._periods
+            strays = left > self._left + STRAYS
+            stalls = not self._arrived and self._periods - self._nearer > PATIENCE
+            if strays or stalls:
+                self._give_up()
+                return None
+            self._grip += float(np.clip(move.grip - self._grip, -CLOSING, CLOSING))
+            descends = shift[2] < -NEAR[0] and readings.hand_position[0, RIGHT, 2] < TRAVEL
+            slow = move.gentle or descends or not self._looked
+            step = GAIN * shift / self._scale[:3]
+            step /= max(1.0, float(np.linalg.norm(step)) / (SLOW if slow else 1.0))
+            spin = GAIN * turn / self._scale[3:]
+            spin /= max(1.0, float(np.linalg.norm(spin)) / (SLOW if move.gentle else 1.0))
+            if self._arrived and move.gentle:
+                step[:] = 0.0
+            action = self._rest()
+            action[7:10], action[10:13] = step, spin
+            return action
+        return None
+
+    def _next(self) -> None:
+        self._moves.popleft()
+        self._periods = self._arrived = 0
+
+    def _give_up(self) -> None:
+        """Drop what was planned: the hand looks again."""
+        self._moves.clear()
+        self._periods = self._arrived = 0
+        self._attempts += 1
+        self._done = self._attempts > ATTEMPTS + 1
+        self._gave_up = True
+
+
+def _frame(readings: Readings) -> FloatArray:
+    """Of the hand: its approach, its opening, and up as it holds the cutter, (3, 3)."""
+    result: FloatArray = readings.hand_rotation[0, RIGHT] @ layout.HAND.T
+    return result
+
+
+def _over(point: FloatArray) -> FloatArray:
+    """Where a hand grasps or pushes at a point of the cutter (3,): its fingers off the bench."""
+    return _at(point, max(LOW, float(point[2]) + 0.004))
+
+
+def _at(point: FloatArray, height: float) -> FloatArray:
+    return np.array([point[0], point[1], height])
+
+
+def _most(name: str, value: float, threshold: float, unit: str) -> Predicate:
+    return Predicate(name, float(value), float(threshold), unit, at_least=False)

@@ -1,0 +1,138 @@
+"""Physical resets of tool_use: the cutter from wherever it is back into the hand, and a new tie."""
+
+from __future__ import annotations
+
+import importlib
+
+import numpy as np
+import pytest
+
+from enpire.environment import Job, ResetMode, Stations, build_stations
+from enpire.environment.kinematics import Kinematics
+from enpire.errors import ResetFailed
+from enpire.types import Episode, Float32Array, Outcome, Purpose
+
+
+def module(stations: Stations, name: str):  # type: ignore[no-untyped-def]
+    package = type(stations.task).__module__.rpartition(".")[0]
+    return importlib.import_module(f"{package}.{name}")
+
+
+class Leaves:
+    """Makes the mess of a test in the first period, by writing it; then does nothing."""
+
+    def __init__(self, stations: Stations, cutter: tuple[float, ...] | None = None) -> None:
+        self.stations, self.cutter = stations, cutter
+
+    def begin(self, row: int, rng: np.random.Generator, exploration: float) -> None:
+        self._done = False
+
+    def act(self, rows: object, observations: object, readings: object) -> Float32Array:
+        action = np.zeros((1, 14), dtype=np.float32)
+        action[:, [6, 13]] = 0.15
+        if self.cutter is not None:
+            action[:, 13] = 1.0
+            if not self._done:
+                twin, model = self.stations.twin, self.stations.twin.model
+                at = model.joint("task_cutter").qposadr[0]
+                twin.qpos[0, at : at + 7] = self.cutter
+                twin.qvel[0] = 0.0
+                twin.eq_active[0, model.equality("task_strap").id] = 0.0
+                self._done = True
+        return action
+
+
+def put_back(cutter: tuple[float, ...] | None) -> tuple[Stations, Episode]:
+    """Stations at the end of an episode that began with a reset from `cutter`."""
+    stations = build_stations("tool_use", 1, 1, ResetMode.PHYSICAL)
+    stations.execute_periods = 12
+    done: list[Episode] = []
+    for i, made in enumerate((cutter, None)):
+        stations.begin(0, Job(5 + i, Purpose.COLLECTION, Leaves(stations, made), "mess"))
+        while stations.busy:
+            done += stations.tick()
+        stations.wait()
+    return stations, done[-1]
+
+
+HALF = np.sqrt(0.5)
+
+
+@pytest.mark.parametrize(
+    "mess",
+    [
+        None,  # still in the hand; it goes by its stand
+        (0.34, -0.10, 0.006, HALF, 0.0, HALF, 0.0),  # flat, the hinge down
+        (0.36, -0.16, 0.006, HALF, 0.0, -HALF, 0.0),  # flat, the hinge up, the handles to the robot
+    ],
+)
+def test_the_cutter_is_brought_back_and_a_new_tie_with_it(mess: tuple[float, ...] | None) -> None:
+    stations, episode = put_back(mess)
+    assert episode.verdict.outcome is Outcome.FAILURE, episode.verdict.reason
+    assert episode.times.execute > 0
+    (rng, *_) = np.random.default_rng(6).spawn(4)
+    wanted = stations.task.sample(rng)
+    twin, model = stations.twin, stations.twin.model
+    assert twin.eq_active[0, model.equality("task_strap").id], "a new tie"
+    layout, task = module(stations, "layout"), module(stations, "task")
+    stand = twin.site_xpos[0, model.site("task_stand").id]
+    np.testing.assert_allclose(stand[:2], task.STAND_AT[:2] + wanted[4:6], atol=1e-9)
+    sites = [model.site(f"task_{name}").id for name in ("cutter", "jaw")]
+    up = twin.site_xmat[0, sites].reshape(2, 3, 3)[:, :, 2].mean(axis=0)
+    handles = twin.site_xpos[0, sites[0]] + layout.GRIP * up / np.linalg.norm(up)
+    hand = twin.site_xpos[0, stations.control.arms[1].grasp]
+    assert np.linalg.norm(handles - hand) < 0.012
+
+
+def test_the_feeder_waits_while_something_is_in_its_way() -> None:
+    stations = build_stations("tool_use", 1, 1)
+    task, twin = stations.task, stations.twin
+    strap = twin.model.equality("task_strap").id
+    rng = np.random.default_rng(3)
+    first, second = task.sample(rng), task.sample(rng)
+    stations.place(0, first)
+    task.vary(twin, 0, second)
+    twin.eq_active[0, strap] = 0.0
+    with pytest.raises(ResetFailed, match="way"):
+        task.operate(twin, 0, ("feeder",))
+    assert not twin.eq_active[0, strap]
+    twin.qpos[0, twin.model.joint("task_bundle_x").qposadr[0]] = 0.01
+    raised = first.copy()
+    raised[8] += 0.05
+    stations.place(0, raised)
+    task.vary(twin, 0, second)
+    twin.eq_active[0, strap] = 0.0
+    task.operate(twin, 0, ("feeder",))
+    stations.twin.forward(0)
+    assert twin.eq_active[0, strap]
+    clamp = twin.site_xpos[0, twin.model.site("task_clamp").id]
+    np.testing.assert_allclose(clamp, module(stations, "task").CLAMP_AT + second[:3], atol=1e-9)
+
+
+def test_a_hand_that_points_down_leans_as_far_as_the_arm_needs() -> None:
+    stations = build_stations("tool_use", 1, 1)
+    finding, layout = module(stations, "finding"), module(stations, "layout")
+    scene = stations.twin.scene
+    kinematics = Kinematics(scene.world, scene.robot, iterations=150)
+    left = np.array([0.30, 0.30, 0.25])
+    leans = []
+    for at in ((0.31, -0.14, 0.0125), (0.43, -0.10, 0.19), (0.55, -0.05, 0.0125)):
+        point = np.array(at)
+        frame = finding.leaning(finding.outward(point), point)
+        warm = np.zeros((2, 6))
+        warm[:] = scene.robot.arms[0].home
+        warm[1] = finding.azimuth(point), 1.9, 1.8, -1.0, 0.0, 0.0
+        joints = kinematics.solve([left, point], [layout.HAND, frame @ layout.HAND], warm)
+        configuration = kinematics._configuration
+        error = kinematics._tasks[1].compute_error(configuration)
+        assert np.linalg.norm(error) < 1e-3, "within reach, joints within their ranges"
+        assert abs(joints[1, 4:]).max() < 0.01, "the wrist in its middle"
+        leans.append(np.arccos(-frame[2, 0]))
+    assert leans[0] == pytest.approx(0.0, abs=1e-6)
+    assert leans[1] > 0.1
+    assert leans[2] > 0.1
+
+
+def test_a_frame_that_does_not_point_down_does_not_lean() -> None:
+    finding = module(build_stations("tool_use", 1, 1), "finding")
+    np.testing.assert_array_equal(finding.leaning(np.eye(3), np.zeros(3)), np.eye(3))
