@@ -33,7 +33,7 @@ from .frames import HEAD, LEFT, hand_rotation
 from .strap import TIP
 
 CENTRE = (0.42, -0.015, 0.175)  # that both cameras look at [m]
-CAMERAS = {"front": (0.45, -12.0, 30.0), "side": (0.45, 30.0, 33.0)}  # away [m], round, above [deg]
+CAMERAS = {"front": (0.45, 5.0, 30.0), "side": (0.45, 37.0, 33.0)}  # away [m], round, above [deg]
 
 GREEN, MAGENTA, CYAN = (105.0, 155.0), (285.0, 335.0), (170.0, 200.0)  # of head, strap, tip [deg]
 SATURATION = 110.0  # of 255
@@ -41,7 +41,7 @@ SATURATION = 110.0  # of 255
 BUNDLE = np.array([0.42, -0.030, 0.166])  # its stand is screwed to the bench; it lies along x [m]
 IN_HAND = hand_rotation(LEFT).T @ HEAD  # head's frame in the hand's, before it is turned there
 IN_REACH = 0.025  # of the hand is what may be the head [m]
-SLID = np.array([0.008, 0.008, 0.0015])  # so far it may lie off the pads' middle, head frame [m]
+SLID = np.array([0.008, 0.008, 0.0007])  # so far it may lie off the pads' middle, head frame [m]
 LABEL_AT = np.array([0.0, -0.0077, -0.0016])  # of the label, head frame [m]
 LEAST = 80  # pixels of the label that a view must show
 SCALE = np.array([0.001, 0.001, 0.1])  # of a first step of the fit [m, m, rad]
@@ -60,8 +60,9 @@ TIP_CORNERS = np.array(
 PLACED = 0.0005  # that the head's middle may be off along the slot [m]
 TIP_LEAST = 12  # pixels of the tip that a view must show
 TIP_NEAR = 0.08  # of the head is what may be the tip [m]
-APART = 0.0015  # that rays to one point may pass each other [m]
-MIDDLE = 0.0003  # that the middle of a tip that is seen whole may be off [m]
+APART = 0.0005  # that rays to one point may pass each other [m]
+MIDDLE = 0.0002  # that the middle of a tip that is seen whole may be off [m]
+WHOLE = 0.93  # of its outline's area is then seen: corners are no 3 x 3 pixels
 
 RING = (0.012, 0.110)  # from the bundle's axis is what may be the strap [m]
 OPEN = 0.6  # of a turn, as a strap may be seen that does not go round the bundle
@@ -172,7 +173,7 @@ def find_tip(seen: Sequence[Colours], head: Body) -> Body | None:
         len(blob) / outline_area(camera, corners)
         for camera, blob in zip(cameras, pair, strict=True)
     )
-    accuracy = MIDDLE + max(0.0, 1.0 - shown) * TIP / 2
+    accuracy = MIDDLE + max(0.0, 1.0 - shown / WHOLE) * TIP / 2
     return Body(middle, frame, accuracy, corners)
 
 

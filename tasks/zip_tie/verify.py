@@ -46,27 +46,28 @@ def judge(evidence: Evidence) -> Verdict:
 def judge_views(evidence: Evidence) -> Verdict:
     """The same from where cameras see them; the pull is along the slot that they see.
 
-    Depth is as accurate as head and tip are; for the distance from the slot's axis it matters too
-    how well the head's turn in the hand is seen.
+    Depth is as accurate as head and tip are. The pads' plane gives the head's height, so that its
+    shift and turn there count for what the tip is off sideways only.
     """
     last = evidence.readings[-1]
     hand, hand_frame = last.hand_position[0, LEFT], last.hand_rotation[0, LEFT]
     seen = colours(evidence.views, evidence.elapsed)
     head = find_head(seen, hand, hand_frame)
     tip = None if head is None else find_tip(seen, head)
-    end, accuracy, loop, slot = np.full(3, np.nan), np.nan, np.nan, IN_HAND[:, 0]
+    end, accuracy, loop, slot = np.full(3, np.nan), np.full(2, np.nan), np.nan, IN_HAND[:, 0]
     if head is not None:
         loop, slot = turns_seen(seen, head), hand_frame.T @ head.frame[:, 0]
     if head is not None and tip is not None:
         end = head.frame.T @ (tip.middle + TIP / 2 * tip.frame[:, 0] - head.middle)
-        accuracy = head.accuracy + tip.accuracy
+        sideways = abs(end[1]) / np.linalg.norm(end[1:])
+        askew = sideways * (head.accuracy + TURNED * abs(end[0]))
+        accuracy = 1e3 * (tip.accuracy + np.array([head.accuracy, askew]))
     depth, off = 1e3 * float(end[0] - SLOT_END), 1e3 * float(np.linalg.norm(end[1:]))
-    askew = accuracy + TURNED * float(end[0])
     verdict = _verdict(
         1e-3 * depth,
         (
-            Predicate("through", depth, 15.0, "mm", accuracy=1e3 * accuracy),
-            Predicate("in_line", off, 6.0, "mm", at_least=False, accuracy=1e3 * askew),
+            Predicate("through", depth, 15.0, "mm", accuracy=float(accuracy[0])),
+            Predicate("in_line", off, 6.0, "mm", at_least=False, accuracy=float(accuracy[1])),
             Predicate("loop_closed", loop, CLOSED, "turns"),
             Predicate("holds_pull", _held_until_opened(evidence, slot), 5.0, "N"),
         ),
