@@ -16,7 +16,6 @@ import cv2
 import mujoco
 import numpy as np
 from scipy.optimize import minimize
-from scipy.spatial.transform import Rotation
 
 from enpire.environment import (
     Camera,
@@ -42,7 +41,7 @@ BUNDLE = np.array([0.42, -0.030, 0.166])  # its stand is screwed to the bench; i
 IN_HAND = hand_rotation(LEFT).T @ HEAD  # head's frame in the hand's, before it is turned there
 IN_REACH = 0.025  # of the hand is what may be the head [m]
 SLID = np.array([0.008, 0.008, 0.0007])  # so far it may lie off the pads' middle, head frame [m]
-LABEL_AT = np.array([0.0, -0.0077, -0.0016])  # of the label, head frame [m]
+LABEL_AT = np.array([0.0, -0.0077, -0.0022])  # of the label, head frame [m]
 LEAST = 80  # pixels of the label that a view must show
 SCALE = np.array([0.001, 0.001, 0.1])  # of a first step of the fit [m, m, rad]
 UNLIKE = 0.25  # share of the label by which what is seen may differ from the fit
@@ -53,7 +52,7 @@ HEAD_CORNERS = np.array(  # of the head, and of the lead-in's rim [m]
     + [(-0.0079, y, z) for y in (-0.0070, 0.0070) for z in (-0.0037, 0.0037)]
 )
 
-LABEL_CORNERS = np.array([(x, 0.0, z) for x in (-0.006, 0.006) for z in (-0.0032, 0.0032)])
+LABEL_CORNERS = np.array([(x, 0.0, z) for x in (-0.006, 0.006) for z in (-0.0027, 0.0027)])
 TIP_CORNERS = np.array(
     [(x, y, z) for x in (-TIP / 2, TIP / 2) for y in (-0.0024, 0.0024) for z in (-0.0005, 0.0005)]
 )
@@ -141,7 +140,12 @@ def find_head(seen: Sequence[Colours], hand: FloatArray, hand_frame: FloatArray)
         lambda x: sum(window.differs(label(SCALE * x)) for window in windows),
         begin,
         method="Nelder-Mead",
-        options={"initial_simplex": begin + np.concatenate([np.zeros((1, 3)), np.eye(3)]), "xatol": 0.02, "fatol": 1e-4, "maxfev": 150},
+        options={
+            "initial_simplex": begin + np.concatenate([np.zeros((1, 3)), np.eye(3)]),
+            "xatol": 0.02,
+            "fatol": 1e-4,
+            "maxfev": 150,
+        },
     )
     pose = SCALE * found.x
     if not all(window.differs(label(pose)) < UNLIKE for window in windows):
@@ -250,10 +254,14 @@ class _Window:
         return float(cv2.norm(drawn, self.mask, cv2.NORM_L1)) / self.whole
 
 
-def _placed(nominal: FloatArray, hand: FloatArray, pose: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _placed(
+    nominal: FloatArray, hand: FloatArray, pose: FloatArray
+) -> tuple[FloatArray, FloatArray]:
     """Frame (3, 3) and middle (3,) of a head that is shifted (2) and turned so between the pads."""
-    turned = Rotation.from_euler("z", pose[2]).as_matrix()
-    return nominal @ turned, hand + nominal[:, :2] @ pose[:2]
+    cos, sin = np.cos(pose[2]), np.sin(pose[2])
+    return nominal @ np.array([[cos, -sin, 0], [sin, cos, 0], [0, 0, 1]]), hand + nominal[
+        :, :2
+    ] @ pose[:2]
 
 
 def _along(direction: FloatArray, frame: FloatArray) -> FloatArray:
@@ -269,5 +277,3 @@ def _blobs(seen: Seen) -> list[FloatArray]:
     count, labels, stats, _ = cv2.connectedComponentsWithStats(seen.mask.astype(np.uint8))
     large = [i for i in range(1, count) if stats[i, cv2.CC_STAT_AREA] >= TIP_LEAST]
     return [np.stack(np.nonzero(labels == i)[::-1], axis=1).astype(np.float64) for i in large]
-
-
