@@ -1,10 +1,8 @@
 """Where head, tip and loop are, from their colours in two pictures.
 
-The pads hold the head flat, so it is where its outline holds all pixels of its colour in both
-views, shifted and turned in the plane between the pads; fingers and strap hide parts of it, and
-what they leave open is how far it may be off. The tip is so small that the middle of its colour
-shows its middle. The strap goes round the bundle as far as it is seen from the bundle's axis, in
-the plane of the loop.
+The pads hold the head flat, so a label on its side, shifted and turned in the plane between them,
+is fitted to both pictures. The tip is so small that the middle of its colour shows its middle. The
+strap goes round the bundle as far as it is seen from the bundle's axis, in the plane of the loop.
 """
 
 from __future__ import annotations
@@ -34,7 +32,7 @@ from .strap import TIP
 CENTRE = (0.42, -0.015, 0.175)  # that both cameras look at [m]
 CAMERAS = {"front": (0.45, 5.0, 30.0), "side": (0.45, 37.0, 33.0)}  # away [m], round, above [deg]
 
-GREEN, MAGENTA, CYAN = (105.0, 155.0), (285.0, 335.0), (170.0, 200.0)  # of head, strap, tip [deg]
+GREEN, MAGENTA, CYAN = (105.0, 155.0), (285.0, 335.0), (170.0, 200.0)  # of label, strap, tip [deg]
 SATURATION = 110.0  # of 255
 
 BUNDLE = np.array([0.42, -0.030, 0.166])  # its stand is screwed to the bench; it lies along x [m]
@@ -62,24 +60,26 @@ TIP_NEAR = 0.08  # of the head is what may be the tip [m]
 APART = 0.0005  # that rays to one point may pass each other [m]
 MIDDLE = 0.0002  # that the middle of a tip that is seen whole may be off [m]
 WHOLE = 0.93  # of its outline's area is then seen: corners are no 3 x 3 pixels
+LARGEST = 1.25  # of its outline's area; what is larger is no tip
 
 RING = (0.012, 0.110)  # from the bundle's axis is what may be the strap [m]
 OPEN = 0.6  # of a turn, as a strap may be seen that does not go round the bundle
+ROUND = 0.05  # of a turn, that the gap may be off for a strap that leans [turns]
 
 
 @dataclass(frozen=True, slots=True)
 class Colours:
-    """Head, strap and tip in one view."""
+    """The head's label, the strap and its tip in one view."""
 
-    head: Seen
+    label: Seen
     strap: Seen
     tip: Seen
 
     @property
     def all(self) -> Seen:
         """The three together."""
-        mask = self.head.mask | self.strap.mask | self.tip.mask
-        return Seen(self.head.view, mask)
+        mask = self.label.mask | self.strap.mask | self.tip.mask
+        return Seen(self.label.view, mask)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +120,7 @@ def find_head(seen: Sequence[Colours], hand: FloatArray, hand_frame: FloatArray)
     None if fewer than two do, or if they contradict each other or the hand.
     hand, hand_frame: the grasp frame in the world, (3,) and (3, 3).
     """
-    windows = [window for one in seen if (window := _Window.around(one.head, hand))]
+    windows = [window for one in seen if (window := _Window.around(one.label, hand))]
     if len(windows) < 2:
         return None
     nominal = hand_frame @ IN_HAND
@@ -131,7 +131,7 @@ def find_head(seen: Sequence[Colours], hand: FloatArray, hand_frame: FloatArray)
         return None
 
     def label(pose: FloatArray) -> FloatArray:
-        """Its corners (8, 3) where the head is shifted and turned so between the pads."""
+        """Its corners (4, 3) where the head is shifted and turned so between the pads."""
         frame, at = _placed(nominal, hand, pose)
         return at + (LABEL_AT + LABEL_CORNERS) @ frame.T
 
@@ -173,23 +173,25 @@ def find_tip(seen: Sequence[Colours], head: Body) -> Body | None:
     middle, pair = found[0]
     frame = _along(middle - head.middle, head.frame)
     corners = middle + TIP_CORNERS @ frame.T
-    shown = min(
+    shown = [
         len(blob) / outline_area(camera, corners)
         for camera, blob in zip(cameras, pair, strict=True)
-    )
-    accuracy = MIDDLE + max(0.0, 1.0 - shown / WHOLE) * TIP / 2
+    ]
+    if max(shown) > LARGEST:
+        return None
+    accuracy = MIDDLE + max(0.0, 1.0 - min(shown) / WHOLE) * TIP / 2
     return Body(middle, frame, accuracy, corners)
 
 
 def turns_seen(seen: Sequence[Colours], head: Body) -> float:
-    """How far round the bundle head, strap and tip are seen: a turn less the widest gap [turns].
+    """How far round the bundle label, strap and tip are seen: a turn less the widest gap [turns].
 
-    What hides a piece of the strap in one view does not in another. But if one of them shows so
-    little that the strap need not go round the bundle, then that is what counts.
+    What hides a piece of the strap in one view does not in another. Not a number if one of them
+    shows so little that the strap need not go round the bundle, and another shows more.
     """
     angles = [_directions(one.all, head) for one in seen]
-    alone = min(map(_round, angles))
-    return _round(np.concatenate(angles)) if alone > OPEN else alone
+    round_ = {_round(one) > OPEN for one in angles}
+    return np.nan if len(round_) > 1 else _round(np.concatenate(angles))
 
 
 def _round(angles: FloatArray) -> float:
@@ -259,9 +261,8 @@ def _placed(
 ) -> tuple[FloatArray, FloatArray]:
     """Frame (3, 3) and middle (3,) of a head that is shifted (2) and turned so between the pads."""
     cos, sin = np.cos(pose[2]), np.sin(pose[2])
-    return nominal @ np.array([[cos, -sin, 0], [sin, cos, 0], [0, 0, 1]]), hand + nominal[
-        :, :2
-    ] @ pose[:2]
+    turned = np.array([[cos, -sin, 0.0], [sin, cos, 0.0], [0.0, 0.0, 1.0]])
+    return nominal @ turned, hand + nominal[:, :2] @ pose[:2]
 
 
 def _along(direction: FloatArray, frame: FloatArray) -> FloatArray:

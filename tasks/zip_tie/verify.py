@@ -13,7 +13,7 @@ from enpire.environment import Evidence, Readings, overlay
 from enpire.types import FloatArray, Outcome, Predicate, State, Verdict
 
 from .frames import LEFT, RIGHT, in_head
-from .look import IN_HAND, Body, colours, find_head, find_tip, turns_seen
+from .look import IN_HAND, ROUND, colours, find_head, find_tip, turns_seen
 from .strap import ARCS, SLOT_END, TIP
 
 LAST = 5  # readings that a final measure averages
@@ -68,13 +68,13 @@ def judge_views(evidence: Evidence) -> Verdict:
         (
             Predicate("through", depth, 15.0, "mm", accuracy=float(accuracy[0])),
             Predicate("in_line", off, 6.0, "mm", at_least=False, accuracy=float(accuracy[1])),
-            Predicate("loop_closed", loop, CLOSED, "turns"),
+            Predicate("loop_closed", loop, CLOSED, "turns", accuracy=ROUND),
             Predicate("holds_pull", _held_until_opened(evidence, slot), 5.0, "N"),
         ),
     )
-    bodies: list[Body] = [body for body in (head, tip) if body is not None]
+    bodies = [body for body in (head, tip) if body is not None]
     frames = tuple(
-        overlay(one.all, [one.all.view.camera.outline(body.corners) for body in bodies])
+        overlay(one.all, [one.tip.view.camera.outline(body.corners) for body in bodies])
         for one in seen
     )
     return replace(verdict, frames=frames)
