@@ -240,9 +240,10 @@ def test_the_colours_are_the_ties(fastened: Shot) -> None:
 
 
 def test_looking_takes_less_than_the_time_there_is(fastened: Shot) -> None:
+    """Of the processor's time, whoever else is busy on it."""
     took = []
     for _ in range(5):
-        began = time.perf_counter()
+        began = time.process_time()
         fastened.judge()
-        took.append(time.perf_counter() - began)
+        took.append(time.process_time() - began)
     assert min(took) < 0.150
