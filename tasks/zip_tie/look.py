@@ -133,7 +133,8 @@ def find_head(seen: Sequence[Colours], hand: FloatArray, hand_frame: FloatArray)
     def label(pose: FloatArray) -> FloatArray:
         """Its corners (4, 3) where the head is shifted and turned so between the pads."""
         frame, at = _placed(nominal, hand, pose)
-        return at + (LABEL_AT + LABEL_CORNERS) @ frame.T
+        corners: FloatArray = at + (LABEL_AT + LABEL_CORNERS) @ frame.T
+        return corners
 
     begin = np.array([start[0], start[1], 0.0]) / SCALE
     found = minimize(
@@ -215,7 +216,8 @@ def _directions(seen: Seen, head: Body) -> FloatArray:
     around = (camera.position + away[:, None] * rays - axis) @ head.frame[:, [0, 2]]
     radius = np.linalg.norm(around, axis=1)
     x, z = around[(radius > RING[0]) & (radius < RING[1])].T
-    return np.arctan2(z, x)
+    angles: FloatArray = np.arctan2(z, x)
+    return angles
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,14 +241,14 @@ class _Window:
         reach = IN_REACH * camera.focal / float(np.linalg.norm(camera.position - hand))
         corner = np.maximum(np.floor(camera.project(hand) - reach), 0).astype(int)
         end = np.maximum(corner + int(2 * reach), 0)
-        mask = 255 * seen.mask[corner[1] : end[1], corner[0] : end[0]].astype(np.uint8)
+        mask: Image = 255 * seen.mask[corner[1] : end[1], corner[0] : end[0]].astype(np.uint8)
         y, x = np.nonzero(mask)
         if len(x) < LEAST:
             return None
         rim = cv2.dilate(mask, cv2.getStructuringElement(cv2.MORPH_CROSS, (3, 3)))
-        mask = cv2.addWeighted(mask, 1 - RIM, rim, RIM, 0.0)
+        soft: Image = cv2.addWeighted(mask, 1 - RIM, rim, RIM, 0.0).astype(np.uint8)
         middle = np.array([x.mean(), y.mean()]) + corner
-        return cls(camera, mask, corner.astype(np.float64), float(mask.sum()), middle)
+        return cls(camera, soft, corner.astype(np.float64), float(soft.sum()), middle)
 
     def differs(self, corners: FloatArray) -> float:
         """What is seen, or would be of a body with these corners, but not both, as a share."""

@@ -54,7 +54,9 @@ def judge_views(evidence: Evidence) -> Verdict:
     seen = colours(evidence.views, evidence.elapsed)
     head = find_head(seen, hand, hand_frame)
     tip = None if head is None else find_tip(seen, head)
-    end, accuracy, loop, slot = np.full(3, np.nan), np.full(2, np.nan), np.nan, IN_HAND[:, 0]
+    end: FloatArray = np.full(3, np.nan)
+    accuracy: FloatArray = np.full(2, np.nan)
+    loop, slot = np.nan, IN_HAND[:, 0]
     if head is not None:
         loop, slot = turns_seen(seen, head), hand_frame.T @ head.frame[:, 0]
     if head is not None and tip is not None:
