@@ -15,10 +15,8 @@ import numpy as np
 from enpire.environment import ActionSpec, Demonstrator, Readings
 from enpire.types import Float32Array, FloatArray
 
-from .frames import in_head
+from .frames import RIGHT, in_head
 from .strap import GRASP
-
-RIGHT = 1  # the arm that holds the tail
 
 MOUTH = -0.007  # where the head begins, along the slot from its middle [m]
 INSIDE = -0.003  # from here on the slot guides the tip [m]

@@ -12,6 +12,7 @@ from enpire.types import FloatArray
 
 from .strap import GRASP
 
+LEFT, RIGHT = 0, 1  # the arm that holds the head, and the one that holds the tail
 HEAD = np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])  # head frame to world
 HEAD_AT = np.array([0.42, 0.0, 0.20])  # nominal [m]
 TAIL_AT = np.array([0.42, -0.006 - 0.022 - GRASP, 0.20])  # the right hand's, nominal [m]

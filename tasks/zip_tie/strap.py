@@ -31,6 +31,7 @@ GRASPED = len(LOOP)  # the link that the fingers hold, in its middle
 GRASP = sum(TAIL) + TIP - TAIL[0] / 2  # from the tip back to there [m]
 TORSION = (2, 6, 10)  # links that also twist and sway
 MARKS = (1, 4, 7, 10)  # links that the tracker follows, to see the loop
+MAGENTA, CYAN = (0.75, 0.10, 0.65, 1.0), (0.10, 0.75, 0.80, 1.0)  # strap, and its tip
 ARCS = tuple(  # of strap from the middle of the head over the middles of the marks to the tip [m]
     np.diff([-SLOT_END, *(sum(LENGTHS[:i]) + LENGTHS[i] / 2 for i in MARKS), sum(LENGTHS) + TIP])
 )
@@ -65,7 +66,8 @@ def add_strap(spec: mujoco.MjSpec) -> None:
         _box(body, f"link{i}", length / 2, (length / 2, WIDTH / 2, THICKNESS / 2), tail)
         if i in MARKS:
             body.add_site(name=f"mark{MARKS.index(i)}", pos=(length / 2, 0, 0), group=4)
-    _box(body, "taper", TAIL[-1] + TIP / 2, (TIP / 2, 0.3 * WIDTH, 0.35 * THICKNESS), True)
+    taper = (TIP / 2, 0.3 * WIDTH, 0.35 * THICKNESS)
+    _box(body, "taper", TAIL[-1] + TIP / 2, taper, True, CYAN)
     body.add_site(name="tip", pos=(TAIL[-1] + TIP, 0, 0), group=4)
 
 
@@ -89,7 +91,12 @@ def _hinge(
 
 
 def _box(
-    body: mujoco.MjsBody, name: str, x: float, size: tuple[float, float, float], tail: bool
+    body: mujoco.MjsBody,
+    name: str,
+    x: float,
+    size: tuple[float, float, float],
+    tail: bool,
+    rgba: tuple[float, float, float, float] = MAGENTA,
 ) -> None:
     body.add_geom(
         name=name,
@@ -103,5 +110,5 @@ def _box(
         density=1140,
         solref=(0.004, 1),
         solimp=(0.95, 0.99, 0.0005, 0.5, 2),
-        rgba=(0.10, 0.11, 0.13, 1),
+        rgba=rgba,
     )

@@ -34,13 +34,13 @@ from enpire.types import Float32Array, FloatArray, Predicate, Verdict
 from . import strap
 from .demonstrator import Teleoperator
 from .fixture import Fixture, add_fixture
-from .frames import HEAD, HEAD_AT, TAIL_AT, hand_rotation, in_head
+from .frames import HEAD, HEAD_AT, LEFT, RIGHT, TAIL_AT, hand_rotation, in_head
+from .look import aim
 from .restorer import PutBack, Start, fetching
 from .truth import truth
 from .verify import CLOSED as CLOSED_LOOP
-from .verify import judge, let_go, rested, turns
+from .verify import judge, judge_views, let_go, rested, turns
 
-LEFT, RIGHT = 0, 1
 GRASPED = f"task_link{strap.GRASPED}"
 READY_DEPTH = 0.0205  # of the tip beyond the slot: enough that 15 mm stay after the slack [m]
 OFF = (0.010, 0.035)  # of the slot across and along its normal: no tail held well starts beyond [m]
@@ -95,6 +95,7 @@ class ZipTie(Task):
         strap.add_strap(scene)
         add_fixture(scene)
         spec.attach(scene, prefix="task_", frame=spec.worldbody.add_frame())
+        aim(spec)
         for hand, held in (("left_link6", "task_head"), ("right_link6", GRASPED)):
             weld = spec.add_equality(
                 name=f"reset_{held}",
@@ -271,6 +272,10 @@ class ZipTie(Task):
     def judge(self, evidence: Evidence) -> Verdict:
         """Through by 15 mm, closed round the bundle, and holding 5 N."""
         return judge(evidence)
+
+    def judge_views(self, evidence: Evidence) -> Verdict:
+        """The same from pictures, joints, grippers and wrists."""
+        return judge_views(evidence)
 
     def demonstrator(self, rng: np.random.Generator) -> Demonstrator:
         """Skills of a person at two leader arms."""

@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 from enpire.twin import Twin
 from enpire.types import FloatArray, Predicate
 
+from .frames import RIGHT
 from .strap import GRASPED, LENGTHS, SLOT_END
 from .verify import CLOSED
 
-RIGHT = 1
 OPEN = 0.04  # gripper setpoint of a hand that has let go [m]
 FREE = 50  # simulation steps from when the hand opens to the first pull
 PULL = 5.0  # on the tail, back along the slot [N]

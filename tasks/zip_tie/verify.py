@@ -1,20 +1,28 @@
-"""The verdict on a zip tie, from readings while the verifier pulled at the tail and let it go."""
+"""The verdict on a zip tie, from readings while the verifier pulled at the tail and let it go.
+
+Where head, tail and loop are then is said by the tracker (`judge`) or by cameras (`judge_views`).
+"""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
-from enpire.environment import Evidence, Readings
-from enpire.types import FloatArray, Outcome, Predicate, Verdict
+from enpire.environment import Evidence, Readings, overlay
+from enpire.types import FloatArray, Outcome, Predicate, State, Verdict
 
-from .frames import in_head
-from .strap import ARCS, SLOT_END
+from .frames import LEFT, RIGHT, in_head
+from .look import IN_HAND, ROUND, colours, find_head, find_tip, turns_seen
+from .strap import ARCS, SLOT_END, TIP
 
 LAST = 5  # readings that a final measure averages
 HOLD = 3  # readings in a row that must feel the pull
 PULL_FORCE = 6.0  # the verifier pulls until it has felt this for `HOLD` readings [N]
 PULL_TIME = (0.2, 1.6)  # but at least and at most so long, and lets go then [s]
 REST = 8  # readings after the hand has let go, until the tail is looked at for the last time
+OPENED, OPENING = 0.006, 2  # of a hand that has let go [m]; readings until that is seen
+TURNED = 0.03  # that the head's turn in the hand may be off [rad]
 CLOSED = 0.75  # of a turn round the bundle, from the head to the tip, is a loop
 NEAR = 0.002  # a strap seen so near the bundle's axis is inside the bundle: not known where [m]
 PIECE = np.linspace(0.0, 1.0, 17)  # where a piece of strap between two marks is looked at
@@ -32,11 +40,62 @@ def judge(evidence: Evidence) -> Verdict:
         Predicate("loop_closed", turns(last.position[0], last.rotation[0]), CLOSED, "turns"),
         Predicate("holds_pull", held(evidence), 5.0, "N"),
     )
+    return _verdict(depth, predicates)
+
+
+def judge_views(evidence: Evidence) -> Verdict:
+    """The same from where cameras see them; the pull is along the slot that they see.
+
+    Depth is as accurate as head and tip are. The pads' plane gives the head's height, so that its
+    shift and turn there count for what the tip is off sideways only.
+    """
+    last = evidence.readings[-1]
+    hand, hand_frame = last.hand_position[0, LEFT], last.hand_rotation[0, LEFT]
+    seen = colours(evidence.views, evidence.elapsed)
+    head = find_head(seen, hand, hand_frame)
+    tip = None if head is None else find_tip(seen, head)
+    end: FloatArray = np.full(3, np.nan)
+    accuracy: FloatArray = np.full(2, np.nan)
+    loop, slot = np.nan, IN_HAND[:, 0]
+    if head is not None:
+        loop, slot = turns_seen(seen, head), hand_frame.T @ head.frame[:, 0]
+    if head is not None and tip is not None:
+        end = head.frame.T @ (tip.middle + TIP / 2 * tip.frame[:, 0] - head.middle)
+        sideways = abs(end[1]) / np.linalg.norm(end[1:])
+        askew = sideways * (head.accuracy + TURNED * abs(end[0]))
+        accuracy = 1e3 * (tip.accuracy + np.array([head.accuracy, askew]))
+    depth, off = 1e3 * float(end[0] - SLOT_END), 1e3 * float(np.linalg.norm(end[1:]))
+    verdict = _verdict(
+        1e-3 * depth,
+        (
+            Predicate("through", depth, 15.0, "mm", accuracy=float(accuracy[0])),
+            Predicate("in_line", off, 6.0, "mm", at_least=False, accuracy=float(accuracy[1])),
+            Predicate("loop_closed", loop, CLOSED, "turns", accuracy=ROUND),
+            Predicate("holds_pull", _held_until_opened(evidence, slot), 5.0, "N"),
+        ),
+    )
+    bodies = [body for body in (head, tip) if body is not None]
+    frames = tuple(
+        overlay(one.all, [one.tip.view.camera.outline(body.corners) for body in bodies])
+        for one in seen
+    )
+    return replace(verdict, frames=frames)
+
+
+def _verdict(depth: float, predicates: tuple[Predicate, ...]) -> Verdict:
+    """Success if all of them pass; else how far it came, and what is missing. depth [m]."""
     failed = [p for p in predicates if not p.holds]
     stage = "apart" if depth < -0.012 else "entered" if depth < 0.015 else "through"
+    if np.isnan(depth):
+        stage = "unsure"
     if not failed:
         stage = "fastened"
-    reason = "; ".join(f"{p.name} {p.value:.2f} {p.unit} (needs {p.threshold:g})" for p in failed)
+    reason = "; ".join(
+        f"{p.name} {p.value:.2f} {p.unit} (needs {p.threshold:g})"
+        if p.state is State.FAIL
+        else f"{p.name} {p.state}"
+        for p in failed
+    )
     share = np.mean([p.holds for p in predicates])
     return Verdict(
         outcome=Outcome.FAILURE if failed else Outcome.SUCCESS,
@@ -76,6 +135,20 @@ def held(evidence: Evidence) -> float:
     if at is None or not rested(evidence, at):
         return 0.0
     return min(pull(r) for r in evidence.readings[at - HOLD + 1 : at + 1])
+
+
+def _held_until_opened(evidence: Evidence, slot: FloatArray) -> float:
+    """What the tail bore in `HOLD` readings in a row, until the hand was seen to open [N].
+
+    Nothing is known, 0, if it did not, or only just now. slot: its axis in the left hand, (3,).
+    """
+    pulls = [
+        -float(r.hand_rotation[0, LEFT] @ slot @ r.wrist_force[0, RIGHT]) for r in evidence.readings
+    ]
+    opened = [i for i, r in enumerate(evidence.readings) if r.gripper[0, RIGHT] > OPENED]
+    if not opened or opened[0] < HOLD or len(pulls) < opened[0] + REST - OPENING:
+        return 0.0
+    return max(min(pulls[i - HOLD : i]) for i in range(HOLD, opened[0] + 1))
 
 
 def turns(position: FloatArray, rotation: FloatArray) -> float:
