@@ -82,9 +82,14 @@ class CartesianControl:
         self._joints = np.array([arm.joints for arm in self.arms])
         self._grasp = np.array([arm.grasp for arm in self.arms])
         self._actuators = np.array([[*arm.actuators, arm.gripper] for arm in self.arms])
+        self.limits = self.limits_of(spec)
+
+    def limits_of(self, spec: ActionSpec) -> tuple[Any, ...]:
+        """What holds for the actions of `spec`, as `kernels.move` takes it."""
+        robot = self.twin.scene.robot
         low = np.maximum([arm.low for arm in spec.arms], robot.limits.workspace_low)
         high = np.minimum([arm.high for arm in spec.arms], robot.limits.workspace_high)
-        self.limits: tuple[Any, ...] = (
+        return (
             self._actuators,
             spec.scale,
             np.array([low, high]),
@@ -145,11 +150,17 @@ class CartesianControl:
         return result
 
     def apply(
-        self, rows: Rows, actions: Float32Array, jacobian: FloatArray, force: FloatArray
+        self,
+        rows: Rows,
+        actions: Float32Array,
+        jacobian: FloatArray,
+        force: FloatArray,
+        limits: tuple[Any, ...] | None = None,
     ) -> None:
         """Move the setpoints of `rows` by `actions`, shape (m, act), and send them.
 
-        force: from each hand on what it touches, (m, arms, 3) newtons, world frame.
+        force: from each hand on what it touches, (m, arms, 3) newtons, world frame. limits:
+        `limits_of` another specification of actions, if these are not of the task's own.
         """
         twin = self.twin
         kernels.move(
@@ -163,5 +174,5 @@ class CartesianControl:
             self.command,
             self._qpos,
             self._grasp,
-            self.limits,
+            self.limits if limits is None else limits,
         )

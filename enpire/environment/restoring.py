@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from enum import Enum
 from itertools import starmap
 
@@ -33,9 +34,15 @@ class Step(Enum):
 class Restoring:
     """One try of one station; it sees sensor readings only, so an arm is put back by the same."""
 
-    def __init__(self, task: Task, restorer: Restorer, period: float) -> None:
-        """Run `restorer`'s skills at one action every `period` seconds."""
+    def __init__(
+        self, task: Task, restorer: Restorer, period: float, shift: Callable[[], None]
+    ) -> None:
+        """Run `restorer`'s skills at one action every `period` seconds.
+
+        shift: has fixtures moved to where they are to be; called once the hands are clear of them.
+        """
         self._restorer = restorer
+        self._shift = shift
         self._force_limit = task.force_limit
         self._limit = task.restore_limit
         self._period = period
@@ -73,6 +80,7 @@ class Restoring:
         if self._step is Step.CLEAR:
             action = self._restorer.clear(readings)
             if action is None:
+                self._shift()
                 self._step = Step.BACK
         if self._step is Step.BACK and self._off(readings) < AT:
             self._step = Step.SKILLS

@@ -12,6 +12,7 @@ import math
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from enum import Enum, StrEnum
+from functools import partial
 from itertools import starmap
 
 import numpy as np
@@ -173,6 +174,7 @@ class Stations:
         self._periods = Periods(
             self.twin.crew, self._think, lambda row, most: self.fly(row, most), self._goes_on
         )
+        self._reach = self.control.limits_of(task.skills or task.actions)
         self.reset = reset
         self.aside: dict[int, str] = {}  # stations whose reset failed for good, and why
         self._standing: set[int] = set()  # stations with a scene that skills can begin from
@@ -413,7 +415,8 @@ class Stations:
         (rng,) = running.handling.spawn(1)
         self.sensors.draw(row, rng)
         restorer = self.task.restorer(rng, running.target)
-        running.restoring = Restoring(self.task, restorer, self.period)
+        shift = partial(self.task.shift, self.twin, row)
+        running.restoring = Restoring(self.task, restorer, self.period, shift)
 
     def _handle(self, rows: Rows) -> None:
         """One control period of tries at physical resets."""
@@ -441,7 +444,8 @@ class Stations:
                 self._failed(row, state, error)
         if acting:
             force = readings.wrist_force[acting]
-            self.control.apply(rows[acting], actions[acting], jacobian[acting], force)
+            reach = self._reach
+            self.control.apply(rows[acting], actions[acting], jacobian[acting], force, reach)
 
     def _failed(self, row: int, running: _Running, error: ResetFailed) -> None:
         """Try the reset again, or give it up."""

@@ -44,7 +44,8 @@ class Restorer(ABC):
     In this order: `clear`, to the posture, `act`, to the posture, `in_place`. The harness takes the
     arms to their posture, straight in the joints; so it matters little how a policy had bent them.
 
-    posture: joints (arms, dof) [rad] and grippers (arms,) of the start.
+    posture: joints (arms, dof) [rad] and grippers (arms,) of the start; skills to which the way there
+    is not free after `clear` may name another one until they are done.
     """
 
     posture: tuple[FloatArray, FloatArray]
@@ -105,6 +106,7 @@ class Task(ABC):
     variation_names: ClassVar[tuple[str, ...]]
     target_names: ClassVar[tuple[str, ...]] = ()  # those of them that a `restorer` brings about
     restore_limit: ClassVar[float] = 60.0  # of one try at a physical reset [s]
+    skills: ClassVar[ActionSpec | None] = None  # what actions do in it, if not as a policy's do
 
     def __init__(self, folder: Path) -> None:
         """A task of the pack in `folder`."""
@@ -124,6 +126,12 @@ class Task(ABC):
 
     def vary(self, twin: Twin, row: int, variation: FloatArray) -> None:  # noqa: B027  as `prepare`
         """Set what no robot brings about: friction, masses, latency. Before any kind of reset."""
+
+    def shift(self, twin: Twin, row: int) -> None:  # noqa: B027  most tasks have no fixture that varies
+        """Move fixtures to where `vary` was told, in a physical reset once the hands are clear.
+
+        As a person does, or a stage beneath them; what lies on them is taken along.
+        """
 
     @abstractmethod
     def place(self, twin: Twin, control: CartesianControl, row: int, variation: FloatArray) -> None:

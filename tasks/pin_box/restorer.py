@@ -1,0 +1,433 @@
+"""A physical reset: every pin into its hole, then the last one out again, held as it was drawn.
+
+The holes are the fixture in which a pin can be taken exactly as it is to be held. A pin that lies
+is taken hold of as it can be, and if it cannot be seated so, laid down anew in front of the box.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Sequence
+from enum import Enum
+
+import numpy as np
+from scipy.spatial.transform import Rotation
+
+from enpire.environment import ActionSpec, Readings, Restorer
+from enpire.types import Float32Array, FloatArray, Predicate
+
+from . import demonstrator
+from .demonstrator import Teleoperator
+from .frames import BOX_AT, hand_rotation, in_holes
+from .grasping import RETREAT, Grasp, frames_eased, plan
+from .parts import DEPTH, HOLES, PIN_LENGTH, PIN_RADIUS, PINS, TRAY, in_tray
+from .reach import joints, reached
+from .start import Start
+
+AJAR, OPEN, CLOSED = -0.627, -0.4, -1.0  # gripper actions: 14 mm; 22 mm; shut
+SAFE = 0.275  # height of a hand that clears, with a pin in it, whatever stands in the box [m]
+GAIN = 0.3  # share of what is left that the hand goes in a control period
+GENTLE, SLOW = 0.5, 0.3  # of a full action: near a pin; with one in its hole
+GLANCE = 6  # readings that are seen as one
+RESTS = 0.0012  # what a pin that rests seems to move by within a glance [m]
+PATIENCE, SEATING = 120, 600  # control periods of one skill; of seating a pin
+FELT = 3.0  # at the wrist, from which on a hand has run into something [N]
+HELD, THIN = 0.016, 0.0025  # of a held pin from the grasp point; opening that it leaves [m]
+SEATED, ASIDE, UPRIGHT = (
+    0.0128,
+    0.0025,
+    0.10,
+)  # of a seated pin: depth, off its axis [m]; tilt [rad]
+IN_HOLE = 0.003  # depth from which on a pin is pushed home where it stands [m]
+BACK = 0.040  # that an open hand goes back before it is raised [m]
+PULLED = 0.009  # of the last pin over the face, before it is carried to the start [m]
+NEIGHBOUR = 1.0  # yaw of a hand that seats a pin behind others [rad]
+SPOTS = ((-0.13, 0.05), (-0.13, -0.05), (-0.13, 0.0))  # in front of the box, to lay a pin down [m]
+ROOM = 0.035  # from there to other pins [m]
+KEPT = (0.002, 0.08)  # of the pin in the hand, off how it is to be held [m], [rad]
+ALLOWED = (4.0, 6.0)  # of the last pin, at the look [mm], [deg]
+
+
+class Skill(Enum):
+    """What the arm is doing."""
+
+    RELEASE = "release"
+    BACK = "back"
+    RAISE = "raise"
+    LOOK = "look"
+    OVER = "over"
+    BEFORE = "before"
+    REACH = "reach"
+    CLOSE = "close"
+    LIFT = "lift"
+    CARRY = "carry"
+    SEAT = "seat"
+    LAY = "lay"
+    PULL = "pull"
+
+
+class HoldAgain(Restorer):
+    """The pins to their holes, and the last one over its own as `start` says."""
+
+    def __init__(
+        self,
+        rng: np.random.Generator,
+        actions: ActionSpec,
+        start: Start,
+        posture: tuple[FloatArray, FloatArray],
+    ) -> None:
+        """Bring it about by `actions`; posture: of the start, with an open hand."""
+        self._rng, self._actions, self._start = rng, actions, start
+        self._step, self._turn = actions.scale[0, 0], actions.scale[0, 3]
+        self.posture = posture
+        above = np.array([*start.hand[:2], SAFE])
+        self._above = joints(above, start.hand_frame)[None], posture[1]
+        self._shut = posture[0], np.zeros(1)
+        # How the last pin is to be held: its end and its axis in the grasp frame.
+        self._end = start.hand_frame.T @ (start.end - start.hand)
+        self._axis = start.hand_frame.T @ start.pin_frame[:, 2]
+        self._seen: deque[Readings] = deque(maxlen=GLANCE)
+        self._skill = Skill.RELEASE
+        self._periods = 0  # since the skill began
+        self._clearing = True
+        self._failed = 0
+        self._pin, self._last = 0, False  # the pin in question; whether it is taken out again
+        self._grasp = Grasp(start.hand, start.hand_frame, 0.0, seats=False)
+        self._from = start.hand  # where the hand was when the skill began
+        self._frame = start.hand_frame
+        self._lies = start.hand, start.hand_frame  # of a hand that lays a pin down
+        self._person = Teleoperator(rng, actions, tremor=0.0)
+
+    def clear(self, readings: Readings) -> Float32Array | None:
+        """Let go, go back along the fingers, and up."""
+        return self._next(readings)
+
+    def act(self, readings: Readings) -> Float32Array | None:
+        """Seat what is not seated, take the last pin out."""
+        self._clearing = False
+        return self._next(readings)
+
+    def in_place(self, readings: Sequence[Readings]) -> tuple[Predicate, ...]:
+        """All pins but the last are seated, and that is where it is to be."""
+        self._seen = deque(readings)
+        ends, tilts = self._ends(), self._tilts()
+        depth = -ends[:-1, 2].max()
+        off = np.linalg.norm(ends[:-1, :2], axis=1).max()
+        end, axis = self._pose(PINS - 1)
+        lean = math.acos(min(1.0, float(axis @ self._start.pin_frame[:, 2])))
+        return (
+            Predicate("others_seated", 1e3 * float(depth), 1e3 * SEATED, "mm"),
+            Predicate("others_in_line", 1e3 * float(off), 1e3 * ASIDE, "mm", at_least=False),
+            Predicate("others_upright", float(tilts[:-1].max()), UPRIGHT, "rad", at_least=False),
+            Predicate(
+                "pin_off",
+                1e3 * float(np.linalg.norm(end - self._start.end)),
+                ALLOWED[0],
+                "mm",
+                at_least=False,
+            ),
+            Predicate("pin_leans", math.degrees(lean), ALLOWED[1], "deg", at_least=False),
+        )
+
+    # What is seen
+
+    def _pose(self, pin: int) -> tuple[FloatArray, FloatArray]:
+        """A pin's end (3,) [m] and axis (3,), world frame: the mean of the last glances."""
+        end = np.mean([r.position[0, 1 + pin] for r in self._seen], axis=0)
+        axis = np.mean([r.rotation[0, 1 + pin, :, 2] for r in self._seen], axis=0)
+        return end, axis / np.linalg.norm(axis)
+
+    def _box(self) -> tuple[FloatArray, FloatArray]:
+        """Its position (3,) [m] and frame (3, 3), level."""
+        at = np.mean([r.position[0, 0] for r in self._seen], axis=0)
+        x = np.mean([r.rotation[0, 0, :2, 0] for r in self._seen], axis=0)
+        yaw = math.atan2(x[1], x[0])
+        return at, Rotation.from_rotvec((0.0, 0.0, yaw)).as_matrix()
+
+    def _ends(self) -> FloatArray:
+        """All pins' ends in their holes' frames, (pins, 3) [m]."""
+        result: FloatArray = np.mean([in_holes(r)[0][0] for r in self._seen], axis=0)
+        return result
+
+    def _tilts(self) -> FloatArray:
+        """All pins' angles to their holes' axes (pins,) [rad]."""
+        axes = np.mean([in_holes(r)[1][0] for r in self._seen], axis=0)
+        result: FloatArray = np.arctan2(np.linalg.norm(axes[:, :2], axis=1), axes[:, 2])
+        return result
+
+    def _held(self, readings: Readings) -> bool:
+        """Whether the pin in question is in the fingers."""
+        end, axis = self._now(readings)
+        off = end + self._grasp.along * axis - readings.hand_position[0, 0]
+        return bool(np.linalg.norm(off) < HELD and readings.gripper[0, 0] > THIN)
+
+    def _now(self, readings: Readings) -> tuple[FloatArray, FloatArray]:
+        """End and axis of the pin in question in one reading: it moves with the hand."""
+        return readings.position[0, 1 + self._pin], readings.rotation[0, 1 + self._pin, :, 2]
+
+    def _in_hand(self) -> tuple[FloatArray, FloatArray]:
+        """The same in the grasp frame, the mean of the last glances."""
+        ends, axes = [], []
+        for r in self._seen:
+            frame = r.hand_rotation[0, 0]
+            end, axis = self._now(r)
+            ends.append(frame.T @ (end - r.hand_position[0, 0]))
+            axes.append(frame.T @ axis)
+        axis = np.mean(axes, axis=0)
+        return np.mean(ends, axis=0), axis / np.linalg.norm(axis)
+
+    def _rests(self) -> bool:
+        """Whether all pins do, as far as can be seen."""
+        at = np.array([r.position[0, 1:] for r in self._seen])
+        half = len(at) // 2
+        moved = np.linalg.norm(at[half:].mean(axis=0) - at[:half].mean(axis=0), axis=-1)
+        return bool(moved.max() < RESTS)
+
+    # What is done
+
+    def _next(self, readings: Readings) -> Float32Array | None:
+        self._seen.append(readings)
+        self._periods += 1
+        if not self._choose(readings):
+            return None
+        return self._move(readings)
+
+    def _choose(self, readings: Readings) -> bool:
+        """Go on to the next skill, or back to an earlier one; False once there is none."""
+        hand, late = readings.hand_position[0, 0], self._periods > PATIENCE
+        felt = float(np.linalg.norm(readings.wrist_force[0, 0]))
+        match self._skill:
+            case Skill.RELEASE if self._periods > 8:
+                self._go(Skill.BACK, readings)
+            case Skill.BACK if late or np.linalg.norm(hand - self._from) > BACK - 0.004:
+                self._go(Skill.RAISE, readings)
+            case Skill.RAISE if late or hand[2] > SAFE - 0.006:
+                self._go(Skill.LOOK, readings)
+                if self._clearing:
+                    self.posture = self._above
+                    return False
+            case Skill.LOOK if self._periods > GLANCE and (late or self._rests()):
+                return self._decide(readings)
+            case Skill.OVER if self._arrived(readings, 0.004, 0.10):
+                self._go(Skill.BEFORE, readings)
+            case Skill.BEFORE if self._arrived(readings, 0.002, 0.06):
+                self._go(Skill.REACH, readings)
+            case Skill.REACH if self._arrived(readings, 0.0008, 0.04):
+                self._go(Skill.CLOSE, readings)
+            case Skill.REACH if felt > FELT and self._arrived(readings, 0.003, 0.08):
+                self._go(Skill.CLOSE, readings)
+            case Skill.OVER | Skill.BEFORE | Skill.REACH if late:
+                self._give_up(readings)
+            case Skill.CLOSE if self._periods > 12:
+                self._grasped(readings)
+            case Skill.LIFT | Skill.CARRY | Skill.LAY | Skill.PULL if not self._held(readings):
+                self._give_up(readings)
+            case Skill.LIFT if late or hand[2] > SAFE - 0.006:
+                self._carry(readings)
+            case Skill.CARRY if late or self._arrived(readings, 0.002, 0.06):
+                self._go(Skill.SEAT if self._grasp.seats else Skill.LAY, readings)
+            case Skill.LAY if late or felt > FELT or self._touches(readings):
+                self._go(Skill.RELEASE, readings)
+            case Skill.SEAT if self._person.skill is demonstrator.Skill.BACK:
+                self._go(Skill.BACK, readings)
+            case Skill.SEAT if (
+                self._person.skill is demonstrator.Skill.OVER or self._periods > SEATING
+            ):
+                self._give_up(readings)
+            case Skill.PULL if in_holes(readings)[0][0, -1, 2] > PULLED:
+                if self._as_drawn():
+                    self.posture = self._shut
+                    return False
+                self._failed += 1
+                self._seat(readings, demonstrator.Skill.ALIGN)
+            case Skill.PULL if late:
+                self._give_up(readings)
+            case _:
+                pass
+        return True
+
+    def _decide(self, readings: Readings) -> bool:
+        """Which pin is next, and how it is to be taken; False if there is nothing to be done."""
+        ends, tilts = self._ends(), self._tilts()
+        off = np.linalg.norm(ends[:, :2], axis=1)
+        seated = (-ends[:, 2] > SEATED) & (off < ASIDE) & (tilts < UPRIGHT)
+        self._pin = PINS - 1 if seated.all() else int(seated.argmin())
+        self._last = bool(seated.all())
+        box, frame = self._box()
+        if self._last:
+            end, _ = self._pose(self._pin)
+            pitch = -math.atan2(self._axis[2], self._axis[1])
+            rotation = frame @ hand_rotation(pitch)
+            along = float(self._axis @ -self._end)
+            self._grasp = Grasp(end - rotation @ self._end, rotation, along, seats=True)
+            self._go(Skill.OVER, readings)
+            return True
+        end, axis = self._pose(self._pin)
+        if not in_tray(frame.T @ (end + PIN_LENGTH / 2 * axis - box)):
+            return False
+        others = [self._pose(i) for i in range(PINS) if i != self._pin]
+        grasps = plan(end, axis, others, box, frame)
+        if not grasps:
+            return False
+        self._grasp = grasps[5 * self._failed % len(grasps)]
+        self._go(Skill.OVER, readings)
+        return True
+
+    def _grasped(self, readings: Readings) -> None:
+        """With the fingers shut on a pin: out of its hole, home, or away."""
+        ends, tilts = self._ends()[self._pin], self._tilts()[self._pin]
+        off = float(np.linalg.norm(ends[:2]))
+        if not self._held(readings):
+            self._give_up(readings)
+        elif self._last:
+            self._go(Skill.PULL, readings)
+        elif ends[2] < -IN_HOLE and off < ASIDE and tilts < 2 * UPRIGHT and self._grasp.seats:
+            self._seat(readings, demonstrator.Skill.INSERT)
+        else:
+            self._go(Skill.LIFT, readings)
+
+    def _carry(self, readings: Readings) -> None:
+        """Over the pin's hole, upright; or to where it can be laid down."""
+        end, axis = self._in_hand()
+        box, frame = self._box()
+        lean = math.atan2(axis[2], axis[1])
+        if self._grasp.seats:
+            behind = (HOLES[self._pin, 0] - HOLES[:, 0] > 0).any()
+            turns = (NEIGHBOUR, -NEIGHBOUR) if behind else (0.0,)
+            above = box + frame @ HOLES[self._pin] + (0.0, 0.0, 0.03)
+            places = []
+            for turn in turns:
+                rotation = frame @ hand_rotation(-lean, turn)
+                at = above - rotation @ end
+                places.append((not reached(at, rotation), at, rotation))
+            _, at, rotation = min(places, key=lambda place: bool(place[0]))
+            self._lies = np.array([*at[:2], SAFE]), rotation
+            self._person = Teleoperator(
+                self._rng, self._actions, tremor=0.0, pin=self._pin, skill=demonstrator.Skill.ALIGN
+            )
+        else:
+            spot = self._spot(box, frame)
+            rotation = self._lying(spot, frame, end, axis)
+            middle = end + PIN_LENGTH / 2 * axis
+            at = spot - rotation @ middle
+            self._lies = np.array([*at[:2], SAFE]), rotation
+        self._go(Skill.CARRY, readings)
+
+    def _spot(self, box: FloatArray, frame: FloatArray) -> FloatArray:
+        """Where a pin's middle is to be laid, clear of the others (3,) [m]."""
+        others = [self._pose(i) for i in range(PINS) if i != self._pin]
+        middles = [end + PIN_LENGTH / 2 * axis for end, axis in others]
+        spots = [box + frame @ (x, y, TRAY + PIN_RADIUS) for x, y in SPOTS]
+        room = [min(np.linalg.norm(spot - m) for m in middles) for spot in spots]
+        return spots[next((i for i, r in enumerate(room) if r > ROOM), 0)]
+
+    def _lying(
+        self, spot: FloatArray, frame: FloatArray, end: FloatArray, axis: FloatArray
+    ) -> FloatArray:
+        """A frame of the hand in which the pin lies flat and points so that it can be seated."""
+        best, least = hand_rotation(math.pi / 2), math.inf
+        for pitch in np.radians([90, 85, 80, 75, 65, 55, 45, 30, 15, 0]):
+            for yaw in np.radians([0, 30, -30, 60, -60, 80, -80, 100, -100, 110, -110]):
+                rotation = frame @ hand_rotation(float(pitch), float(yaw))
+                at = spot - rotation @ (end + PIN_LENGTH / 2 * axis)
+                points = rotation @ axis
+                away = abs(math.atan2(points[1], points[0]))
+                cost = 3.0 * abs(points[2]) + 2.0 * max(0.0, away - 1.3) + 0.1 * away
+                if cost < least and reached(at, rotation):
+                    best, least = rotation, cost
+        return best
+
+    def _seat(self, readings: Readings, skill: demonstrator.Skill) -> None:
+        self._person = Teleoperator(
+            self._rng, self._actions, tremor=0.0, pin=self._pin, skill=skill
+        )
+        self._grasp = Grasp(
+            self._grasp.position, self._grasp.rotation, self._grasp.along, seats=True
+        )
+        self._go(Skill.SEAT, readings)
+
+    def _give_up(self, readings: Readings) -> None:
+        """Begin again with another grasp."""
+        self._failed += 1
+        self._go(Skill.RELEASE, readings)
+
+    def _touches(self, readings: Readings) -> bool:
+        """Whether the pin that is laid down has come to the bristles."""
+        end, axis = self._now(readings)
+        lowest = min(end[2], end[2] + PIN_LENGTH * axis[2]) - PIN_RADIUS
+        return bool(lowest < BOX_AT[2] + TRAY + 0.0005)
+
+    def _as_drawn(self) -> bool:
+        """Whether the last pin is in the hand as it is to be."""
+        end, axis = self._in_hand()
+        off = np.linalg.norm(end - self._end)
+        return bool(off < KEPT[0] and np.linalg.norm(axis - self._axis) < KEPT[1])
+
+    def _goal(self) -> tuple[FloatArray, FloatArray, float]:
+        """Where the hand is to go: position (3,) [m], frame; and how fast, of a full action."""
+        at, rotation = self._grasp.position, self._grasp.rotation
+        before = at - RETREAT[-1] * rotation[:, 2]
+        match self._skill:
+            case Skill.OVER:
+                return np.array([*before[:2], SAFE]), rotation, 1.0
+            case Skill.BEFORE:
+                return before, rotation, 1.0
+            case Skill.REACH:
+                return at, rotation, GENTLE
+            case Skill.BACK:
+                return self._from - BACK * self._frame[:, 2], self._frame, 1.0
+            case Skill.RAISE | Skill.LIFT:
+                return np.array([*self._from[:2], SAFE]), self._frame, 1.0
+            case Skill.CARRY:
+                return *self._lies, 1.0
+            case Skill.LAY:
+                at, rotation = self._lies
+                return at - (0.0, 0.0, 0.2), rotation, GENTLE
+            case Skill.PULL:
+                return self._from + (0.0, 0.0, DEPTH + PULLED + 0.002), self._frame, SLOW
+            case _:
+                return self._from, self._frame, GENTLE
+
+    def _move(self, readings: Readings) -> Float32Array:
+        if self._skill is Skill.SEAT:
+            return self._person.act(readings)
+        position, rotation, pace = self._goal()
+        hand, frame = readings.hand_position[0, 0], readings.hand_rotation[0, 0]
+        action = np.zeros(7)
+        action[:3] = _limited(GAIN * (position - hand) / self._step, pace)
+        rotation = frames_eased(hand, rotation)
+        turn = Rotation.from_matrix(rotation @ frame.T).as_rotvec()
+        action[3:6] = _limited(GAIN * turn / self._turn, pace)
+        action[6] = self._jaw()
+        return action.astype(np.float32)
+
+    def _jaw(self) -> float:
+        """The gripper's action."""
+        match self._skill:
+            case Skill.CLOSE | Skill.LIFT | Skill.CARRY | Skill.LAY | Skill.PULL:
+                return CLOSED
+            case Skill.OVER | Skill.BEFORE | Skill.REACH:
+                return AJAR
+            case _:
+                return OPEN
+
+    def _arrived(self, readings: Readings, near: float, aligned: float) -> bool:
+        position, rotation, _ = self._goal()
+        hand, frame = readings.hand_position[0, 0], readings.hand_rotation[0, 0]
+        rotation = frames_eased(hand, rotation)
+        turn = Rotation.from_matrix(rotation @ frame.T).magnitude()
+        return bool(np.linalg.norm(position - hand) < near and turn < aligned)
+
+    def _go(self, skill: Skill, readings: Readings) -> None:
+        self._skill = skill
+        self._periods = 0
+        self._from = readings.hand_position[0, 0].copy()
+        self._frame = readings.hand_rotation[0, 0].copy()
+        if skill is Skill.LOOK:
+            self._seen.clear()
+
+
+def _limited(vector: FloatArray, most: float) -> FloatArray:
+    """A vector (3,), no longer than `most`."""
+    return vector * min(1.0, most / max(float(np.linalg.norm(vector)), 1e-9))
