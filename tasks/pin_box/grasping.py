@@ -1,4 +1,4 @@
-"""Where to take hold of a pin, however it lies: grasps that the arm reaches and nothing is in the way of.
+"""Where to take hold of a pin, however it lies, so that the arm reaches and has room.
 
 A grasp has the pin between the pads: the opening is across the pin, the approach any direction that
 leaves the fingers room. Obstacles are points with a radius, the hand five boxes.
@@ -30,7 +30,8 @@ UPPER = (-0.0025, 0.004)  # off the grip at the start, along the pin, so that a 
 RETREAT = np.array([0.0, 0.008, 0.020, 0.040])  # on the way to a grasp [m]
 GAP = 0.007  # of an open finger from the pin's middle [m]
 CLEAR = 0.0015  # of the hand from what is in the way [m]
-BELOW = -0.061  # of the fingers' ends between the bristles, at least, box frame [m]
+# Least heights, box frame: of the fingers' ends, between the bristles; of the rest, over them [m].
+BELOW, ABOVE = -0.061, -0.047
 CHUNK = 40  # grasps that are looked at together
 # The hand's parts, grasp frame, without what the fingers open: low and high corners [m].
 FINGER = np.array([[(0.0, -0.006, -0.030), (0.0095, 0.006, 0.0105)]])
@@ -66,7 +67,7 @@ def plan(
     """
     grasps, cost = _candidates(end, axis)
     order = np.argsort(cost, kind="stable")
-    points, radii = _obstacles(others, box, box_frame)
+    points, radii = obstacles(others, box, box_frame)
     found: list[Grasp] = []
     for first in range(0, len(order), CHUNK):
         chosen = [grasps[i] for i in order[first : first + CHUNK]]
@@ -140,7 +141,7 @@ def _pitched(azimuth: FloatArray) -> FloatArray:
     return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
 
 
-def _obstacles(
+def obstacles(
     others: Sequence[tuple[FloatArray, FloatArray]], box: FloatArray, box_frame: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     """Points (k, 3) in the world frame and radii (k,) [m]."""
@@ -171,24 +172,29 @@ def _free(
     at = np.array([g.position for g in grasps])
     free = np.ones(len(grasps), dtype=np.bool_)
     for gap in (GAP, PIN_RADIUS):
-        low, high = _boxes(gap)
+        low, high = boxes(gap)
         for retreat in RETREAT if gap == GAP else RETREAT[:1]:
             hand = at - retreat * frames[:, :, 2]
             local = (points - hand[:, None]) @ frames  # (grasps, points, 3)
             outside = np.maximum(low - local[:, :, None], local[:, :, None] - high)
             distance = np.linalg.norm(np.maximum(outside, 0.0), axis=-1).min(axis=2)
             free &= (distance - radii > CLEAR).all(axis=1)
-    tips = _grid(
-        np.array([-GAP - 0.0095, GAP + 0.0095]), np.array([-0.006, 0.006]), np.array([0.0105])
-    )
-    lowest = (at[:, None] + tips @ frames.transpose(0, 2, 1))[..., 2].min(axis=1)
-    result: NDArray[np.bool_] = free & (lowest > box_height + BELOW)
+    low, high = boxes(GAP)
+    lowest = [
+        (at[:, None] + _grid(*zip(*pair, strict=True)) @ frames.transpose(0, 2, 1))[..., 2].min(
+            axis=1
+        )
+        for pair in zip(low, high, strict=True)
+    ]
+    least = box_height + np.array([BELOW, ABOVE, ABOVE, BELOW, ABOVE, ABOVE, ABOVE])
+    result: NDArray[np.bool_] = free & (np.stack(lowest, axis=1) > least).all(axis=1)
     return result
 
 
-def _boxes(gap: float) -> tuple[FloatArray, FloatArray]:
+def boxes(gap: float) -> tuple[FloatArray, FloatArray]:
     """Low and high corners (boxes, 3) of a hand whose pads are `gap` from the middle [m]."""
-    right = np.concatenate([FINGER, SHANK, KNUCKLE]) + (gap, 0.0, 0.0)
+    right = np.concatenate([FINGER, SHANK, KNUCKLE])
+    right[..., 0] += gap
     left = right[:, ::-1] * (-1.0, 1.0, 1.0)
     left[..., 1:] = right[..., 1:]
     boxes = np.concatenate([right, left, PALM])

@@ -17,7 +17,7 @@ from scipy.spatial.transform import Rotation
 from enpire.environment import ActionSpec, Readings, Restorer
 from enpire.types import Float32Array, FloatArray, Predicate
 
-from . import demonstrator
+from . import demonstrator, nudging
 from .demonstrator import Teleoperator
 from .frames import BOX_AT, hand_rotation, in_holes
 from .grasping import RETREAT, Grasp, frames_eased, plan
@@ -29,9 +29,11 @@ AJAR, OPEN, CLOSED = -0.627, -0.4, -1.0  # gripper actions: 14 mm; 22 mm; shut
 SAFE = 0.275  # height of a hand that clears, with a pin in it, whatever stands in the box [m]
 GAIN = 0.3  # share of what is left that the hand goes in a control period
 GENTLE, SLOW = 0.5, 0.3  # of a full action: near a pin; with one in its hole
+HALF_TURN = 2.0  # of joint 6, from which on the hand turns about its own axis first [rad]
 GLANCE = 6  # readings that are seen as one
 RESTS = 0.0012  # what a pin that rests seems to move by within a glance [m]
-PATIENCE, SEATING = 120, 600  # control periods of one skill; of seating a pin
+# Control periods: of one skill, of seating a pin, of waiting until all pins rest.
+PATIENCE, SEATING, WAITING = 120, 600, 250
 FELT = 3.0  # at the wrist, from which on a hand has run into something [N]
 HELD, THIN = 0.016, 0.0025  # of a held pin from the grasp point; opening that it leaves [m]
 SEATED, ASIDE, UPRIGHT = (
@@ -40,8 +42,11 @@ SEATED, ASIDE, UPRIGHT = (
     0.10,
 )  # of a seated pin: depth, off its axis [m]; tilt [rad]
 IN_HOLE = 0.003  # depth from which on a pin is pushed home where it stands [m]
+LAID, LOW = 0.0005, 0.008  # of a pin over the bristles: it is down; it is lowered slowly [m]
+RISE = 0.15  # of a hand that goes back from a pin that stands: so much of the way is up
 BACK = 0.040  # that an open hand goes back before it is raised [m]
 PULLED = 0.009  # of the last pin over the face, before it is carried to the start [m]
+PULL_UP = np.array([0.0, 0.0, DEPTH + PULLED + 0.002])  # for the hand to get it there [m]
 NEIGHBOUR = 1.0  # yaw of a hand that seats a pin behind others [rad]
 SPOTS = ((-0.13, 0.05), (-0.13, -0.05), (-0.13, 0.0))  # in front of the box, to lay a pin down [m]
 ROOM = 0.035  # from there to other pins [m]
@@ -55,6 +60,7 @@ class Skill(Enum):
     RELEASE = "release"
     BACK = "back"
     RAISE = "raise"
+    TURN = "turn"
     LOOK = "look"
     OVER = "over"
     BEFORE = "before"
@@ -65,6 +71,9 @@ class Skill(Enum):
     SEAT = "seat"
     LAY = "lay"
     PULL = "pull"
+    BESIDE = "beside"
+    DOWN = "down"
+    NUDGE = "nudge"
 
 
 class HoldAgain(Restorer):
@@ -96,6 +105,7 @@ class HoldAgain(Restorer):
         self._grasp = Grasp(start.hand, start.hand_frame, 0.0, seats=False)
         self._from = start.hand  # where the hand was when the skill began
         self._frame = start.hand_frame
+        self._nudge = nudging.Nudge(start.hand, start.hand, start.hand_frame)
         self._lies = start.hand, start.hand_frame  # of a hand that lays a pin down
         self._person = Teleoperator(rng, actions, tremor=0.0)
 
@@ -203,11 +213,12 @@ class HoldAgain(Restorer):
             case Skill.BACK if late or np.linalg.norm(hand - self._from) > BACK - 0.004:
                 self._go(Skill.RAISE, readings)
             case Skill.RAISE if late or hand[2] > SAFE - 0.006:
+                self._go(Skill.TURN if self._clearing else Skill.LOOK, readings)
+            case Skill.TURN if late or self._arrived(readings, 0.03, 0.3):
+                self.posture = self._above
                 self._go(Skill.LOOK, readings)
-                if self._clearing:
-                    self.posture = self._above
-                    return False
-            case Skill.LOOK if self._periods > GLANCE and (late or self._rests()):
+                return False
+            case Skill.LOOK if self._periods > (GLANCE if self._rests() else WAITING):
                 return self._decide(readings)
             case Skill.OVER if self._arrived(readings, 0.004, 0.10):
                 self._go(Skill.BEFORE, readings)
@@ -217,6 +228,14 @@ class HoldAgain(Restorer):
                 self._go(Skill.CLOSE, readings)
             case Skill.REACH if felt > FELT and self._arrived(readings, 0.003, 0.08):
                 self._go(Skill.CLOSE, readings)
+            case Skill.BESIDE if self._arrived(readings, 0.003, 0.10):
+                self._go(Skill.DOWN, readings)
+            case Skill.DOWN if self._arrived(readings, 0.0015, 0.06):
+                self._go(Skill.NUDGE, readings)
+            case Skill.NUDGE if late or self._arrived(readings, 0.002, 0.10):
+                self._go(Skill.RAISE, readings)
+            case Skill.BESIDE | Skill.DOWN if late:
+                self._go(Skill.RAISE, readings)
             case Skill.OVER | Skill.BEFORE | Skill.REACH if late:
                 self._give_up(readings)
             case Skill.CLOSE if self._periods > 12:
@@ -227,7 +246,7 @@ class HoldAgain(Restorer):
                 self._carry(readings)
             case Skill.CARRY if late or self._arrived(readings, 0.002, 0.06):
                 self._go(Skill.SEAT if self._grasp.seats else Skill.LAY, readings)
-            case Skill.LAY if late or felt > FELT or self._touches(readings):
+            case Skill.LAY if late or felt > FELT or self._height(readings) < LAID:
                 self._go(Skill.RELEASE, readings)
             case Skill.SEAT if self._person.skill is demonstrator.Skill.BACK:
                 self._go(Skill.BACK, readings)
@@ -269,7 +288,12 @@ class HoldAgain(Restorer):
         others = [self._pose(i) for i in range(PINS) if i != self._pin]
         grasps = plan(end, axis, others, box, frame)
         if not grasps:
-            return False
+            nudge = nudging.plan(self._rng, (end, axis), others, box, frame)
+            if nudge is None:
+                return False
+            self._nudge = nudge
+            self._go(Skill.BESIDE, readings)
+            return True
         self._grasp = grasps[5 * self._failed % len(grasps)]
         self._go(Skill.OVER, readings)
         return True
@@ -352,11 +376,11 @@ class HoldAgain(Restorer):
         self._failed += 1
         self._go(Skill.RELEASE, readings)
 
-    def _touches(self, readings: Readings) -> bool:
-        """Whether the pin that is laid down has come to the bristles."""
+    def _height(self, readings: Readings) -> float:
+        """Of the lowest part of the pin in question over the bristles [m]."""
         end, axis = self._now(readings)
         lowest = min(end[2], end[2] + PIN_LENGTH * axis[2]) - PIN_RADIUS
-        return bool(lowest < BOX_AT[2] + TRAY + 0.0005)
+        return float(lowest - BOX_AT[2] - TRAY)
 
     def _as_drawn(self) -> bool:
         """Whether the last pin is in the hand as it is to be."""
@@ -369,6 +393,8 @@ class HoldAgain(Restorer):
         at, rotation = self._grasp.position, self._grasp.rotation
         before = at - RETREAT[-1] * rotation[:, 2]
         match self._skill:
+            case Skill.TURN:
+                return np.array([*self._start.hand[:2], SAFE]), self._start.hand_frame, 1.0
             case Skill.OVER:
                 return np.array([*before[:2], SAFE]), rotation, 1.0
             case Skill.BEFORE:
@@ -376,16 +402,24 @@ class HoldAgain(Restorer):
             case Skill.REACH:
                 return at, rotation, GENTLE
             case Skill.BACK:
-                return self._from - BACK * self._frame[:, 2], self._frame, 1.0
+                away = -self._frame[:, 2]
+                away[2] = max(away[2], RISE)  # off the face
+                return self._from + BACK * away, self._frame, 1.0
             case Skill.RAISE | Skill.LIFT:
                 return np.array([*self._from[:2], SAFE]), self._frame, 1.0
             case Skill.CARRY:
                 return *self._lies, 1.0
+            case Skill.BESIDE:
+                return np.array([*self._nudge.begin[:2], SAFE]), self._nudge.rotation, 1.0
+            case Skill.DOWN:
+                return self._nudge.begin, self._nudge.rotation, GENTLE
+            case Skill.NUDGE:
+                return self._nudge.end, self._nudge.rotation, SLOW
             case Skill.LAY:
                 at, rotation = self._lies
                 return at - (0.0, 0.0, 0.2), rotation, GENTLE
             case Skill.PULL:
-                return self._from + (0.0, 0.0, DEPTH + PULLED + 0.002), self._frame, SLOW
+                return self._from + PULL_UP, self._frame, SLOW
             case _:
                 return self._from, self._frame, GENTLE
 
@@ -393,19 +427,32 @@ class HoldAgain(Restorer):
         if self._skill is Skill.SEAT:
             return self._person.act(readings)
         position, rotation, pace = self._goal()
-        hand, frame = readings.hand_position[0, 0], readings.hand_rotation[0, 0]
+        if self._skill is Skill.LAY and self._height(readings) < LOW:
+            pace = SLOW
+        hand = readings.hand_position[0, 0]
         action = np.zeros(7)
         action[:3] = _limited(GAIN * (position - hand) / self._step, pace)
-        rotation = frames_eased(hand, rotation)
-        turn = Rotation.from_matrix(rotation @ frame.T).as_rotvec()
+        turn = self._about(readings, frames_eased(hand, rotation))
         action[3:6] = _limited(GAIN * turn / self._turn, pace)
         action[6] = self._jaw()
         return action.astype(np.float32)
+
+    def _about(self, readings: Readings, rotation: FloatArray) -> FloatArray:
+        """How the hand is to turn (3,) [rad]: the shortest way that joint 6 can go."""
+        hand, frame = readings.hand_position[0, 0], readings.hand_rotation[0, 0]
+        roll = float(joints(hand, rotation)[5] - readings.joints[0, 0, 5])
+        if abs(roll) > HALF_TURN:
+            around: FloatArray = roll * frame[:, 2]
+            return around
+        turn: FloatArray = Rotation.from_matrix(rotation @ frame.T).as_rotvec()
+        return turn
 
     def _jaw(self) -> float:
         """The gripper's action."""
         match self._skill:
             case Skill.CLOSE | Skill.LIFT | Skill.CARRY | Skill.LAY | Skill.PULL:
+                return CLOSED
+            case Skill.BESIDE | Skill.DOWN | Skill.NUDGE:
                 return CLOSED
             case Skill.OVER | Skill.BEFORE | Skill.REACH:
                 return AJAR
