@@ -19,14 +19,17 @@ from .frames import AHEAD, GRIP
 from .parts import DEPTH, FLOOR, HALF_WIDTH, PIN_LENGTH, PIN_RADIUS, PINS, PITCH
 from .reach import reached
 
-ALONG = np.array([0.0, 3.5, -4.0, -8.0, -12.0, -16.0, -20.0]) / 1e3 + GRIP  # the pin, gripped [m]
+ALONG = (
+    np.array([0.0, 2.5, 4.0, -4.0, -8.0, -12.0, -16.0, -20.0]) / 1e3 + GRIP
+)  # the pin, gripped [m]
 BEYOND = np.array(
     [AHEAD, 0.0087]
 )  # of the pin from the grasp point: as at the start; not as deep [m]
 PITCHES = np.radians([0, 15, 30, 45, 55, 65, 70, 75, 80, 85, 90])
 YAWS = np.radians(np.arange(-75, 76, 15))
 ALIGNED = 0.20  # off the direction in which a hand seats a pin, at most [rad]
-UPPER = (-0.0025, 0.004)  # off the grip at the start, along the pin, so that a hand can seat it [m]
+# Along a pin that a hand can seat: clear of the face, more so pitched up [/rad]; on the pin [m].
+OVER_FACE, PITCHED, TOP = 0.0225, 0.020, 0.029
 RETREAT = np.array([0.0, 0.008, 0.020, 0.040])  # on the way to a grasp [m]
 GAP = 0.007  # of an open finger from the pin's middle [m]
 CLEAR = 0.0015  # of the hand from what is in the way [m]
@@ -97,9 +100,9 @@ def _candidates(end: FloatArray, axis: FloatArray) -> tuple[list[Grasp], FloatAr
                 at = end + along * axis - beyond * approach
                 far = at - RETREAT[-1] * approach
                 can = reached(at, frames) & reached(far, frames_eased(far, frames))
-                upper = UPPER[0] <= along - GRIP <= UPPER[1]
+                upper = (along > OVER_FACE + PITCHED * np.maximum(off, 0.0)) & (along < TOP)
                 for i in np.flatnonzero(can):
-                    seats = bool(abs(off[i]) < ALIGNED and upper)
+                    seats = bool(abs(off[i]) < ALIGNED and upper[i])
                     grasps.append(Grasp(at[i], frames[i], float(along), seats))
                     steep = abs(frames[i, 2, 0])  # one finger lower than the other
                     cost.append(
@@ -172,13 +175,10 @@ def _free(
     at = np.array([g.position for g in grasps])
     free = np.ones(len(grasps), dtype=np.bool_)
     for gap in (GAP, PIN_RADIUS):
-        low, high = boxes(gap)
         for retreat in RETREAT if gap == GAP else RETREAT[:1]:
-            hand = at - retreat * frames[:, :, 2]
-            local = (points - hand[:, None]) @ frames  # (grasps, points, 3)
-            outside = np.maximum(low - local[:, :, None], local[:, :, None] - high)
-            distance = np.linalg.norm(np.maximum(outside, 0.0), axis=-1).min(axis=2)
-            free &= (distance - radii > CLEAR).all(axis=1)
+            left = np.flatnonzero(free)
+            hands = at[left] - retreat * frames[left, :, 2]
+            free[left] = clearance(hands, frames[left], gap, points, radii) > CLEAR
     low, high = boxes(GAP)
     lowest = [
         (at[:, None] + _grid(*zip(*pair, strict=True)) @ frames.transpose(0, 2, 1))[..., 2].min(
@@ -188,6 +188,23 @@ def _free(
     ]
     least = box_height + np.array([BELOW, ABOVE, ABOVE, BELOW, ABOVE, ABOVE, ABOVE])
     result: NDArray[np.bool_] = free & (np.stack(lowest, axis=1) > least).all(axis=1)
+    return result
+
+
+def clearance(
+    at: FloatArray, frames: FloatArray, gap: float, points: FloatArray, radii: FloatArray
+) -> FloatArray:
+    """Of hands at positions (k, 3) in frames (k, 3, 3) from the nearest obstacle (k,) [m].
+
+    gap: of the pads from the middle [m].
+    """
+    low, high = boxes(gap)
+    local = (points - at[:, None]) @ frames
+    least = np.full(local.shape[:2], np.inf)
+    for corner, other in zip(low, high, strict=True):
+        outside = np.maximum(np.maximum(corner - local, local - other), 0.0)
+        np.minimum(least, np.einsum("gpi,gpi->gp", outside, outside), out=least)
+    result: FloatArray = (np.sqrt(least) - radii).min(axis=1)
     return result
 
 

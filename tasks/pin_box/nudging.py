@@ -14,7 +14,7 @@ import numpy as np
 from enpire.types import FloatArray
 
 from .frames import hand_rotation
-from .grasping import boxes, obstacles
+from .grasping import clearance, obstacles
 from .parts import PIN_LENGTH, PIN_RADIUS
 from .reach import reached
 
@@ -22,13 +22,14 @@ PITCH = math.radians(70.0)  # of the hand: steeper, it does not reach over the b
 YAWS = (0.0, 0.4, -0.4)  # of the hand [rad]
 TIP = 0.0105  # of the fingers' ends from the grasp point [m]
 HALF = np.array([0.0070, 0.0100])  # of their footprint, along the hand and across [m]
-ABOVE = 0.0012  # of the ends over the box's face [m]
+ABOVE = 0.0032  # of the ends' middle over the box's face: an edge is 2 mm lower [m]
 UNDER = 0.0012  # of the ends under the pin's axis [m]
 ALONG = np.array([0.002, 0.006, 0.010, 0.016, 0.022, 0.026, 0.030])  # the pin, touched [m]
 DIRECTIONS = np.radians(np.arange(0, 360, 15))
 FACE = np.array([0.034, 0.024])  # over the box, or a part of the fingers is, box frame [m]
 BESIDE = 0.0015  # of the fingers from the pin, when they come down [m]
 STEPS = 0.004 * np.arange(1, 8)  # of a push [m]
+TIGHT = 0.0004  # of the hand from what is in the way [m]
 LEAST = 0.008  # that a push is long [m]
 COMES_DOWN = np.array([(0.0, 0.0, z) for z in (0.0, 0.010, 0.020, 0.040)])  # from above [m]
 BEST = 4  # of which one is chosen by chance: what did not help is not done again
@@ -84,28 +85,18 @@ def _from_one_side(
     begin = tips - TIP * rotation[:, 2]
     without = obstacles(others, box, box_frame)
     own = obstacles([pin, *others], box, box_frame)
-    free = reached(begin, np.broadcast_to(rotation, (len(begin), 3, 3)))
+    frames = np.broadcast_to(rotation, (len(begin), 3, 3))
+    free = reached(begin, frames)
     for height in COMES_DOWN:
-        free &= _clear(begin + height, rotation, *own)
+        free[free] = clearance(begin[free] + height, frames[free], 0.0, *own) > TIGHT
     length = np.zeros(len(begin))
     going = free.copy()
     for step in STEPS:
-        going &= _clear(begin + step * direction, rotation, *without)
+        there = begin[going] + step * direction[going]
+        going[going] = clearance(there, frames[going], 0.0, *without) > TIGHT
         length[going] = step
     lever = abs(np.cross(axis, direction)[:, 2]) * (0.5 + abs(along / PIN_LENGTH - 0.5))
     worth = np.where(length >= LEAST, length * (0.2 + lever), 0.0)
     best = np.argsort(-worth, kind="stable")[:BEST]
     ends = begin + (length + BESIDE)[:, None] * direction
     return [(float(worth[i]), Nudge(begin[i], ends[i], rotation)) for i in best if worth[i] > 0.0]
-
-
-def _clear(
-    at: FloatArray, rotation: FloatArray, points: FloatArray, radii: FloatArray
-) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    """Whether shut hands at positions (k, 3) touch none of the obstacles."""
-    low, high = boxes(0.0)
-    local = (points - at[:, None]) @ rotation
-    outside = np.maximum(low - local[:, :, None], local[:, :, None] - high)
-    distance = np.linalg.norm(np.maximum(outside, 0.0), axis=-1).min(axis=2)
-    result: np.ndarray[tuple[int], np.dtype[np.bool_]] = (distance - radii > 0.0004).all(axis=1)
-    return result

@@ -25,6 +25,7 @@ from .parts import DEPTH, HOLES, PIN_LENGTH, PIN_RADIUS, PINS, TRAY, in_tray
 from .reach import joints, reached
 from .start import Start
 
+OPENS = 0.075  # of the gripper at most [m]
 AJAR, OPEN, CLOSED = -0.627, -0.4, -1.0  # gripper actions: 14 mm; 22 mm; shut
 SAFE = 0.275  # height of a hand that clears, with a pin in it, whatever stands in the box [m]
 GAIN = 0.3  # share of what is left that the hand goes in a control period
@@ -35,6 +36,7 @@ RESTS = 0.0012  # what a pin that rests seems to move by within a glance [m]
 # Control periods: of one skill, of seating a pin, of waiting until all pins rest.
 PATIENCE, SEATING, WAITING = 120, 600, 250
 FELT = 3.0  # at the wrist, from which on a hand has run into something [N]
+STUCK = 5.0  # the same of one that pushes [N]
 HELD, THIN = 0.016, 0.0025  # of a held pin from the grasp point; opening that it leaves [m]
 SEATED, ASIDE, UPRIGHT = (
     0.0128,
@@ -100,6 +102,7 @@ class HoldAgain(Restorer):
         self._skill = Skill.RELEASE
         self._periods = 0  # since the skill began
         self._clearing = True
+        self._fist = False  # whether the hand is shut when it is raised
         self._failed = 0
         self._pin, self._last = 0, False  # the pin in question; whether it is taken out again
         self._grasp = Grasp(start.hand, start.hand_frame, 0.0, seats=False)
@@ -191,6 +194,8 @@ class HoldAgain(Restorer):
         """Whether all pins do, as far as can be seen."""
         at = np.array([r.position[0, 1:] for r in self._seen])
         half = len(at) // 2
+        if len(at) < GLANCE:
+            return False
         moved = np.linalg.norm(at[half:].mean(axis=0) - at[:half].mean(axis=0), axis=-1)
         return bool(moved.max() < RESTS)
 
@@ -232,7 +237,7 @@ class HoldAgain(Restorer):
                 self._go(Skill.DOWN, readings)
             case Skill.DOWN if self._arrived(readings, 0.0015, 0.06):
                 self._go(Skill.NUDGE, readings)
-            case Skill.NUDGE if late or self._arrived(readings, 0.002, 0.10):
+            case Skill.NUDGE if felt > STUCK or late or self._arrived(readings, 0.002, 0.10):
                 self._go(Skill.RAISE, readings)
             case Skill.BESIDE | Skill.DOWN if late:
                 self._go(Skill.RAISE, readings)
@@ -434,7 +439,7 @@ class HoldAgain(Restorer):
         action[:3] = _limited(GAIN * (position - hand) / self._step, pace)
         turn = self._about(readings, frames_eased(hand, rotation))
         action[3:6] = _limited(GAIN * turn / self._turn, pace)
-        action[6] = self._jaw()
+        action[6] = self._jaw(readings)
         return action.astype(np.float32)
 
     def _about(self, readings: Readings, rotation: FloatArray) -> FloatArray:
@@ -447,7 +452,7 @@ class HoldAgain(Restorer):
         turn: FloatArray = Rotation.from_matrix(rotation @ frame.T).as_rotvec()
         return turn
 
-    def _jaw(self) -> float:
+    def _jaw(self, readings: Readings) -> float:
         """The gripper's action."""
         match self._skill:
             case Skill.CLOSE | Skill.LIFT | Skill.CARRY | Skill.LAY | Skill.PULL:
@@ -456,6 +461,10 @@ class HoldAgain(Restorer):
                 return CLOSED
             case Skill.OVER | Skill.BEFORE | Skill.REACH:
                 return AJAR
+            case Skill.RAISE if self._fist:
+                return CLOSED
+            case _ if self._clearing:  # an open hand may be about the box: it does not shut
+                return max(OPEN, 2 * float(readings.gripper[0, 0]) / OPENS - 1)
             case _:
                 return OPEN
 
@@ -467,6 +476,7 @@ class HoldAgain(Restorer):
         return bool(np.linalg.norm(position - hand) < near and turn < aligned)
 
     def _go(self, skill: Skill, readings: Readings) -> None:
+        self._fist = skill is Skill.RAISE and self._skill in (Skill.DOWN, Skill.NUDGE)
         self._skill = skill
         self._periods = 0
         self._from = readings.hand_position[0, 0].copy()
