@@ -404,7 +404,7 @@ class HoldAgain(Restorer):
                 return np.array([*before[:2], SAFE]), rotation, 1.0
             case Skill.BEFORE:
                 return before, rotation, 1.0
-            case Skill.REACH:
+            case Skill.REACH | Skill.CLOSE:
                 return at, rotation, GENTLE
             case Skill.BACK:
                 away = -self._frame[:, 2]
