@@ -5,9 +5,9 @@ One lifecycle, in this order, for every episode of every station:
     sample → reset → settle … → (observe → act) … until ready or out of time → probe … → judge
 
 A fast reset writes the scene: `vary → place`. A physical one has a robot bring it about: `vary`,
-then a `Restorer`'s skills from wherever the last episode ended. Everything but `vary`, `place`,
-`settle` and `plant` (which is physics) sees sensor readings only, so it is the same on a twin and
-on an arm.
+then a `Restorer`'s skills from wherever the last episode ended, with `shift` in between. Everything
+but `vary`, `shift`, `place`, `settle` and `plant` (which is physics) sees sensor readings only, so it
+is the same on a twin and on an arm.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ class Restorer(ABC):
     In this order: `clear`, to the posture, `act`, to the posture, `in_place`. The harness takes the
     arms to their posture, straight in the joints; so it matters little how a policy had bent them.
 
-    posture: joints (arms, dof) [rad] and grippers (arms,) of the start; skills to which the way there
-    is not free after `clear` may name another one until they are done.
+    posture: joints (arms, dof) [rad] and grippers (arms,) of the start. Skills to which the way
+    there is not free after `clear` may name another one until they are done.
     """
 
     posture: tuple[FloatArray, FloatArray]

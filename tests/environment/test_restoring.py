@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -189,7 +190,7 @@ class Look(Restorer):
 
 def eased() -> Restoring:
     """A try that has given the hands time to yield, whatever they felt."""
-    restoring = Restoring(Reach(), Look(), 0.04)
+    restoring = Restoring(Reach(), Look(), 0.04, lambda: None)
     for _ in range(6):
         assert not restoring.homing
         assert restoring.next(readings(np.zeros((1, 5)), force=50.0)) is None
@@ -212,6 +213,55 @@ def test_the_look_begins_when_the_arms_are_there_and_takes_its_time() -> None:
     for i in range(10):
         restoring.next(readings(np.full((1, 5), 0.001)))
         assert restoring.looked() == (i == 9)
+
+
+def test_fixtures_are_moved_once_hands_are_clear_and_before_skills() -> None:
+    happened: list[str] = []
+
+    class Notes(Look):
+        def clear(self, readings: Readings) -> Float32Array | None:
+            happened.append("clear")
+            return None if happened.count("clear") == 3 else np.zeros(7, np.float32)
+
+        def act(self, readings: Readings) -> Float32Array | None:
+            happened.append("act")
+            return None
+
+    restoring = Restoring(Reach(), Notes(), 0.04, lambda: happened.append("shift"))
+    for _ in range(20):
+        restoring.next(readings(np.zeros((1, 5))))
+    assert happened == ["clear", "clear", "clear", "shift", "act"]
+
+
+def test_skills_may_go_where_no_policy_may() -> None:
+    task = Restored()
+    near = physical(task)
+    wide = Restored()
+    arm = wide.actions.arms[0]
+    far = replace(arm, translation=tuple(2 * step for step in arm.translation))
+    wide.skills = replace(wide.actions, arms=(far,))  # type: ignore[misc]
+    wider = physical(wide)
+    assert task.skills is None
+    ways = []
+    for stations in (near, wider):
+        episode(stations, 3)
+        stations.task.restorer = lambda rng, target: Forward()  # type: ignore[method-assign]
+        stations.begin(0, job(4))
+        hand = stations.twin.site_xpos[0, stations.control.arms[0].grasp]
+        before = hand.copy()
+        for _ in range(10):
+            stations.tick()
+        stations.wait()
+        ways.append(float(np.linalg.norm(hand - before)))
+        stations.abort("seen")
+    assert ways[1] > 1.5 * ways[0]
+
+
+class Forward(Look):
+    """Clears by going along x, on and on."""
+
+    def clear(self, readings: Readings) -> Float32Array | None:
+        return np.array([1, 0, 0, 0, 0, 0, 0], np.float32)
 
 
 def test_an_arm_that_leaves_its_posture_is_not_in_place() -> None:
