@@ -17,14 +17,12 @@ from enpire.types import FloatArray
 
 from .frames import AHEAD, GRIP
 from .parts import DEPTH, FLOOR, HALF_WIDTH, PIN_LENGTH, PIN_RADIUS, PINS, PITCH
-from .reach import reached
+from .reach import eased, reached
 
-ALONG = (
-    np.array([0.0, 2.5, 4.0, -4.0, -8.0, -12.0, -16.0, -20.0]) / 1e3 + GRIP
-)  # the pin, gripped [m]
-BEYOND = np.array(
-    [AHEAD, 0.0087]
-)  # of the pin from the grasp point: as at the start; not as deep [m]
+# What is tried: where along the pin [m], how far it is ahead of the grasp point, as at the start or
+# not as deep [m], and from where the hand comes [rad].
+ALONG = GRIP + np.array([0.0, 0.0025, 0.004, -0.004, -0.008, -0.012, -0.016, -0.020])
+BEYOND = np.array([AHEAD, 0.0087])
 PITCHES = np.radians([0, 15, 30, 45, 55, 65, 70, 75, 80, 85, 90])
 YAWS = np.radians(np.arange(-75, 76, 15))
 ALIGNED = 0.20  # off the direction in which a hand seats a pin, at most [rad]
@@ -99,7 +97,7 @@ def _candidates(end: FloatArray, axis: FloatArray) -> tuple[list[Grasp], FloatAr
             for beyond in BEYOND:
                 at = end + along * axis - beyond * approach
                 far = at - RETREAT[-1] * approach
-                can = reached(at, frames) & reached(far, frames_eased(far, frames))
+                can = reached(at, frames) & reached(far, eased(far, frames))
                 upper = (along > OVER_FACE + PITCHED * np.maximum(off, 0.0)) & (along < TOP)
                 for i in np.flatnonzero(can):
                     seats = bool(abs(off[i]) < ALIGNED and upper[i])
@@ -113,35 +111,6 @@ def _candidates(end: FloatArray, axis: FloatArray) -> tuple[list[Grasp], FloatAr
                         + 50.0 * (beyond - AHEAD)
                     )
     return grasps, np.array(cost)
-
-
-def frames_eased(position: FloatArray, frames: FloatArray) -> FloatArray:
-    """Frames (..., 3, 3) that point less steeply, where a hand at `position` cannot as steeply."""
-    eased = frames.copy()
-    todo = ~reached(position, eased)
-    for _ in range(EASINGS):
-        if not todo.any():
-            break
-        azimuth = np.arctan2(position[..., 1], position[..., 0] - 0.05)
-        eased = np.where(todo[..., None, None], _pitched(azimuth) @ eased, eased)
-        todo = ~reached(position, eased)
-    return eased
-
-
-EASE, EASINGS = 0.10, 9  # of a hand's pitch, at a time [rad]; at most so often
-
-
-def _pitched(azimuth: FloatArray) -> FloatArray:
-    """Turns (..., 3, 3) that raise a hand's approach, about the arm's joints 2, 3 and 4."""
-    c, s, zero = np.cos(azimuth), np.sin(azimuth), np.zeros_like(azimuth)
-    cos, sin = math.cos(-EASE), math.sin(-EASE)
-    x, y = -s, c  # the axis, level
-    rows = [
-        [cos + x * x * (1 - cos), x * y * (1 - cos), y * sin],
-        [x * y * (1 - cos), cos + y * y * (1 - cos), -x * sin],
-        [-y * sin, x * sin, zero + cos],
-    ]
-    return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
 
 
 def obstacles(

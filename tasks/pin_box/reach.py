@@ -6,6 +6,8 @@ Lengths are those of `robots/yam/arm.xml`, and where the arm stands is in `robot
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -18,6 +20,7 @@ WRIST, HAND = 0.074, 0.0353 + 0.1347  # from joint 4 to 5; from 5 to the grasp p
 LOW = np.array([-2.61799, 0.0, 0.0, -1.5708, -1.5708, -2.0944])  # of the joints [rad]
 HIGH = np.array([3.05433, 3.66519, 3.66519, 1.5708, 1.5708, 2.0944])
 SPARE = 0.03  # that a joint stays off its stop [rad]
+EASE, EASINGS = 0.10, 9  # of a hand's pitch, at a time [rad]; at most so often
 
 
 def joints(position: FloatArray, rotation: FloatArray) -> FloatArray:
@@ -57,6 +60,30 @@ def reached(position: FloatArray, rotation: FloatArray) -> NDArray[np.bool_]:
     within = (found > LOW + SPARE) & (found < HIGH - SPARE)  # not a number is not
     result: NDArray[np.bool_] = within.all(axis=-1)
     return result
+
+
+def eased(position: FloatArray, frames: FloatArray) -> FloatArray:
+    """Frames (..., 3, 3) that point less steeply, where a hand at `position` cannot as steeply."""
+    result = frames.copy()
+    for _ in range(EASINGS):
+        out = ~reached(position, result)
+        if not out.any():
+            break
+        result = np.where(out[..., None, None], _raised(position) @ result, result)
+    return result
+
+
+def _raised(position: FloatArray) -> FloatArray:
+    """Turns (..., 3, 3) that raise a hand's approach by `EASE`, about joints 2, 3 and 4."""
+    azimuth = np.arctan2(position[..., 1] - BASE[1], position[..., 0] - BASE[0])
+    x, y = -np.sin(azimuth), np.cos(azimuth)  # the axis, level
+    cos, sin = math.cos(EASE), -math.sin(EASE)
+    rows = [
+        [cos + x * x * (1 - cos), x * y * (1 - cos), y * sin],
+        [x * y * (1 - cos), cos + y * y * (1 - cos), -x * sin],
+        [-y * sin, x * sin, np.full_like(x, cos)],
+    ]
+    return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
 
 
 def _dot(one: FloatArray, other: FloatArray) -> FloatArray:

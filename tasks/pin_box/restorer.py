@@ -20,9 +20,9 @@ from enpire.types import Float32Array, FloatArray, Predicate
 from . import demonstrator, nudging
 from .demonstrator import Teleoperator
 from .frames import BOX_AT, hand_rotation, in_holes
-from .grasping import RETREAT, Grasp, frames_eased, plan
+from .grasping import RETREAT, Grasp, plan
 from .parts import DEPTH, HOLES, PIN_LENGTH, PIN_RADIUS, PINS, TRAY, in_tray
-from .reach import joints, reached
+from .reach import eased, joints, reached
 from .start import Start
 
 OPENS = 0.075  # of the gripper at most [m]
@@ -437,7 +437,7 @@ class HoldAgain(Restorer):
         hand = readings.hand_position[0, 0]
         action = np.zeros(7)
         action[:3] = _limited(GAIN * (position - hand) / self._step, pace)
-        turn = self._about(readings, frames_eased(hand, rotation))
+        turn = self._about(readings, eased(hand, rotation))
         action[3:6] = _limited(GAIN * turn / self._turn, pace)
         action[6] = self._jaw(readings)
         return action.astype(np.float32)
@@ -471,7 +471,7 @@ class HoldAgain(Restorer):
     def _arrived(self, readings: Readings, near: float, aligned: float) -> bool:
         position, rotation, _ = self._goal()
         hand, frame = readings.hand_position[0, 0], readings.hand_rotation[0, 0]
-        rotation = frames_eased(hand, rotation)
+        rotation = eased(hand, rotation)
         turn = Rotation.from_matrix(rotation @ frame.T).magnitude()
         return bool(np.linalg.norm(position - hand) < near and turn < aligned)
 

@@ -38,3 +38,16 @@ def test_what_is_too_far_or_too_steep_is_not_reached() -> None:
     assert not reached(np.array([0.55, 0.0, 0.16]), down)
     turned = np.stack([-level[:, 0], -level[:, 1], level[:, 2]], axis=1)
     assert not reached(np.array([0.48, 0.0, 0.21]), turned), "upside down"
+
+
+def test_a_hand_that_cannot_point_as_steeply_points_less_steeply() -> None:
+    rotation, reach = module("frames").hand_rotation, module("reach")
+    down = rotation(np.pi / 2)
+    for at in (np.array([0.40, 0.05, 0.27]), np.array([0.52, -0.05, 0.16])):
+        assert not reach.reached(at, down)
+        eased = reach.eased(at, down)
+        assert reach.reached(at, eased)
+        np.testing.assert_allclose(eased @ eased.T, np.eye(3), atol=1e-12)
+        assert -1.0 < eased[2, 2] < -0.5, "still down"
+    near = np.array([0.36, 0.0, 0.16])
+    np.testing.assert_array_equal(reach.eased(near, down), down)
