@@ -7,7 +7,6 @@ is taken hold of as it can be, and if it cannot be seated so, laid down anew in 
 from __future__ import annotations
 
 import math
-from collections import deque
 from collections.abc import Sequence
 from enum import Enum
 
@@ -20,6 +19,7 @@ from enpire.types import Float32Array, FloatArray, Predicate
 from . import demonstrator, nudging
 from .demonstrator import Teleoperator
 from .frames import BOX_AT, hand_rotation, in_holes
+from .glances import GLANCE, Glances
 from .grasping import RETREAT, Grasp, plan
 from .parts import DEPTH, HOLES, PIN_LENGTH, PIN_RADIUS, PINS, TRAY, in_tray
 from .reach import eased, joints, reached
@@ -31,8 +31,6 @@ SAFE = 0.275  # height of a hand that clears, with a pin in it, whatever stands 
 GAIN = 0.3  # share of what is left that the hand goes in a control period
 GENTLE, SLOW = 0.5, 0.3  # of a full action: near a pin; with one in its hole
 HALF_TURN = 2.0  # of joint 6, from which on the hand turns about its own axis first [rad]
-GLANCE = 6  # readings that are seen as one
-RESTS = 0.0012  # what a pin that rests seems to move by within a glance [m]
 # Control periods: of one skill, of seating a pin, of waiting until all pins rest.
 PATIENCE, SEATING, WAITING = 120, 600, 250
 FELT = 3.0  # at the wrist, from which on a hand has run into something [N]
@@ -98,7 +96,7 @@ class HoldAgain(Restorer):
         # How the last pin is to be held: its end and its axis in the grasp frame.
         self._end = start.hand_frame.T @ (start.end - start.hand)
         self._axis = start.hand_frame.T @ start.pin_frame[:, 2]
-        self._seen: deque[Readings] = deque(maxlen=GLANCE)
+        self._seen = Glances()
         self._skill = Skill.RELEASE
         self._periods = 0  # since the skill began
         self._clearing = True
@@ -123,11 +121,11 @@ class HoldAgain(Restorer):
 
     def in_place(self, readings: Sequence[Readings]) -> tuple[Predicate, ...]:
         """All pins but the last are seated, and that is where it is to be."""
-        self._seen = deque(readings)
-        ends, tilts = self._ends(), self._tilts()
+        seen = Glances(readings, None)
+        ends, tilts = seen.ends(), seen.tilts()
         depth = -ends[:-1, 2].max()
         off = np.linalg.norm(ends[:-1, :2], axis=1).max()
-        end, axis = self._pose(PINS - 1)
+        end, axis = seen.pin(PINS - 1)
         lean = math.acos(min(1.0, float(axis @ self._start.pin_frame[:, 2])))
         return (
             Predicate("others_seated", 1e3 * float(depth), 1e3 * SEATED, "mm"),
@@ -143,32 +141,6 @@ class HoldAgain(Restorer):
             Predicate("pin_leans", math.degrees(lean), ALLOWED[1], "deg", at_least=False),
         )
 
-    # What is seen
-
-    def _pose(self, pin: int) -> tuple[FloatArray, FloatArray]:
-        """A pin's end (3,) [m] and axis (3,), world frame: the mean of the last glances."""
-        end = np.mean([r.position[0, 1 + pin] for r in self._seen], axis=0)
-        axis = np.mean([r.rotation[0, 1 + pin, :, 2] for r in self._seen], axis=0)
-        return end, axis / np.linalg.norm(axis)
-
-    def _box(self) -> tuple[FloatArray, FloatArray]:
-        """Its position (3,) [m] and frame (3, 3), level."""
-        at = np.mean([r.position[0, 0] for r in self._seen], axis=0)
-        x = np.mean([r.rotation[0, 0, :2, 0] for r in self._seen], axis=0)
-        yaw = math.atan2(x[1], x[0])
-        return at, Rotation.from_rotvec((0.0, 0.0, yaw)).as_matrix()
-
-    def _ends(self) -> FloatArray:
-        """All pins' ends in their holes' frames, (pins, 3) [m]."""
-        result: FloatArray = np.mean([in_holes(r)[0][0] for r in self._seen], axis=0)
-        return result
-
-    def _tilts(self) -> FloatArray:
-        """All pins' angles to their holes' axes (pins,) [rad]."""
-        axes = np.mean([in_holes(r)[1][0] for r in self._seen], axis=0)
-        result: FloatArray = np.arctan2(np.linalg.norm(axes[:, :2], axis=1), axes[:, 2])
-        return result
-
     def _held(self, readings: Readings) -> bool:
         """Whether the pin in question is in the fingers."""
         end, axis = self._now(readings)
@@ -179,30 +151,8 @@ class HoldAgain(Restorer):
         """End and axis of the pin in question in one reading: it moves with the hand."""
         return readings.position[0, 1 + self._pin], readings.rotation[0, 1 + self._pin, :, 2]
 
-    def _in_hand(self) -> tuple[FloatArray, FloatArray]:
-        """The same in the grasp frame, the mean of the last glances."""
-        ends, axes = [], []
-        for r in self._seen:
-            frame = r.hand_rotation[0, 0]
-            end, axis = self._now(r)
-            ends.append(frame.T @ (end - r.hand_position[0, 0]))
-            axes.append(frame.T @ axis)
-        axis = np.mean(axes, axis=0)
-        return np.mean(ends, axis=0), axis / np.linalg.norm(axis)
-
-    def _rests(self) -> bool:
-        """Whether all pins do, as far as can be seen."""
-        at = np.array([r.position[0, 1:] for r in self._seen])
-        half = len(at) // 2
-        if len(at) < GLANCE:
-            return False
-        moved = np.linalg.norm(at[half:].mean(axis=0) - at[:half].mean(axis=0), axis=-1)
-        return bool(moved.max() < RESTS)
-
-    # What is done
-
     def _next(self, readings: Readings) -> Float32Array | None:
-        self._seen.append(readings)
+        self._seen.add(readings)
         self._periods += 1
         if not self._choose(readings):
             return None
@@ -223,7 +173,7 @@ class HoldAgain(Restorer):
                 self.posture = self._above
                 self._go(Skill.LOOK, readings)
                 return False
-            case Skill.LOOK if self._periods > (GLANCE if self._rests() else WAITING):
+            case Skill.LOOK if self._periods > (GLANCE if self._seen.rest() else WAITING):
                 return self._decide(readings)
             case Skill.OVER if self._arrived(readings, 0.004, 0.10):
                 self._go(Skill.BEFORE, readings)
@@ -273,24 +223,24 @@ class HoldAgain(Restorer):
 
     def _decide(self, readings: Readings) -> bool:
         """Which pin is next, and how it is to be taken; False if there is nothing to be done."""
-        ends, tilts = self._ends(), self._tilts()
+        ends, tilts = self._seen.ends(), self._seen.tilts()
         off = np.linalg.norm(ends[:, :2], axis=1)
         seated = (-ends[:, 2] > SEATED) & (off < ASIDE) & (tilts < UPRIGHT)
         self._pin = PINS - 1 if seated.all() else int(seated.argmin())
         self._last = bool(seated.all())
-        box, frame = self._box()
+        box, frame = self._seen.box()
         if self._last:
-            end, _ = self._pose(self._pin)
+            end, _ = self._seen.pin(self._pin)
             pitch = -math.atan2(self._axis[2], self._axis[1])
             rotation = frame @ hand_rotation(pitch)
             along = float(self._axis @ -self._end)
             self._grasp = Grasp(end - rotation @ self._end, rotation, along, seats=True)
             self._go(Skill.OVER, readings)
             return True
-        end, axis = self._pose(self._pin)
+        end, axis = self._seen.pin(self._pin)
         if not in_tray(frame.T @ (end + PIN_LENGTH / 2 * axis - box)):
             return False
-        others = [self._pose(i) for i in range(PINS) if i != self._pin]
+        others = [self._seen.pin(i) for i in range(PINS) if i != self._pin]
         grasps = plan(end, axis, others, box, frame)
         if not grasps:
             nudge = nudging.plan(self._rng, (end, axis), others, box, frame)
@@ -305,7 +255,7 @@ class HoldAgain(Restorer):
 
     def _grasped(self, readings: Readings) -> None:
         """With the fingers shut on a pin: out of its hole, home, or away."""
-        ends, tilts = self._ends()[self._pin], self._tilts()[self._pin]
+        ends, tilts = self._seen.ends()[self._pin], self._seen.tilts()[self._pin]
         off = float(np.linalg.norm(ends[:2]))
         if not self._held(readings):
             self._give_up(readings)
@@ -318,8 +268,8 @@ class HoldAgain(Restorer):
 
     def _carry(self, readings: Readings) -> None:
         """Over the pin's hole, upright; or to where it can be laid down."""
-        end, axis = self._in_hand()
-        box, frame = self._box()
+        end, axis = self._seen.in_hand(self._pin)
+        box, frame = self._seen.box()
         lean = math.atan2(axis[2], axis[1])
         if self._grasp.seats:
             behind = (HOLES[self._pin, 0] - HOLES[:, 0] > 0).any()
@@ -345,7 +295,7 @@ class HoldAgain(Restorer):
 
     def _spot(self, box: FloatArray, frame: FloatArray) -> FloatArray:
         """Where a pin's middle is to be laid, clear of the others (3,) [m]."""
-        others = [self._pose(i) for i in range(PINS) if i != self._pin]
+        others = [self._seen.pin(i) for i in range(PINS) if i != self._pin]
         middles = [end + PIN_LENGTH / 2 * axis for end, axis in others]
         spots = [box + frame @ (x, y, TRAY + PIN_RADIUS) for x, y in SPOTS]
         room = [min(np.linalg.norm(spot - m) for m in middles) for spot in spots]
@@ -389,7 +339,7 @@ class HoldAgain(Restorer):
 
     def _as_drawn(self) -> bool:
         """Whether the last pin is in the hand as it is to be."""
-        end, axis = self._in_hand()
+        end, axis = self._seen.in_hand(self._pin)
         off = np.linalg.norm(end - self._end)
         return bool(off < KEPT[0] and np.linalg.norm(axis - self._axis) < KEPT[1])
 
@@ -482,7 +432,7 @@ class HoldAgain(Restorer):
         self._from = readings.hand_position[0, 0].copy()
         self._frame = readings.hand_rotation[0, 0].copy()
         if skill is Skill.LOOK:
-            self._seen.clear()
+            self._seen.forget()
 
 
 def _limited(vector: FloatArray, most: float) -> FloatArray:
