@@ -33,7 +33,7 @@ def test_what_is_too_far_or_too_steep_is_not_reached() -> None:
     rotation, reached = module("frames").hand_rotation, module("reach").reached
     level, down = rotation(0.0), rotation(np.pi / 2)
     assert reached(np.array([0.48, 0.0, 0.21]), level)
-    assert not reached(np.array([0.80, 0.0, 0.21]), level)
+    assert not reached(np.array([0.95, 0.0, 0.21]), level)
     assert reached(np.array([0.36, 0.0, 0.16]), down)
     assert not reached(np.array([0.55, 0.0, 0.16]), down)
     turned = np.stack([-level[:, 0], -level[:, 1], level[:, 2]], axis=1)
