@@ -21,6 +21,7 @@ from enpire.types import Float32Array, FloatArray
 
 from .frames import GRIP, LET_GO, View, hand_rotation
 from .parts import DEPTH
+from .reach import eased
 
 HOVER, HIGH = 0.003, 0.015  # of the pin over the face: lined up, and still far aside [m]
 ENTERED = 0.002  # depth from which on the hole guides the pin [m]
@@ -183,7 +184,8 @@ class Teleoperator(Demonstrator):
             return np.array([*seen.hand[:2], height]), hand_rotation(0.0, seen.box_yaw)
         above = OVER if self._skill is Skill.OVER else PICK
         yaw = math.atan2(seen.axis[1], seen.axis[0])
-        return seen.grip + np.array([0.0, 0.0, above]), hand_rotation(math.pi / 2, yaw)
+        position = seen.grip + np.array([0.0, 0.0, above])
+        return position, eased(seen.hand, hand_rotation(math.pi / 2, yaw))
 
     def _arrived(self, seen: View, near: float) -> bool:
         position, rotation = self._goal(seen)

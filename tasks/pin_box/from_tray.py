@@ -16,10 +16,12 @@ from enpire.types import FloatArray
 
 from .frames import BOX_AT, hand_rotation
 from .parts import PIN_LENGTH, PIN_RADIUS, PINS, TRAY
+from .reach import eased
 from .task import PinBox
 
 HAND = ArmAction((0.004,) * 3, (0.04,) * 3, low=(0.27, -0.13, 0.150), high=(0.52, 0.13, 0.290))
-HAND_AT = BOX_AT + np.array([-0.12, 0.0, 0.00])  # over the pins, looking down, nominal [m]
+HAND_AT = BOX_AT + np.array([-0.12, 0.0, 0.0])  # over the pins, looking down, nominal [m]
+DOWN = hand_rotation(math.pi / 2)
 LANE = 0.045  # from pin to pin, across the tray [m]
 LANES_AT = -0.115  # the pins' middles, along the tray, nominal [m]
 OPEN = 0.022  # gripper setpoint in the reset [m]
@@ -42,7 +44,7 @@ class FromTray(PinBox):
     def prepare(self, twin: Twin) -> None:
         """The hand looks down at the start."""
         super().prepare(twin)
-        self._nominal_joints = self._kinematics.solve([HAND_AT], [hand_rotation(math.pi / 2)])
+        self._nominal_joints = self._kinematics.solve([HAND_AT], [eased(HAND_AT, DOWN)])
 
     def sample(self, rng: np.random.Generator) -> FloatArray:
         """Box [m, rad], hand [m], pins in the tray [m, rad], friction's scale, latency [s]."""
@@ -72,8 +74,8 @@ class FromTray(PinBox):
             lying = np.stack([np.cross((0, 0, 1), along), (0.0, 0.0, 1.0), along], axis=1)
             end = box + frame @ (middle - along * PIN_LENGTH / 2)
             self._place_pin(twin, row, self._pins[i], end, frame @ lying)
-        rotation = hand_rotation(math.pi / 2)
-        self._place_hand(twin, control, row, HAND_AT + variation[3:6], rotation, OPEN)
+        hand = HAND_AT + variation[3:6]
+        self._place_hand(twin, control, row, hand, eased(hand, DOWN), OPEN)
         self._delay[row] = 0.0
 
     def settle(self, twin: Twin, control: CartesianControl, row: int, elapsed: float) -> bool:
