@@ -96,15 +96,18 @@ def add_pins(spec: mujoco.MjSpec) -> None:
 
 
 def _skirt(spec: mujoco.MjSpec, box: mujoco.MjsBody, half: float) -> None:
-    """Bristles at 60 degrees from below the box's edges down to the tray's, a wedge a side."""
+    """Bristles at 60 degrees from below the box's edges down to the tray's, a slab a side.
+
+    Thin ones, so that what bounds them is clear of the holes: MuJoCo then need not look at them.
+    """
     ring = np.array([(1, 1), (-1, 1), (-1, -1), (1, -1)])
     top = np.column_stack([ring * (half, HALF_WIDTH), np.full(4, -0.0015)])
-    inner = top - (0.0, 0.0, -TRAY - 0.0015)
-    outer = inner + SKIRT * np.column_stack([ring, np.zeros(4)])
-    for i in range(4):
+    bottom = np.column_stack([ring * (half + SKIRT, HALF_WIDTH + SKIRT), np.full(4, TRAY)])
+    for i, inward in enumerate([(0, -1, 0), (1, 0, 0), (0, 1, 0), (-1, 0, 0)]):
         ends = [i, (i + 1) % 4]
-        wedge = np.concatenate([part[ends] for part in (top, inner, outer)])
-        spec.add_mesh(name=f"skirt{i}", uservert=wedge.ravel().tolist())
+        face = np.concatenate([top[ends], bottom[ends]])
+        slab = np.concatenate([face, face + 0.005 * np.array(inward)])
+        spec.add_mesh(name=f"skirt{i}", uservert=slab.ravel().tolist())
         brush = spec.find_default("brush")
         box.add_geom(brush, name=f"skirt{i}", type=mujoco.mjtGeom.mjGEOM_MESH, meshname=f"skirt{i}")
 
