@@ -21,6 +21,7 @@ from enpire.types import Float32Array, FloatArray
 
 from .frames import GRIP, LET_GO, View, hand_rotation
 from .parts import DEPTH
+from .reach import eased
 
 HOVER, HIGH = 0.003, 0.015  # of the pin over the face: lined up, and still far aside [m]
 ENTERED = 0.002  # depth from which on the hole guides the pin [m]
@@ -60,27 +61,45 @@ OPENED = (Skill.OVER, Skill.REACH, Skill.RELEASE, Skill.BACK)
 class Teleoperator(Demonstrator):
     """One episode's person."""
 
-    def __init__(self, rng: np.random.Generator, actions: ActionSpec) -> None:
-        """Draw the person's pace, care, reaction time and tremor."""
+    def __init__(
+        self,
+        rng: np.random.Generator,
+        actions: ActionSpec,
+        tremor: float = 1.0,
+        pin: int | None = None,
+        skill: Skill = Skill.ALIGN,
+    ) -> None:
+        """Draw the person's pace, care and reaction time.
+
+        tremor: how much the hand trembles. pin: the one to seat, if it is not the next. skill: what
+        to begin with.
+        """
         self._rng = rng
         self._scale = np.append(actions.scale[0], 1.0)
         self._pace = rng.uniform(0.6, 1.1)
         self._care = rng.uniform(0.0004, 0.0009)
         self._seen: deque[View] = deque(maxlen=int(rng.integers(1, 4)))
+        self._trembles = tremor * TREMOR
         self._tremor: FloatArray = np.zeros(actions.size)
-        self._skill = Skill.ALIGN
+        self._pin = pin
+        self._skill = skill
         self._periods = 0  # since the skill began
         self._searched = 0  # periods of search since the pin was lowered
 
+    @property
+    def skill(self) -> Skill:
+        """What the person is doing."""
+        return self._skill
+
     def act(self, readings: Readings) -> Float32Array:
         """One control period's action."""
-        now = View.of(readings)
+        now = View.of(readings, self._pin)
         self._seen.append(now)
         seen = self._seen[0]
         self._choose(seen, now.force)  # felt at once
         move, turn = self._move(seen, now.force)
         before = self._tremor
-        self._tremor = 0.7 * before + 0.7 * TREMOR * self._rng.standard_normal(7)
+        self._tremor = 0.7 * before + 0.7 * self._trembles * self._rng.standard_normal(7)
         action = np.concatenate([move, turn, [0.0]]) + self._tremor - before
         action /= self._scale
         action[6] = OPEN if self._skill in OPENED else CLOSED
@@ -165,7 +184,8 @@ class Teleoperator(Demonstrator):
             return np.array([*seen.hand[:2], height]), hand_rotation(0.0, seen.box_yaw)
         above = OVER if self._skill is Skill.OVER else PICK
         yaw = math.atan2(seen.axis[1], seen.axis[0])
-        return seen.grip + np.array([0.0, 0.0, above]), hand_rotation(math.pi / 2, yaw)
+        position = seen.grip + np.array([0.0, 0.0, above])
+        return position, eased(seen.hand, hand_rotation(math.pi / 2, yaw))
 
     def _arrived(self, seen: View, near: float) -> bool:
         position, rotation = self._goal(seen)

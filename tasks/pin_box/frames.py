@@ -79,9 +79,9 @@ class View:
     nearest: float
 
     @classmethod
-    def of(cls, readings: Readings) -> View:
-        """Of one station (m = 1)."""
-        pin = int(active(readings)[0])
+    def of(cls, readings: Readings, pin: int | None = None) -> View:
+        """Of one station (m = 1), and of this pin instead of the next one."""
+        pin = int(active(readings)[0]) if pin is None else pin
         ends, directions = in_holes(readings)
         at, axis = readings.position[0, 1 + pin], readings.rotation[0, 1 + pin, :, 2]
         frame = readings.rotation[0, 0]

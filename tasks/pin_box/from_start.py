@@ -16,10 +16,12 @@ from enpire.types import FloatArray
 
 from .frames import BOX_AT, hand_rotation
 from .parts import PIN_LENGTH, PIN_RADIUS, PINS, TRAY
+from .reach import eased
 from .task import PinBox
 
-HAND = ArmAction((0.004,) * 3, (0.04,) * 3, low=(0.27, -0.13, 0.006), high=(0.52, 0.13, 0.290))
-HAND_AT = BOX_AT + np.array([-0.12, 0.0, -0.08])  # over the pins, looking down, nominal [m]
+HAND = ArmAction((0.004,) * 3, (0.04,) * 3, low=(0.27, -0.13, 0.150), high=(0.52, 0.13, 0.290))
+HAND_AT = BOX_AT + np.array([-0.12, 0.0, 0.0])  # over the pins, looking down, nominal [m]
+DOWN = hand_rotation(math.pi / 2)
 LANE = 0.045  # from pin to pin, across the tray [m]
 LANES_AT = -0.115  # the pins' middles, along the tray, nominal [m]
 OPEN = 0.022  # gripper setpoint in the reset [m]
@@ -37,11 +39,12 @@ class FromTray(PinBox):
         *(f"pin{i}_{a}" for i in range(PINS) for a in ("x", "y", "yaw")),
         *("friction", "latency"),
     )
+    target_names = ()
 
     def prepare(self, twin: Twin) -> None:
         """The hand looks down at the start."""
         super().prepare(twin)
-        self._nominal_joints = self._kinematics.solve([HAND_AT], [hand_rotation(math.pi / 2)])
+        self._nominal_joints = self._kinematics.solve([HAND_AT], [eased(HAND_AT, DOWN)])
 
     def sample(self, rng: np.random.Generator) -> FloatArray:
         """Box [m, rad], hand [m], pins in the tray [m, rad], friction's scale, latency [s]."""
@@ -55,10 +58,14 @@ class FromTray(PinBox):
             ]
         )
 
+    def vary(self, twin: Twin, row: int, variation: FloatArray) -> None:
+        """Friction, latency, the box's place."""
+        self._vary_rest(twin.model, row, dict(zip(self.variation_names, variation, strict=True)))
+
     def place(self, twin: Twin, control: CartesianControl, row: int, variation: FloatArray) -> None:
         """Pins in their lanes, the hand above them and open."""
         v = dict(zip(self.variation_names, variation, strict=True))
-        box, frame = self._place_box(row, v)
+        box, frame = self._place_box(row)
         for i in range(PINS):
             across = LANE * (i - (PINS - 1) / 2) + v[f"pin{i}_y"]
             middle = np.array([LANES_AT + v[f"pin{i}_x"], across, TRAY + PIN_RADIUS])
@@ -66,10 +73,10 @@ class FromTray(PinBox):
             along = np.array([math.cos(yaw), math.sin(yaw), 0.0])
             lying = np.stack([np.cross((0, 0, 1), along), (0.0, 0.0, 1.0), along], axis=1)
             end = box + frame @ (middle - along * PIN_LENGTH / 2)
-            self._place_pin(twin, row, i, end, frame @ lying)
-        rotation = hand_rotation(math.pi / 2)
-        self._place_hand(twin, control, row, HAND_AT + variation[3:6], rotation, OPEN)
-        self._place_rest(twin.model, row, v)
+            self._place_pin(twin, row, self._pins[i], end, frame @ lying)
+        hand = HAND_AT + variation[3:6]
+        self._place_hand(twin, control, row, hand, eased(hand, DOWN), OPEN)
+        self._delay[row] = 0.0
 
     def settle(self, twin: Twin, control: CartesianControl, row: int, elapsed: float) -> float:
         """Wait until it is still."""

@@ -13,6 +13,9 @@ import math
 import mujoco
 import numpy as np
 
+from enpire.types import FloatArray
+
+STAGE = "stage"  # the station's fixture: moves tray and box
 PINS = 3
 PIN_RADIUS = 0.002  # [m]
 PIN_LENGTH = 0.032  # [m]
@@ -23,7 +26,9 @@ DEPTH = 0.014  # of a hole [m]
 PITCH = 0.018  # from hole to hole [m]
 HALF_WIDTH = 0.012  # of the box across its row of holes [m]
 FLOOR = 0.004  # under the holes [m]
-TRAY = -0.198  # height of the tray's floor, box frame (scene.xml) [m]
+TRAY = -0.050  # height of the tray's bristles, box frame (scene.xml) [m]
+TRAY_X, TRAY_Y = (-0.184, 0.064), 0.094  # inside its rim, box frame [m]
+SKIRT = 0.028  # of bristles, how far it leads away from the box [m]
 # Of a pin's turning and, in kg, nothing beside its 3 g. MuJoCo scales a contact's stiffness by the
 # effective mass, which at the end of a bar of 3 g is next to nothing: without this a pin pushed
 # against a wall goes through it. A pin that topples does so slowly, in a quarter of a second.
@@ -33,10 +38,17 @@ ARMATURE = 1e-5  # [kg m^2]
 HOLES = np.array([(PITCH * ((PINS - 1) / 2 - i), 0.0, 0.0) for i in range(PINS)])
 
 
+def in_tray(at: FloatArray) -> bool:
+    """Whether a place, box frame (3,) [m], is inside the tray's rim."""
+    beside = TRAY_X[0] < at[0] < TRAY_X[1] and abs(at[1]) < TRAY_Y
+    return bool(beside and at[2] > TRAY - 0.005)
+
+
 def drill(spec: mujoco.MjSpec) -> None:
     """Give the body `box` its holes, and one block for the fingers."""
     box = spec.body("box")
     half = PITCH * PINS / 2
+    _skirt(spec, box, half)
     middle, wide = HOLE_RADIUS + CHAMFER, HALF_WIDTH
     height = (DEPTH + FLOOR) / 2
     block = _box(spec, box, "block", (0, 0, -height), (half, wide, height))
@@ -82,6 +94,23 @@ def add_pins(spec: mujoco.MjSpec) -> None:
                 size=(EDGE, 0, 0),
             )
         body.add_site(name=f"pin{i}", group=4)
+
+
+def _skirt(spec: mujoco.MjSpec, box: mujoco.MjsBody, half: float) -> None:
+    """Bristles at 60 degrees from below the box's edges down to the tray's, a slab a side.
+
+    Thin ones, so that what bounds them is clear of the holes: MuJoCo then need not look at them.
+    """
+    ring = np.array([(1, 1), (-1, 1), (-1, -1), (1, -1)])
+    top = np.column_stack([ring * (half, HALF_WIDTH), np.full(4, -0.0015)])
+    bottom = np.column_stack([ring * (half + SKIRT, HALF_WIDTH + SKIRT), np.full(4, TRAY)])
+    for i, inward in enumerate([(0, -1, 0), (1, 0, 0), (0, 1, 0), (-1, 0, 0)]):
+        ends = [i, (i + 1) % 4]
+        face = np.concatenate([top[ends], bottom[ends]])
+        slab = np.concatenate([face, face + 0.005 * np.array(inward)])
+        spec.add_mesh(name=f"skirt{i}", uservert=slab.ravel().tolist())
+        brush = spec.find_default("brush")
+        box.add_geom(brush, name=f"skirt{i}", type=mujoco.mjtGeom.mjGEOM_MESH, meshname=f"skirt{i}")
 
 
 def _corner(spec: mujoco.MjSpec, box: mujoco.MjsBody, name: str, x: float, angle: float) -> None:

@@ -21,6 +21,7 @@ from enpire.environment import (
     Demonstrator,
     Evidence,
     Readings,
+    Restorer,
     Task,
     time_left,
 )
@@ -32,12 +33,16 @@ from enpire.types import Float32Array, FloatArray, Predicate, Verdict
 
 from .demonstrator import Teleoperator
 from .frames import AHEAD, BOX_AT, GRIP, HAND_AT, active, hand_rotation, in_holes
-from .parts import DEPTH, HOLES, PIN_RADIUS, PINS, add_pins, drill
+from .parts import DEPTH, HOLES, PIN_RADIUS, PINS, STAGE, add_pins, drill, in_tray
+from .restorer import HoldAgain
+from .start import Start, box_pose
 from .truth import truth
 from .verify import judge, seated
 
 STEP, TURN = (0.002,) * 3, (0.025,) * 3  # of the hand in a control period [m], [rad]
 HAND = ArmAction(STEP, TURN, low=(0.39, -0.05, 0.195), high=(0.50, 0.05, 0.255))
+# The same of skills, which put pins back from the whole tray.
+REACH = ArmAction((0.004,) * 3, (0.04,) * 3, low=(0.25, -0.14, 0.150), high=(0.57, 0.14, 0.300))
 OPEN, CLOSED = 0.012, 0.0  # gripper setpoints in the reset [m]
 GRIP_AT, RELEASE_AT, DONE_AT = 0.08, 0.28, 0.44  # times in the reset [s]
 HELD = 0.003  # opening that a held pin leaves, at least [m]
@@ -71,6 +76,8 @@ class PinBox(Task):
         *("pin_ahead", "pin_height", "pin_tilt"),
         *("friction", "latency"),
     )
+    target_names: ClassVar[tuple[str, ...]] = variation_names[:12]
+    reset_actions = ActionSpec((REACH,), lead=0.06, push=6.0)
 
     def build(self, spec: mujoco.MjSpec) -> None:
         """Tray, box and pins; a weld that holds the last pin while the fingers close."""
@@ -102,7 +109,9 @@ class PinBox(Task):
         self._box_position, self._box_turn = twin.expand("body_pos"), twin.expand("body_quat")
         self._latency = np.zeros(twin.stations)
         self._box = model.body("task_box").id
+        self._drawn = np.zeros((twin.stations, 3))  # of the box [m, rad]
         self._pins = [model.joint(f"task_pin{i}").qposadr[0] for i in range(PINS)]
+        self._pin_dofs = [model.joint(f"task_pin{i}").dofadr[0] for i in range(PINS)]
         self._fingers = [model.joint(f"arm_finger_{side}").qposadr[0] for side in ("left", "right")]
         names = [model.geom(i).name for i in range(model.ngeom)]
         self._parts = np.array([i for i, name in enumerate(names) if name.startswith("task_")])
@@ -119,29 +128,43 @@ class PinBox(Task):
             ]
         )
 
+    def vary(self, twin: Twin, row: int, variation: FloatArray) -> None:
+        """Friction, latency, the box's place; and how the weld of a fast reset holds the pin."""
+        self._vary_rest(twin.model, row, dict(zip(self.variation_names, variation, strict=True)))
+        start = Start.of(variation)
+        grasp = twin.scene.arms[0].grasp
+        self._relative[row, self._weld, 3:10] = pose_in_hand(
+            twin.model, grasp, start.hand, start.hand_frame, start.end, start.pin_frame
+        )
+
+    def operate(self, twin: Twin, row: int, on: tuple[str, ...]) -> None:
+        """Have the stage move the tray to where it was drawn, with the pins that are in it."""
+        at, frame = self._box_position[row, self._box].copy(), np.zeros(9)
+        if STAGE not in on or np.array_equal(at, box_pose(self._drawn[row])[0]):
+            return
+        mujoco.mju_quat2Mat(frame, self._box_turn[row, self._box])
+        before = frame.reshape(3, 3)
+        position, after = self._place_box(row)
+        for pin, dof in zip(self._pins, self._pin_dofs, strict=True):
+            offset = (twin.qpos[row, pin : pin + 3] - at) @ before
+            if not in_tray(offset):
+                continue
+            turned = Rotation.from_quat(twin.qpos[row, pin + 3 : pin + 7], scalar_first=True)
+            moved = after @ before.T @ turned.as_matrix()
+            self._place_pin(twin, row, pin, position + after @ offset, moved)
+            twin.qvel[row, dof : dof + 3] = after @ before.T @ twin.qvel[row, dof : dof + 3]
+
     def place(self, twin: Twin, control: CartesianControl, row: int, variation: FloatArray) -> None:
         """The pin over its hole, welded to the hand until the fingers hold it."""
-        v = dict(zip(self.variation_names, variation, strict=True))
-        box, frame = self._place_box(row, v)
-        for i in range(PINS - 1):
-            self._place_pin(twin, row, i, box + frame @ (HOLES[i] - (0, 0, DEPTH)), np.eye(3))
-        turn = Rotation.from_rotvec(variation[6:9]).as_matrix()
-        rotation = turn @ hand_rotation(0.0, v["box_yaw"])
-        end = box + frame @ HOLES[-1] + variation[3:6]
-        tilt = Rotation.from_rotvec(v["pin_tilt"] * rotation[:, 0]).as_matrix()  # flat on the pads
-        upright = turn @ frame
-        hand = (
-            end
-            + tilt @ upright @ (0, 0, GRIP + v["pin_height"])
-            - rotation[:, 2] * (AHEAD + v["pin_ahead"])
-        )
-        self._place_hand(twin, control, row, hand, rotation, OPEN)
-        self._place_pin(twin, row, PINS - 1, end, tilt @ upright)
-        self._relative[row, self._weld, 3:10] = pose_in_hand(
-            twin.model, control.arms[0].grasp, hand, rotation, end, tilt @ upright
-        )
+        self._place_box(row)
+        start = Start.of(variation)
+        for pin, hole in zip(self._pins[:-1], HOLES[:-1], strict=True):
+            end = start.box + start.box_frame @ (hole - (0, 0, DEPTH))
+            self._place_pin(twin, row, pin, end, np.eye(3))
+        self._place_hand(twin, control, row, start.hand, start.hand_frame, OPEN)
+        self._place_pin(twin, row, self._pins[-1], start.end, start.pin_frame)
         twin.eq_active[row, self._weld] = 1.0
-        self._place_rest(twin.model, row, v)
+        self._delay[row] = 0.0
 
     def settle(self, twin: Twin, control: CartesianControl, row: int, elapsed: float) -> float:
         """Close the fingers, let go of the weld, wait until it is still."""
@@ -206,6 +229,12 @@ class PinBox(Task):
         """A person at a leader arm."""
         return Teleoperator(rng, self.actions)
 
+    def restorer(self, rng: np.random.Generator, target: FloatArray) -> Restorer:
+        """Seats all pins, takes the last one out again and holds it over its hole."""
+        start = Start.of(target)
+        joints = self._joints(start.hand, start.hand_frame)
+        return HoldAgain(rng, self.reset_actions, start, (joints, np.array([OPEN])))
+
     def truth(self, twin: Twin, row: int) -> tuple[Predicate, ...]:
         """The same of the pins themselves."""
         site = twin.model.site("task_box").id
@@ -213,18 +242,21 @@ class PinBox(Task):
 
     # What both starts share
 
-    def _place_box(self, row: int, v: dict[str, float]) -> tuple[FloatArray, FloatArray]:
-        """Put the box where it was sampled; its position [m] and frame."""
-        position = BOX_AT + np.array([v["box_x"], v["box_y"], 0.0])
-        rotation = Rotation.from_rotvec((0.0, 0.0, v["box_yaw"]))
-        self._box_position[row, self._box] = position
-        self._box_turn[row, self._box] = rotation.as_quat(scalar_first=True)
-        return position, rotation.as_matrix()
+    def _vary_rest(self, model: mujoco.MjModel, row: int, v: dict[str, float]) -> None:
+        """Friction now; latency once the reset is over, and where the box is to be."""
+        self._friction[row, self._parts, 0] = model.geom_friction[self._parts, 0] * v["friction"]
+        self._latency[row] = v["latency"]
+        self._drawn[row] = v["box_x"], v["box_y"], v["box_yaw"]
 
-    def _place_pin(
-        self, twin: Twin, row: int, pin: int, end: FloatArray, frame: FloatArray
-    ) -> None:
-        at = self._pins[pin]
+    def _place_box(self, row: int) -> tuple[FloatArray, FloatArray]:
+        """Put the box where it was drawn; its position [m] and frame."""
+        position, frame = box_pose(self._drawn[row])
+        self._box_position[row, self._box] = position
+        mujoco.mju_mat2Quat(self._box_turn[row, self._box], frame.ravel())
+        return position, frame
+
+    def _place_pin(self, twin: Twin, row: int, at: int, end: FloatArray, frame: FloatArray) -> None:
+        """A pin whose pose begins `at` in qpos."""
         twin.qpos[row, at : at + 3] = end
         mujoco.mju_mat2Quat(twin.qpos[row, at + 3 : at + 7], frame.ravel())
 
@@ -237,16 +269,14 @@ class PinBox(Task):
         rotation: FloatArray,
         opening: float,
     ) -> None:
-        joints = self._kinematics.solve([position], [rotation], warm=self._nominal_joints)
+        joints = self._joints(position, rotation)
         twin.qpos[row, control.arms[0].qpos] = joints[0]
         twin.qpos[row, self._fingers] = opening / 2
         control.set(row, joints, np.array([opening]))
 
-    def _place_rest(self, model: mujoco.MjModel, row: int, v: dict[str, float]) -> None:
-        """Friction now, latency once the reset is over."""
-        self._friction[row, self._parts, 0] = model.geom_friction[self._parts, 0] * v["friction"]
-        self._latency[row] = v["latency"]
-        self._delay[row] = 0.0
+    def _joints(self, position: FloatArray, rotation: FloatArray) -> FloatArray:
+        """Of an arm whose hand is there, (1, dof) [rad]."""
+        return self._kinematics.solve([position], [rotation], warm=self._nominal_joints)
 
 
 _LEVEL = hand_rotation().T
