@@ -21,6 +21,7 @@ OPEN, CLOSED = -0.52, -1.0  # gripper actions: 3 mm wider than the cube on each 
 BESIDE = 0.003  # the cube's place in the open jaw, off the grasp point along the opening [m]
 LOW = 0.0165  # the hand's height when it closes [m]
 TREMOR = 0.8  # of the hand, in full actions (5 mm, 0.1 rad)
+HASTE = 1.3  # of the hand at most, in full actions: it is no faster on a slant
 
 
 class Skill(Enum):
@@ -30,6 +31,11 @@ class Skill(Enum):
     DESCEND = "descend"
     CLOSE = "close"
     LIFT = "lift"
+
+
+# How fast the hand goes down at most, in full actions: fingers that come down on the cube, and a
+# jaw that shuts on it and drags it down, press before anybody can feel it.
+GENTLY = {Skill.DESCEND: 0.6, Skill.CLOSE: 0.4}
 
 
 class Teleoperator(Demonstrator):
@@ -63,6 +69,8 @@ class Teleoperator(Demonstrator):
         before = self._tremor
         self._tremor = 0.7 * before + 0.7 * self._rng.normal(0, TREMOR, 7)
         action += self._tremor - before
+        action[:3] /= max(1.0, float(np.linalg.norm(action[:3])) / HASTE)
+        action[2] = max(action[2], -GENTLY.get(self._skill, 1.0))
         action[6] = OPEN if self._skill in (Skill.REACH, Skill.DESCEND) else CLOSED
         return np.clip(action, -1, 1).astype(np.float32)
 

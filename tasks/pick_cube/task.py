@@ -182,16 +182,18 @@ class PickCube(Task):
         hands = np.array([r.hand_position[0, 0] for r in last])
         jaw = float(np.degrees(last[-1].gripper[0, 0]))
         lift = float(middle[2] - CUBE / 2)
+        distance = float(np.linalg.norm(middle - hand))
+        farthest = float(np.linalg.norm(abs(middle - hand) + off))
         verdict = _verdict(
             lift,
             Predicate("lifted", 1e3 * lift, 60.0, "mm", accuracy=1e3 * float(off[2])),
             Predicate(
                 "in_hand",
-                1e3 * float(np.linalg.norm(middle - hand)),
+                1e3 * distance,
                 25.0,
                 "mm",
                 at_least=False,
-                accuracy=1e3 * float(np.linalg.norm(off)),
+                accuracy=1e3 * (farthest - distance),
             ),
             _still(hands, evidence.period),
             Predicate("gripped", jaw, GRIPPED, "deg"),
