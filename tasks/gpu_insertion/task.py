@@ -161,7 +161,10 @@ class GpuInsertion(Task):
         )
 
     def vary(self, twin: Twin, row: int, variation: FloatArray) -> None:
-        """Friction, springs, the card's mass; latency and the slot's place, which `settle` sets."""
+        """Friction, springs, the card's mass; latency and the slot's place, which `settle` sets.
+
+        And where the weld of a fast reset holds the card.
+        """
         v = dict(zip(self.variation_names, variation, strict=True))
         model = twin.model
         self._friction[row, self._rubbing, 0] = (
@@ -173,12 +176,14 @@ class GpuInsertion(Task):
         twin.set_const(row)  # what MuJoCo derives from masses
         self._latency[row] = v["latency"]
         self._drawn[row] = variation[: len(self.target_names)]
+        position, card = _card(variation)
+        self._relative[row, self._weld, 3:6] = position
+        mujoco.mju_mat2Quat(self._relative[row, self._weld, 6:10], card.ravel())
 
     def place(self, twin: Twin, control: CartesianControl, row: int, variation: FloatArray) -> None:
         """The card fixed in the air, both hands shut on it."""
         model = twin.model
-        self._drawn[row] = variation[: len(self.target_names)]
-        self._place_slot(row)
+        self._place_slot(twin, row)
         position, card = _card(variation)
         at = model.joint("task_card").qposadr[0]
         twin.qpos[row, at : at + 3] = position
@@ -188,16 +193,16 @@ class GpuInsertion(Task):
             twin.qpos[row, arm.qpos] = angles
             for finger in ("finger_left", "finger_right"):
                 twin.qpos[row, model.joint(f"{arm.name}_{finger}").qposadr[0]] = GRIPPED / 2
-        self._relative[row, self._weld, 3:10] = twin.qpos[row, at : at + 7]
         twin.eq_active[row, self._weld] = 1.0
         self._delay[row] = 0.0
         control.set(row, joints, np.full(2, CLOSED))
 
-    def _place_slot(self, row: int) -> None:
+    def _place_slot(self, twin: Twin, row: int) -> None:
         """Put the slot where it was drawn; the card is in the air, and nothing touches it."""
         drawn = self._drawn[row]
         self._slot_position[row, self._slot] = SLOT_AT + drawn[:3]
         mujoco.mju_mat2Quat(self._slot_quaternion[row, self._slot], _turn(drawn[3:6]).ravel())
+        twin.set_const(row)  # what MuJoCo derives from where bodies are
 
     def _joints(self, drawn: FloatArray) -> FloatArray:
         """Of both arms that hold the card as drawn, (2, dof) [rad]."""
@@ -210,8 +215,8 @@ class GpuInsertion(Task):
         After a physical reset the slot is now put elsewhere, as a person shifts the motherboard:
         not before, for the card may have been in it.
         """
-        if elapsed == 0.0:
-            self._place_slot(row)
+        if elapsed == 0.0 and not twin.eq_active[row, self._weld]:
+            self._place_slot(twin, row)
         if elapsed >= RELEASE_AT:
             twin.eq_active[row, self._weld] = 0.0
         if left := time_left(elapsed, RELEASE_AT, DONE_AT):

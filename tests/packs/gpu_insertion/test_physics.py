@@ -122,8 +122,12 @@ def test_forcing_the_card_down_ends_the_episode(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", [0, 1])
-def test_a_card_that_was_dropped_is_not_seated_by_hands(seed: int) -> None:
+def test_a_card_that_was_dropped_is_not_seated_by_hands(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where jaws were not kept shut."""
     stations = build_stations("gpu_insertion", 1, 1)
+    monkeypatch.setattr(type(stations.task), "kept", {})
     episode = run(stations, seed, Letting(stations.task))
     assert episode.verdict.outcome is Outcome.FAILURE
     assert "held" in episode.verdict.failed
