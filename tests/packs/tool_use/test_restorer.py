@@ -90,15 +90,15 @@ def test_the_feeder_waits_while_something_is_in_its_way() -> None:
     strap = twin.model.equality("task_strap").id
     rng = np.random.default_rng(3)
     first, second = task.sample(rng), task.sample(rng)
+    first[8] -= 0.03
     stations.place(0, first)
     task.vary(twin, 0, second)
     twin.eq_active[0, strap] = 0.0
     with pytest.raises(ResetFailed, match="way"):
         task.operate(twin, 0, ("feeder",))
     assert not twin.eq_active[0, strap]
-    twin.qpos[0, twin.model.joint("task_bundle_x").qposadr[0]] = 0.01
     raised = first.copy()
-    raised[8] += 0.05
+    raised[8] += 0.08
     stations.place(0, raised)
     task.vary(twin, 0, second)
     twin.eq_active[0, strap] = 0.0
