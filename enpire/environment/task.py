@@ -5,9 +5,9 @@ One lifecycle, in this order, for every episode of every station:
     sample → reset → settle … → (observe → act) … until ready or out of time → probe … → judge
 
 A fast reset writes the scene: `vary → place`. A physical one has a robot bring it about: `vary`,
-then a `Restorer`'s skills from wherever the last episode ended, with `shift` in between. Everything
-but `vary`, `shift`, `place`, `settle` and `plant` (which is physics) sees sensor readings only, so it
-is the same on a twin and on an arm.
+then a `Restorer`'s skills from wherever the last episode ended, with `shift` in between.
+Everything but `vary`, `shift`, `place`, `settle` and `plant` (which is physics) sees sensor
+readings only, so it is the same on a twin and on an arm.
 """
 
 from __future__ import annotations
