@@ -233,6 +233,7 @@ class ToolUse(Task):
             *body.as_quat(scalar_first=True),
         )
         twin.qpos[row, self._hinge] = angle
+        self._relative[row, self._weld] = model.eq_data[self._weld]  # until `settle` says where
         twin.eq_active[row, self._weld] = self.start is Start.STRAP
         control.set(row, joints, grippers)
 
