@@ -89,10 +89,9 @@ class HoldAgain(Restorer):
         """Bring it about by `actions`; posture: of the start, with an open hand."""
         self._rng, self._actions, self._start = rng, actions, start
         self._step, self._turn = actions.scale[0, 0], actions.scale[0, 3]
-        self.posture = posture
         above = np.array([*start.hand[:2], SAFE])
         self._above = joints(above, start.hand_frame)[None], posture[1]
-        self._shut = posture[0], np.zeros(1)
+        self.posture = self._shut = posture[0], np.zeros(1)
         # How the last pin is to be held: its end and its axis in the grasp frame.
         self._end = start.hand_frame.T @ (start.end - start.hand)
         self._axis = start.hand_frame.T @ start.pin_frame[:, 2]
