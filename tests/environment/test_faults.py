@@ -82,13 +82,13 @@ def test_the_fault_is_told_by_file_and_line() -> None:
 
 @pytest.mark.timeout(30)
 def test_a_verdict_that_takes_too_long_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "TOO_LONG", 0.3)
-    stations = reach_stations(2, 2, Faulty("judge", lambda: time.sleep(20)))
+    monkeypatch.setattr(module, "TOO_LONG", 1.0)
+    stations = reach_stations(2, 2, Faulty("judge", lambda: time.sleep(60)))
     began = time.monotonic()
     done = finish(stations, 20)
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 15
     (lost,) = [e for e in done if e.verdict.outcome is Outcome.INVALID]
-    assert lost.verdict.reason.endswith("no verdict after 0.3 s")
+    assert lost.verdict.reason.endswith("no verdict after 1 s")
     assert sum(e.success for e in done) == 1
 
 
