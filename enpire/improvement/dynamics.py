@@ -8,8 +8,9 @@ import torch
 from torch import Tensor, nn
 
 from enpire.errors import RecipeError
+from enpire.improvement.checkpoint import NOWHERE, Checkpoint
 from enpire.improvement.data import Examples
-from enpire.improvement.trainer import average
+from enpire.improvement.learner import Learner, average
 
 BATCH = 256
 WIDTH = 256
@@ -44,7 +45,12 @@ class Dynamics(nn.Module):
 
 
 def fit_dynamics(
-    seen: Tensor, data: Examples, spread: Tensor, steps: int, generator: torch.Generator
+    seen: Tensor,
+    data: Examples,
+    spread: Tensor,
+    steps: int,
+    generator: torch.Generator,
+    checkpoint: Checkpoint = NOWHERE,
 ) -> Dynamics:
     """Learn from all chunks of `data` that were carried out whole.
 
@@ -54,6 +60,7 @@ def fit_dynamics(
         spread: unit of each action, (act,).
         steps: of the optimiser.
         generator: of the draws.
+        checkpoint: where training is, under the name `dynamics`.
 
     Raises:
         RecipeError: no episode is longer than a chunk.
@@ -67,13 +74,19 @@ def fit_dynamics(
     averaged = copy.deepcopy(model)
     optimiser = torch.optim.AdamW(model.parameters(), lr=2e-3, weight_decay=1e-3, fused=True)
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, max(steps, 1))
-    for step in range(steps):
+
+    def step(at: int) -> Tensor:
         index = whole[torch.randint(len(whole), (BATCH,), generator=generator)]
         predicted = model(seen[data.window[index]], data.actions[index])
-        loss = (predicted - seen[index + chunk]).square().mean()
+        loss: Tensor = (predicted - seen[index + chunk]).square().mean()
         optimiser.zero_grad(set_to_none=True)
-        loss.backward()
+        loss.backward()  # type: ignore[no-untyped-call]
         optimiser.step()
         schedule.step()
-        average(averaged, model, min(AVERAGE, (1 + step) / (10 + step)))
+        average(averaged, model, min(AVERAGE, (1 + at) / (10 + at)))
+        return loss
+
+    modules = {"model": model, "averaged": averaged}
+    learner = Learner(modules, {"model": optimiser}, generator, {"model": schedule})
+    learner.run("dynamics", steps, step, checkpoint)
     return averaged.eval()

@@ -19,10 +19,27 @@ import numpy as np
 
 from enpire.errors import EnpireError, RecipeError, UsageError
 from enpire.improvement import recipes
+from enpire.improvement.checkpoint import NOWHERE, Checkpoint
 from enpire.improvement.settings import configured
 from enpire.packs.finder import unknown
 from enpire.policies import ChunkPolicy, ChunkSpec
 from enpire.types import Episode
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What a recipe learns from.
+
+    spec: the shape the candidate must have. episodes: all so far, demonstrations among them,
+    failures too, never a sealed one. incumbent: the policy to improve on; None for a first one.
+    seed: of everything random. checkpoint: where training keeps how far it is.
+    """
+
+    spec: ChunkSpec
+    episodes: Sequence[Episode]
+    incumbent: ChunkPolicy | None
+    seed: int
+    checkpoint: Checkpoint = NOWHERE
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,20 +53,8 @@ class Candidate:
 class Recipe(Protocol):
     """One way to improve a policy. Implementations are dataclasses; their fields are settings."""
 
-    def improve(
-        self,
-        spec: ChunkSpec,
-        episodes: Sequence[Episode],
-        incumbent: ChunkPolicy | None,
-        seed: int,
-    ) -> Candidate:
-        """Learn from all episodes so far, demonstrations among them, failures too.
-
-        Args:
-            spec: the shape the candidate must have.
-            episodes: what the store holds, never a sealed one.
-            incumbent: the best policy so far; None in the first round.
-            seed: of everything random.
+    def improve(self, given: Given) -> Candidate:
+        """Make a candidate; the same one, to the last bit, however often training was cut short.
 
         Raises:
             RecipeError: training diverged or lacks data; the incumbent stays.
@@ -64,16 +69,10 @@ class Named:
     name: str
     recipe: Recipe
 
-    def improve(
-        self,
-        spec: ChunkSpec,
-        episodes: Sequence[Episode],
-        incumbent: ChunkPolicy | None,
-        seed: int,
-    ) -> Candidate:
+    def improve(self, given: Given) -> Candidate:
         """As `Recipe.improve`; whatever else goes wrong in it is a RecipeError too."""
         try:
-            candidate = self.recipe.improve(spec, episodes, incumbent, seed)
+            candidate = self.recipe.improve(given)
         except EnpireError:  # its own, or the end of the run
             raise
         except Exception as error:
@@ -82,7 +81,7 @@ class Named:
             raise RecipeError(f"{self.name}: {at.filename}:{at.lineno}: {what}") from error
         if not isinstance(candidate, Candidate):
             raise RecipeError(f"{self.name} returned a {type(candidate).__name__}, no Candidate")
-        require_sound(candidate.policy, spec)
+        require_sound(candidate.policy, given.spec)
         return candidate
 
 

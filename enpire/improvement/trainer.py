@@ -1,4 +1,4 @@
-"""The optimiser loop that the recipes share."""
+"""Cloning: how the recipes make a policy of weighted examples."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from enpire.errors import RecipeError
+from enpire.improvement.checkpoint import NOWHERE, Checkpoint
 from enpire.improvement.data import MIN_STD, Examples
+from enpire.improvement.learner import Learner, average
 from enpire.policies import ChunkPolicy, ChunkSpec
 
 
@@ -47,7 +48,14 @@ def fresh(spec: ChunkSpec, data: Examples, seed: int) -> ChunkPolicy:
     return policy
 
 
-def fit(policy: ChunkPolicy, data: Examples, training: Training, seed: int) -> Fit:
+def fit(
+    policy: ChunkPolicy,
+    data: Examples,
+    training: Training,
+    seed: int,
+    checkpoint: Checkpoint = NOWHERE,
+    stage: str = "policy",
+) -> Fit:
     """Minimise the weighted squared error of action chunks, in units of each action's spread.
 
     Args:
@@ -55,9 +63,10 @@ def fit(policy: ChunkPolicy, data: Examples, training: Training, seed: int) -> F
         data: the examples; rows are drawn with replacement.
         training: the optimiser's settings.
         seed: of the draws, so that a run repeats on one machine.
+        checkpoint: what was done before is taken from there, under the name `stage`.
 
     Raises:
-        RecipeError: the loss is no longer a number.
+        RecipeError: the loss or a weight is no longer a number.
     """
     started = time.monotonic()
     generator = torch.Generator().manual_seed(seed)
@@ -71,34 +80,24 @@ def fit(policy: ChunkPolicy, data: Examples, training: Training, seed: int) -> F
         optimiser,
         lambda step: min((step + 1) / warm, 0.5 + 0.5 * math.cos(math.pi * step / training.steps)),
     )
-    running = 0.0
-    for step in range(training.steps):
+
+    def step(at: int) -> Tensor:
         index = torch.randint(len(data), (training.batch,), generator=generator)
         seen = data.rows[data.window[index]]
         seen = seen + training.noise * policy.std * torch.randn(seen.shape, generator=generator)
         error = (policy(seen) - data.actions[index]) / policy.spread
         square = error.square().mean(dim=2) * data.valid[index]
         per_example = square.sum(dim=1) / data.valid[index].sum(dim=1)
-        loss = (data.weight[index] * per_example).mean()
+        loss: Tensor = (data.weight[index] * per_example).mean()
         optimiser.zero_grad(set_to_none=True)
-        loss.backward()
+        loss.backward()  # type: ignore[no-untyped-call]
         nn.utils.clip_grad_norm_(policy.parameters(), 1.0)
         optimiser.step()
         schedule.step()
-        if step % 50 == 0:
-            value = loss.item()
-            if not math.isfinite(value):
-                raise RecipeError(f"training diverged at step {step}: the loss is {value}")
-            running = value if step == 0 else 0.9 * running + 0.1 * value
-        average(averaged, policy, min(training.average, (1 + step) / (10 + step)))
-    if not all(bool(values.isfinite().all()) for values in averaged.parameters()):
-        raise RecipeError("training diverged: the weights are not finite")
-    return Fit(averaged.eval(), running, time.monotonic() - started)
+        average(averaged, policy, min(training.average, (1 + at) / (10 + at)))
+        return loss
 
-
-@torch.no_grad()
-def average(averaged: nn.Module, current: nn.Module, decay: float) -> None:
-    """Move `averaged` towards `current` by 1 - decay: a moving average of weights."""
-    targets: list[Tensor] = list(averaged.parameters())
-    sources: list[Tensor] = list(current.parameters())
-    torch._foreach_lerp_(targets, sources, 1.0 - decay)
+    modules = {"policy": policy, "averaged": averaged}
+    learner = Learner(modules, {"policy": optimiser}, generator, {"policy": schedule})
+    loss = learner.run(stage, training.steps, step, checkpoint)
+    return Fit(averaged.eval(), loss, time.monotonic() - started)

@@ -15,6 +15,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from enpire.improvement.checkpoint import NOWHERE, Checkpoint
+from enpire.improvement.learner import Learner
 from enpire.types import Episode, Float32Array
 
 LIMIT = 8.0  # standard deviations at which a normalised observation is clipped
@@ -88,23 +90,31 @@ def regress(
     members: int,
     steps: int,
     generator: torch.Generator,
+    checkpoint: Checkpoint = NOWHERE,
+    stage: str = "value",
 ) -> Ensemble:
     """Regress chances `targets` (N,) in [0, 1].
 
     inputs: of rows (members, batch) drawn from 0..N-1, a tensor (members, batch, inputs); each
-    member draws its own.
+    member draws its own. checkpoint: where training is, under the name `stage`.
     """
     first = inputs(torch.zeros(members, 1, dtype=torch.long))
     ensemble = Ensemble(first.shape[-1], width, members)
     optimiser = torch.optim.AdamW(ensemble.parameters(), lr=1e-3, weight_decay=3e-2, fused=True)
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, max(steps, 1))
-    for _ in range(steps):
+
+    def step(at: int) -> Tensor:
         index = torch.randint(len(targets), (members, BATCH), generator=generator)
         each = nn.functional.binary_cross_entropy_with_logits(
             ensemble(inputs(index)), targets[index], reduction="none"
         )
+        loss = each.mean(dim=1).sum()
         optimiser.zero_grad(set_to_none=True)
-        each.mean(dim=1).sum().backward()  # type: ignore[no-untyped-call]
+        loss.backward()  # type: ignore[no-untyped-call]
         optimiser.step()
         schedule.step()
+        return loss
+
+    learner = Learner({stage: ensemble}, {stage: optimiser}, generator, {stage: schedule})
+    learner.run(stage, steps, step, checkpoint)
     return ensemble.eval()

@@ -11,13 +11,15 @@ holds, so a loop that was killed anywhere goes on where it was: there is no othe
 from __future__ import annotations
 
 import contextlib
+import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
 from enpire.environment import Job, Workcells
 from enpire.errors import PolicyError, RecipeError
-from enpire.improvement.recipe import Named
+from enpire.improvement.checkpoint import Checkpoint, digest
+from enpire.improvement.recipe import Given, Named
 from enpire.policies import ChunkPolicy, ChunkSpec, PolicyController
 from enpire.rollout.budget import Budget
 from enpire.rollout.fleet import Fleet
@@ -37,6 +39,7 @@ from enpire.store import EpisodeWriter, RoundRow, Run, SealedRow
 from enpire.types import Episode, Estimate, Outcome, Purpose
 
 POLICY = "policy"
+TRAINING = "training"  # folder of a run, for what is under way
 ENOUGH = 60  # judged episodes of a policy before a sealed evaluation is worth its robot time
 DECIDED = ("promoted", "kept", "rejected")  # kinds of notes that close a comparison
 JUDGED = (Outcome.SUCCESS, Outcome.FAILURE)
@@ -199,7 +202,10 @@ class Loop:
         episodes = self.run_store.episodes()
         incumbent = self._policy(parent) if parent else None
         seed = self.settings.seed * 1000 + number
-        candidate = recipe.improve(self.spec, episodes, incumbent, seed)
+        folder = self.run_store.folder / TRAINING
+        made_from = digest(recipe, parent, seed, *(episode.id for episode in episodes))
+        checkpoint = Checkpoint(folder / f"{number}", made_from)
+        candidate = recipe.improve(Given(self.spec, episodes, incumbent, seed, checkpoint))
         row = self.run_store.save_policy(
             f"{POLICY}-{number}",
             candidate.policy.tensors(),
@@ -209,6 +215,7 @@ class Loop:
             round=number,
             state="candidate" if parent else "incumbent",
         )
+        shutil.rmtree(folder, ignore_errors=True)
         text = ", ".join(f"{key} {value:.4g}" for key, value in candidate.numbers.items())
         self._note("trained", f"{row.name}: {text}", parent or "", row.name, candidate.numbers)
         return row.name

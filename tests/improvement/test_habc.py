@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import torch
 
+from enpire.improvement.recipe import Given
 from enpire.improvement.recipes.habc import AdvantageWeighted, gains
 from enpire.improvement.trainer import Training
 from enpire.policies import ChunkSpec
@@ -56,7 +57,9 @@ def test_it_follows_what_succeeds() -> None:
     recipe = AdvantageWeighted(
         training=Training(steps=600, batch=64, average=0.98), critic_steps=200
     )
-    candidate = recipe.improve(spec, [*episodes, made("shown", True, shown=True)], None, seed=0)
+    candidate = recipe.improve(
+        Given(spec, [*episodes, made("shown", True, shown=True)], None, seed=0)
+    )
     assert candidate.numbers["weight_won"] > 3 * candidate.numbers["weight_lost"]
     start = np.zeros((1, spec.history, 2), np.float32)
     assert candidate.policy.infer(start).mean() > 0.2, "cloning all alike would give 0"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,8 @@ import pytest
 
 from enpire.errors import RecipeError, UsageError
 from enpire.improvement import recipe as recipes
+from enpire.improvement.checkpoint import Checkpoint, Kept
+from enpire.improvement.recipe import Given
 from enpire.improvement.recipes.lookahead import Lookahead
 from enpire.improvement.settings import described
 from enpire.improvement.trainer import Training
@@ -62,10 +65,10 @@ def test_a_candidate_fits_and_acts(recipe: recipes.Recipe, with_incumbent: bool)
     incumbent = ChunkPolicy(SPEC).eval() if with_incumbent else None
     if isinstance(recipe, Lookahead) and incumbent is None:
         with pytest.raises(RecipeError, match="start with another recipe"):
-            recipe.improve(SPEC, some(), incumbent, seed=1)
+            recipe.improve(Given(SPEC, some(), incumbent, seed=1))
         return
     before = {k: v.copy() for k, v in incumbent.tensors().items()} if incumbent else {}
-    candidate = recipe.improve(SPEC, some(), incumbent, seed=1)
+    candidate = recipe.improve(Given(SPEC, some(), incumbent, seed=1))
     assert candidate.policy.spec == SPEC
     assert not candidate.policy.training
     actions = candidate.policy.infer(np.zeros((2, SPEC.history, SPEC.observation), np.float32))
@@ -80,22 +83,48 @@ def test_a_candidate_fits_and_acts(recipe: recipes.Recipe, with_incumbent: bool)
 def test_the_same_seed_gives_the_same_candidate(recipe: recipes.Recipe) -> None:
     incumbent = ChunkPolicy(SPEC).eval()
     one, same, other = (
-        recipe.improve(SPEC, some(), incumbent, seed).policy.tensors() for seed in (1, 1, 2)
+        recipe.improve(Given(SPEC, some(), incumbent, seed)).policy.tensors() for seed in (1, 1, 2)
     )
     for name, value in one.items():
         np.testing.assert_array_equal(value, same[name])
     assert any((value != other[name]).any() for name, value in one.items())
 
 
+class Cut(Checkpoint):
+    """Training is cut short whenever it has kept where it is."""
+
+    def keep(self, stage: str, kept: Kept) -> None:
+        super().keep(stage, kept)
+        raise KeyboardInterrupt
+
+
+def test_training_that_is_cut_short_goes_on_to_the_same_weights(
+    recipe: recipes.Recipe, tmp_path: Path
+) -> None:
+    given = Given(SPEC, some(), ChunkPolicy(SPEC).eval(), seed=1)
+    whole = recipe.improve(given).policy.tensors()
+    times = itertools.count()
+    candidate, cuts = None, 0
+    while candidate is None:
+        checkpoint = Cut(tmp_path, every=2, clock=lambda: float(next(times)))
+        try:
+            candidate = recipe.improve(replace(given, checkpoint=checkpoint))
+        except KeyboardInterrupt:
+            cuts += 1
+    assert cuts > 1
+    for name, value in candidate.policy.tensors().items():
+        np.testing.assert_array_equal(value, whole[name])
+
+
 def test_nothing_to_learn_from(recipe: recipes.Recipe) -> None:
     with pytest.raises(RecipeError):
-        recipe.improve(SPEC, [], None, seed=1)
+        recipe.improve(Given(SPEC, [], None, seed=1))
 
 
 def test_cloning_follows_successful_demonstrations_only() -> None:
     followed = [e for e in some() if e.success and e.purpose is Purpose.DEMONSTRATION]
-    one = small("bc").improve(SPEC, some(), None, seed=1)
-    same = small("bc").improve(SPEC, followed, None, seed=1)
+    one = small("bc").improve(Given(SPEC, some(), None, seed=1))
+    same = small("bc").improve(Given(SPEC, followed, None, seed=1))
     assert one.numbers["episodes"] == len(followed) == 3
     for name, value in one.policy.tensors().items():
         np.testing.assert_array_equal(value, same.policy.tensors()[name])

@@ -14,8 +14,8 @@ import pytest
 import torch
 
 from enpire.errors import RecipeError
-from enpire.improvement.recipe import Candidate, Named, Recipe
-from enpire.policies import ChunkPolicy, ChunkSpec
+from enpire.improvement.recipe import Candidate, Given, Named, Recipe
+from enpire.policies import ChunkPolicy
 from enpire.rollout import loop as loops
 from enpire.rollout.budget import Budget
 from enpire.rollout.fleet import Fleet, Stopped
@@ -45,15 +45,10 @@ class Moves:
         self.speed = speed
         self.given: list[Sequence[Episode]] = []
 
-    def improve(
-        self,
-        spec: ChunkSpec,
-        episodes: Sequence[Episode],
-        incumbent: ChunkPolicy | None,
-        seed: int,
-    ) -> Candidate:
-        self.given.append(episodes)
-        policy = ChunkPolicy(replace(spec, execute=1))  # it is asked in time to stop at the goal
+    def improve(self, given: Given) -> Candidate:
+        self.given.append(given.episodes)
+        spec = replace(given.spec, execute=1)  # it is asked in time to stop at the goal
+        policy = ChunkPolicy(spec)
         with torch.no_grad():
             policy.spread.zero_()
             policy.centre[0] = self.speed
@@ -63,7 +58,7 @@ class Moves:
 class Diverges(Moves):
     """A recipe that fails."""
 
-    def improve(self, *_: object) -> Candidate:
+    def improve(self, given: Given) -> Candidate:
         raise RecipeError("the loss is nan")
 
 
@@ -312,17 +307,17 @@ class Strange(Moves):
         super().__init__(FAST)
         self.fault = fault
 
-    def improve(self, *given: Any) -> Any:
+    def improve(self, given: Given) -> Any:
         if self.fault == "raises":
             return [][0]
         if self.fault == "another shape":
-            return super().improve(replace(given[0], action=9), *given[1:])
+            return super().improve(replace(given, spec=replace(given.spec, action=9)))
         if self.fault == "not finite":
-            candidate = super().improve(*given)
+            candidate = super().improve(given)
             with torch.no_grad():
                 next(candidate.policy.net.parameters())[0] = float("inf")
             return candidate
-        return super().improve(*given).policy
+        return super().improve(given).policy
 
 
 @pytest.mark.parametrize(

@@ -5,14 +5,12 @@ The start of every run: what forty demonstrations by an imperfect person teach.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from enpire.improvement.data import examples
-from enpire.improvement.recipe import Candidate
+from enpire.improvement.recipe import Candidate, Given
 from enpire.improvement.trainer import Training, fit, fresh
-from enpire.policies import ChunkPolicy, ChunkSpec
-from enpire.types import Episode, Purpose
+from enpire.types import Purpose
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,17 +19,13 @@ class BehaviourCloning:
 
     training: Training = field(default_factory=lambda: Training(steps=1500))
 
-    def improve(
-        self,
-        spec: ChunkSpec,
-        episodes: Sequence[Episode],
-        incumbent: ChunkPolicy | None,
-        seed: int,
-    ) -> Candidate:
+    def improve(self, given: Given) -> Candidate:
         """See `Recipe.improve`; the incumbent is not used."""
-        chosen = [e for e in episodes if e.success and e.purpose is Purpose.DEMONSTRATION]
-        data = examples(chosen, spec)
-        fitted = fit(fresh(spec, data, seed), data, self.training, seed)
+        chosen = [e for e in given.episodes if e.success and e.purpose is Purpose.DEMONSTRATION]
+        data = examples(chosen, given.spec)
+        fitted = fit(
+            fresh(given.spec, data, given.seed), data, self.training, given.seed, given.checkpoint
+        )
         numbers = {"episodes": len(chosen), "loss": fitted.loss, "seconds": fitted.seconds}
         return Candidate(fitted.policy, numbers)
 

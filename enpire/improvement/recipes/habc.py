@@ -12,19 +12,19 @@ episode; a person's demonstrations are cloned as they are.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from enpire.errors import RecipeError
+from enpire.improvement.checkpoint import Checkpoint
 from enpire.improvement.data import examples
-from enpire.improvement.recipe import Candidate
+from enpire.improvement.recipe import Candidate, Given
 from enpire.improvement.trainer import Training, fit, fresh
 from enpire.improvement.value import Normaliser, regress, returns
-from enpire.policies import ChunkPolicy, ChunkSpec
 from enpire.types import Episode, Purpose
 
 WIDTH = 128  # of the critics
@@ -44,34 +44,31 @@ class AdvantageWeighted:
     viable: float = 0.9  # chance of success from which haste counts as much as viability
     sharpness: float = 0.05  # of the gate, as a chance of success
 
-    def improve(
-        self,
-        spec: ChunkSpec,
-        episodes: Sequence[Episode],
-        incumbent: ChunkPolicy | None,
-        seed: int,
-    ) -> Candidate:
+    def improve(self, given: Given) -> Candidate:
         """See `Recipe.improve`; starts from new weights, which forgets earlier mistakes."""
         started = time.monotonic()
-        chosen = [e for e in episodes if len(e) and (e.success or not _shown(e))]
+        chosen = [e for e in given.episodes if len(e) and (e.success or not _shown(e))]
         if not any(e.success for e in chosen):
             raise RecipeError("no episode succeeded: there is nothing good to clone")
-        torch.manual_seed(seed)
-        generator = torch.Generator().manual_seed(seed)
-        data = examples(chosen, spec)
+        torch.manual_seed(given.seed)
+        generator = torch.Generator().manual_seed(given.seed)
+        data = examples(chosen, given.spec)
         lengths = torch.tensor([len(e) for e in chosen])
         won = torch.tensor([e.success for e in chosen]).repeat_interleave(lengths)
         own = torch.tensor([not _shown(e) for e in chosen]).repeat_interleave(lengths)
         seen = Normaliser.of(data.rows)(data.rows)
-        chance = self._critic(seen, torch.from_numpy(returns(chosen, 1.0)), generator)
+        learn = partial(self._critic, seen, generator=generator, checkpoint=given.checkpoint)
+        chance = learn(torch.from_numpy(returns(chosen, 1.0)), stage="viability")
         to_go = torch.from_numpy(np.concatenate([np.arange(len(e), 0, -1) for e in chosen]))
         longest = float(to_go[won].max())
         rows = torch.where(won)[0]
-        left = longest * self._critic(seen, to_go[rows] / longest, generator, rows)
-        safer, faster = gains(chance, left, won, lengths, spec.execute)
+        left = longest * learn(to_go[rows] / longest, stage="efficiency", rows=rows)
+        safer, faster = gains(chance, left, won, lengths, given.spec.execute)
         weight = torch.where(own, self._weight(safer, faster, chance, own), 1.0)
         data = replace(data, weight=(weight / weight.mean()).float())
-        fitted = fit(fresh(spec, data, seed), data, self.training, seed)
+        fitted = fit(
+            fresh(given.spec, data, given.seed), data, self.training, given.seed, given.checkpoint
+        )
         numbers = {
             "episodes": len(chosen),
             "weight_won": float(weight[own & won].mean()) if (own & won).any() else 0.0,
@@ -86,6 +83,8 @@ class AdvantageWeighted:
         seen: Tensor,
         targets: Tensor,
         generator: torch.Generator,
+        checkpoint: Checkpoint,
+        stage: str,
         rows: Tensor | None = None,
     ) -> Tensor:
         """What `targets`, of some or all rows, are expected to be in all of them, (N,)."""
@@ -95,7 +94,8 @@ class AdvantageWeighted:
             return chosen + NOISE * torch.randn(chosen.shape, generator=generator)
 
         steps = self.critic_steps
-        return regress(shown, targets, WIDTH, self.members, steps, generator).chance(seen)
+        critic = regress(shown, targets, WIDTH, self.members, steps, generator, checkpoint, stage)
+        return critic.chance(seen)
 
     def _weight(self, safer: Tensor, faster: Tensor, chance: Tensor, own: Tensor) -> Tensor:
         """Of every row, (N,), from both gains in units of their spread over the policies' own."""

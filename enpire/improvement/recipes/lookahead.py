@@ -19,18 +19,20 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from enpire.errors import RecipeError
+from enpire.improvement.checkpoint import Checkpoint
 from enpire.improvement.data import Examples, examples
 from enpire.improvement.dynamics import fit_dynamics
-from enpire.improvement.recipe import Candidate
+from enpire.improvement.recipe import Candidate, Given
 from enpire.improvement.trainer import Training, fit, fresh
 from enpire.improvement.value import Normaliser, regress, returns
-from enpire.policies import ChunkPolicy, ChunkSpec, variations
+from enpire.policies import ChunkPolicy, variations
 from enpire.types import Episode, FloatArray
 
 MIN_SPREAD = 1e-2  # of an action that hardly varies, when it is shown to a network
@@ -61,23 +63,18 @@ class Lookahead:
     caution: float = 0.5  # standard deviations of the ensemble that a promise is lowered by
     moments: int = 25_000  # that are relabelled and taught
 
-    def improve(
-        self,
-        spec: ChunkSpec,
-        episodes: Sequence[Episode],
-        incumbent: ChunkPolicy | None,
-        seed: int,
-    ) -> Candidate:
+    def improve(self, given: Given) -> Candidate:
         """See `Recipe.improve`; needs an incumbent to improve on."""
+        incumbent, seed = given.incumbent, given.seed
         if incumbent is None:
             raise RecipeError("lookahead improves a policy: start with another recipe, such as bc")
         started = time.monotonic()
         torch.manual_seed(seed)
         generator = torch.Generator().manual_seed(seed)
-        episodes = [episode for episode in episodes if len(episode)]
-        data = examples(episodes, spec)
+        episodes = [episode for episode in given.episodes if len(episode)]
+        data = examples(episodes, given.spec)
         seen = Normaliser.of(data.rows)(data.rows)
-        promise = self._promise(seen, data, episodes, generator)
+        promise = self._promise(seen, data, episodes, generator, given.checkpoint)
         chosen = torch.randperm(len(data), generator=generator)[: self.moments]
         better, gain = self._relabel(chosen, seen, data, incumbent, promise, seed)
         taught = replace(
@@ -88,9 +85,10 @@ class Lookahead:
             weight=torch.ones(len(chosen)),
         )
         if bool((data.rows.std(dim=0) > STRANGE * incumbent.std).any()):
-            fitted = fit(_renewed(incumbent, data, seed), taught, self.training, seed)
+            start, training = _renewed(incumbent, data, seed), self.training
         else:
-            fitted = fit(incumbent, taught, self.further, seed)
+            start, training = incumbent, self.further
+        fitted = fit(start, taught, training, seed, given.checkpoint)
         numbers = {
             "episodes": len(episodes),
             "gain": gain,
@@ -105,6 +103,7 @@ class Lookahead:
         data: Examples,
         episodes: Sequence[Episode],
         generator: torch.Generator,
+        checkpoint: Checkpoint,
     ) -> Promise:
         """Learn what a chunk promises at a moment."""
         result = torch.from_numpy(returns(episodes, self.discount))
@@ -112,11 +111,16 @@ class Lookahead:
         def noisy(rows: Tensor, size: float) -> Tensor:
             return rows + size * torch.randn(rows.shape, generator=generator)
 
-        value = regress(
-            lambda i: noisy(seen[i], 0.1), result, WIDTH, self.members, self.value_steps, generator
+        learn = partial(
+            regress,
+            width=WIDTH,
+            members=self.members,
+            generator=generator,
+            checkpoint=checkpoint,
         )
+        value = learn(lambda i: noisy(seen[i], 0.1), result, steps=self.value_steps, stage="value")
         spread = data.action_std.clamp_min(MIN_SPREAD)
-        dynamics = fit_dynamics(seen, data, spread, self.dynamics_steps, generator)
+        dynamics = fit_dynamics(seen, data, spread, self.dynamics_steps, generator, checkpoint)
         with torch.no_grad():
             parts = (torch.split(each, 4096) for each in (data.window, data.actions))
             expected = torch.cat(
@@ -128,8 +132,9 @@ class Lookahead:
         found = value.chance(seen)[later.clamp(max=len(data) - 1)]
         # Where the episode ended within the chunk, how it ended is known.
         found = torch.where(later < ends, found, result)
-        members, steps = self.members, self.promise_steps
-        worth = regress(lambda i: noisy(expected[i], 0.05), found, WIDTH, members, steps, generator)
+        worth = learn(
+            lambda i: noisy(expected[i], 0.05), found, steps=self.promise_steps, stage="promise"
+        )
         return lambda history, actions: worth(dynamics(history, actions))
 
     def _relabel(

@@ -7,14 +7,11 @@ imitated.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from enpire.improvement.data import examples
-from enpire.improvement.recipe import Candidate
+from enpire.improvement.recipe import Candidate, Given
 from enpire.improvement.trainer import Training, fit, fresh
-from enpire.policies import ChunkPolicy, ChunkSpec
-from enpire.types import Episode
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,19 +22,15 @@ class ReplayCloning:
     steps_per_episode: float = 6.0  # gradient steps, where there are more episodes
     most_steps: int = 9000  # gradient steps
 
-    def improve(
-        self,
-        spec: ChunkSpec,
-        episodes: Sequence[Episode],
-        incumbent: ChunkPolicy | None,
-        seed: int,
-    ) -> Candidate:
+    def improve(self, given: Given) -> Candidate:
         """See `Recipe.improve`; starts from new weights, which forgets earlier mistakes."""
-        chosen = [episode for episode in episodes if episode.success]
+        chosen = [episode for episode in given.episodes if episode.success]
         steps = int(max(self.training.steps, self.steps_per_episode * len(chosen)))
         training = replace(self.training, steps=min(steps, self.most_steps))
-        data = examples(chosen, spec)
-        fitted = fit(fresh(spec, data, seed), data, training, seed)
+        data = examples(chosen, given.spec)
+        fitted = fit(
+            fresh(given.spec, data, given.seed), data, training, given.seed, given.checkpoint
+        )
         numbers = {
             "episodes": len(chosen),
             "steps": training.steps,

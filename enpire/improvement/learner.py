@@ -1,0 +1,119 @@
+"""The optimiser loop that everything learned goes through, and goes on in after a crash."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.optim import Optimizer
+from torch.optim.lr_scheduler import LRScheduler
+
+from enpire.errors import RecipeError
+from enpire.improvement.checkpoint import Checkpoint, Kept
+
+LOOK = 50  # steps between two looks at the loss: reading it stops what computes meanwhile
+GENERATOR = "generator"
+
+
+@dataclass(slots=True)
+class Learner:
+    """All that changes while something is learned.
+
+    modules: whatever has weights, moving averages and target networks too. generator: of every
+    draw that a step makes. loss: smoothed over the looks at it.
+    """
+
+    modules: Mapping[str, nn.Module]
+    optimisers: Mapping[str, Optimizer]
+    generator: torch.Generator
+    schedules: Mapping[str, LRScheduler] = field(default_factory=dict)
+    loss: float = math.nan
+
+    def run(
+        self, stage: str, steps: int, step: Callable[[int], Tensor], checkpoint: Checkpoint
+    ) -> float:
+        """Call `step`, which learns from one batch and returns its loss, for 0 to `steps` - 1.
+
+        stage: a name of its own within a training. What `checkpoint` has of it is not done again.
+
+        Returns:
+            The smoothed loss.
+
+        Raises:
+            RecipeError: the loss or a weight is no longer a number.
+        """
+        done = self._resume(checkpoint.find(stage))
+        for at in range(done, steps):
+            loss = step(at)
+            if at % LOOK == 0:
+                self._look(stage, at, loss.item())
+            if checkpoint.due:
+                checkpoint.keep(stage, self._kept(at + 1))
+        for name, module in self.modules.items():
+            if not all(bool(values.isfinite().all()) for values in module.parameters()):
+                raise RecipeError(f"{stage} diverged: the weights of {name} are not finite")
+        if done < steps:
+            checkpoint.keep(stage, self._kept(steps))
+        return self.loss
+
+    def _look(self, stage: str, at: int, loss: float) -> None:
+        if not math.isfinite(loss):
+            raise RecipeError(f"{stage} diverged at step {at}: the loss is {loss}")
+        self.loss = loss if math.isnan(self.loss) else 0.9 * self.loss + 0.1 * loss
+
+    def _kept(self, done: int) -> Kept:
+        tensors = {GENERATOR: self.generator.get_state()}
+        for name, module in self.modules.items():
+            tensors |= {f"module/{name}/{key}": t for key, t in module.state_dict().items()}
+        for name, optimiser in self.optimisers.items():
+            for i, values in optimiser.state_dict()["state"].items():
+                tensors |= {f"optimiser/{name}/{i}/{key}": t for key, t in values.items()}
+        state = {
+            "done": done,
+            "loss": self.loss,
+            "rates": {n: [g["lr"] for g in o.param_groups] for n, o in self.optimisers.items()},
+            "schedules": {n: _plain(s.state_dict()) for n, s in self.schedules.items()},
+        }
+        return Kept({name: tensor.clone() for name, tensor in tensors.items()}, state)
+
+    def _resume(self, kept: Kept | None) -> int:
+        """Take over what was kept; returns how many steps were done."""
+        if kept is None:
+            return 0
+        tensors, state = kept.tensors, kept.state
+        for name, module in self.modules.items():
+            module.load_state_dict(_under(f"module/{name}/", tensors))
+        for name, optimiser in self.optimisers.items():
+            states: dict[int, dict[str, Tensor]] = {}
+            for key, tensor in _under(f"optimiser/{name}/", tensors).items():
+                i, _, what = key.partition("/")
+                states.setdefault(int(i), {})[what] = tensor
+            optimiser.load_state_dict({**optimiser.state_dict(), "state": states})
+            for group, rate in zip(optimiser.param_groups, state["rates"][name], strict=True):
+                group["lr"] = rate
+        for name, schedule in self.schedules.items():
+            schedule.load_state_dict(state["schedules"][name])
+        self.generator.set_state(tensors[GENERATOR])
+        self.loss = state["loss"]
+        return int(state["done"])
+
+
+@torch.no_grad()
+def average(averaged: nn.Module, current: nn.Module, decay: float) -> None:
+    """Move `averaged` towards `current` by 1 - decay: a moving average of weights."""
+    targets: list[Tensor] = list(averaged.parameters())
+    sources: list[Tensor] = list(current.parameters())
+    torch._foreach_lerp_(targets, sources, 1.0 - decay)
+
+
+def _under(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    return {key.removeprefix(prefix): t for key, t in tensors.items() if key.startswith(prefix)}
+
+
+def _plain(state: Mapping[str, Any]) -> dict[str, Any]:
+    """What of a schedule's state is numbers; the rest is made anew with it."""
+    return {k: v for k, v in state.items() if isinstance(v, int | float | list)}
