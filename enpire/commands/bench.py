@@ -6,6 +6,7 @@ import tempfile
 from argparse import Namespace
 from pathlib import Path
 
+from enpire.commands import bench_recipes
 from enpire.commands.options import (
     Parser,
     add_start,
@@ -21,32 +22,39 @@ from enpire.packs.finder import unknown
 
 DESCRIPTION = """\
 twin: closed-loop steps a second of a fleet of twins, with policy, verification and recording, as a
-fraction of raw mj_step in C on as many threads, from the same states, in the same run."""
+fraction of raw mj_step in C on as many threads, from the same states, in the same run.
+recipes: every recipe from the same start, under the same budget, on the same tasks: success on
+sealed seeds, robot-hours, training time. It takes hours; --stop-after ends it, and the same command
+goes on where it was."""
 
-SUBJECTS = ["twin"]
+SUBJECTS = ["recipes", "twin"]
 
 
 def add_options(parser: Parser) -> None:
     """The options of `enpire bench`."""
-    parser.add_argument("subject", metavar="SUBJECT", help="what to measure: twin")
-    parser.add_argument("--task", default="zip_tie", metavar="NAME", help="default zip_tie")
-    add_start(parser)
+    parser.add_argument("subject", metavar="SUBJECT", help="what to measure: twin or recipes")
     parser.add_argument("--robots", type=positive, default=4, metavar="N", help="default 4")
-    parser.add_argument(
+    parser.add_argument("--json", action="store_true", help="print the result as the last line")
+    group = parser.add_argument_group("twin")
+    group.add_argument("--task", default="zip_tie", metavar="NAME", help="default zip_tie")
+    add_start(group)
+    group.add_argument(
         "--policy", metavar="RUN[:NAME]", help="of a run (default: random small motions)"
     )
-    parser.add_argument("--blocks", type=positive, default=15, metavar="N", help="default 15")
-    parser.add_argument(
+    group.add_argument("--blocks", type=positive, default=15, metavar="N", help="default 15")
+    group.add_argument(
         "--block-s", type=more_than_zero, default=1.4, metavar="S", help="length, default 1.4"
     )
-    parser.add_argument("--seed", type=natural, default=0, metavar="N", help="default 0")
-    parser.add_argument("--json", action="store_true", help="print the result as the last line")
+    group.add_argument("--seed", type=natural, default=0, metavar="N", help="default 0")
+    bench_recipes.add_options(parser)
 
 
 def run(options: Namespace) -> int:
     """Measure and print."""
     if options.subject not in SUBJECTS:
         raise UsageError(unknown("subject", options.subject, SUBJECTS))
+    if options.subject == "recipes":
+        return bench_recipes.run(options)
     from enpire.environment import build_stations
     from enpire.observe import frozen
     from enpire.observe.bench import bench_twin

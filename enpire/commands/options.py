@@ -138,7 +138,7 @@ def verifier(text: str) -> str:
     return text
 
 
-def add_start(parser: argparse.ArgumentParser) -> None:
+def add_start(parser: argparse._ActionsContainer) -> None:
     """`--from`, for `task_asked`."""
     parser.add_argument(
         "--from",

@@ -1,0 +1,181 @@
+"""`enpire bench recipes`: every recipe on the same tasks, from the same start, one table."""
+
+from __future__ import annotations
+
+import math
+import signal
+import subprocess
+import sys
+import time
+from argparse import Namespace
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from enpire.commands.options import (
+    Parser,
+    duration,
+    more_than_zero,
+    natural,
+    positive,
+    print_json,
+)
+from enpire.errors import EnpireError, UsageError
+
+if TYPE_CHECKING:
+    from enpire.observe.recipe_bench import Cell, Line
+
+TASKS = "pick_cube,zip_tie,pin_box,push_t"
+STARTERS = ("bc",)  # what makes the first policy and cannot make a better one of episodes
+HEAD = """\
+# Recipes
+
+What `enpire bench recipes` measured: each recipe from the same first policy (the seed's), under
+the same budget of {budget}, {robots} stations. *sealed*: the last incumbent on {episodes} seeds a
+run, drawn after it was frozen, over all runs together; *each seed*: each run's. *raised*: the
+interval lies above that of the start. *Robot-hours*, sealed evaluations apart, until an incumbent's
+own evaluations (60 or more; the last one's sealed ones) were at 90% and 99%: the median over the runs that got there, which are counted
+where some did not; *training* and *on the clock*: medians over all runs. {versions}.
+
+"""
+
+
+def add_options(parser: Parser) -> None:
+    """The options of `enpire bench recipes`."""
+    group = parser.add_argument_group("recipes")
+    group.add_argument("--tasks", metavar="A,B", default=TASKS, help=f"default {TASKS}")
+    group.add_argument("--recipes", metavar="A,B", help="default all; a+b is a schedule")
+    group.add_argument("--seeds", metavar="A,B", default="0,1,2", help="default 0,1,2")
+    group.add_argument(
+        "--folder", type=Path, metavar="DIR", default=Path("runs/recipes"), help="of all runs"
+    )
+    group.add_argument(
+        "--max-time", type=duration, metavar="TIME", default=2700.0, help="a run's, default 45m"
+    )
+    group.add_argument(
+        "--max-robot-hours", type=more_than_zero, metavar="H", default=5.0, help="default 5"
+    )
+    group.add_argument("--max-rounds", type=natural, metavar="N", help="default no limit")
+    group.add_argument("--episodes", type=positive, metavar="N", default=300, help="default 300")
+    group.add_argument(
+        "--stop-after", type=duration, metavar="TIME", help="of the bench; again: goes on"
+    )
+    group.add_argument("--write", type=Path, metavar="FILE.md", help="the table, and plots beside")
+
+
+def run(options: Namespace) -> int:
+    """Run what is missing, print the table, write it where asked."""
+    from enpire.improvement import recipe as recipes
+    from enpire.observe import recipe_bench as bench
+    from enpire.packs import find
+
+    tasks = options.tasks.split(",")
+    for task in tasks:
+        find("tasks", task)
+    chosen = (options.recipes or ",".join(n for n in recipes.names() if n not in STARTERS)).split(
+        ","
+    )
+    chosen = [name.replace("+", ",") for name in chosen]
+    for name in chosen:
+        recipes.schedule(name, {})
+    try:
+        seeds = [int(text) for text in options.seeds.split(",")]
+    except ValueError:
+        raise UsageError(f"--seeds {options.seeds}: whole numbers, such as 0,1,2") from None
+    until = time.monotonic() + (options.stop_after or math.inf)
+    cells = list(bench.cells(options.folder, tasks, chosen, seeds))
+    for cell in cells:
+        if time.monotonic() >= until:
+            break
+        _complete(cell, options, until)
+        said = bench.read(cell)
+        if said is not None:
+            print(f"{cell}: {said.start} to {said.sealed} sealed, {said.ended}", flush=True)
+    results = [found for cell in cells if (found := bench.read(cell)) is not None]
+    if len(results) < len(cells):
+        print(f"{len(cells) - len(results)} of {len(cells)} runs to go: the same command goes on")
+    lines = bench.lines(results)
+    print(bench.markdown(lines))
+    if options.write is not None:
+        _write(options, lines)
+    if options.json:
+        print_json({"lines": bench.as_json(lines)})
+    return 0
+
+
+def _complete(cell: Cell, options: Namespace, until: float) -> None:
+    """Begin a cell, or go on with it, until it has its sealed evaluation or time is up."""
+    from enpire.observe import recipe_bench as bench
+
+    cell.folder.mkdir(parents=True, exist_ok=True)
+    limits = ["--max-time", f"{options.max_time:g}s"]
+    limits += ["--max-robot-hours", f"{options.max_robot_hours:g}"]
+    if options.max_rounds is not None:
+        limits += ["--max-rounds", str(options.max_rounds)]
+    if not bench.ended(cell):
+        if (cell.run / "config.toml").is_file():
+            words = ["--resume", str(cell.run)]
+        else:
+            words = ["--task", cell.task, "--recipe", cell.recipe, "--seed", str(cell.seed)]
+            words += ["--robots", str(options.robots), "--run", str(cell.run)]
+        _enpire(cell, ["loop", *words, *limits], until)
+    if bench.ended(cell) and not (cell.folder / bench.SEALED).is_file():
+        words = ["eval", "--policy", str(cell.run), "--episodes", str(options.episodes)]
+        text = _enpire(cell, [*words, "--robots", str(options.robots), "--json"], until)
+        if text is not None:
+            unfinished = cell.folder / f".{bench.SEALED}"
+            unfinished.write_text(text.rstrip().splitlines()[-1], encoding="utf-8")
+            unfinished.replace(cell.folder / bench.SEALED)
+
+
+def _enpire(cell: Cell, words: Sequence[str], until: float) -> str | None:
+    """Run this program once more; what it printed, or None where time was up or it failed."""
+    from enpire.observe.recipe_bench import LOG
+
+    command = [sys.executable, "-m", "enpire.cli", *words]
+    left = until - time.monotonic()
+    child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    try:
+        text, _ = child.communicate(timeout=left if math.isfinite(left) else None)
+    except (subprocess.TimeoutExpired, KeyboardInterrupt) as error:
+        child.send_signal(signal.SIGINT)  # it records what it has and can go on
+        text, _ = child.communicate()
+        if isinstance(error, KeyboardInterrupt):
+            raise
+        return None
+    finally:
+        if child.poll() is None:
+            child.kill()
+    with (cell.folder / LOG).open("a", encoding="utf-8") as log:
+        log.write(f"$ enpire {' '.join(words)}\n{text}\n")
+    if child.returncode in (0, 3):
+        return text
+    last = (text.rstrip().splitlines() or ["nothing"])[-1]
+    print(f"{cell}: enpire {words[0]} ended with {child.returncode}: {last}", flush=True)
+    return None
+
+
+def _write(options: Namespace, lines: Sequence[Line]) -> None:
+    from enpire.observe import recipe_bench as bench
+    from enpire.observe.plots import success_against_hours
+    from enpire.observe.result import versions
+
+    path: Path = options.write
+    images = path.parent / "img"
+    budget = f"{options.max_robot_hours:g} robot-hours and {options.max_time / 60:g} min a run"
+    if options.max_rounds is not None:
+        budget += f" ({options.max_rounds} rounds)"
+    found = ", ".join(f"{name} {version}" for name, version in versions().items())
+    head = HEAD.format(
+        budget=budget, robots=options.robots, episodes=options.episodes, versions=found
+    )
+    try:
+        images.mkdir(parents=True, exist_ok=True)
+        text = head + bench.markdown(lines)
+        for task in dict.fromkeys(line.task for line in lines):
+            picture = images / f"recipes-{task}.png"
+            success_against_hours([line for line in lines if line.task == task], picture)
+            text = text.replace(f"## {task}\n", f"## {task}\n\n![{task}](img/{picture.name})\n")
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise EnpireError(f"{error.filename or path}: {error.strerror}") from error

@@ -1,0 +1,215 @@
+"""Every recipe on the same tasks, from the same start, under the same budget: what it came to.
+
+A cell is one loop: a task, a recipe, a seed. The seed fixes demonstrations, first policy and its
+evaluation, so cells of one task and seed start alike; the budget is the same for all. What a cell
+ends with is measured once more on seeds drawn then, which nothing in it has seen.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from enpire.observe import account, overview
+from enpire.rollout.loop import ENOUGH
+from enpire.rollout.statistics import estimate
+from enpire.store import Run
+from enpire.types import Estimate, Purpose
+
+RUN, SEALED, LOG = "run", "sealed.json", "log.txt"
+GOALS = (0.9, 0.99)
+BEFORE = (Purpose.DEMONSTRATION, Purpose.EVALUATION)  # of round 0: what the start takes
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One loop of the bench; folder: of its run, its sealed evaluation and its log."""
+
+    task: str
+    recipe: str
+    seed: int
+    folder: Path
+
+    @property
+    def run(self) -> Path:
+        """The run's folder."""
+        return self.folder / RUN
+
+    def __str__(self) -> str:
+        return f"{self.task}, {self.recipe}, seed {self.seed}"
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What a cell came to.
+
+    sealed: of its last incumbent. curve: robot-hours (sealed evaluations apart) and the incumbent's
+    evaluations, at the start and after each round. ended: why.
+    """
+
+    cell: Cell
+    start: Estimate
+    sealed: Estimate
+    curve: tuple[tuple[float, Estimate], ...]
+    training_s: float
+    wall_s: float
+    ended: str
+
+    def hours_to(self, goal: float) -> float | None:
+        """Robot-hours until an incumbent's evaluations, of 60 or more, were at `goal`.
+
+        Of the last one there is the sealed evaluation too.
+        """
+        shown = (*self.curve, (self.curve[-1][0], self.sealed))
+        return next((h for h, e in shown if e.trials >= ENOUGH and e.rate >= goal), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One recipe on one task, over all its seeds."""
+
+    task: str
+    recipe: str
+    results: tuple[Result, ...]
+
+    @property
+    def start(self) -> Estimate:
+        """Success of the first policies together."""
+        return pooled(r.start for r in self.results)
+
+    @property
+    def sealed(self) -> Estimate:
+        """Success of the last incumbents together, on seeds drawn after they were frozen."""
+        return pooled(r.sealed for r in self.results)
+
+    @property
+    def raised(self) -> bool:
+        """Whether the one interval lies above the other."""
+        return self.sealed.trials > 0 and self.sealed.low > self.start.high
+
+    def hours_to(self, goal: float) -> tuple[float | None, int]:
+        """The median over seeds that got there, and how many did."""
+        found = [h for r in self.results if (h := r.hours_to(goal)) is not None]
+        return (median(found) if found else None), len(found)
+
+
+def cells(
+    folder: Path, tasks: Sequence[str], recipes: Sequence[str], seeds: Sequence[int]
+) -> Iterator[Cell]:
+    """All cells, seed by seed, so that a bench that is cut short has all recipes on one seed."""
+    for seed, task, recipe in product(seeds, tasks, recipes):
+        yield Cell(task, recipe, seed, folder / task / recipe.replace(",", "+") / str(seed))
+
+
+def ended(cell: Cell) -> bool:
+    """Whether its loop has come to an end of its own: the target, a budget, or a failure."""
+    if not (cell.run / "config.toml").is_file():
+        return False
+    with Run.open(cell.run) as run:
+        return overview.state(run) not in ("killed", "running", "interrupted", "unknown")
+
+
+def read(cell: Cell) -> Result | None:
+    """What a cell came to; None before it has a sealed evaluation."""
+    try:
+        figures = json.loads((cell.folder / SEALED).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return None
+    with Run.open(cell.run) as run:
+        ledger, facts = run.ledger, run.ledger.facts()
+        first = account.robot_seconds(
+            row for row in ledger.episodes() if row.round == 0 and row.purpose in BEFORE
+        )[0]
+        curve = [(first / 3600, account.start(ledger))]
+        for row in ledger.rounds():
+            curve.append((row.robot_s / 3600, estimate(row.successes, row.trials)))
+        trained = [note.numbers for note in ledger.decisions() if note.kind == "trained"]
+        return Result(
+            cell=cell,
+            start=account.start(ledger),
+            sealed=estimate(figures["successes"], figures["n"]),
+            curve=tuple(curve),
+            training_s=sum(numbers.get("seconds", 0.0) for numbers in trained),
+            wall_s=float(facts.get("wall_s", 0.0)),
+            ended=overview.state(run),
+        )
+
+
+def pooled(estimates: Iterable[Estimate]) -> Estimate:
+    """All episodes together."""
+    each = list(estimates)
+    return estimate(sum(e.successes for e in each), sum(e.trials for e in each))
+
+
+def lines(results: Iterable[Result]) -> list[Line]:
+    """By task, the best recipe first: by success, then by robot-hours to 90%."""
+    by: dict[tuple[str, str], list[Result]] = {}
+    for result in results:
+        by.setdefault((result.cell.task, result.cell.recipe), []).append(result)
+    found = [Line(task, recipe, tuple(some)) for (task, recipe), some in by.items()]
+
+    def rank(line: Line) -> tuple[str, float, float]:
+        hours, _ = line.hours_to(GOALS[0])
+        return line.task, -line.sealed.rate, hours if hours is not None else float("inf")
+
+    return sorted(found, key=rank)
+
+
+def markdown(of: Sequence[Line]) -> str:
+    """A table a task."""
+    parts: list[str] = []
+    for task in dict.fromkeys(line.task for line in of):
+        rows = [line for line in of if line.task == task]
+        parts += [
+            f"## {task}\n",
+            "| recipe | seeds | start | sealed | each seed | raised | robot-hours to 90% | "
+            "to 99% | training | on the clock |",
+            "|---|---|---|---|---|---|---|---|---|---|",
+            *map(_row, rows),
+            "",
+        ]
+    return "\n".join(parts)
+
+
+def _row(line: Line) -> str:
+    number = len(line.results)
+    each = ", ".join(f"{r.sealed.rate:.3f}" for r in line.results)
+    to = [_hours(*line.hours_to(goal), number) for goal in GOALS]
+    training = median(r.training_s for r in line.results)
+    wall = median(r.wall_s for r in line.results) / 60
+    return (
+        f"| `{line.recipe}` | {number} | {line.start} | {line.sealed} | {each} | "
+        f"{'yes' if line.raised else 'no'} | {to[0]} | {to[1]} | {training:.0f} s | "
+        f"{wall:.1f} min |"
+    )
+
+
+def _hours(hours: float | None, reached: int, of: int) -> str:
+    if hours is None:
+        return "-"
+    return f"{hours:.2f}" + (f" ({reached} of {of})" if reached < of else "")
+
+
+def as_json(of: Sequence[Line]) -> list[dict[str, Any]]:
+    """The table as plain values."""
+    return [
+        {
+            "task": line.task,
+            "recipe": line.recipe,
+            "seeds": [r.cell.seed for r in line.results],
+            "start": account.as_json(line.start),
+            "sealed": account.as_json(line.sealed),
+            "each": [r.sealed.rate for r in line.results],
+            "raised": line.raised,
+            "robot_hours_to": {f"{goal:g}": line.hours_to(goal)[0] for goal in GOALS},
+            "training_s": [r.training_s for r in line.results],
+            "wall_s": [r.wall_s for r in line.results],
+            "ended": [r.ended for r in line.results],
+        }
+        for line in of
+    ]

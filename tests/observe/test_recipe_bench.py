@@ -1,0 +1,95 @@
+"""Recipes side by side, from runs written by hand."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from enpire.observe import recipe_bench as bench
+from enpire.observe.plots import success_against_hours
+from enpire.store import Decision, RoundRow, Run
+from enpire.types import Outcome, Purpose, Verdict
+from tests.store.samples import episode
+
+LOST = Verdict(Outcome.FAILURE)
+
+
+def cell(folder: Path, recipe: str, seed: int, won: int, rounds: list[tuple[int, int]]) -> None:
+    """A run of ten seconds of robot time an episode: its start, its rounds, its sealed success."""
+    (made,) = bench.cells(folder, ["t"], [recipe], [seed])
+    first = {"policy": "policy-0", "round": 0, "purpose": Purpose.EVALUATION}
+    shown = episode("shown", round=0, policy="expert", purpose=Purpose.DEMONSTRATION)
+    tried = [episode(f"e{i}", **first, **({} if i < 40 else {"verdict": LOST})) for i in range(80)]
+    config = {"loop": {"task": "t", "seed": seed, "target": 0.99, "sealed_episodes": 300}}
+    with Run.create(made.run, config) as run:
+        run.add_episodes([shown, *tried], [])
+        for number, (successes, trials) in enumerate(rounds, 1):
+            run.ledger.put_round(
+                RoundRow(number, f"policy-{number}", successes, trials, robot_s=number * 3600.0)
+            )
+            note = Decision(number, "trained", "", numbers={"seconds": 20.0})
+            run.ledger.add_decision(note)
+        run.ledger.set_facts({"state": "--max-rounds is used up", "wall_s": "90.0"})
+    (made.folder / bench.SEALED).write_text(json.dumps({"successes": won, "n": 100}))
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    cell(tmp_path, "good", 0, 99, [(93, 100), (199, 200)])
+    cell(tmp_path, "good", 1, 97, [(50, 50), (95, 100)])
+    cell(tmp_path, "poor,good", 0, 52, [(55, 100)])
+    return tmp_path
+
+
+def found(folder: Path) -> list[bench.Line]:
+    cells = bench.cells(folder, ["t"], ["poor,good", "good", "absent"], [0, 1])
+    return bench.lines(result for each in cells if (result := bench.read(each)) is not None)
+
+
+def test_the_best_recipe_comes_first_and_says_what_it_took(folder: Path) -> None:
+    good, poor = found(folder)
+    assert (good.recipe, poor.recipe) == ("good", "poor,good")
+    assert (good.sealed.successes, good.sealed.trials) == (196, 200)
+    assert (good.start.successes, good.start.trials) == (80, 160)
+    assert good.raised
+    assert not poor.raised
+    assert good.hours_to(0.9) == (1.5, 2)  # 50 evaluations of 50 are too few to tell
+    assert good.hours_to(0.99) == (2.0, 1)
+    assert good.results[1].hours_to(0.96) == 2.0  # by its sealed evaluation
+    assert poor.hours_to(0.9) == (None, 0)
+    assert good.results[0].curve[0][0] == pytest.approx(81 * 3.5 / 3600)
+    assert good.results[0].training_s == 40.0
+
+
+def test_the_table_counts_what_did_not_get_there(folder: Path) -> None:
+    text = bench.markdown(found(folder))
+    assert "## t" in text
+    good = next(line for line in text.splitlines() if line.startswith("| `good`"))
+    assert "0.980 [0.950, 0.995] of 200 | 0.990, 0.970 | yes | 1.50 | 2.00 (1 of 2)" in good
+    poor = next(line for line in text.splitlines() if line.startswith("| `poor,good`"))
+    assert "| no | - | - | 20 s | 1.5 min |" in poor
+    assert [line["recipe"] for line in bench.as_json(found(folder))] == ["good", "poor,good"]
+
+
+def test_cells_of_one_seed_come_before_the_next(tmp_path: Path) -> None:
+    order = [(c.seed, c.recipe) for c in bench.cells(tmp_path, ["t"], ["a", "b"], [0, 1])]
+    assert order == [(0, "a"), (0, "b"), (1, "a"), (1, "b")]
+
+
+@pytest.mark.parametrize(
+    ("state", "over"),
+    [("reached", True), ("failed: the disk is full", True), ("interrupted", False)],
+)
+def test_what_was_cut_short_has_not_ended(folder: Path, state: str, over: bool) -> None:
+    one = next(bench.cells(folder, ["t"], ["good"], [0]))
+    with Run.open(one.run, writable=True) as run:
+        run.ledger.set_facts({"state": state})
+    assert bench.ended(one) is over
+    assert not bench.ended(next(bench.cells(folder, ["t"], ["absent"], [0])))
+
+
+def test_a_plot(folder: Path, tmp_path: Path) -> None:
+    success_against_hours(found(folder), tmp_path / "plot.png")
+    assert (tmp_path / "plot.png").read_bytes().startswith(b"\x89PNG")
