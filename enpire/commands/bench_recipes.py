@@ -34,8 +34,9 @@ What `enpire bench recipes` measured: each recipe from the same first policy (th
 the same budget of {budget}, {robots} stations. *sealed*: the last incumbent on {episodes} seeds a
 run, drawn after it was frozen, over all runs together; *each seed*: each run's. *raised*: the
 interval lies above that of the start. *Robot-hours*, sealed evaluations apart, until an incumbent's
-own evaluations (60 or more; the last one's sealed ones) were at 90% and 99%: the median over the runs that got there, which are counted
-where some did not; *training* and *on the clock*: medians over all runs. {versions}.
+own evaluations (60 or more; the last one's sealed ones) were at 90% and 99%: the median over the
+runs that got there, which are counted where some did not; *training* and *on the clock*: medians
+over all runs. {versions}.
 
 """
 

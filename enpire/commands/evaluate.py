@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from enpire.commands.graphics import choose_graphics
-from enpire.commands.loop import SETTINGS, add_recovery, recovery
+from enpire.commands.loop import SETTINGS, add_recovery, noted, recovery
 from enpire.commands.options import Parser, add_start, natural, positive, print_json, task_asked
 from enpire.commands.threads import leave_cores_to_physics
 from enpire.errors import UsageError
@@ -142,7 +142,7 @@ def _measure(
     from enpire.observe.result import versions
     from enpire.rollout.fleet import Fleet
     from enpire.rollout.seeds import stream
-    from enpire.store import Decision, EpisodeWriter, Run
+    from enpire.store import EpisodeWriter, Run
     from enpire.types import Purpose
 
     task = stations.name
@@ -157,9 +157,9 @@ def _measure(
         with EpisodeWriter(run) as writer:
 
             def note(kind: str, station: int, text: str) -> None:
-                said = f"station {station}: {text}"
-                run.ledger.add_decision(Decision(0, kind, said, numbers={"station": station}))
-                print(f"{kind}: {said}", flush=True)
+                decision = noted(0, kind, station, text)
+                run.ledger.add_decision(decision)
+                print(f"{kind}: {decision.text}", flush=True)
 
             fleet = Fleet(stations, writer, recovery=helping, note=note)
             for _ in fleet.run(jobs):

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from enpire.rollout.fleet import Fleet
     from enpire.rollout.loop import LoopSettings, LoopState
     from enpire.rollout.recovery import Recovery
-    from enpire.store import Run
+    from enpire.store import Decision, Run
 
 DESCRIPTION = """\
 Improve a policy by itself: demonstrations, a first policy, then rounds of collecting, training and
@@ -131,6 +131,14 @@ def add_recovery(parser: Parser, title: str) -> None:
         default=600.0,
         help="that it may take (default 10m)",
     )
+
+
+def noted(number: int, kind: str, station: int, text: str) -> Decision:
+    """What happened in round `number` to a station that was set aside, for the ledger."""
+    from enpire.store import Decision
+
+    numbers = {"station": float(station)}
+    return Decision(number, kind, f"station {station}: {text}", numbers=numbers)
 
 
 @contextmanager
@@ -287,7 +295,7 @@ def _drive(
     from enpire.rollout.budget import Budget
     from enpire.rollout.fleet import Fleet, Stopped
     from enpire.rollout.loop import Loop, LoopState
-    from enpire.store import Decision, EpisodeWriter
+    from enpire.store import EpisodeWriter
 
     leave_cores_to_physics()
     facts, ledger = run.ledger.facts(), run.ledger
@@ -300,10 +308,7 @@ def _drive(
     state = LoopState()
 
     def note(kind: str, station: int, text: str) -> None:
-        numbers = {"station": float(station)}
-        ledger.add_decision(
-            Decision(state.round, kind, f"station {station}: {text}", numbers=numbers)
-        )
+        ledger.add_decision(noted(state.round, kind, station, text))
 
     with EpisodeWriter(run) as writer, recovery(options, settings.task, settings.reset) as helping:
         fleet = Fleet(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import inspect
 import sys
 from contextlib import suppress
@@ -17,6 +16,7 @@ from enpire.environment.workcells import Workcells
 from enpire.errors import PackError, UsageError
 from enpire.packs import Pack, available, find, load_robot, load_world
 from enpire.packs.finder import AT_START, FROM_START, GYM
+from enpire.packs.modules import import_file
 
 SENSORS, CAMERAS = "sensors", "cameras"  # what verdicts are come by with
 
@@ -145,14 +145,7 @@ def _import(pack: Pack, path: Path) -> ModuleType:
         parent = ModuleType(package)
         parent.__path__ = [str(pack.folder)]
         sys.modules[package] = parent
-    spec = importlib.util.spec_from_file_location(name, path)
-    if spec is None or spec.loader is None:
-        raise PackError(f"{path} cannot be imported")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
     try:
-        spec.loader.exec_module(module)
+        return import_file(name, path)
     except Exception as error:
-        del sys.modules[name]
         raise PackError(f"{where(error, pack.folder)}: {type(error).__name__}: {error}") from error
-    return module

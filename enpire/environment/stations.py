@@ -469,8 +469,7 @@ class Stations:
                     elif restoring.pressed.any():
                         self.control.relax(row, restoring.pressed)
                     elif restoring.looked():
-                        state.restoring = None  # `settle` has the last word
-                        self.task.operate(self.twin, row, ())
+                        self._end_try(row, state)  # `settle` has the last word
                     elif restoring.homing:
                         self.control.approach(row, *restoring.posture, jacobian[i])
                 except ResetFailed as error:
@@ -480,13 +479,17 @@ class Stations:
             limits = self.control.reset_limits
             self.control.apply(rows[acting], actions[acting], jacobian[acting], force, limits)
 
+    def _end_try(self, row: int, running: _Running) -> None:
+        """No skill is under way any more, and the station's fixture is off."""
+        if running.restoring is not None:
+            running.restoring = None
+            self.task.operate(self.twin, row, ())
+
     def _failed(self, row: int, running: _Running, error: ResetFailed) -> None:
         """Try the reset again, or give it up."""
         physical = running.target is not None
-        if physical:
-            self.task.operate(self.twin, row, ())
         tries = RESTORE_TRIES if physical else RESET_TRIES
-        running.restoring = None
+        self._end_try(row, running)
         if running.tries >= tries:
             reason = f"reset failed {tries} times: {error}"
             running.verdict = Verdict(Outcome.INVALID, reason=reason)
@@ -608,20 +611,22 @@ class Stations:
                 mine = [i for i, state in enumerate(states) if id(state.job.controller) == key]
                 chosen = controller.act(rows[mine], observations[mine], readings.at(mine))
                 actions[mine] = checked(chosen, len(mine), self.action_size)
-        self._keep(actions)
         for row, state in zip(rows.tolist(), states, strict=True):
             if state.planner:
-                plan = state.planner.plan(row).copy()
-                self._keep(plan)
-                state.plan = checked(plan, len(plan), self.action_size)
+                plan = state.planner.plan(row)
+                state.plan = self._keep(checked(plan, len(plan), self.action_size))
         for state, observation in zip(states, observations, strict=True):
             state.observations.append(observation)
-        return actions
+        return self._keep(actions)
 
-    def _keep(self, actions: Float32Array) -> None:
-        """Write what the task keeps into actions (m, act)."""
+    def _keep(self, actions: Float32Array) -> Float32Array:
+        """Actions (m, act) with what the task keeps written into them."""
+        if not self.task.kept:
+            return actions
+        actions = actions.copy()
         for entry, value in self.task.kept.items():
             actions[:, entry] = value
+        return actions
 
     def _verify(self, row: int, state: _Running, readings: Readings, action: Float32Array) -> None:
         state.verify += 1  # the verdict takes a period of its own
@@ -661,8 +666,7 @@ class Stations:
 
     def _leave(self, row: int, running: _Running, verdict: Verdict) -> None:
         """Note what an episode leaves behind: a scene to put back, none, or one beyond help."""
-        if running.restoring is not None:  # aborted in the middle of a reset
-            self.task.operate(self.twin, row, ())
+        self._end_try(row, running)  # aborted in the middle of a reset
         unplaced = running.phase is Phase.RESET and running.target is None
         if running.diverged or unplaced:
             self._standing.discard(row)

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import importlib
-import importlib.util
 import os
 import pkgutil
-import sys
 import traceback
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -17,11 +15,12 @@ from typing import Protocol
 
 import numpy as np
 
-from enpire.errors import EnpireError, RecipeError, UsageError
+from enpire.errors import EnpireError, PackError, RecipeError, UsageError
 from enpire.improvement import recipes
 from enpire.improvement.checkpoint import NOWHERE, Checkpoint
 from enpire.improvement.settings import configured
 from enpire.packs.finder import unknown
+from enpire.packs.modules import import_file
 from enpire.policies import ChunkPolicy, ChunkSpec
 from enpire.types import Episode
 
@@ -152,15 +151,11 @@ def _import(path: Path) -> ModuleType:
     if not path.is_file():
         raise UsageError(f"{path} is not there: --recipe takes a name or a file")
     name = f"{path.stem}@{hashlib.sha256(path.read_bytes()).hexdigest()[:8]}"
-    spec = importlib.util.spec_from_file_location(name, path)
-    if spec is None or spec.loader is None:
-        raise UsageError(f"{path} cannot be imported: a recipe is a file that ends in .py")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module  # where dataclasses look for it
     try:
-        spec.loader.exec_module(module)
+        return import_file(name, path)
+    except PackError as error:
+        raise UsageError(str(error)) from error
     except Exception as error:
         at = [f for f in traceback.extract_tb(error.__traceback__) if f.filename == str(path)]
         line = error.lineno if isinstance(error, SyntaxError) else at[-1].lineno if at else 1
         raise UsageError(f"{path}:{line}: {type(error).__name__}: {error}") from error
-    return module
