@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from enpire.environment import Workcells
     from enpire.rollout.budget import Budget
     from enpire.rollout.fleet import Fleet
-    from enpire.rollout.loop import LoopSettings, LoopState
+    from enpire.rollout.loop import LoopSettings
     from enpire.rollout.recovery import Recovery
     from enpire.store import Decision, Run
 
@@ -289,6 +289,7 @@ def _drive(
     options: Namespace,
 ) -> int:
     from enpire.improvement import recipe as recipes
+    from enpire.improvement.training import Beside
     from enpire.observe import account
     from enpire.observe.progress import Progress
     from enpire.observe.result import result
@@ -310,7 +311,11 @@ def _drive(
     def note(kind: str, station: int, text: str) -> None:
         ledger.add_decision(noted(state.round, kind, station, text))
 
-    with EpisodeWriter(run) as writer, recovery(options, settings.task, settings.reset) as helping:
+    with (
+        EpisodeWriter(run) as writer,
+        Beside() as trainer,
+        recovery(options, settings.task, settings.reset) as helping,
+    ):
         fleet = Fleet(
             stations,
             writer,
@@ -328,12 +333,13 @@ def _drive(
             fleet,
             recipes.find(settings.first_recipe),
             recipes.schedule(settings.recipe, settings.recipe_settings),
+            trainer,
             budget,
             state,
         )
         print(f"run {run.folder}, verified by {stations.verified_by}", flush=True)
         try:
-            with Progress(run, state, fleet, budget, save) as progress, _signals(budget, state):
+            with Progress(run, state, fleet, budget, save) as progress, _signals(budget):
                 try:
                     loop.run()
                     ended = "reached" if state.reached else "--max-rounds is used up"
@@ -375,19 +381,13 @@ def _accounts(run: Run, budget: Budget, fleet: Fleet, before: dict[str, str]) ->
 
 
 @contextmanager
-def _signals(budget: Budget, state: LoopState) -> Iterator[None]:
-    """Ctrl-C and SIGTERM end the loop at the next control period, or drop a training at once.
-
-    Training records nothing before it is over, so nothing is lost. A second signal ends anything.
-    """
-    from enpire.rollout.fleet import Stopped
+def _signals(budget: Budget) -> Iterator[None]:
+    """Ctrl-C and SIGTERM end the loop at the next control period; a second one ends anything."""
 
     def interrupt(number: int, frame: object) -> None:
         if budget.interrupted:
             raise KeyboardInterrupt
         budget.interrupted = True
-        if state.doing.startswith("training"):
-            raise Stopped("interrupted")
 
     before = {
         number: signal.signal(number, interrupt) for number in (signal.SIGINT, signal.SIGTERM)

@@ -8,7 +8,7 @@ import os
 import pkgutil
 import traceback
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType
 from typing import Protocol
@@ -80,10 +80,15 @@ class Recipe(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """A recipe with its settings, and what policies that it makes are recorded with."""
+    """A recipe with its settings, and what policies that it makes are recorded with.
+
+    source, settings: what `remade` makes it of again.
+    """
 
     name: str
     recipe: Recipe
+    source: str = ""
+    settings: tuple[tuple[str, str], ...] = ()
 
     def improve(self, given: Given) -> Candidate:
         """As `Recipe.improve`; whatever else goes wrong in it is a RecipeError too."""
@@ -130,10 +135,10 @@ def find(name: str) -> Named:
     if name.endswith(".py") or os.sep in name:
         path = Path(name).resolve()
         module = _import(path)
-        return Named(module.__name__, _made(module, str(path)))
+        return Named(module.__name__, _made(module, str(path)), str(path))
     if name not in names():
         raise UsageError(unknown("recipe", name, names()) + "; a file of your own ends in .py")
-    return Named(name, _made(importlib.import_module(f"{recipes.__name__}.{name}"), name))
+    return Named(name, _made(importlib.import_module(f"{recipes.__name__}.{name}"), name), name)
 
 
 def schedule(text: str, settings: Mapping[str, str]) -> list[Named]:
@@ -149,10 +154,17 @@ def schedule(text: str, settings: Mapping[str, str]) -> list[Named]:
     for name in text.split(","):
         found = find(name)
         recipe, its = configured(found.recipe, settings)
-        made.append(Named(found.name, recipe))
+        chosen = tuple((key, settings[key]) for key in sorted(its))
+        made.append(replace(found, recipe=recipe, settings=chosen))
         taken |= its
     for key in settings.keys() - taken:
         raise UsageError(f"--recipe.{key}: no such setting; enpire recipes show NAME lists them")
+    return made
+
+
+def remade(source: str, settings: Mapping[str, str]) -> Named:
+    """The same recipe in another process, of its `source` and `settings`."""
+    (made,) = schedule(source, settings)
     return made
 
 

@@ -18,11 +18,12 @@ from itertools import islice
 
 from enpire.environment import Controller, Job, Workcells
 from enpire.errors import PolicyError, RecipeError
-from enpire.improvement.checkpoint import Checkpoint, digest
-from enpire.improvement.recipe import Given, Named
+from enpire.improvement.recipe import Named
+from enpire.improvement.training import FOLDER as TRAINING
+from enpire.improvement.training import Asked, Trainer
 from enpire.policies import ChunkSpec, Policy, load, metadata
 from enpire.rollout.budget import Budget
-from enpire.rollout.fleet import Fleet
+from enpire.rollout.fleet import Fleet, Stopped
 from enpire.rollout.seeds import fresh_entropy, stream
 from enpire.rollout.statistics import (
     EXTENSION,
@@ -39,7 +40,8 @@ from enpire.store import EpisodeWriter, RoundRow, Run, SealedRow
 from enpire.types import Episode, Estimate, Outcome, Purpose
 
 POLICY = "policy"
-TRAINING = "training"  # folder of a run, for what is under way
+AHEAD = 20  # pairs whose one half is run while the candidate is made: as few decide nearly never
+LOOK_S = 0.2  # between two looks whether the budget is used up while a candidate is made
 ENOUGH = 60  # judged episodes of a policy before a sealed evaluation is worth its robot time
 DECIDED = ("promoted", "kept", "rejected")  # kinds of notes that close a comparison
 JUDGED = (Outcome.SUCCESS, Outcome.FAILURE)
@@ -105,6 +107,7 @@ class Loop:
         fleet: Fleet,
         first: Named,
         schedule: Sequence[Named],
+        trainer: Trainer,
         budget: Budget,
         state: LoopState,
     ) -> None:
@@ -115,6 +118,7 @@ class Loop:
         self.stations: Workcells = fleet.stations
         self.first = first
         self.schedule = schedule
+        self.trainer = trainer
         self.budget = budget
         self.state = state
         self.spec = ChunkSpec(
@@ -152,7 +156,7 @@ class Loop:
                     f"none of the {len(shown)} first episodes ({who}) is a success, so there is "
                     "nothing to begin with: ask for more with --demonstrations"
                 )
-            name = self._train(self.first, 0, None)
+            name = self._train(self.first, 0, "")
         self._evaluate_start(name)
         # A round is done when it has a row; one cut short begins again under its own incumbent.
         rounds = self.run_store.ledger.rounds()
@@ -196,29 +200,45 @@ class Loop:
         self._close_round(number)
         self._passes(self.state.incumbent)
 
-    def _train(self, recipe: Named, number: int, parent: str | None) -> str:
-        self._doing(f"training ({recipe.name})", 0)
+    def _train(self, recipe: Named, number: int, parent: str) -> str:
+        """A candidate, made beside the stations; they have the comparison's first episodes done."""
         self.writer.flush()
-        episodes = self.run_store.episodes()
-        incumbent = self._policy(parent) if parent else None
-        seed = self.settings.seed * 1000 + number
-        folder = self.run_store.folder / TRAINING
-        made_from = digest(recipe, parent, seed, *(episode.id for episode in episodes))
-        checkpoint = Checkpoint(folder / f"{number}", made_from)
-        candidate = recipe.improve(Given(self.spec, episodes, incumbent, seed, checkpoint))
+        asked = Asked(recipe, self.spec, number, parent, self.settings.seed * 1000 + number)
+        training = self.trainer.begin(self.run_store, asked)
+        try:
+            ahead = self._ahead(number) if parent else []
+            self._doing(f"training ({recipe.name})", len(ahead))
+            self._episodes(ahead)
+            while (candidate := training.candidate(LOOK_S)) is None:
+                reason = self.budget.spent(self.fleet.robot_s)
+                if reason is not None:
+                    raise Stopped(reason)
+        except BaseException:
+            training.cancel()
+            raise
         row = self.run_store.save_policy(
             f"{POLICY}-{number}",
             candidate.policy.tensors(),
             metadata(candidate.policy),
-            parent=parent or "",
+            parent=parent,
             recipe=recipe.name,
             round=number,
             state="candidate" if parent else "incumbent",
         )
-        shutil.rmtree(folder, ignore_errors=True)
+        shutil.rmtree(self.run_store.folder / TRAINING, ignore_errors=True)
         text = ", ".join(f"{key} {value:.4g}" for key, value in candidate.numbers.items())
-        self._note("trained", f"{row.name}: {text}", parent or "", row.name, candidate.numbers)
+        self._note("trained", f"{row.name}: {text}", parent, row.name, candidate.numbers)
         return row.name
+
+    def _ahead(self, number: int) -> list[Job]:
+        """The incumbent's part of the first pairs of a round's comparison.
+
+        Their number is fixed, so that what is decided does not hang on how long training takes.
+        """
+        name, controller = self.state.incumbent, self._controller(self.state.incumbent)
+        pairs = min(AHEAD, self.settings.max_pairs)
+        seeds = islice(stream(self.settings.seed, "compare", number), pairs)
+        return [Job(seed, Purpose.EVALUATION, controller, name, number) for seed in seeds]
 
     def _compare(self, number: int, incumbent: str, candidate: str) -> bool:
         """Both on the same fresh seeds, pair by pair, until the test decides."""

@@ -1,0 +1,204 @@
+"""One training: what it is asked for, and how it is done, here or in a process beside the fleet."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import subprocess
+import sys
+from collections.abc import Iterable
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as NotYet
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Thread
+from types import TracebackType
+from typing import IO, Any, Protocol, Self
+
+from enpire.errors import RecipeError
+from enpire.improvement.checkpoint import Checkpoint, digest
+from enpire.improvement.recipe import Candidate, Given, Named, remade
+from enpire.policies import ChunkSpec, load, metadata
+from enpire.store import Run
+from enpire.store.durable import publish_file
+from enpire.store.weights import read, to_bytes
+from enpire.types import Episode, Purpose
+
+FOLDER = "training"  # of a run: what is under way
+CANDIDATE = "candidate.safetensors"
+LOG = "log.txt"  # what recipes print
+WORKER = "enpire.improvement.worker"
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A training. number: of its round; parent: the policy to improve on, by name, or empty."""
+
+    recipe: Named
+    spec: ChunkSpec
+    number: int
+    parent: str
+    seed: int
+
+
+def train(run: Run, asked: Asked) -> Candidate:
+    """Learn from what the run holds.
+
+    Raises:
+        RecipeError: no candidate came of it; the incumbent stays.
+    """
+    episodes = learned_from(run.episodes(), asked.number)
+    incumbent = None
+    if asked.parent:
+        tensors, said = run.load_policy(asked.parent)
+        incumbent = load(said, tensors)
+    made_of = digest(asked, *(episode.id for episode in episodes))
+    checkpoint = Checkpoint(run.folder / FOLDER, made_of)
+    given = Given(asked.spec, episodes, incumbent, asked.seed, checkpoint)
+    return asked.recipe.improve(given)
+
+
+def learned_from(episodes: Iterable[Episode], number: int) -> list[Episode]:
+    """All before round `number`, and what was collected in it.
+
+    Its evaluations are left out: how many there are by now is a matter of time, and a training that
+    begins again must learn from the same.
+    """
+    return [e for e in episodes if e.round < number or e.purpose is not Purpose.EVALUATION]
+
+
+class Training(Protocol):
+    """A training under way."""
+
+    def candidate(self, within: float) -> Candidate | None:
+        """What came of it; None if it has not ended `within` so many seconds.
+
+        Raises:
+            RecipeError: it failed.
+        """
+        ...
+
+    def cancel(self) -> None:
+        """End it; what it has kept lets it go on from there."""
+        ...
+
+
+class Trainer(Protocol):
+    """Begins trainings, one at a time."""
+
+    def begin(self, run: Run, asked: Asked) -> Training:
+        """Begin to learn from what `run` holds now."""
+        ...
+
+
+class Beside:
+    """Trains in a process of its own, which blocks no station and can bring none down."""
+
+    def __init__(self) -> None:
+        """Start the process, so that it has all it needs when it is first asked."""
+        self._process = _Worker()
+
+    def begin(self, run: Run, asked: Asked) -> Training:
+        """See `Trainer`."""
+        if not self._process.usable:
+            self._process = _Worker()
+        return self._process.begin(run.folder, asked)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        at: TracebackType | None,
+    ) -> None:
+        self._process.cancel()
+
+
+class _Worker:
+    """One process, and the training that it is asked for."""
+
+    def __init__(self) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", WORKER],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,  # it logs to the run's folder
+            text=True,
+            start_new_session=True,  # Ctrl-C is for the loop, which ends it in order
+        )
+        self._answer: Future[dict[str, Any]] | None = None
+        self._folder = Path()
+
+    @property
+    def usable(self) -> bool:
+        """Whether it can be asked for another training."""
+        return self._process.poll() is None and (self._answer is None or self._answer.done())
+
+    def begin(self, run: Path, asked: Asked) -> Training:
+        stdin, stdout = self._process.stdin, self._process.stdout
+        if stdin is None or stdout is None:
+            raise RecipeError("the training process has no pipes")
+        self._folder, self._answer = run / FOLDER, Future()
+        try:
+            stdin.write(json.dumps(as_json(run, asked)) + "\n")
+            stdin.flush()
+        except BrokenPipeError:
+            pass  # it is gone, which its answer will say
+        Thread(target=self._listen, args=(stdout, self._answer), daemon=True).start()
+        return self
+
+    def _listen(self, stdout: IO[str], answer: Future[dict[str, Any]]) -> None:
+        line = stdout.readline()
+        if line:
+            answer.set_result(json.loads(line))
+            return
+        code = self._process.wait()
+        killed = "; out of memory?" if code == -9 else ""
+        log = self._folder / LOG
+        answer.set_result({"error": f"training ended with exit code {code}{killed}; see {log}"})
+
+    def candidate(self, within: float) -> Candidate | None:
+        if self._answer is None:
+            return None
+        try:
+            said = self._answer.result(within)
+        except NotYet:
+            return None
+        if "error" in said:
+            raise RecipeError(said["error"])
+        tensors, about = read(self._folder / CANDIDATE, said["sha256"])
+        return Candidate(load(about, tensors), said["numbers"])
+
+    def cancel(self) -> None:
+        self._process.kill()
+        self._process.wait()
+
+
+def as_json(run: Path, asked: Asked) -> dict[str, Any]:
+    """What another process needs to know to do the same."""
+    return {
+        "run": str(run),
+        "recipe": asked.recipe.source,
+        "settings": dict(asked.recipe.settings),
+        "spec": asked.spec.to_json(),
+        "number": asked.number,
+        "parent": asked.parent,
+        "seed": asked.seed,
+    }
+
+
+def carried_out(said: dict[str, Any]) -> dict[str, Any]:
+    """Do what `as_json` says: the candidate's file in the run, and its numbers; or the error."""
+    folder = Path(said["run"]) / FOLDER
+    recipe = remade(said["recipe"], said["settings"])
+    spec = ChunkSpec.from_json(said["spec"])
+    asked = Asked(recipe, spec, said["number"], said["parent"], said["seed"])
+    with Run.open(Path(said["run"])) as run:
+        candidate = train(run, asked)
+    data = to_bytes(candidate.policy.tensors(), metadata(candidate.policy))
+    folder.mkdir(exist_ok=True)
+    publish_file(folder / CANDIDATE, data)
+    numbers = {name: float(value) for name, value in candidate.numbers.items()}
+    return {"numbers": numbers, "sha256": hashlib.sha256(data).hexdigest()}

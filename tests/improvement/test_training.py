@@ -1,0 +1,136 @@
+"""Training beside the fleet: the same candidate, whatever becomes of the process."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from enpire.errors import RecipeError
+from enpire.improvement import recipe as recipes
+from enpire.improvement.recipe import Candidate
+from enpire.improvement.training import FOLDER, Asked, Beside, Training, learned_from, train
+from enpire.policies import ChunkSpec
+from enpire.store import Run
+from enpire.types import Purpose
+from tests.store.samples import episode
+
+SPEC = ChunkSpec("t", observation=6, action=3, history=1, stride=1, chunk=2, hidden=(8,))
+LONG = 60.0  # seconds, on a busy machine
+
+MINE = """
+from __future__ import annotations
+import os, signal, time
+from dataclasses import dataclass
+from enpire.improvement.recipes.bc import BehaviourCloning
+from enpire.improvement.recipe import Candidate, Given
+
+@dataclass(frozen=True)
+class Mine(BehaviourCloning):
+    does: str = ""
+
+    def improve(self, given: Given) -> Candidate:
+        print("on standard output, which is not the answer")
+        if self.does == "sleeps":
+            time.sleep(1000)
+        if self.does == "dies":
+            os.kill(os.getpid(), signal.SIGKILL)
+        if self.does == "raises":
+            return {}["nothing"]
+        return super().improve(given)
+
+RECIPE = Mine
+"""
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Iterator[Run]:
+    with Run.create(tmp_path / "run", {}) as made:
+        shown = {"policy": "expert", "round": 0, "purpose": Purpose.DEMONSTRATION}
+        made.add_episodes([episode(f"d{i}", 8, **shown) for i in range(4)], [])
+        yield made
+
+
+@pytest.fixture(scope="module")
+def beside() -> Iterator[Beside]:
+    with Beside() as made:
+        yield made
+
+
+def asked(source: str, **settings: str) -> Asked:
+    return Asked(recipes.remade(source, {"training.steps": "3", **settings}), SPEC, 0, "", 7)
+
+
+def ended(training: Training) -> Candidate:
+    candidate = training.candidate(LONG)
+    assert candidate is not None
+    return candidate
+
+
+def test_a_process_makes_the_same_candidate(run: Run, beside: Beside, tmp_path: Path) -> None:
+    here = train(run, asked("bc")).policy.tensors()
+    (tmp_path / "mine.py").write_text(MINE)
+    for source in ("bc", str(tmp_path / "mine.py")):
+        there = ended(beside.begin(run, asked(source)))
+        assert there.numbers["episodes"] == 4
+        for name, value in there.policy.tensors().items():
+            np.testing.assert_array_equal(value, here[name])
+        assert there.policy.spec == SPEC
+    assert "on standard output" in (run.folder / FOLDER / "log.txt").read_text()
+
+
+@pytest.mark.parametrize(
+    ("does", "words"),
+    [("dies", r"exit code -9; out of memory\?"), ("raises", r"mine\.py:19: KeyError: 'nothing'")],
+)
+def test_what_goes_wrong_there_is_said(
+    run: Run, beside: Beside, tmp_path: Path, does: str, words: str
+) -> None:
+    path = tmp_path / "mine.py"
+    path.write_text(MINE)
+    with pytest.raises(RecipeError, match=words):
+        ended(beside.begin(run, asked(str(path), does=does)))
+    assert ended(beside.begin(run, asked("bc"))).policy.spec == SPEC  # and the next is as ever
+
+
+def test_a_training_that_is_cancelled_is_gone(run: Run, beside: Beside, tmp_path: Path) -> None:
+    path = tmp_path / "mine.py"
+    path.write_text(MINE)
+    training = beside.begin(run, asked(str(path), does="sleeps"))
+    assert training.candidate(0.01) is None
+    training.cancel()
+    with pytest.raises(RecipeError, match="exit code"):
+        training.candidate(LONG)
+    assert ended(beside.begin(run, asked("bc"))).policy.spec == SPEC
+
+
+def test_it_ends_with_who_asked(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "mine.py"
+    path.write_text(MINE)
+    with Beside() as beside:
+        beside.begin(run, asked(str(path), does="sleeps"))
+        process = beside._process._process
+        assert process.stdin is not None
+        process.stdin.close()  # as when the loop is killed
+        assert process.wait(LONG) == 0
+    with pytest.raises(ProcessLookupError):
+        os.kill(process.pid, signal.SIGTERM)
+
+
+def test_what_is_evaluated_meanwhile_teaches_later_rounds_only() -> None:
+    kinds = [
+        ("a", 0, Purpose.DEMONSTRATION),
+        ("b", 0, Purpose.EVALUATION),
+        ("c", 1, Purpose.COLLECTION),
+        ("d", 1, Purpose.EVALUATION),
+    ]
+    episodes = [episode(id, round=number, purpose=purpose) for id, number, purpose in kinds]
+    assert [[e.id for e in learned_from(episodes, number)] for number in (0, 1, 2)] == [
+        ["a", "c"],
+        ["a", "b", "c"],
+        ["a", "b", "c", "d"],
+    ]
