@@ -55,6 +55,7 @@ SEEN_COVERED = 0.9035  # what the verifier asks to see: one standard deviation o
 SEEN = 0.92  # what is seen of it before the verifier comes, in one reading
 APART = 0.40  # of the outline is covered at the start, at most
 CALIBRATED = 0.005  # of the covered share: what cameras may be off unseen
+AWAY = 0.8  # of a hand's speed, towards the arm's foot, while the verifier looks
 LAST = 25  # readings with the hand clear that the verdict averages
 
 
@@ -191,12 +192,14 @@ class PushT(Task):
         return result
 
     def probe(self, evidence: Evidence) -> Float32Array | None:
-        """Lift the hand clear, straight up, then look for a while."""
+        """Lift the hand clear, straight up, then out of the cameras' way, and look for a while."""
         clear = [_height(r) > CLEAR for r in evidence.readings]
         if len(clear) >= LAST and all(clear[-LAST:]):
             return None
         action = np.zeros(self.actions.size, dtype=np.float32)
-        action[2] = 0.0 if clear[-1] else 0.6
+        action[2] = 0.6
+        if clear[-1]:
+            action[0] = -AWAY
         action[6] = -1.0
         return action
 
