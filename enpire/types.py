@@ -143,6 +143,8 @@ class Episode:
     actions: shape (T, act), in [-1, 1], as they were carried out (exploration included).
     stamps: shape (T,), seconds since execution began.
     rewards: shape (T,), 1.0 at the last row of a success, else 0.0.
+    variant: 0, or which of several episodes from the seed's initial condition it is. forked: rows
+    at its start that only repeat what was done in the seed's own episode.
     """
 
     id: str
@@ -160,6 +162,8 @@ class Episode:
     rewards: Float32Array
     exploration: float = 0.0
     packs: dict[str, str] = field(default_factory=dict)
+    variant: int = 0
+    forked: int = 0
 
     @property
     def success(self) -> bool:

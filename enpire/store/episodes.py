@@ -102,6 +102,8 @@ def _describe(episode: Episode) -> dict[str, object]:
         "round": int(episode.round),
         "station": int(episode.station),
         "exploration": _number(episode.exploration),
+        "variant": int(episode.variant),
+        "forked": int(episode.forked),
         "packs": dict(episode.packs),
         "times": {name: _number(getattr(times, name)) for name in ("reset", "execute", "verify")},
         "verdict": {
@@ -155,6 +157,8 @@ def _restore(about: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Episode:
         times=Times(**{name: float(value) for name, value in about["times"].items()}),
         exploration=float(about["exploration"]),
         packs=about["packs"],
+        variant=about.get("variant", 0),  # runs of before there were any do not say
+        forked=about.get("forked", 0),
         **arrays,
     )
 

@@ -55,6 +55,8 @@ def batches(draw: st.DrawFn) -> list[Episode]:
                 verdict=draw(_verdicts),
                 times=draw(st.builds(Times, seconds, seconds, seconds)),
                 exploration=draw(st.floats()),
+                variant=draw(st.integers(0, 99)),
+                forked=draw(st.integers(0, 99)),
                 packs=draw(st.dictionaries(st.text(), st.text(), max_size=3)),
                 **{name: draw(_array(*kind)) for name, kind in shapes.items()},
             )
