@@ -108,7 +108,6 @@ def _random(options: Namespace) -> tuple[Workcells, Acting]:
 def _of_a_run(options: Namespace) -> tuple[Workcells, Acting]:
     from enpire.environment import ResetMode, open_stations
     from enpire.observe import frozen
-    from enpire.policies import PolicyController
 
     chosen = frozen.load(options.policy)
     # A run's interpreter and rule belong to its own task.
@@ -119,7 +118,7 @@ def _of_a_run(options: Namespace) -> tuple[Workcells, Acting]:
     reset = ResetMode(options.reset or "fast")
     stations = open_stations(task, options.robots, python, success, reset, options.verify)
     frozen.require_fit(chosen.policy, stations, chosen.name)
-    controller = PolicyController(chosen.policy)
+    controller = chosen.policy.controller(stations)
     label = f"{chosen.run}:{chosen.name}"
     return stations, Acting(task, label, chosen.name, chosen.sha256, controller)
 

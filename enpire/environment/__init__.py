@@ -16,6 +16,7 @@ from enpire.environment.cameras import (
 from enpire.environment.control import ActionSpec, ArmAction, CartesianControl
 from enpire.environment.controller import Controller, Demonstrations, RandomActions
 from enpire.environment.loading import build_stations, load_task, open_stations
+from enpire.environment.replay import Replay
 from enpire.environment.sensing import Readings, SensorNoise
 from enpire.environment.stations import Job, ResetMode, Stations
 from enpire.environment.task import Demonstrator, Evidence, Restorer, Task, time_left
@@ -34,6 +35,7 @@ __all__ = [
     "Job",
     "RandomActions",
     "Readings",
+    "Replay",
     "ResetMode",
     "Restorer",
     "Seen",

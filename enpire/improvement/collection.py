@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from enpire.environment import Controller, Job, Workcells
-from enpire.policies import ChunkPolicy
+from enpire.policies import Policy
 from enpire.types import Episode, Purpose
 
 
@@ -28,7 +28,7 @@ class Collection:
     stations: Workcells
     base: str
     parent: str
-    policy: Callable[[str], ChunkPolicy]
+    policy: Callable[[str], Policy]
     controller: Callable[[str], Controller]
     round: int
     count: int

@@ -28,7 +28,7 @@ from enpire.improvement.checkpoint import NOWHERE, Checkpoint
 from enpire.improvement.collection import Collection
 from enpire.improvement.settings import configured
 from enpire.packs.finder import unknown
-from enpire.policies import ChunkPolicy, ChunkSpec
+from enpire.policies import ChunkSpec, Policy
 from enpire.types import Episode, Purpose
 
 
@@ -36,14 +36,14 @@ from enpire.types import Episode, Purpose
 class Given:
     """What a recipe learns from.
 
-    spec: the shape the candidate must have. episodes: all so far, demonstrations among them,
+    spec: the shape of a network for the task. episodes: all so far, demonstrations among them,
     failures too, never a sealed one. incumbent: the policy to improve on; None for a first one.
     seed: of everything random. checkpoint: where training keeps how far it is.
     """
 
     spec: ChunkSpec
     episodes: Sequence[Episode]
-    incumbent: ChunkPolicy | None
+    incumbent: Policy | None
     seed: int
     checkpoint: Checkpoint = NOWHERE
 
@@ -52,8 +52,25 @@ class Given:
 class Candidate:
     """A policy that a recipe proposes, and what its training showed."""
 
-    policy: ChunkPolicy
+    policy: Policy
     numbers: dict[str, float]
+
+
+def improvable[P: Policy](given: Given, kind: type[P], who: str) -> P:
+    """The incumbent, for a recipe called `who` that improves policies of one kind only.
+
+    Raises:
+        RecipeError: there is none, or it is of another kind.
+    """
+    incumbent = given.incumbent
+    if incumbent is None:
+        raise RecipeError(f"{who} improves a policy: start with another recipe, such as bc")
+    if not isinstance(incumbent, kind):
+        raise RecipeError(
+            f"{who} improves policies of kind {kind.kind!r}; the incumbent is of kind "
+            f"{incumbent.kind!r}: choose another recipe"
+        )
+    return incumbent
 
 
 class Recipe(Protocol):
@@ -135,7 +152,7 @@ class Named:
             raise RecipeError(f"{self.name}: {at.filename}:{at.lineno}: {what}") from error
 
 
-def require_sound(policy: ChunkPolicy, spec: ChunkSpec) -> None:
+def require_sound(policy: Policy, spec: ChunkSpec) -> None:
     """Raise RecipeError unless a policy maps what it is shown to actions, by finite weights."""
     has, needs = ((s.observation, s.action) for s in (policy.spec, spec))
     if has != needs:

@@ -21,6 +21,7 @@ from enpire.types import Episode, Float32Array
 
 LIMIT = 8.0  # standard deviations at which a normalised observation is clipped
 BATCH = 256
+WIDTH, NOISE = 128, 0.1  # of a `Value`: its layers; added to what it is shown, in deviations
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +82,35 @@ class _Layer(nn.Module):
     def forward(self, each: Tensor) -> Tensor:
         each = torch.baddbmm(self.bias, each, self.weight)
         return nn.functional.silu(nn.functional.layer_norm(each, each.shape[-1:]) * self.gain)
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """The chance that an observation ends in success, less what time it takes."""
+
+    seen: Normaliser
+    ensemble: Ensemble
+
+    @classmethod
+    def of(
+        cls, episodes: Sequence[Episode], discount: float, members: int, steps: int, seed: int
+    ) -> Value:
+        """Learn it from episodes; the same one by the same seed."""
+        torch.manual_seed(seed)
+        generator = torch.Generator().manual_seed(seed)
+        rows = torch.from_numpy(np.concatenate([episode.observations for episode in episodes]))
+        normaliser = Normaliser.of(rows)
+        seen, result = normaliser(rows), torch.from_numpy(returns(episodes, discount))
+
+        def noisy(i: Tensor) -> Tensor:
+            return seen[i] + NOISE * torch.randn(seen[i].shape, generator=generator)
+
+        return cls(normaliser, regress(noisy, result, WIDTH, members, steps, generator))
+
+    def __call__(self, observations: Float32Array) -> Float32Array:
+        """Chances (N,) of observations (N, obs)."""
+        chance: Float32Array = self.ensemble.chance(self.seen(torch.tensor(observations))).numpy()
+        return chance
 
 
 def regress(

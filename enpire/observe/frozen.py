@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from enpire import policies
 from enpire.environment import Workcells
 from enpire.errors import PolicyError, StoreError
 from enpire.observe import account
-from enpire.policies import ChunkPolicy, ChunkSpec
+from enpire.policies import Policy
 from enpire.store import Run
 
 
@@ -25,7 +26,7 @@ class Frozen:
     python: str
     success: str
     sha256: str
-    policy: ChunkPolicy
+    policy: Policy
 
 
 def load(reference: str) -> Frozen:
@@ -42,13 +43,16 @@ def load(reference: str) -> Frozen:
         row = run.ledger.policy(name)
         loop = run.config.get("loop", {})
         task, python, success = (loop.get(key, "") for key in ("task", "python", "success"))
-    if row is None or "spec" not in metadata:
-        raise PolicyError(f"policy {name!r} of {folder} does not say what shape it has")
-    policy = ChunkPolicy.from_tensors(ChunkSpec.from_json(metadata["spec"]), tensors)
+    if row is None:
+        raise StoreError(f"{folder} has lost the row of its policy {name!r}")
+    try:
+        policy = policies.load(metadata, tensors)
+    except PolicyError as error:
+        raise PolicyError(f"policy {name!r} of {folder}: {error}") from error
     return Frozen(folder, name, task, python, success, row.sha256, policy)
 
 
-def require_fit(policy: ChunkPolicy, stations: Workcells, name: str) -> None:
+def require_fit(policy: Policy, stations: Workcells, name: str) -> None:
     """Raise PolicyError unless `policy` maps what `stations` show to what they can do."""
     spec = policy.spec
     has = (spec.observation, spec.action)

@@ -1,7 +1,19 @@
 """What maps observations to chunks of actions."""
 
-from enpire.policies.chunk import ChunkPolicy, ChunkSpec
+from enpire.policies.chunk import ChunkPolicy
 from enpire.policies.driver import PolicyController
+from enpire.policies.kinds import load, metadata
+from enpire.policies.policy import Policy, Spec
+from enpire.policies.spec import ChunkSpec
 from enpire.policies.variation import variations
 
-__all__ = ["ChunkPolicy", "ChunkSpec", "PolicyController", "variations"]
+__all__ = [
+    "ChunkPolicy",
+    "ChunkSpec",
+    "Policy",
+    "PolicyController",
+    "Spec",
+    "load",
+    "metadata",
+    "variations",
+]

@@ -8,58 +8,23 @@ periods.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from enpire.environment import Workcells
 from enpire.errors import PolicyError
+from enpire.policies.driver import PolicyController
+from enpire.policies.spec import ChunkSpec
 from enpire.twin.native import compiled
 from enpire.types import Float32Array, FloatArray
 
 INPUT_LIMIT = 6.0  # standard deviations at which a normalised observation is clipped
 NORM_EPS = 1e-5  # of a layer normalisation, added to the variance
-
-
-@dataclass(frozen=True, slots=True)
-class ChunkSpec:
-    """The shape of a policy.
-
-    history: how many observations it sees, `stride` control periods apart; chunk: how many actions
-    it predicts; execute: how many of them are carried out; hidden: width of each hidden layer.
-    """
-
-    task: str
-    observation: int
-    action: int
-    history: int = 3
-    stride: int = 2
-    chunk: int = 8
-    execute: int = 8
-    hidden: tuple[int, ...] = (256, 256, 256)
-
-    @property
-    def reach(self) -> int:
-        """Periods from the oldest observation it sees to the newest."""
-        return (self.history - 1) * self.stride
-
-    def to_json(self) -> str:
-        """For a safetensors file's metadata."""
-        return json.dumps(asdict(self))
-
-    @classmethod
-    def from_json(cls, text: str) -> ChunkSpec:
-        """The inverse of `to_json`; raises PolicyError for anything else."""
-        try:
-            values = json.loads(text)
-            return cls(**{**values, "hidden": tuple(values["hidden"])})
-        except (ValueError, TypeError, KeyError) as error:
-            raise PolicyError(f"not a policy's description: {error}") from error
 
 
 class ChunkPolicy(nn.Module):
@@ -70,6 +35,7 @@ class ChunkPolicy(nn.Module):
     explored.
     """
 
+    kind: ClassVar[str] = "chunk"
     mean: Tensor
     std: Tensor
     centre: Tensor
@@ -109,8 +75,12 @@ class ChunkPolicy(nn.Module):
         """Weights and normalisation, for a safetensors file."""
         return {name: value.detach().cpu().numpy() for name, value in self.state_dict().items()}
 
+    def controller(self, stations: Workcells) -> PolicyController:
+        """See `Policy.controller`."""
+        return PolicyController(self)
+
     @classmethod
-    def from_tensors(cls, spec: ChunkSpec, tensors: Mapping[str, NDArray[Any]]) -> ChunkPolicy:
+    def from_tensors(cls, spec: ChunkSpec, tensors: Mapping[str, NDArray[Any]]) -> Self:
         """The policy whose `tensors` these are; raises PolicyError when shapes do not fit."""
         policy = cls(spec)
         state = {name: torch.from_numpy(np.array(value)) for name, value in tensors.items()}
@@ -119,6 +89,11 @@ class ChunkPolicy(nn.Module):
         except RuntimeError as error:
             raise PolicyError(f"the weights do not fit the policy: {error}") from error
         return policy.eval()
+
+    @classmethod
+    def load(cls, spec: str, tensors: Mapping[str, NDArray[Any]]) -> Self:
+        """See `Policy.load`."""
+        return cls.from_tensors(ChunkSpec.from_json(spec), tensors)
 
 
 class Inference:

@@ -3,15 +3,34 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
+from torch import Tensor
 
 from enpire.environment.sensing import Readings
-from enpire.policies.chunk import ChunkPolicy
+from enpire.policies.spec import ChunkSpec
 from enpire.policies.variation import variations
 from enpire.twin.twin import Rows
 from enpire.types import Float32Array, FloatArray
+
+
+class Chunked(Protocol):
+    """A policy that answers a history of observations with a chunk of actions."""
+
+    @property
+    def spec(self) -> ChunkSpec: ...
+
+    @property
+    def spread(self) -> Tensor:
+        """The unit of exploration, (act,)."""
+        ...
+
+    def inference(self) -> Callable[[Float32Array], Float32Array]:
+        """From (batch, history, obs) to (batch, chunk, act), with the weights as they are now."""
+        ...
 
 
 @dataclass(slots=True)
@@ -47,7 +66,7 @@ class PolicyController:
     looked ahead, in units of its `spread`.
     """
 
-    def __init__(self, policy: ChunkPolicy) -> None:
+    def __init__(self, policy: Chunked) -> None:
         """Drive `policy`, with its weights as they are now, on any number of stations."""
         self._spec = policy.spec
         self._infer = policy.inference()

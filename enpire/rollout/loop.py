@@ -16,12 +16,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
-from enpire.environment import Job, Workcells
+from enpire.environment import Controller, Job, Workcells
 from enpire.errors import PolicyError, RecipeError
 from enpire.improvement.checkpoint import Checkpoint, digest
 from enpire.improvement.collection import Collection
 from enpire.improvement.recipe import Given, Named
-from enpire.policies import ChunkPolicy, ChunkSpec, PolicyController
+from enpire.policies import ChunkSpec, Policy, load, metadata
 from enpire.rollout.budget import Budget
 from enpire.rollout.fleet import Fleet
 from enpire.rollout.seeds import fresh_entropy, stream
@@ -123,7 +123,7 @@ class Loop:
         self.spec = ChunkSpec(
             settings.task, self.stations.observation_size, self.stations.action_size
         )
-        self._policies: dict[str, ChunkPolicy] = {}
+        self._policies: dict[str, Policy] = {}
         self._known: dict[str, Episode] = {}
 
     def run(self) -> LoopState:
@@ -233,7 +233,7 @@ class Loop:
         row = self.run_store.save_policy(
             f"{POLICY}-{number}",
             candidate.policy.tensors(),
-            {"spec": candidate.policy.spec.to_json()},
+            metadata(candidate.policy),
             parent=parent or "",
             recipe=recipe.name,
             round=number,
@@ -427,15 +427,14 @@ class Loop:
         row = self.run_store.ledger.policy(f"{POLICY}-{number}")
         return row.name if row else None
 
-    def _policy(self, name: str) -> ChunkPolicy:
+    def _policy(self, name: str) -> Policy:
         if name not in self._policies:
-            tensors, metadata = self.run_store.load_policy(name)
-            spec = ChunkSpec.from_json(metadata["spec"])
-            self._policies[name] = ChunkPolicy.from_tensors(spec, tensors)
+            tensors, said = self.run_store.load_policy(name)
+            self._policies[name] = load(said, tensors)
         return self._policies[name]
 
-    def _controller(self, name: str) -> PolicyController:
-        return PolicyController(self._policy(name))
+    def _controller(self, name: str) -> Controller:
+        return self._policy(name).controller(self.stations)
 
     def _decision(self, number: int) -> bool | None:
         for note in self.run_store.ledger.decisions():

@@ -25,11 +25,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from enpire.errors import RecipeError
 from enpire.improvement.checkpoint import Checkpoint
 from enpire.improvement.data import Examples, examples
 from enpire.improvement.dynamics import fit_dynamics
-from enpire.improvement.recipe import Candidate, Given
+from enpire.improvement.recipe import Candidate, Given, improvable
 from enpire.improvement.trainer import Training, fit, fresh
 from enpire.improvement.value import Normaliser, regress, returns
 from enpire.policies import ChunkPolicy, variations
@@ -64,10 +63,8 @@ class Lookahead:
     moments: int = 25_000  # that are relabelled and taught
 
     def improve(self, given: Given) -> Candidate:
-        """See `Recipe.improve`; needs an incumbent to improve on."""
-        incumbent, seed = given.incumbent, given.seed
-        if incumbent is None:
-            raise RecipeError("lookahead improves a policy: start with another recipe, such as bc")
+        """See `Recipe.improve`; needs an incumbent that is a chunk policy."""
+        incumbent, seed = improvable(given, ChunkPolicy, "lookahead"), given.seed
         started = time.monotonic()
         torch.manual_seed(seed)
         generator = torch.Generator().manual_seed(seed)

@@ -1,0 +1,47 @@
+"""A policy's file says of which kind it is, and is read back as one of that kind."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from enpire.errors import PolicyError, RecipeError
+from enpire.improvement.recipe import Given, improvable
+from enpire.policies import ChunkPolicy, ChunkSpec, load, metadata
+from tests.store.samples import episode
+
+SPEC = ChunkSpec("t", observation=5, action=3, chunk=4, execute=2, hidden=(16,))
+
+
+def test_a_policy_is_read_back_as_its_own_kind() -> None:
+    policy = ChunkPolicy(SPEC).eval()
+    copy = load(metadata(policy), policy.tensors())
+    assert isinstance(copy, ChunkPolicy)
+    assert copy.spec == SPEC
+    for name, values in policy.tensors().items():
+        np.testing.assert_array_equal(copy.tensors()[name], values)
+
+
+def test_a_file_without_a_kind_is_a_chunk_policy() -> None:
+    policy = ChunkPolicy(SPEC).eval()
+    assert isinstance(load({"spec": SPEC.to_json()}, policy.tensors()), ChunkPolicy)
+
+
+@pytest.mark.parametrize(
+    ("said", "words"),
+    [({"kind": "oracle", "spec": "{}"}, "'oracle'; this version knows: chunk"), ({}, "shape")],
+)
+def test_a_file_that_cannot_be_read(said: dict[str, str], words: str) -> None:
+    with pytest.raises(PolicyError, match=words):
+        load(said, {})
+
+
+class Other(ChunkPolicy):
+    kind = "other"
+
+
+def test_a_recipe_for_one_kind_refuses_another() -> None:
+    given = Given(SPEC, [episode("e", 3)], ChunkPolicy(SPEC).eval(), seed=0)
+    assert improvable(given, ChunkPolicy, "lookahead") is given.incumbent
+    with pytest.raises(RecipeError, match="of kind 'other'; the incumbent is of kind 'chunk'"):
+        improvable(given, Other, "lookahead")
