@@ -23,7 +23,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from enpire.environment import gym_worker
-from enpire.environment.controller import Controller, RandomActions
+from enpire.environment.controller import Controller, RandomActions, intervened
 from enpire.environment.sensing import Readings
 from enpire.environment.stations import Job, checked
 from enpire.errors import EnpireError, EnvironmentFault, UsageError
@@ -247,6 +247,7 @@ class GymStations:
             packs=self.packs,
             variant=job.variant,
             forked=job.forked,
+            intervened=intervened(job.controller, row, length),
         )
 
 

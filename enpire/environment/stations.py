@@ -21,7 +21,7 @@ import numpy as np
 from enpire.environment.autopilot import Autopilot
 from enpire.environment.cameras import Eyes, View
 from enpire.environment.control import CartesianControl
-from enpire.environment.controller import Controller, Demonstrations, Planner
+from enpire.environment.controller import Controller, Demonstrations, Planner, intervened
 from enpire.environment.faults import TOO_LONG, described, expire, within
 from enpire.environment.periods import Periods
 from enpire.environment.restoring import TRIES as RESTORE_TRIES
@@ -78,6 +78,7 @@ class Job:
     variant: not 0 in another episode from the same initial condition, with noise and exploration
     of its own. forked: of a variant, the periods at its start with the seed's own noise: a
     controller that does in them what was done in the seed's episode sees what was seen in it.
+    overtime: that it may take beyond the task's time limit, where somebody helps [s].
     """
 
     seed: int
@@ -88,6 +89,7 @@ class Job:
     exploration: float = 0.0
     variant: int = 0
     forked: int = 0
+    overtime: float = 0.0
 
     @property
     def id(self) -> str:
@@ -555,7 +557,8 @@ class Stations:
     def _sense(self, rows: Rows) -> Sensed | None:
         """Read the sensors, see who is done, and let those that verify do so."""
         states = [self._running[row] for row in rows.tolist()]
-        periods = [state.execute + state.verify for state in states]
+        longest = self.sensors.periods  # overtime sees the same white noise again
+        periods = [(state.execute + state.verify) % longest for state in states]
         readings, jacobian = self.sensors.read(rows, periods)
         executed = [i for i, state in enumerate(states) if state.phase is Phase.EXECUTE]
         if executed:
@@ -585,8 +588,12 @@ class Stations:
             if felt > self.task.force_limit:
                 state.verdict = self._too_hard(felt)
                 state.verify += 1
-            elif (done and not len(state.plan)) or state.execute >= self.execute_periods:
+            elif (done and not len(state.plan)) or state.execute >= self._limit(state.job):
                 state.phase = Phase.VERIFY
+
+    def _limit(self, job: Job) -> int:
+        """Control periods that an episode may execute."""
+        return self.execute_periods + round(job.overtime / self.period)
 
     def _probe(
         self,
@@ -747,6 +754,7 @@ class Stations:
             packs=self.packs,
             variant=job.variant,
             forked=job.forked,
+            intervened=intervened(job.controller, row, length),
         )
 
 

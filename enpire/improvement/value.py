@@ -17,7 +17,7 @@ from torch import Tensor, nn
 
 from enpire.improvement.checkpoint import NOWHERE, Checkpoint
 from enpire.improvement.learner import Learner
-from enpire.types import Episode, Float32Array
+from enpire.types import Episode, Flags, Float32Array
 
 LIMIT = 8.0  # standard deviations at which a normalised observation is clipped
 BATCH = 256
@@ -41,10 +41,20 @@ class Normaliser:
 
 
 def returns(episodes: Sequence[Episode], discount: float) -> Float32Array:
-    """discount^(periods to the end) in a success, else 0; all rows end to end, (N,)."""
-    parts = [discount ** np.arange(len(e) - 1, -1, -1) * e.success for e in episodes]
+    """discount^(periods to the end) in a success, else 0; all rows end to end, (N,).
+
+    Before somebody helped it is 0 too: that success is not the policy's.
+    """
+    parts = [discount ** np.arange(len(e) - 1, -1, -1) * _succeeds(e) for e in episodes]
     result: Float32Array = np.concatenate(parts).astype(np.float32)
     return result
+
+
+def _succeeds(episode: Episode) -> Flags | bool:
+    """Whether who acts in a row, and after it, comes to success; of all rows, or (T,)."""
+    if not episode.helped:
+        return episode.success
+    return episode.success & np.maximum.accumulate(episode.intervened)
 
 
 class Ensemble(nn.Module):

@@ -2,14 +2,16 @@
 
 The candidate clones every episode that the verifier called a success, demonstrations among them.
 What an explored episode did differently and still succeeded with is kept; what failed is not
-imitated.
+imitated, nor what a policy did before somebody helped it, or before it left the way of a failure.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from enpire.improvement.data import examples
+import numpy as np
+
+from enpire.improvement.data import examples, instructive
 from enpire.improvement.recipe import Candidate, Given
 from enpire.improvement.trainer import Training, fit, fresh
 
@@ -28,6 +30,7 @@ class ReplayCloning:
         steps = int(max(self.training.steps, self.steps_per_episode * len(chosen)))
         training = replace(self.training, steps=min(steps, self.most_steps))
         data = examples(chosen, given.spec)
+        data = data.only(np.concatenate([instructive(episode) for episode in chosen]))
         fitted = fit(
             fresh(given.spec, data, given.seed), data, training, given.seed, given.checkpoint
         )
