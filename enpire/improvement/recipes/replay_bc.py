@@ -9,17 +9,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-import numpy as np
-
-from enpire.improvement.data import examples, instructive
 from enpire.improvement.recipe import Candidate, Given
-from enpire.improvement.trainer import Training, fit, fresh
+from enpire.improvement.trainer import Kind, Training, clone
 
 
 @dataclass(frozen=True, slots=True)
 class ReplayCloning:
     """Clone all successes, every example about equally often."""
 
+    policy: Kind = "chunk"  # what is made: one chunk for what is seen, or one that flows from noise
     training: Training = field(default_factory=lambda: Training(steps=2500))  # its steps at least
     steps_per_episode: float = 6.0  # gradient steps, where there are more episodes
     most_steps: int = 9000  # gradient steps
@@ -29,11 +27,7 @@ class ReplayCloning:
         chosen = [episode for episode in given.episodes if episode.success]
         steps = int(max(self.training.steps, self.steps_per_episode * len(chosen)))
         training = replace(self.training, steps=min(steps, self.most_steps))
-        data = examples(chosen, given.spec)
-        data = data.only(np.concatenate([instructive(episode) for episode in chosen]))
-        fitted = fit(
-            fresh(given.spec, data, given.seed), data, training, given.seed, given.checkpoint
-        )
+        fitted = clone(given, chosen, self.policy, training)
         numbers = {
             "episodes": len(chosen),
             "steps": training.steps,
