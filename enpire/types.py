@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 FloatArray = NDArray[np.float64]
 Float32Array = NDArray[np.float32]
 Image = NDArray[np.uint8]
+Flags = NDArray[np.bool_]
 
 
 class Outcome(StrEnum):
@@ -143,6 +144,9 @@ class Episode:
     actions: shape (T, act), in [-1, 1], as they were carried out (exploration included).
     stamps: shape (T,), seconds since execution began.
     rewards: shape (T,), 1.0 at the last row of a success, else 0.0.
+    variant: 0, or which of several episodes from the seed's initial condition it is. forked: rows
+    at its start that only repeat what was done in the seed's own episode. intervened: shape (T,),
+    rows in which somebody else than the policy acted, to help it; by default none.
     """
 
     id: str
@@ -160,11 +164,23 @@ class Episode:
     rewards: Float32Array
     exploration: float = 0.0
     packs: dict[str, str] = field(default_factory=dict)
+    variant: int = 0
+    forked: int = 0
+    intervened: Flags = field(default_factory=lambda: np.zeros(0, bool))
+
+    def __post_init__(self) -> None:
+        if not len(self.intervened):
+            object.__setattr__(self, "intervened", np.zeros(len(self), bool))
 
     @property
     def success(self) -> bool:
-        """Judged a success by the harness."""
+        """Judged a success by the harness; if somebody `helped`, it is not the policy's."""
         return self.verdict.outcome is Outcome.SUCCESS
+
+    @property
+    def helped(self) -> bool:
+        """Whether somebody intervened."""
+        return bool(self.intervened.any())
 
     def __len__(self) -> int:
         return int(self.actions.shape[0])

@@ -15,7 +15,9 @@ from enpire.environment.cameras import (
 )
 from enpire.environment.control import ActionSpec, ArmAction, CartesianControl
 from enpire.environment.controller import Controller, Demonstrations, RandomActions
+from enpire.environment.correcting import Corrected, Watch
 from enpire.environment.loading import build_stations, load_task, open_stations
+from enpire.environment.replay import Replay
 from enpire.environment.sensing import Readings, SensorNoise
 from enpire.environment.stations import Job, ResetMode, Stations
 from enpire.environment.task import Demonstrator, Evidence, Restorer, Task, time_left
@@ -27,6 +29,7 @@ __all__ = [
     "Camera",
     "CartesianControl",
     "Controller",
+    "Corrected",
     "Demonstrations",
     "Demonstrator",
     "Evidence",
@@ -34,6 +37,7 @@ __all__ = [
     "Job",
     "RandomActions",
     "Readings",
+    "Replay",
     "ResetMode",
     "Restorer",
     "Seen",
@@ -41,6 +45,7 @@ __all__ = [
     "Stations",
     "Task",
     "View",
+    "Watch",
     "Workcells",
     "build_stations",
     "coloured",

@@ -9,7 +9,7 @@ import numpy as np
 from enpire.environment.sensing import Readings
 from enpire.environment.task import Demonstrator, Task
 from enpire.twin.twin import Rows
-from enpire.types import Float32Array
+from enpire.types import Flags, Float32Array
 
 
 class Controller(Protocol):
@@ -39,6 +39,22 @@ class Planner(Controller, Protocol):
     def saw(self, row: int, observations: Float32Array) -> None:
         """Observations (k, obs) of the periods of the plan, oldest first; `act` comes next."""
         ...
+
+
+@runtime_checkable
+class Assisted(Controller, Protocol):
+    """A controller in which somebody may help a policy."""
+
+    def intervened(self, row: int) -> list[bool]:
+        """Whether somebody did, of each period of a station's episode so far."""
+        ...
+
+
+def intervened(controller: Controller, row: int, length: int) -> Flags:
+    """In which of the `length` periods of a station's episode somebody helped, (length,)."""
+    if not isinstance(controller, Assisted):
+        return np.zeros(length, bool)
+    return np.array(controller.intervened(row)[:length], bool)
 
 
 class Demonstrations:

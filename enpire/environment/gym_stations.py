@@ -23,7 +23,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from enpire.environment import gym_worker
-from enpire.environment.controller import Controller, RandomActions
+from enpire.environment.controller import Controller, RandomActions, intervened
 from enpire.environment.sensing import Readings
 from enpire.environment.stations import Job, checked
 from enpire.errors import EnpireError, EnvironmentFault, UsageError
@@ -118,6 +118,7 @@ class GymStations:
             for place in range(connection.about["stations"])
         ]
         self.verified_by = "its environment"
+        self.repeatable = False  # nobody says that it is
         self.observation_size: int = about["observation"]
         self.action_size: int = about["action"]
         self.period = 1.0 / about["hz"]
@@ -146,9 +147,8 @@ class GymStations:
 
     def begin(self, row: int, job: Job) -> None:
         """Start an episode on an idle station; its reset begins with the next tick."""
-        exploration = np.random.default_rng(job.seed).spawn(3)[2]
         self._running[row] = _Running(job)
-        job.controller.begin(row, exploration, job.exploration)
+        job.controller.begin(row, job.streams().exploration, job.exploration)
 
     def recover(self, row: int) -> None:
         """Nothing to do: no station is ever set aside."""
@@ -245,6 +245,9 @@ class GymStations:
             rewards=rewards,
             exploration=job.exploration,
             packs=self.packs,
+            variant=job.variant,
+            forked=job.forked,
+            intervened=intervened(job.controller, row, length),
         )
 
 

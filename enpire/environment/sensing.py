@@ -114,6 +114,7 @@ class Sensors:
             np.zeros((n, periods, len(tracked), 3)),
             np.zeros((n, len(arms), 3)),
         )
+        self._bias = np.zeros((n, 2, len(tracked), 3))  # of position and rotation, in their units
 
     def begin(self, row: int, rng: np.random.Generator) -> None:
         """Draw one episode's sensor errors and zero the force sensors as they stand."""
@@ -123,9 +124,13 @@ class Sensors:
 
     def draw(self, row: int, rng: np.random.Generator) -> None:
         """Draw sensor errors anew, for `periods` readings."""
-        noise = self.noise
-        joint, force, position, rotation, _ = (errors[row] for errors in self.errors)
-        bias = rng.normal(0, 1, (2, *position.shape[1:]))
+        self._bias[row] = rng.normal(0, 1, self._bias.shape[1:])
+        self.draw_again(row, rng, 0)
+
+    def draw_again(self, row: int, rng: np.random.Generator, start: int) -> None:
+        """Draw white noise anew from period `start` on; what stays for an episode stays."""
+        noise, bias = self.noise, self._bias[row]
+        joint, force, position, rotation = (errors[row, start:] for errors in self.errors[:-1])
         position[...] = noise.position * rng.standard_normal(position.shape)
         position += noise.position_bias * bias[0]
         rotation[...] = noise.rotation * rng.standard_normal(rotation.shape)

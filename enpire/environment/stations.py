@@ -21,7 +21,7 @@ import numpy as np
 from enpire.environment.autopilot import Autopilot
 from enpire.environment.cameras import Eyes, View
 from enpire.environment.control import CartesianControl
-from enpire.environment.controller import Controller, Demonstrations, Planner
+from enpire.environment.controller import Controller, Demonstrations, Planner, intervened
 from enpire.environment.faults import TOO_LONG, described, expire, within
 from enpire.environment.periods import Periods
 from enpire.environment.restoring import TRIES as RESTORE_TRIES
@@ -56,8 +56,30 @@ class ResetMode(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Streams:
+    """An episode's generators.
+
+    variation: of its initial condition. noise: of its sensors. exploration: of what its controller
+    draws. handling: of what is random in a physical reset. forked_noise: of the sensors once the
+    episode has forked.
+    """
+
+    variation: np.random.Generator
+    noise: np.random.Generator
+    exploration: np.random.Generator
+    handling: np.random.Generator
+    forked_noise: np.random.Generator | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Job:
-    """One episode asked for: the seed fixes its initial condition, noise and exploration."""
+    """One episode asked for: the seed fixes its initial condition, noise and exploration.
+
+    variant: not 0 in another episode from the same initial condition, with noise and exploration
+    of its own. forked: of a variant, the periods at its start with the seed's own noise: a
+    controller that does in them what was done in the seed's episode sees what was seen in it.
+    overtime: that it may take beyond the task's time limit, where somebody helps [s].
+    """
 
     seed: int
     purpose: Purpose
@@ -65,11 +87,25 @@ class Job:
     policy: str
     round: int = 0
     exploration: float = 0.0
+    variant: int = 0
+    forked: int = 0
+    overtime: float = 0.0
 
     @property
     def id(self) -> str:
         """Unique in a run: what for, in which round, by whom, from which initial condition."""
-        return f"{self.purpose.value}-{self.round}-{self.policy}-{self.seed:016x}"
+        named = f"{self.purpose.value}-{self.round}-{self.policy}-{self.seed:016x}"
+        return f"{named}-{self.variant}" if self.variant else named
+
+    def streams(self) -> Streams:
+        """What its random draws come from, anew."""
+        variation, noise, exploration, handling = np.random.default_rng(self.seed).spawn(4)
+        if not self.variant:
+            return Streams(variation, noise, exploration, handling)
+        _, own, exploration, handling = np.random.default_rng((self.seed, self.variant)).spawn(4)
+        if not self.forked:
+            return Streams(variation, own, exploration, handling)
+        return Streams(variation, noise, exploration, handling, forked_noise=own)
 
 
 class Phase(Enum):
@@ -99,16 +135,13 @@ class Sensed:
 class _Running:
     """One station's episode under way; counts are in control periods.
 
-    handling: draws what is random in a physical reset. target: what that has to bring about, None
-    in a fast one. alone: for how long the scene settles by itself, after a period. restoring: its
-    try under way. lost: all its tries have failed. look: what the cameras say, asked for the
-    `looks`-th time.
+    target: what a physical reset has to bring about, None in a fast one. alone: for how long the
+    scene settles by itself, after a period. restoring: its try under way. lost: all its tries have
+    failed. look: what the cameras say, asked for the `looks`-th time.
     """
 
     job: Job
-    variation: np.random.Generator
-    noise: np.random.Generator
-    handling: np.random.Generator
+    streams: Streams
     phase: Phase = Phase.RESET
     target: FloatArray | None = None
     restoring: Restoring | None = None
@@ -236,6 +269,11 @@ class Stations:
         return self.twin.substeps_done
 
     @property
+    def repeatable(self) -> bool:
+        """Whether the same seed gives the same episode to the last bit."""
+        return self.reset is ResetMode.FAST
+
+    @property
     def starter(self) -> tuple[str, Controller]:
         """Who shows how it is done, by name."""
         return "demonstrator", Demonstrations(self.task)
@@ -249,20 +287,19 @@ class Stations:
         Whatever a task's own code raises for one station, in here or later, ends the episode as
         invalid, with file and line, and sets the station aside.
         """
-        generators = np.random.default_rng(job.seed).spawn(4)
-        variation, noise, exploration, handling = generators
+        streams = job.streams()
         planner = job.controller if isinstance(job.controller, Planner) else None
-        running = _Running(job, variation, noise, handling, planner=planner)
+        running = _Running(job, streams, planner=planner)
         self._running[row] = running
         with self._blamed(running):
             if self.reset is ResetMode.PHYSICAL and row in self._standing:
-                drawn = self.task.sample(variation)
+                drawn = self.task.sample(streams.variation)
                 self.task.vary(self.twin, row, drawn)
                 running.target = drawn[self._target]
                 self._restore(row, running)
             else:
                 self._place(row)
-        job.controller.begin(row, exploration, job.exploration)
+        job.controller.begin(row, streams.exploration, job.exploration)
 
     @contextmanager
     def _blamed(self, running: _Running) -> Iterator[None]:
@@ -432,7 +469,7 @@ class Stations:
         running = self._running[row]
         running.tries += 1
         running.settling = 0
-        self.place(row, self.task.sample(running.variation))
+        self.place(row, self.task.sample(running.streams.variation))
 
     def _restore(self, row: int, running: _Running) -> None:
         """Begin a try at a physical reset, for the same initial condition as the one before."""
@@ -441,7 +478,7 @@ class Stations:
         running.tries += 1
         running.settling = 0
         self.control.relax(row)
-        (rng,) = running.handling.spawn(1)
+        (rng,) = running.streams.handling.spawn(1)
         self.sensors.draw(row, rng)
         restorer = self.task.restorer(rng, running.target)
         running.restoring = Restoring(self.task, restorer, self.period)
@@ -509,7 +546,10 @@ class Stations:
             left = self.period
             self._failed(row, running, error)
         if not left:
-            self.sensors.begin(row, running.noise)
+            streams = running.streams
+            self.sensors.begin(row, streams.noise)
+            if streams.forked_noise is not None:
+                self.sensors.draw_again(row, streams.forked_noise, running.job.forked)
             running.phase = Phase.EXECUTE
             return
         running.settling += 1
@@ -520,7 +560,8 @@ class Stations:
     def _sense(self, rows: Rows) -> Sensed | None:
         """Read the sensors, see who is done, and let those that verify do so."""
         states = [self._running[row] for row in rows.tolist()]
-        periods = [state.execute + state.verify for state in states]
+        longest = self.sensors.periods  # overtime sees the same white noise again
+        periods = [(state.execute + state.verify) % longest for state in states]
         readings, jacobian = self.sensors.read(rows, periods)
         executed = [i for i, state in enumerate(states) if state.phase is Phase.EXECUTE]
         if executed:
@@ -550,8 +591,12 @@ class Stations:
             if felt > self.task.force_limit:
                 state.verdict = self._too_hard(felt)
                 state.verify += 1
-            elif (done and not len(state.plan)) or state.execute >= self.execute_periods:
+            elif (done and not len(state.plan)) or state.execute >= self._limit(state.job):
                 state.phase = Phase.VERIFY
+
+    def _limit(self, job: Job) -> int:
+        """Control periods that an episode may execute."""
+        return self.execute_periods + round(job.overtime / self.period)
 
     def _probe(
         self,
@@ -711,6 +756,9 @@ class Stations:
             rewards=rewards,
             exploration=job.exploration,
             packs=self.packs,
+            variant=job.variant,
+            forked=job.forked,
+            intervened=intervened(job.controller, row, length),
         )
 
 

@@ -35,6 +35,9 @@ class Workcells(Protocol):
     def action_size(self) -> int: ...
 
     @property
+    def repeatable(self) -> bool: ...
+
+    @property
     def steps_done(self) -> int: ...
 
     @property

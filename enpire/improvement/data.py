@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -11,7 +11,7 @@ from torch import Tensor
 
 from enpire.errors import RecipeError
 from enpire.policies import ChunkSpec
-from enpire.types import Episode
+from enpire.types import Episode, Flags
 
 MIN_STD = 1e-3  # of an observation or action that hardly varies
 
@@ -36,6 +36,36 @@ class Examples:
 
     def __len__(self) -> int:
         return int(self.window.shape[0])
+
+    def only(self, chosen: Flags) -> Examples:
+        """Those of the examples that are chosen, (M,); what they see is as before.
+
+        Raises:
+            RecipeError: none is.
+        """
+        if chosen.all():
+            return self
+        if not chosen.any():
+            raise RecipeError("no moment of any episode to learn from")
+        flags = torch.from_numpy(chosen)
+        weight = self.weight[flags]
+        return replace(
+            self,
+            window=self.window[flags],
+            actions=self.actions[flags],
+            valid=self.valid[flags],
+            weight=weight / weight.mean(),
+        )
+
+
+def instructive(episode: Episode) -> Flags:
+    """Rows of a success that are worth cloning, (T,).
+
+    Where somebody helped, what the helper did; not what only repeats an episode that failed.
+    """
+    if episode.helped:
+        return episode.intervened
+    return np.arange(len(episode)) >= episode.forked
 
 
 def examples(

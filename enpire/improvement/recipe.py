@@ -1,4 +1,7 @@
-"""What a recipe is: episodes and the incumbent in, a candidate policy out."""
+"""What a recipe is: episodes and the incumbent in, a candidate policy out.
+
+It may say, too, what a round's episodes are.
+"""
 
 from __future__ import annotations
 
@@ -7,22 +10,25 @@ import importlib
 import os
 import pkgutil
 import traceback
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
+from enpire.environment import Job, Workcells
 from enpire.errors import EnpireError, PackError, RecipeError, UsageError
 from enpire.improvement import recipes
 from enpire.improvement.checkpoint import NOWHERE, Checkpoint
+from enpire.improvement.collection import Collection
 from enpire.improvement.settings import configured
 from enpire.packs.finder import unknown
 from enpire.packs.modules import import_file
 from enpire.policies import ChunkSpec, Policy
-from enpire.types import Episode
+from enpire.types import Episode, Purpose
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +84,23 @@ class Recipe(Protocol):
         ...
 
 
+@runtime_checkable
+class Collector(Protocol):
+    """A recipe that says what a round's episodes are; without it they are `Collection.plain`."""
+
+    def require(self, stations: Workcells) -> None:
+        """Raise UsageError unless these stations can run its episodes."""
+        ...
+
+    def collect(self, asked: Collection) -> Iterator[Job]:
+        """The round's jobs, `asked.count` of them; the same ones whenever it is asked the same.
+
+        Raises:
+            RecipeError: nothing can be collected; the round ends without a candidate.
+        """
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Named:
     """A recipe with its settings, and what policies that it makes are recorded with.
@@ -92,18 +115,45 @@ class Named:
 
     def improve(self, given: Given) -> Candidate:
         """As `Recipe.improve`; whatever else goes wrong in it is a RecipeError too."""
-        try:
+        with self._blamed():
             candidate = self.recipe.improve(given)
+        if not isinstance(candidate, Candidate):
+            raise RecipeError(f"{self.name} returned a {type(candidate).__name__}, no Candidate")
+        require_sound(candidate.policy, given.spec)
+        return candidate
+
+    def require(self, stations: Workcells) -> None:
+        """As `Collector.require`; any stations will do for who collects nothing of its own."""
+        if isinstance(self.recipe, Collector):
+            self.recipe.require(stations)
+
+    def collect(self, asked: Collection) -> list[Job]:
+        """As `Collector.collect`; whatever goes wrong in it is a RecipeError.
+
+        A job that is no collection of this round, or two of one id, are wrong too.
+        """
+        if not isinstance(self.recipe, Collector):
+            return list(asked.plain())
+        with self._blamed():
+            jobs = list(self.recipe.collect(asked))
+        for job in jobs:
+            if (job.purpose, job.round) != (Purpose.COLLECTION, asked.round):
+                raise RecipeError(f"{self.name}: {job.id} is no collection of round {asked.round}")
+        if len({job.id for job in jobs}) < len(jobs):
+            raise RecipeError(f"{self.name}: two jobs of one id; give them variants of their own")
+        return jobs
+
+    @contextmanager
+    def _blamed(self) -> Iterator[None]:
+        """Whatever the recipe's own code raises is a RecipeError that says where."""
+        try:
+            yield
         except EnpireError:  # its own, or the end of the run
             raise
         except Exception as error:
             at = traceback.extract_tb(error.__traceback__)[-1]
             what = f"{type(error).__name__}: {error}"
             raise RecipeError(f"{self.name}: {at.filename}:{at.lineno}: {what}") from error
-        if not isinstance(candidate, Candidate):
-            raise RecipeError(f"{self.name} returned a {type(candidate).__name__}, no Candidate")
-        require_sound(candidate.policy, given.spec)
-        return candidate
 
 
 def require_sound(policy: Policy, spec: ChunkSpec) -> None:

@@ -5,15 +5,23 @@ from __future__ import annotations
 import copy
 import math
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
 from enpire.improvement.checkpoint import NOWHERE, Checkpoint
-from enpire.improvement.data import MIN_STD, Examples
+from enpire.improvement.data import MIN_STD, Examples, examples, instructive
 from enpire.improvement.learner import Learner, average
-from enpire.policies import ChunkPolicy, ChunkSpec
+from enpire.improvement.recipe import Given
+from enpire.policies import ChunkPolicy, ChunkSpec, FlowPolicy, FlowSpec
+from enpire.types import Episode
+
+Kind = Literal["chunk", "flow"]
+"""What a recipe that clones makes: a `ChunkPolicy` or a `FlowPolicy`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,10 +37,10 @@ class Training:
 
 
 @dataclass(frozen=True, slots=True)
-class Fit:
+class Fit[P: ChunkPolicy | FlowPolicy]:
     """A trained policy and how training went."""
 
-    policy: ChunkPolicy
+    policy: P
     loss: float
     seconds: float
 
@@ -40,7 +48,29 @@ class Fit:
 def fresh(spec: ChunkSpec, data: Examples, seed: int) -> ChunkPolicy:
     """A policy that knows nothing yet, with the data's normalisation."""
     torch.manual_seed(seed)
-    policy = ChunkPolicy(spec)
+    return _normalising(ChunkPolicy(spec), data)
+
+
+def fresh_flow(spec: FlowSpec, data: Examples, seed: int) -> FlowPolicy:
+    """A policy that has not learned to flow yet, with the data's normalisation."""
+    torch.manual_seed(seed)
+    return _normalising(FlowPolicy(spec), data)
+
+
+def clone(
+    given: Given, chosen: Sequence[Episode], kind: Kind, training: Training, stage: str = "policy"
+) -> Fit[ChunkPolicy] | Fit[FlowPolicy]:
+    """A new policy that does as in what is `instructive` of the `chosen` episodes; see `fit`."""
+    data = examples(chosen, given.spec)
+    data = data.only(np.concatenate([instructive(episode) for episode in chosen]))
+    if kind == "flow":
+        flow = fresh_flow(FlowSpec.of(given.spec), data, given.seed)
+        return fit(flow, data, training, given.seed, given.checkpoint, stage)
+    chunk = fresh(given.spec, data, given.seed)
+    return fit(chunk, data, training, given.seed, given.checkpoint, stage)
+
+
+def _normalising[P: ChunkPolicy | FlowPolicy](policy: P, data: Examples) -> P:
     policy.mean.copy_(data.rows.mean(dim=0))
     policy.std.copy_(data.rows.std(dim=0).clamp_min(MIN_STD))
     policy.centre.copy_(data.action_mean)
@@ -48,15 +78,15 @@ def fresh(spec: ChunkSpec, data: Examples, seed: int) -> ChunkPolicy:
     return policy
 
 
-def fit(
-    policy: ChunkPolicy,
+def fit[P: ChunkPolicy | FlowPolicy](
+    policy: P,
     data: Examples,
     training: Training,
     seed: int,
     checkpoint: Checkpoint = NOWHERE,
     stage: str = "policy",
-) -> Fit:
-    """Minimise the weighted squared error of action chunks, in units of each action's spread.
+) -> Fit[P]:
+    """Minimise the weighted error of action chunks, as the policy's kind counts it.
 
     Args:
         policy: where to start, `fresh` or trained; it is not changed.
@@ -70,7 +100,8 @@ def fit(
     """
     started = time.monotonic()
     generator = torch.Generator().manual_seed(seed)
-    policy = copy.deepcopy(policy).train()
+    policy = copy.deepcopy(policy)
+    policy.train()
     averaged = copy.deepcopy(policy)
     optimiser = torch.optim.AdamW(
         policy.parameters(), lr=training.lr, weight_decay=training.decay, fused=True
@@ -85,8 +116,8 @@ def fit(
         index = torch.randint(len(data), (training.batch,), generator=generator)
         seen = data.rows[data.window[index]]
         seen = seen + training.noise * policy.std * torch.randn(seen.shape, generator=generator)
-        error = (policy(seen) - data.actions[index]) / policy.spread
-        square = error.square().mean(dim=2) * data.valid[index]
+        error = policy.cloning_error(seen, data.actions[index], generator)
+        square = error.mean(dim=2) * data.valid[index]
         per_example = square.sum(dim=1) / data.valid[index].sum(dim=1)
         loss: Tensor = (data.weight[index] * per_example).mean()
         optimiser.zero_grad(set_to_none=True)
@@ -100,4 +131,5 @@ def fit(
     modules = {"policy": policy, "averaged": averaged}
     learner = Learner(modules, {"policy": optimiser}, generator, {"policy": schedule})
     loss = learner.run(stage, training.steps, step, checkpoint)
-    return Fit(averaged.eval(), loss, time.monotonic() - started)
+    averaged.eval()
+    return Fit(averaged, loss, time.monotonic() - started)

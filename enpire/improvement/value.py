@@ -17,10 +17,11 @@ from torch import Tensor, nn
 
 from enpire.improvement.checkpoint import NOWHERE, Checkpoint
 from enpire.improvement.learner import Learner
-from enpire.types import Episode, Float32Array
+from enpire.types import Episode, Flags, Float32Array
 
 LIMIT = 8.0  # standard deviations at which a normalised observation is clipped
 BATCH = 256
+WIDTH, NOISE = 128, 0.1  # of a `Value`: its layers; added to what it is shown, in deviations
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,10 +41,20 @@ class Normaliser:
 
 
 def returns(episodes: Sequence[Episode], discount: float) -> Float32Array:
-    """discount^(periods to the end) in a success, else 0; all rows end to end, (N,)."""
-    parts = [discount ** np.arange(len(e) - 1, -1, -1) * e.success for e in episodes]
+    """discount^(periods to the end) in a success, else 0; all rows end to end, (N,).
+
+    Before somebody helped it is 0 too: that success is not the policy's.
+    """
+    parts = [discount ** np.arange(len(e) - 1, -1, -1) * _succeeds(e) for e in episodes]
     result: Float32Array = np.concatenate(parts).astype(np.float32)
     return result
+
+
+def _succeeds(episode: Episode) -> Flags | bool:
+    """Whether who acts in a row, and after it, comes to success; of all rows, or (T,)."""
+    if not episode.helped:
+        return episode.success
+    return episode.success & np.maximum.accumulate(episode.intervened)
 
 
 class Ensemble(nn.Module):
@@ -81,6 +92,35 @@ class _Layer(nn.Module):
     def forward(self, each: Tensor) -> Tensor:
         each = torch.baddbmm(self.bias, each, self.weight)
         return nn.functional.silu(nn.functional.layer_norm(each, each.shape[-1:]) * self.gain)
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """The chance that an observation ends in success, less what time it takes."""
+
+    seen: Normaliser
+    ensemble: Ensemble
+
+    @classmethod
+    def of(
+        cls, episodes: Sequence[Episode], discount: float, members: int, steps: int, seed: int
+    ) -> Value:
+        """Learn it from episodes; the same one by the same seed."""
+        torch.manual_seed(seed)
+        generator = torch.Generator().manual_seed(seed)
+        rows = torch.from_numpy(np.concatenate([episode.observations for episode in episodes]))
+        normaliser = Normaliser.of(rows)
+        seen, result = normaliser(rows), torch.from_numpy(returns(episodes, discount))
+
+        def noisy(i: Tensor) -> Tensor:
+            return seen[i] + NOISE * torch.randn(seen[i].shape, generator=generator)
+
+        return cls(normaliser, regress(noisy, result, WIDTH, members, steps, generator))
+
+    def __call__(self, observations: Float32Array) -> Float32Array:
+        """Chances (N,) of observations (N, obs)."""
+        chance: Float32Array = self.ensemble.chance(self.seen(torch.tensor(observations))).numpy()
+        return chance
 
 
 def regress(

@@ -2,14 +2,17 @@
 
 from enpire.policies.chunk import ChunkPolicy
 from enpire.policies.driver import PolicyController
+from enpire.policies.flow import FlowPolicy
 from enpire.policies.kinds import load, metadata
 from enpire.policies.policy import Policy, Spec
-from enpire.policies.spec import ChunkSpec
+from enpire.policies.spec import ChunkSpec, FlowSpec
 from enpire.policies.variation import variations
 
 __all__ = [
     "ChunkPolicy",
     "ChunkSpec",
+    "FlowPolicy",
+    "FlowSpec",
     "Policy",
     "PolicyController",
     "Spec",

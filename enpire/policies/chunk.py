@@ -19,12 +19,9 @@ from torch import Tensor, nn
 from enpire.environment import Workcells
 from enpire.errors import PolicyError
 from enpire.policies.driver import PolicyController
+from enpire.policies.network import INPUT_LIMIT, Perceptron, normalised, perceptron
 from enpire.policies.spec import ChunkSpec
-from enpire.twin.native import compiled
-from enpire.types import Float32Array, FloatArray
-
-INPUT_LIMIT = 6.0  # standard deviations at which a normalised observation is clipped
-NORM_EPS = 1e-5  # of a layer normalisation, added to the variance
+from enpire.types import Float32Array
 
 
 class ChunkPolicy(nn.Module):
@@ -44,13 +41,8 @@ class ChunkPolicy(nn.Module):
     def __init__(self, spec: ChunkSpec) -> None:
         super().__init__()
         self.spec = spec
-        layers: list[nn.Module] = []
-        width = spec.observation * spec.history
-        for hidden in spec.hidden:
-            layers += [nn.Linear(width, hidden), nn.LayerNorm(hidden, NORM_EPS), nn.SiLU()]
-            width = hidden
-        layers.append(nn.Linear(width, spec.chunk * spec.action))
-        self.net = nn.Sequential(*layers)
+        inputs, outputs = spec.observation * spec.history, spec.chunk * spec.action
+        self.net = perceptron(inputs, spec.hidden, outputs)
         self.register_buffer("mean", torch.zeros(spec.observation))
         self.register_buffer("std", torch.ones(spec.observation))
         self.register_buffer("centre", torch.zeros(spec.action))
@@ -62,6 +54,11 @@ class ChunkPolicy(nn.Module):
         actions: Tensor = self.net(seen.flatten(1))
         actions = actions.view(-1, self.spec.chunk, self.spec.action)
         return self.centre + self.spread * actions
+
+    def cloning_error(self, history: Tensor, actions: Tensor, generator: torch.Generator) -> Tensor:
+        """By how much `actions` (batch, chunk, act) are missed, squared, in units of the spread."""
+        error: Tensor = (self(history) - actions) / self.spread
+        return error.square()
 
     def inference(self) -> Inference:
         """`forward` for acting, with the weights as they are now."""
@@ -97,83 +94,15 @@ class ChunkPolicy(nn.Module):
 
 
 class Inference:
-    """A policy's forward pass, compiled: a fleet asks for a few rows at a time.
-
-    Every row is computed by itself: a product of matrices rounds differently with the number of
-    rows, and what a station does must not depend on how many others ask at the same time. Layer
-    normalisation's subtraction of the mean is linear and folded into the layer before, and the
-    actions' own normalisation into the last one.
-    """
+    """A chunk policy's forward pass, compiled, row by row."""
 
     def __init__(self, spec: ChunkSpec, tensors: Mapping[str, NDArray[Any]]) -> None:
         """Take the weights from a policy's `tensors`."""
         self._shape = (-1, spec.chunk, spec.action)
         self._mean, self._std = (np.tile(tensors[n], spec.history) for n in ("mean", "std"))
-        self._hidden = []
-        for layer in range(0, 3 * len(spec.hidden), 3):
-            weight, bias = _linear(tensors, layer)
-            gain, shift = (tensors[f"net.{layer + 1}.{name}"].copy() for name in ("weight", "bias"))
-            centred = _single(weight - weight.mean(axis=1, keepdims=True), bias - bias.mean())
-            self._hidden.append((*centred, gain, shift))
-        weight, bias = _linear(tensors, 3 * len(spec.hidden))
         spread, centre = (np.tile(tensors[name], spec.chunk) for name in ("spread", "centre"))
-        self._last = _single(weight * spread, bias * spread + centre)
+        self._net = Perceptron(tensors, "net", len(spec.hidden), spread, centre)
 
     def __call__(self, history: Float32Array) -> Float32Array:
         """Actions (batch, chunk, action) for observations (batch, history, observation)."""
-        rows = len(history)
-        x = np.empty((rows, len(self._mean)), np.float32)
-        normalise(history.reshape(rows, -1), self._mean, self._std, x)
-        for weight, bias, gain, shift in self._hidden:
-            y = np.empty((rows, len(bias)), np.float32)
-            multiply(x, weight, bias, y)
-            activate(y, gain, shift)
-            x = y
-        weight, bias = self._last
-        actions = np.empty((rows, len(bias)), np.float32)
-        multiply(x, weight, bias, actions)
-        return actions.reshape(self._shape)
-
-
-@compiled
-def normalise(seen: Float32Array, mean: Float32Array, std: Float32Array, x: Float32Array) -> None:
-    """Observations (rows, n) in standard deviations, clipped, to `x`."""
-    limit = np.float32(INPUT_LIMIT)
-    for row in range(len(seen)):
-        for k in range(len(mean)):
-            z = (seen[row, k] - mean[k]) / std[k]
-            x[row, k] = min(max(z, -limit), limit)
-
-
-@compiled
-def multiply(x: Float32Array, weight: Float32Array, bias: Float32Array, y: Float32Array) -> None:
-    """x (rows, n) @ weight (n, m) + bias to `y`, each row in one order."""
-    for row in range(len(x)):
-        y[row] = bias
-        for i in range(len(weight)):
-            for k in range(weight.shape[1]):
-                y[row, k] += x[row, i] * weight[i, k]
-
-
-@compiled
-def activate(y: Float32Array, gain: Float32Array, shift: Float32Array) -> None:
-    """Layer normalisation of rows whose mean is zero, then SiLU, in place."""
-    one = np.float32(1.0)
-    for row in range(len(y)):
-        total = np.float32(0.0)
-        for k in range(len(gain)):
-            total += y[row, k] * y[row, k]
-        scale = one / np.sqrt(total / np.float32(len(gain)) + np.float32(NORM_EPS))
-        for k in range(len(gain)):
-            z = y[row, k] * scale * gain[k] + shift[k]
-            y[row, k] = z / (one + np.exp(-z))
-
-
-def _linear(tensors: Mapping[str, NDArray[Any]], layer: int) -> tuple[FloatArray, FloatArray]:
-    """Weight (in, out) and bias of a linear layer, in double precision to be worked on."""
-    weight, bias = (tensors[f"net.{layer}.{name}"].astype(float) for name in ("weight", "bias"))
-    return weight.T, bias
-
-
-def _single(weight: FloatArray, bias: FloatArray) -> tuple[Float32Array, Float32Array]:
-    return np.ascontiguousarray(weight, np.float32), bias.astype(np.float32)
+        return self._net(normalised(history, self._mean, self._std)).reshape(self._shape)

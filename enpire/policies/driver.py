@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -28,8 +28,11 @@ class Chunked(Protocol):
         """The unit of exploration, (act,)."""
         ...
 
-    def inference(self) -> Callable[[Float32Array], Float32Array]:
-        """From (batch, history, obs) to (batch, chunk, act), with the weights as they are now."""
+    def inference(self) -> Callable[..., Float32Array]:
+        """From (batch, history, obs), and what else it needs, to (batch, chunk, act).
+
+        With the weights as they are now.
+        """
         ...
 
 
@@ -87,12 +90,17 @@ class PolicyController:
         empty = [one for one in driven if not one.chunk]
         if empty:
             spec = self._spec
-            chunks = self._infer(np.array([list(one.seen)[:: spec.stride] for one in empty]))
+            seen = np.array([list(one.seen)[:: spec.stride] for one in empty])
+            chunks = self._chunks(seen, [one.rng for one in empty])
             for one, chunk in zip(empty, chunks, strict=True):
                 offset = self._spread * one.vary(-(-spec.chunk // spec.execute))
                 one.chunk.extend((chunk[: spec.execute] + offset).astype(np.float32))
         actions: Float32Array = np.array([one.chunk.popleft() for one in driven])
         return actions
+
+    def _chunks(self, seen: Float32Array, rngs: Sequence[np.random.Generator]) -> Float32Array:
+        """Chunks (m, chunk, act) for histories (m, history, obs); rngs: of the m episodes."""
+        return self._infer(seen)
 
     def plan(self, row: int) -> Float32Array:
         """The rest of a station's chunk."""

@@ -9,9 +9,10 @@ from numpy.typing import NDArray
 
 from enpire.errors import PolicyError
 from enpire.policies.chunk import ChunkPolicy
+from enpire.policies.flow import FlowPolicy
 from enpire.policies.policy import Policy
 
-KINDS: dict[str, type[Policy]] = {kind.kind: kind for kind in (ChunkPolicy,)}
+KINDS: dict[str, type[Policy]] = {kind.kind: kind for kind in (ChunkPolicy, FlowPolicy)}
 
 
 def metadata(policy: Policy) -> dict[str, str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Self
 
 from enpire.errors import PolicyError
@@ -40,6 +40,24 @@ class ChunkSpec:
         """The inverse of `to_json`; raises PolicyError for anything else."""
         try:
             values = json.loads(text)
-            return cls(**{**values, "hidden": tuple(values["hidden"])})
-        except (ValueError, TypeError, KeyError) as error:
+            widths = {k: tuple(v) for k, v in values.items() if isinstance(v, list)}
+            return cls(**{**values, **widths, "hidden": tuple(values["hidden"])})
+        except (ValueError, TypeError, KeyError, AttributeError) as error:
             raise PolicyError(f"not a policy's description: {error}") from error
+
+
+@dataclass(frozen=True, slots=True)
+class FlowSpec(ChunkSpec):
+    """The shape of a policy whose chunks flow from noise.
+
+    steps: from noise to actions. steering: width of each hidden layer of the network that chooses
+    the noise; without one it is drawn.
+    """
+
+    steps: int = 5
+    steering: tuple[int, ...] = ()
+
+    @classmethod
+    def of(cls, spec: ChunkSpec) -> FlowSpec:
+        """With the shape of a chunk policy."""
+        return cls(**{each.name: getattr(spec, each.name) for each in fields(ChunkSpec)})

@@ -18,6 +18,7 @@ from itertools import islice
 
 from enpire.environment import Controller, Job, Workcells
 from enpire.errors import PolicyError, RecipeError
+from enpire.improvement.collection import Collection
 from enpire.improvement.recipe import Named
 from enpire.improvement.training import FOLDER as TRAINING
 from enpire.improvement.training import Asked, Trainer
@@ -121,6 +122,8 @@ class Loop:
         self.trainer = trainer
         self.budget = budget
         self.state = state
+        for recipe in schedule:
+            recipe.require(self.stations)
         self.spec = ChunkSpec(
             settings.task, self.stations.observation_size, self.stations.action_size
         )
@@ -174,19 +177,12 @@ class Loop:
 
     def _round(self, number: int) -> None:
         self.state.round = number
-        settings, incumbent, base = self.settings, self.state.incumbent, self._base(number)
-        controller = self._controller(base)
-        seeds = islice(stream(settings.seed, "collect", number), settings.collect)
-        jobs = [
-            Job(s, Purpose.COLLECTION, controller, base, number, settings.exploration)
-            for s in seeds
-        ]
-        self._doing("collecting", len(jobs))
-        self._episodes(jobs)
+        incumbent, base = self.state.incumbent, self._base(number)
         candidate = self._policy_of(number)
         try:
             if candidate is None:
                 recipe = self.schedule[min(number, len(self.schedule)) - 1]
+                self._collect(recipe, number, base)
                 candidate = self._train(recipe, number, base)
             better = self._compare(number, incumbent, candidate) or self._passes(candidate)
         except (RecipeError, PolicyError) as error:
@@ -200,10 +196,38 @@ class Loop:
         self._close_round(number)
         self._passes(self.state.incumbent)
 
+    def _collect(self, recipe: Named, number: int, base: str) -> None:
+        settings, row = self.settings, self.run_store.ledger.policy(base)
+        self._doing(f"choosing episodes ({recipe.name})", 0)
+        earlier = (
+            e for e in self._known.values() if e.round < number and e.purpose is not Purpose.SEALED
+        )
+        jobs = recipe.collect(
+            Collection(
+                stations=self.stations,
+                base=base,
+                parent=row.parent if row else "",
+                policy=self._policy,
+                controller=self._controller,
+                round=number,
+                count=settings.collect,
+                seeds=stream(settings.seed, "collect", number),
+                exploration=settings.exploration,
+                seed=self._seed(number),
+                episodes=sorted(earlier, key=lambda e: e.id),
+            )
+        )
+        self._doing("collecting", len(jobs))
+        self._episodes(jobs)
+
+    def _seed(self, number: int) -> int:
+        """Of what is random in a round apart from its episodes."""
+        return self.settings.seed * 1000 + number
+
     def _train(self, recipe: Named, number: int, parent: str) -> str:
         """A candidate, made beside the stations; they have the comparison's first episodes done."""
         self.writer.flush()
-        asked = Asked(recipe, self.spec, number, parent, self.settings.seed * 1000 + number)
+        asked = Asked(recipe, self.spec, number, parent, self._seed(number))
         training = self.trainer.begin(self.run_store, asked)
         try:
             ahead = self._ahead(number) if parent else []

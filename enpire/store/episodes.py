@@ -1,6 +1,7 @@
 """Batches of episodes as zarr v3 groups, each published by one rename.
 
-One array a field (observations, actions, stamps, rewards) with the episodes end to end along time.
+One array a field (observations, actions, stamps, rewards; intervened, where somebody did) with the
+episodes end to end along time.
 The group's attributes hold `offsets` (episode i is rows offsets[i] to offsets[i + 1]) and
 `episodes`, everything else about each. A batch is read whole or not at all, and never changes.
 """
@@ -23,14 +24,15 @@ from enpire.store import zarr3
 from enpire.store.durable import disk_errors, publish_folder, temporary_name, write_file
 from enpire.types import Episode, Outcome, Predicate, Purpose, Times, Verdict
 
-LAYOUT = 1
-"""Version of the layout below, in every batch's attributes."""
+LAYOUT = 2
+"""Newest version of the layout below. A batch has 1 in its attributes where nobody intervened."""
 
-_FIELDS: dict[str, tuple[type[np.floating[Any]], int]] = {
+_FIELDS: dict[str, tuple[type[np.generic], int]] = {
     "observations": (np.float32, 2),
     "actions": (np.float32, 2),
     "stamps": (np.float64, 1),
     "rewards": (np.float32, 1),
+    "intervened": (np.bool_, 1),
 }
 
 
@@ -74,6 +76,8 @@ def frozen(episode: Episode) -> Episode:
         if array.shape[0] != len(episode):
             raise wrong(f"{name} has {array.shape[0]} rows, actions have {len(episode)}")
         arrays[name] = array
+    if episode.helped and episode.purpose in (Purpose.EVALUATION, Purpose.SEALED):
+        raise wrong("somebody helped in it, which is no evaluation of a policy")
     return replace(episode, packs=dict(episode.packs), **arrays)
 
 
@@ -102,6 +106,8 @@ def _describe(episode: Episode) -> dict[str, object]:
         "round": int(episode.round),
         "station": int(episode.station),
         "exploration": _number(episode.exploration),
+        "variant": int(episode.variant),
+        "forked": int(episode.forked),
         "packs": dict(episode.packs),
         "times": {name: _number(getattr(times, name)) for name in ("reset", "execute", "verify")},
         "verdict": {
@@ -155,6 +161,8 @@ def _restore(about: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Episode:
         times=Times(**{name: float(value) for name, value in about["times"].items()}),
         exploration=float(about["exploration"]),
         packs=about["packs"],
+        variant=about.get("variant", 0),  # runs of before there were any do not say
+        forked=about.get("forked", 0),
         **arrays,
     )
 
@@ -169,11 +177,13 @@ def _encode(episodes: Sequence[Episode]) -> zarr3.Files:
                     f"episode {episode.id!r} has {width} {name} a row, {first.id!r} has {expected}:"
                     " store episodes of different tasks in batches of their own"
                 )
+    helped = any(episode.helped for episode in episodes)
+    fields = [name for name in _FIELDS if helped or name != "intervened"]
     offsets = np.cumsum([0, *(len(episode) for episode in episodes)])
     return zarr3.encode(
-        {name: np.concatenate([getattr(e, name) for e in episodes]) for name in _FIELDS},
+        {name: np.concatenate([getattr(e, name) for e in episodes]) for name in fields},
         {
-            "layout": LAYOUT,
+            "layout": LAYOUT if helped else 1,
             "offsets": [int(offset) for offset in offsets],
             "episodes": [_describe(episode) for episode in episodes],
         },
@@ -192,7 +202,7 @@ def write_batch(folder: Path, episodes: Sequence[Episode]) -> Batch:
     with disk_errors(folder):
         try:
             temporary.mkdir()
-            for name in _FIELDS:
+            for name in sorted({str(Path(name).parent) for name in files} - {"."}):
                 (temporary / name).mkdir()
             for name, content in files.items():
                 write_file(temporary / name, content)
@@ -236,7 +246,7 @@ def read_batch(folder: Path, sha256: str | None = None) -> list[Episode]:
                 f"batch {folder} has layout {layout}, newer than {LAYOUT}: update enpire"
             )
         return [
-            _restore(about, {name: arrays[name][start:stop] for name in _FIELDS})
+            _restore(about, {name: arrays[name][start:stop] for name in arrays})
             for about, start, stop in zip(
                 attributes["episodes"], offsets[:-1], offsets[1:], strict=True
             )

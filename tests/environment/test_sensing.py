@@ -84,6 +84,21 @@ def test_a_bias_stays_for_the_episode_and_changes_with_the_next() -> None:
     np.testing.assert_allclose(biases.std(axis=0), 0.002, rtol=0.35)
 
 
+def test_noise_drawn_again_leaves_the_bias_and_what_was_before() -> None:
+    stations, sensors = still(SensorNoise())
+    before = read(stations, sensors)
+    sensors.draw_again(0, np.random.default_rng(7), 3)
+    after = [sensors.read(ROW, [i])[0] for i in range(PERIODS)]
+    for i, (one, other) in enumerate(zip(before, after, strict=True)):
+        for name in ("position", "rotation", "joints", "wrist_force"):
+            same = getattr(one, name).tobytes() == getattr(other, name).tobytes()
+            assert same == (i < 3), (name, i)
+    stations, sensors = still(SensorNoise(0.0, 0.002, 0.0, 0.0, 0.0, 0.0))
+    before = read(stations, sensors)
+    sensors.draw_again(0, np.random.default_rng(7), 0)
+    np.testing.assert_array_equal(sensors.read(ROW, [1])[0].position, before[1].position)
+
+
 def test_readings_repeat_by_seed() -> None:
     stations, sensors = still(SensorNoise())
     one, same, other = (read(stations, sensors, seed)[3] for seed in (1, 1, 2))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import groupby
 from typing import ClassVar
 
@@ -616,3 +617,39 @@ def test_exploration_does_not_change_the_initial_condition() -> None:
         (episode,) = stations.abort("enough")
         firsts.append(episode.observations[:2].tobytes())
     assert firsts[0] == firsts[1]
+
+
+def test_a_variant_is_another_episode_from_the_same_initial_condition() -> None:
+    first = replace(job(5, Speed()), exploration=0.3)
+    variants = [first, *(replace(first, variant=n) for n in (1, 2))]
+    assert first.id == "collection-0-p-0000000000000005"
+    assert [v.id for v in variants[1:]] == [f"{first.id}-1", f"{first.id}-2"]
+    drawn = [
+        [stream.random() for stream in (s.variation, s.noise, s.exploration, s.handling)]
+        for s in (v.streams() for v in variants)
+    ]
+    assert drawn[0] == [rng.random() for rng in np.random.default_rng(5).spawn(4)]
+    assert len({draws[0] for draws in drawn}) == 1, "the initial condition"
+    for others in zip(*(draws[1:] for draws in drawn), strict=True):
+        assert len(set(others)) == 3
+
+
+def test_a_forked_variant_sees_what_the_seeds_own_episode_saw_and_then_something_else() -> None:
+    """As long as it does the same; its own noise begins where it forks."""
+
+    def seen(variant: int, forked: int) -> Float32Array:
+        stations = build_stations("pick_cube", 1, 1)
+        asked = replace(job(5, Speed(0.1)), variant=variant, forked=forked)
+        stations.begin(0, asked)
+        for _ in range(14):
+            stations.tick()
+        (episode,) = stations.abort("enough")
+        assert (episode.variant, episode.forked) == (variant, forked)
+        return episode.observations[:10]
+
+    own, variant, forked = seen(0, 0), seen(1, 0), seen(1, 6)
+    assert (variant[0] != own[0]).any()
+    np.testing.assert_array_equal(forked[:6], own[:6])
+    assert (forked[6:] != own[6:]).any(axis=1).all()
+    tracked = abs(own[6:, :3] - forked[6:, :3]).max() * 0.05
+    assert tracked < 8 * 0.0015, "what stays for an episode has stayed"

@@ -55,9 +55,10 @@ def some() -> list[Episode]:
     return [*made, episode("empty", 0, verdict=Verdict(Outcome.INVALID))]
 
 
-@pytest.fixture(params=recipes.names())
+@pytest.fixture(params=[*recipes.names(), "bc to flow", "replay_bc to flow"])
 def recipe(request: pytest.FixtureRequest) -> recipes.Recipe:
-    return small(request.param)
+    name, _, kind = request.param.partition(" to ")
+    return replace(small(name), policy=kind) if kind else small(name)  # type: ignore[call-arg]
 
 
 @pytest.mark.parametrize("with_incumbent", [False, True])
@@ -69,10 +70,13 @@ def test_a_candidate_fits_and_acts(recipe: recipes.Recipe, with_incumbent: bool)
         return
     before = {k: v.copy() for k, v in incumbent.tensors().items()} if incumbent else {}
     candidate = recipe.improve(Given(SPEC, some(), incumbent, seed=1))
-    assert candidate.policy.spec == SPEC
+    recipes.require_sound(candidate.policy, SPEC)
     assert not candidate.policy.training
-    actions = candidate.policy.infer(np.zeros((2, SPEC.history, SPEC.observation), np.float32))
-    assert actions.shape == (2, SPEC.chunk, SPEC.action)
+    controller = candidate.policy.controller(None)
+    for row in range(2):
+        controller.begin(row, np.random.default_rng(row), 0.0)
+    actions = controller.act(np.arange(2), np.zeros((2, SPEC.observation), np.float32), None)
+    assert actions.shape == (2, SPEC.action)
     assert np.isfinite(actions).all()
     assert candidate.numbers
     assert all(np.isfinite(value) for value in candidate.numbers.values())

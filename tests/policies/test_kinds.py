@@ -29,7 +29,10 @@ def test_a_file_without_a_kind_is_a_chunk_policy() -> None:
 
 @pytest.mark.parametrize(
     ("said", "words"),
-    [({"kind": "oracle", "spec": "{}"}, "'oracle'; this version knows: chunk"), ({}, "shape")],
+    [
+        ({"kind": "oracle", "spec": "{}"}, "'oracle'; this version knows: chunk, flow"),
+        ({}, "shape"),
+    ],
 )
 def test_a_file_that_cannot_be_read(said: dict[str, str], words: str) -> None:
     with pytest.raises(PolicyError, match=words):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import itertools
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,7 +15,9 @@ import numpy as np
 import pytest
 import torch
 
-from enpire.errors import RecipeError
+from enpire.environment import Job, Workcells
+from enpire.errors import RecipeError, UsageError
+from enpire.improvement.collection import Collection
 from enpire.improvement.recipe import Candidate, Given, Named, Recipe
 from enpire.improvement.training import Asked, Training, train
 from enpire.policies import ChunkPolicy
@@ -67,6 +71,12 @@ class Diverges(Moves):
 def soon_enough(monkeypatch: pytest.MonkeyPatch) -> None:
     """A dozen evaluations are enough to seal after."""
     monkeypatch.setattr(loops, "ENOUGH", 8)
+
+
+@pytest.fixture
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No policy looks good enough to be examined."""
+    monkeypatch.setattr(loops.Loop, "_looks_good", lambda self, name: False)
 
 
 class Killed(BaseException):
@@ -391,6 +401,107 @@ def test_recipes_are_given_everything_but_sealed_episodes(tmp_path: Path) -> Non
         Purpose.EVALUATION: TINY.start_episodes,
         Purpose.COLLECTION: TINY.collect,
     }
+
+
+class Again(Moves):
+    """Collects what failed once more, several times, and says what it was asked."""
+
+    def __init__(self, speed: float) -> None:
+        super().__init__(speed)
+        self.asked: list[Collection] = []
+
+    def require(self, stations: Workcells) -> None:
+        if not stations.repeatable:
+            raise UsageError("not here")
+
+    def collect(self, asked: Collection) -> Iterator[Job]:
+        self.asked.append(asked)
+        yield from asked.plain(1)
+        failed = [e for e in asked.episodes if e.policy == asked.base and not e.success]
+        for episode, variant in itertools.product(failed[:2], (1, 2)):
+            controller = asked.controller(asked.base)
+            seed, policy = episode.seed, asked.base
+            yield Job(seed, Purpose.COLLECTION, controller, policy, asked.round, 0.5, variant)
+
+
+def test_a_recipe_says_what_a_rounds_episodes_are(tmp_path: Path, patient: None) -> None:
+    recipe = Again(SLOW)
+    go(tmp_path / "run", Moves(SLOW), recipe, rounds=2)
+    with Run.open(tmp_path / "run") as run:
+        episodes = run.episodes(without=None)
+    for asked, number in zip(recipe.asked, (1, 2), strict=True):
+        assert (asked.round, asked.count) == (number, TINY.collect)
+        assert [e.id for e in asked.episodes] == sorted(
+            e.id for e in episodes if e.round < number
+        ), "all of earlier rounds, none of this"
+        collected = [e for e in episodes if e.purpose is Purpose.COLLECTION and e.round == number]
+        assert sorted(e.variant for e in collected) == [0, 1, 1, 2, 2]
+        assert len({e.seed for e in collected}) == 3
+    assert (recipe.asked[0].base, recipe.asked[0].parent) == ("policy-0", "")
+    assert (recipe.asked[1].base, recipe.asked[1].parent) == ("policy-1", "policy-0")
+
+
+@pytest.mark.parametrize("after", [2, 4])
+def test_a_round_cut_short_asks_for_the_same_episodes(
+    tmp_path: Path, patient: None, after: int
+) -> None:
+    """From the store alone: the second process knows nothing that the first one held."""
+    for name in ("whole", "cut"):
+        folder = tmp_path / name
+        recipe = Again(SLOW)
+        with contextlib.suppress(Killed):
+            go(folder, Moves(SLOW), recipe, Steps(allowed(after) if name == "cut" else np.inf))
+        if name == "cut":
+            collected = ids(folder, Purpose.COLLECTION, round=1)
+            assert 0 < len(collected) < 5, "in the middle of collecting"
+            go(folder, Moves(SLOW), Again(SLOW))
+    one, other = (ids(tmp_path / name, Purpose.COLLECTION) for name in ("whole", "cut"))
+    assert one == other
+    assert len(one) == 5
+
+
+def allowed(collected: int) -> int:
+    """Steps up to so many episodes of the first round; a policy and a note come before."""
+    return TINY.demonstrations + TINY.start_episodes + 2 + collected
+
+
+class Astray(Again):
+    """Asks for what is no collection of the round."""
+
+    def collect(self, asked: Collection) -> Iterator[Job]:
+        (job,) = asked.plain(1)
+        match self.fault:
+            case "evaluation":
+                yield replace(job, purpose=Purpose.EVALUATION)
+            case "another round":
+                yield replace(job, round=7)
+            case "twice":
+                yield from (job, job)
+            case "fault":
+                yield replace(job, seed=1 // 0)
+
+    def __init__(self, fault: str) -> None:
+        super().__init__(SLOW)
+        self.fault = fault
+
+
+@pytest.mark.parametrize(
+    ("fault", "words"),
+    [
+        ("evaluation", "is no collection of round 1"),
+        ("another round", "is no collection of round 1"),
+        ("twice", "two jobs of one id"),
+        ("fault", r"test_loop\.py:\d+: ZeroDivisionError"),
+    ],
+)
+def test_a_collection_that_goes_astray_ends_the_round(
+    tmp_path: Path, patient: None, fault: str, words: str
+) -> None:
+    state = go(tmp_path / "run", Moves(SLOW), Astray(fault))
+    assert state.incumbent == "policy-0"
+    (note,) = notes(tmp_path / "run", "rejected")
+    assert re.search(words, note.text)
+    assert not ids(tmp_path / "run", Purpose.COLLECTION)
 
 
 FIXED = (Purpose.DEMONSTRATION, Purpose.COLLECTION)

@@ -44,17 +44,22 @@ def batches(draw: st.DrawFn) -> list[Episode]:
             "stamps": (np.float64, (length,)),
             "rewards": (np.float32, (length,)),
         }
+        purpose = draw(st.sampled_from(Purpose))
+        if purpose not in (Purpose.EVALUATION, Purpose.SEALED):
+            shapes["intervened"] = (np.bool_, (length,))
         made.append(
             episode(
                 f"{number}-{draw(st.text())}",
                 seed=draw(st.integers(0, 2**63 - 1)),
-                purpose=draw(st.sampled_from(Purpose)),
+                purpose=purpose,
                 policy=draw(st.text()),
                 round=draw(st.integers(0, 2**31)),
                 station=draw(st.integers(0, 99)),
                 verdict=draw(_verdicts),
                 times=draw(st.builds(Times, seconds, seconds, seconds)),
                 exploration=draw(st.floats()),
+                variant=draw(st.integers(0, 99)),
+                forked=draw(st.integers(0, 99)),
                 packs=draw(st.dictionaries(st.text(), st.text(), max_size=3)),
                 **{name: draw(_array(*kind)) for name, kind in shapes.items()},
             )

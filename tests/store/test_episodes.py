@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from enpire.errors import StoreError
 from enpire.store import zarr3
 from enpire.store.episodes import (
+    LAYOUT,
     digest,
     frozen,
     iterate,
@@ -21,7 +22,7 @@ from enpire.store.episodes import (
     read_episode,
     write_batch,
 )
-from enpire.types import Episode
+from enpire.types import Episode, Purpose
 
 from .samples import episode, same
 from .strategies import batches
@@ -47,6 +48,35 @@ def test_plain_zarr_opens_a_batch(tmp_path: Path) -> None:
         assert isinstance(array, zarr.Array)
         assert array.dtype == whole.dtype
         np.testing.assert_array_equal(array[...], whole)
+
+
+def test_who_intervened_survives(tmp_path: Path) -> None:
+    helped = episode("a", 4, intervened=np.array([False, False, True, True]))
+    batch = write_batch(tmp_path / "b", [helped, episode("b", 3)])
+    first, second = read_batch(batch.path, batch.sha256)
+    assert first.intervened.tolist() == [False, False, True, True]
+    assert first.helped
+    assert second.intervened.tolist() == [False] * 3
+    assert not second.helped
+    column = zarr.open_group(batch.path, mode="r")["intervened"]
+    assert isinstance(column, zarr.Array)
+    assert column.dtype == bool
+    np.testing.assert_array_equal(column[...], [False, False, True, True, False, False, False])
+
+
+def test_where_nobody_intervened_a_batch_is_as_it_always_was(tmp_path: Path) -> None:
+    write_batch(tmp_path / "b", [episode("a", 4)])
+    group = zarr.open_group(tmp_path / "b", mode="r")
+    assert sorted(group) == ["actions", "observations", "rewards", "stamps"]
+    assert group.attrs["layout"] == 1
+    assert read_episode(tmp_path / "b", 0).intervened.tolist() == [False] * 4
+
+
+@pytest.mark.parametrize("purpose", [Purpose.EVALUATION, Purpose.SEALED])
+def test_an_evaluation_in_which_somebody_helped_is_none(purpose: Purpose) -> None:
+    helped = episode("a", 2, intervened=np.array([False, True]), purpose=purpose)
+    with pytest.raises(StoreError, match="somebody helped in it"):
+        frozen(helped)
 
 
 def test_plain_zarr_opens_an_empty_batch(tmp_path: Path) -> None:
@@ -99,9 +129,9 @@ def test_a_batch_that_lost_a_file_is_refused(tmp_path: Path, damage: str) -> Non
 def test_a_newer_layout_is_refused(tmp_path: Path) -> None:
     batch = write_batch(tmp_path / "b", [episode()])
     (batch.path / "zarr.json").write_bytes(
-        zarr3.group_file({"layout": 2, "offsets": [], "episodes": []})
+        zarr3.group_file({"layout": LAYOUT + 1, "offsets": [], "episodes": []})
     )
-    with pytest.raises(StoreError, match="newer than 1: update enpire"):
+    with pytest.raises(StoreError, match="newer than 2: update enpire"):
         read_batch(batch.path)
 
 

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from enpire.improvement.data import examples
 from enpire.improvement.recipe import Candidate, Given
-from enpire.improvement.trainer import Training, fit, fresh
+from enpire.improvement.trainer import Kind, Training, clone
 from enpire.types import Purpose
 
 
@@ -17,15 +16,13 @@ from enpire.types import Purpose
 class BehaviourCloning:
     """Clone the successful demonstrations."""
 
+    policy: Kind = "chunk"  # what is made: one chunk for what is seen, or one that flows from noise
     training: Training = field(default_factory=lambda: Training(steps=1500))
 
     def improve(self, given: Given) -> Candidate:
         """See `Recipe.improve`; the incumbent is not used."""
         chosen = [e for e in given.episodes if e.success and e.purpose is Purpose.DEMONSTRATION]
-        data = examples(chosen, given.spec)
-        fitted = fit(
-            fresh(given.spec, data, given.seed), data, self.training, given.seed, given.checkpoint
-        )
+        fitted = clone(given, chosen, self.policy, self.training)
         numbers = {"episodes": len(chosen), "loss": fitted.loss, "seconds": fitted.seconds}
         return Candidate(fitted.policy, numbers)
 

@@ -55,7 +55,7 @@ class AdvantageWeighted:
         data = examples(chosen, given.spec)
         lengths = torch.tensor([len(e) for e in chosen])
         won = torch.tensor([e.success for e in chosen]).repeat_interleave(lengths)
-        own = torch.tensor([not _shown(e) for e in chosen]).repeat_interleave(lengths)
+        own = torch.from_numpy(np.concatenate([~e.intervened & (not _shown(e)) for e in chosen]))
         seen = Normaliser.of(data.rows)(data.rows)
         learn = partial(self._critic, seen, generator=generator, checkpoint=given.checkpoint)
         chance = learn(torch.from_numpy(returns(chosen, 1.0)), stage="viability")

@@ -2,22 +2,22 @@
 
 The candidate clones every episode that the verifier called a success, demonstrations among them.
 What an explored episode did differently and still succeeded with is kept; what failed is not
-imitated.
+imitated, nor what a policy did before somebody helped it, or before it left the way of a failure.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from enpire.improvement.data import examples
 from enpire.improvement.recipe import Candidate, Given
-from enpire.improvement.trainer import Training, fit, fresh
+from enpire.improvement.trainer import Kind, Training, clone
 
 
 @dataclass(frozen=True, slots=True)
 class ReplayCloning:
     """Clone all successes, every example about equally often."""
 
+    policy: Kind = "chunk"  # what is made: one chunk for what is seen, or one that flows from noise
     training: Training = field(default_factory=lambda: Training(steps=2500))  # its steps at least
     steps_per_episode: float = 6.0  # gradient steps, where there are more episodes
     most_steps: int = 9000  # gradient steps
@@ -27,10 +27,7 @@ class ReplayCloning:
         chosen = [episode for episode in given.episodes if episode.success]
         steps = int(max(self.training.steps, self.steps_per_episode * len(chosen)))
         training = replace(self.training, steps=min(steps, self.most_steps))
-        data = examples(chosen, given.spec)
-        fitted = fit(
-            fresh(given.spec, data, given.seed), data, training, given.seed, given.checkpoint
-        )
+        fitted = clone(given, chosen, self.policy, training)
         numbers = {
             "episodes": len(chosen),
             "steps": training.steps,

@@ -1,0 +1,156 @@
+"""A policy with somebody beside it who takes over when it is in trouble: recovery and correction.
+
+After RaC (arXiv 2509.07953): whoever takes over first goes back the way that the hands have come,
+to where things were well, and then does it right. Which periods were not the policy's is kept.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Protocol
+
+import numpy as np
+from scipy.spatial.transform import Rotation
+
+from enpire.environment.control import ActionSpec
+from enpire.environment.controller import Controller
+from enpire.environment.sensing import Readings
+from enpire.twin.twin import Rows
+from enpire.types import Float32Array, FloatArray
+
+GAIN = 0.5  # share of the way to a posture that a hand goes in a control period
+NEAR, THERE = 2.0, 0.5  # so many full actions from a posture: on to the one before; arrived
+FASTEST = 2  # postures that it goes back over in a control period
+SLACK = 10  # control periods that the way back may take longer than the way there
+
+
+class Watch(Protocol):
+    """Says when a policy needs help."""
+
+    def begin(self, row: int, rng: np.random.Generator) -> None:
+        """An episode starts on station `row`."""
+        ...
+
+    def trouble(self, row: int, observation: Float32Array) -> int | None:
+        """None while all goes well; else the period, not this one, that is to be gone back to.
+
+        It is asked in every period that is the policy's, once.
+        """
+        ...
+
+
+class Turn(Enum):
+    """Whose it is."""
+
+    POLICY = "policy"
+    BACK = "back"
+    CORRECT = "correct"
+
+
+@dataclass(frozen=True, slots=True)
+class _Posture:
+    """Of the hands at one period: (arms, 3) m, (arms, 3, 3); what grippers were told, (arms,)."""
+
+    position: FloatArray
+    rotation: FloatArray
+    gripper: Float32Array
+
+
+@dataclass(slots=True)
+class _Episode:
+    """One station's: the way that the hands have come, and where on it they go back to."""
+
+    rng: np.random.Generator  # of who corrects
+    turn: Turn = Turn.POLICY
+    way: list[_Posture] = field(default_factory=list)
+    at: int = 0
+    back_to: int = 0
+    left: int = 0  # control periods
+    intervened: list[bool] = field(default_factory=list)
+
+
+class Corrected:
+    """A policy, and a corrector: a script, a person at a device, or another policy.
+
+    The corrector is begun where it takes over, and acts to the end of the episode.
+    """
+
+    def __init__(
+        self, policy: Controller, corrector: Controller, watch: Watch, actions: ActionSpec
+    ) -> None:
+        """Have `corrector` take over from `policy` when `watch` says so; actions: the task's."""
+        self._policy, self._corrector, self._watch = policy, corrector, watch
+        self._scale = actions.scale
+        self._episodes: dict[int, _Episode] = {}
+
+    def begin(self, row: int, rng: np.random.Generator, exploration: float) -> None:
+        """The policy begins as it would by itself."""
+        correcting, watching = rng.spawn(2)
+        self._episodes[row] = _Episode(correcting)
+        self._watch.begin(row, watching)
+        self._policy.begin(row, rng, exploration)
+
+    def act(self, rows: Rows, observations: Float32Array, readings: Readings) -> Float32Array:
+        """What whose turn it is does on each station."""
+        episodes = [self._episodes[row] for row in rows.tolist()]
+        actions = np.empty((len(rows), 7 * len(self._scale)), np.float32)
+        for i, (row, one) in enumerate(zip(rows.tolist(), episodes, strict=True)):
+            if one.turn is Turn.POLICY:
+                self._look(one, self._watch.trouble(row, observations[i]))
+            if one.turn is Turn.BACK:
+                back = self._back(one, readings.row(i))
+                if back is None:
+                    one.turn = Turn.CORRECT
+                    self._corrector.begin(row, one.rng, 0.0)
+                else:
+                    actions[i] = back
+            one.intervened.append(one.turn is not Turn.POLICY)
+        for turn, who in ((Turn.POLICY, self._policy), (Turn.CORRECT, self._corrector)):
+            mine = [i for i, one in enumerate(episodes) if one.turn is turn]
+            if mine:
+                actions[mine] = who.act(rows[mine], observations[mine], readings.at(mine))
+        for i, one in enumerate(episodes):
+            if one.turn is Turn.POLICY:
+                position, rotation = readings.hand_position[i], readings.hand_rotation[i]
+                one.way.append(_Posture(position, rotation, actions[i, 6::7].copy()))
+        return actions
+
+    def intervened(self, row: int) -> list[bool]:
+        """Periods of the station's episode that were not the policy's."""
+        return self._episodes[row].intervened
+
+    def _look(self, one: _Episode, back_to: int | None) -> None:
+        """Take over, if there is anywhere to go back to."""
+        if back_to is None or not one.way:
+            return
+        one.turn = Turn.BACK
+        one.at = len(one.way) - 1
+        one.back_to = min(back_to, one.at)
+        one.left = one.at - one.back_to + SLACK
+
+    def _back(self, one: _Episode, readings: Readings) -> Float32Array | None:
+        """Towards the posture before, with grippers as they were there; None once it is done."""
+        to = one.way[one.at]
+        for _ in range(FASTEST):
+            if one.at > one.back_to and self._off(to, readings) < NEAR:
+                one.at -= 1
+                to = one.way[one.at]
+        one.left -= 1
+        if one.left < 0 or (one.at == one.back_to and self._off(to, readings) < THERE):
+            return None
+        action = np.empty((len(self._scale), 7))
+        action[:, :6] = np.clip(GAIN * self._twist(to, readings), -1.0, 1.0)
+        action[:, 6] = to.gripper
+        return action.ravel().astype(np.float32)
+
+    def _off(self, to: _Posture, readings: Readings) -> float:
+        return float(abs(self._twist(to, readings)).max())
+
+    def _twist(self, to: _Posture, readings: Readings) -> FloatArray:
+        """To a posture, in full actions, (arms, 6); nothing along axes that are held."""
+        move = to.position - readings.hand_position[0]
+        turn = to.rotation @ readings.hand_rotation[0].transpose(0, 2, 1)
+        twist = np.concatenate([move, Rotation.from_matrix(turn).as_rotvec()], axis=1)
+        free = self._scale > 0
+        return np.where(free, twist / np.where(free, self._scale, 1.0), 0.0)

@@ -1,0 +1,44 @@
+"""What a round's episodes are: the policy on fresh seeds with exploration, unless a recipe differs.
+
+The jobs of a round follow from its seeds and the episodes of earlier rounds, and from nothing else,
+so that a round that was cut short asks for the same ones again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+from enpire.environment import Controller, Job, Workcells
+from enpire.policies import Policy
+from enpire.types import Episode, Purpose
+
+
+@dataclass(frozen=True, slots=True)
+class Collection:
+    """What is asked for, and what there is to go by.
+
+    base: name of the policy to explore from. parent: of the one that it was made from, empty if of
+    none. policy: the one of that name; controller: that has it act. count: of episodes. seeds:
+    fresh ones, endless. exploration: chance that a chunk is varied. seed: of everything random in
+    the choice of jobs. episodes: of earlier rounds, in the order of their ids, none of them sealed.
+    """
+
+    stations: Workcells
+    base: str
+    parent: str
+    policy: Callable[[str], Policy]
+    controller: Callable[[str], Controller]
+    round: int
+    count: int
+    seeds: Iterator[int]
+    exploration: float
+    seed: int
+    episodes: Sequence[Episode]
+
+    def plain(self, count: int | None = None) -> Iterator[Job]:
+        """The base policy on fresh seeds: `count` episodes, all if not said."""
+        controller = self.controller(self.base)
+        for seed in islice(self.seeds, self.count if count is None else count):
+            yield Job(seed, Purpose.COLLECTION, controller, self.base, self.round, self.exploration)

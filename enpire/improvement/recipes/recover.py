@@ -1,0 +1,72 @@
+"""Help in trouble, and clone the help: recovery and correction (RaC, arXiv 2509.07953).
+
+In some of a round's episodes a corrector stands beside the policy. It takes over when the policy
+makes no progress any more, goes back to where things were well, and corrects. All successes are
+cloned: the policy's own whole, and of those in which somebody helped what the helper did.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+
+from enpire.environment import Controller, Corrected, Job, Stations, Workcells
+from enpire.errors import UsageError
+from enpire.improvement.collection import Collection
+from enpire.improvement.recipes.replay_bc import ReplayCloning
+from enpire.improvement.trouble import NoProgress
+from enpire.improvement.value import Value
+from enpire.types import Purpose
+
+DEMONSTRATOR = "demonstrator"
+
+
+@dataclass(frozen=True, slots=True)
+class Recover(ReplayCloning):
+    """Replay of successes, some of which a corrector has brought about."""
+
+    corrector: str = DEMONSTRATOR  # the task's, or a policy of the run, by name
+    share: float = 0.5  # of a round's episodes with a corrector beside the policy
+    patience: float = 1.0  # without progress before help comes, up to twice that is drawn [s]
+    overtime: float = 1.0  # that help may take beyond the time limit, in time limits
+    discount: float = 0.99  # of the estimate of success, a control period
+    members: int = 3  # networks of its ensemble
+    estimate_steps: int = 1000  # gradient steps of it
+
+    def require(self, stations: Workcells) -> None:
+        """Raise UsageError where there are no hands to be taken back."""
+        if not isinstance(stations, Stations):
+            raise UsageError("recover needs a task with hands and a demonstrator: not gym:")
+
+    def helper(self, asked: Collection) -> tuple[str, Controller]:
+        """Who corrects, by name; a recipe of your own may have a person at a device do it."""
+        if self.corrector == DEMONSTRATOR:
+            return asked.stations.starter
+        return self.corrector, asked.controller(self.corrector)
+
+    def collect(self, asked: Collection) -> Iterator[Job]:
+        """See `Collector.collect`: the policy alone, exploring, and with a corrector beside it."""
+        stations, count = asked.stations, int(self.share * asked.count)
+        yield from asked.plain(asked.count - count)
+        if not isinstance(stations, Stations) or not count:
+            return
+        known = [episode for episode in asked.episodes if len(episode)]
+        value = Value.of(known, self.discount, self.members, self.estimate_steps, asked.seed)
+        patience = max(round(self.patience / stations.period), 1)
+        watch = NoProgress(value, stations.execute_periods, patience)
+        who, corrector = self.helper(asked)
+        task = stations.task
+        controller = Corrected(asked.controller(asked.base), corrector, watch, task.actions)
+        for seed in islice(asked.seeds, count):
+            yield Job(
+                seed=seed,
+                purpose=Purpose.COLLECTION,
+                controller=controller,
+                policy=f"{asked.base}+{who}",
+                round=asked.round,
+                overtime=self.overtime * task.time_limit,
+            )
+
+
+RECIPE = Recover

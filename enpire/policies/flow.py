@@ -1,0 +1,220 @@
+"""A policy whose chunks of actions flow from noise: several ways to go on stay several ways.
+
+Conditional flow matching (Lipman et al. 2023, arXiv 2210.02747) on chunks, as in pi0 (Black et al.
+2024, arXiv 2410.24164): a velocity field carries a normal draw at time 0 to a chunk at time 1, in a
+few Euler steps. A network that answers with one chunk answers with the mean of what was shown,
+which between two ways round may be neither.
+
+The velocity is gated, as in SAC Flow (Zhang et al. 2025, arXiv 2509.25756): gate x (candidate -
+chunk), so a step is that of a gated recurrent unit, and a gradient through all of them neither
+vanishes nor explodes. Near time 0 the candidate is the expected chunk itself, which is easy to
+learn.
+
+A policy may be steered (Wagenmaker et al. 2025, arXiv 2506.15799): a network chooses the noise by
+what is seen, which chooses among the chunks that the flow knows.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from enpire.environment import Workcells
+from enpire.errors import PolicyError
+from enpire.policies.driver import PolicyController
+from enpire.policies.network import INPUT_LIMIT, Perceptron, normalised, perceptron
+from enpire.policies.spec import FlowSpec
+from enpire.twin.native import compiled
+from enpire.types import Float32Array
+
+TIMES = 4  # frequencies in which a network is shown the time
+OPEN = 2.0  # log-odds of the gate to begin with
+NOISE_LIMIT = 1.5  # of chosen noise, in standard deviations of drawn noise
+
+
+class FlowPolicy(nn.Module):
+    """A gated velocity field over chunks, with the normalisation of a `ChunkPolicy`.
+
+    The flow is in units of each action's `spread` about its `centre`.
+    """
+
+    kind: ClassVar[str] = "flow"
+    mean: Tensor
+    std: Tensor
+    centre: Tensor
+    spread: Tensor
+
+    def __init__(self, spec: FlowSpec) -> None:
+        super().__init__()
+        self.spec = spec
+        seen, size = spec.history * spec.observation, spec.chunk * spec.action
+        self.net = perceptron(seen + size + 2 * TIMES, spec.hidden, 2 * size)
+        last = self.net[-1]
+        with torch.no_grad():
+            last.bias[size:] += OPEN  # type: ignore[index,operator]
+        if spec.steering:
+            self.steer = perceptron(seen, spec.steering, size)
+        self.register_buffer("mean", torch.zeros(spec.observation))
+        self.register_buffer("std", torch.ones(spec.observation))
+        self.register_buffer("centre", torch.zeros(spec.action))
+        self.register_buffer("spread", torch.ones(spec.action))
+
+    @property
+    def noise_size(self) -> int:
+        """Entries of the noise of a chunk."""
+        return self.spec.chunk * self.spec.action
+
+    def see(self, history: Tensor) -> Tensor:
+        """Normalised observations (batch, history x obs) of (batch, history, observation)."""
+        seen = ((history - self.mean) / self.std).clamp(-INPUT_LIMIT, INPUT_LIMIT)
+        return seen.flatten(1)
+
+    def velocity(self, seen: Tensor, x: Tensor, time: Tensor) -> Tensor:
+        """Of chunks `x` (batch, noise_size) at times (batch, 1) in [0, 1], seeing `seen`."""
+        candidate, gate = self.net(torch.cat([seen, x, told(time)], dim=1)).chunk(2, dim=1)
+        moved: Tensor = torch.sigmoid(gate) * (candidate - x)
+        return moved
+
+    def carry(self, seen: Tensor, noise: Tensor) -> Tensor:
+        """Noise (batch, noise_size) to chunks (batch, noise_size), in units of the flow."""
+        steps = self.spec.steps
+        x = noise
+        for step in range(steps):
+            time = torch.full((len(x), 1), step / steps)
+            x = x + self.velocity(seen, x, time) / steps
+        return x
+
+    def actions(self, x: Tensor) -> Tensor:
+        """Actions (batch, chunk, act) of chunks in units of the flow."""
+        return self.centre + self.spread * x.view(-1, self.spec.chunk, self.spec.action)
+
+    def chosen(self, seen: Tensor, drawn: Tensor) -> Tensor:
+        """The noise (batch, noise_size) to begin from: chosen if the policy is steered."""
+        return NOISE_LIMIT * torch.tanh(self.steer(seen)) if self.spec.steering else drawn
+
+    def forward(self, history: Tensor, drawn: Tensor) -> Tensor:
+        """Actions (batch, chunk, act) for observations (batch, history, obs) and drawn noise."""
+        seen = self.see(history)
+        return self.actions(self.carry(seen, self.chosen(seen, drawn)))
+
+    def cloning_error(self, history: Tensor, actions: Tensor, generator: torch.Generator) -> Tensor:
+        """Flow matching: squared error (batch, chunk, act) of the velocity at a random time.
+
+        On the straight way from a normal draw to `actions` (batch, chunk, act), it is their
+        difference.
+        """
+        size = self.noise_size
+        x = ((actions - self.centre) / self.spread).flatten(1)
+        noise = torch.randn(len(x), size, generator=generator)
+        time = torch.rand(len(x), 1, generator=generator)
+        velocity = self.velocity(self.see(history), (1 - time) * noise + time * x, time)
+        return (velocity - (x - noise)).square().view_as(actions)
+
+    def inference(self) -> FlowInference:
+        """`forward` for acting, with the weights as they are now."""
+        return FlowInference(self.spec, self.tensors())
+
+    def controller(self, stations: Workcells) -> FlowController:
+        """See `Policy.controller`."""
+        return FlowController(self)
+
+    def tensors(self) -> dict[str, NDArray[Any]]:
+        """Weights and normalisation, for a safetensors file."""
+        return {name: value.detach().cpu().numpy() for name, value in self.state_dict().items()}
+
+    @classmethod
+    def load(cls, spec: str, tensors: Mapping[str, NDArray[Any]]) -> Self:
+        """See `Policy.load`."""
+        policy = cls(FlowSpec.from_json(spec))
+        state = {name: torch.from_numpy(np.array(value)) for name, value in tensors.items()}
+        try:
+            policy.load_state_dict(state)
+        except RuntimeError as error:
+            raise PolicyError(f"the weights do not fit the policy: {error}") from error
+        return policy.eval()
+
+
+class FlowInference:
+    """A flow policy's forward pass, compiled, row by row."""
+
+    def __init__(self, spec: FlowSpec, tensors: Mapping[str, NDArray[Any]]) -> None:
+        """Take the weights from a policy's `tensors`."""
+        self._spec = spec
+        self._mean, self._std = (np.tile(tensors[n], spec.history) for n in ("mean", "std"))
+        self._spread, self._centre = (
+            np.tile(tensors[name], spec.chunk) for name in ("spread", "centre")
+        )
+        self._net = Perceptron(tensors, "net", len(spec.hidden))
+        steering = len(spec.steering)
+        self._steer = Perceptron(tensors, "steer", steering) if steering else None
+        times = torch.arange(spec.steps)[:, None] / spec.steps
+        self._times: Float32Array = told(times).numpy()
+
+    def __call__(self, history: Float32Array, drawn: Float32Array) -> Float32Array:
+        """Actions (batch, chunk, act) for observations (batch, history, obs) and drawn noise."""
+        spec = self._spec
+        seen = normalised(history, self._mean, self._std)
+        x = drawn if self._steer is None else choose(self._steer(seen))
+        for time in self._times:
+            shown = np.concatenate([seen, x, np.broadcast_to(time, (len(x), len(time)))], axis=1)
+            x = advance(x, self._net(shown), spec.steps)
+        return scaled(x, self._spread, self._centre).reshape(-1, spec.chunk, spec.action)
+
+
+class FlowController(PolicyController):
+    """Draws the noise of each chunk from its episode's own generator."""
+
+    def __init__(self, policy: FlowPolicy) -> None:
+        """Drive `policy`, with its weights as they are now, on any number of stations."""
+        super().__init__(policy)
+        self._size = policy.noise_size
+
+    def _chunks(self, seen: Float32Array, rngs: Sequence[np.random.Generator]) -> Float32Array:
+        drawn = np.array([rng.standard_normal(self._size, np.float32) for rng in rngs])
+        return self._infer(seen, drawn)
+
+
+def told(time: Tensor) -> Tensor:
+    """Times (batch, 1) in [0, 1] as a network is shown them, (batch, 2 TIMES)."""
+    angle = math.pi * time * torch.arange(1, TIMES + 1)
+    return torch.cat([torch.sin(angle), torch.cos(angle)], dim=1)
+
+
+@compiled
+def choose(steered: Float32Array) -> Float32Array:
+    """Noise from what the steering network says, (rows, n) each."""
+    noise = np.empty_like(steered)
+    limit = np.float32(NOISE_LIMIT)
+    for row in range(len(steered)):
+        for k in range(steered.shape[1]):
+            noise[row, k] = limit * np.tanh(steered[row, k])
+    return noise
+
+
+@compiled
+def advance(x: Float32Array, said: Float32Array, steps: int) -> Float32Array:
+    """One of `steps` steps of chunks (rows, n); said: candidates and gates, (rows, 2 n)."""
+    moved = np.empty_like(x)
+    one, part = np.float32(1.0), np.float32(1.0 / steps)
+    n = x.shape[1]
+    for row in range(len(x)):
+        for k in range(n):
+            gate = one / (one + np.exp(-said[row, n + k]))
+            moved[row, k] = x[row, k] + part * gate * (said[row, k] - x[row, k])
+    return moved
+
+
+@compiled
+def scaled(x: Float32Array, spread: Float32Array, centre: Float32Array) -> Float32Array:
+    """Actions (rows, n) of chunks in units of the flow."""
+    actions = np.empty_like(x)
+    for row in range(len(x)):
+        for k in range(x.shape[1]):
+            actions[row, k] = centre[k] + spread[k] * x[row, k]
+    return actions

@@ -1,0 +1,132 @@
+"""Help: when it comes, where it goes back to, and that it is written down."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from enpire.environment import Controller, Corrected, Demonstrations, Job, Stations, Watch
+from enpire.environment.correcting import SLACK
+from enpire.types import Episode, Float32Array, Purpose
+
+from .reach import Reach, Speed, reach_stations
+
+LIMIT = round(Reach.time_limit / Reach.control_hz**-1)
+
+
+class At(Watch):
+    """Trouble in the period `now`; all was well in the period `back`."""
+
+    def __init__(self, now: int, back: int = 0) -> None:
+        self.now, self.back = now, back
+        self.asked: list[int] = []
+
+    def begin(self, row: int, rng: np.random.Generator) -> None:
+        self.asked.append(0)
+
+    def trouble(self, row: int, observation: Float32Array) -> int | None:
+        self.asked[-1] += 1
+        return self.back if self.asked[-1] > self.now else None
+
+
+class Shuts(Speed):
+    """Shuts the gripper in its fourth period."""
+
+    def __init__(self, speed: float) -> None:
+        super().__init__(speed)
+        self.period = 0
+
+    def act(self, *seen: object) -> Float32Array:
+        actions = super().act(*seen)  # type: ignore[arg-type]
+        actions[:, 6] = 1.0 if self.period < 3 else -1.0
+        self.period += 1
+        return actions
+
+
+def run(
+    stations: Stations, controller: Controller, overtime: float = 0.0, seed: int = 3
+) -> Episode:
+    row = stations.idle[0]
+    stations.begin(
+        row, Job(seed, Purpose.COLLECTION, controller, "p+demonstrator", 1, overtime=overtime)
+    )
+    done: list[Episode] = []
+    while not done:
+        done = stations.tick()
+    return done[0]
+
+
+def helped(stations: Stations, policy: Controller, watch: Watch) -> Corrected:
+    return Corrected(policy, Demonstrations(stations.task), watch, stations.task.actions)
+
+
+def test_help_comes_goes_back_and_does_it_right() -> None:
+    stations = reach_stations()
+    alone = run(stations, Speed(-0.6))
+    assert not alone.success
+    episode = run(stations, helped(stations, Speed(-0.6), At(8, back=2)), overtime=1.0)
+    assert episode.success
+    assert episode.intervened.tolist() == [False] * 8 + [True] * (len(episode) - 8)
+    np.testing.assert_array_equal(episode.actions[:8], alone.actions[:8])
+    hand = episode.observations[:, 1]
+    back = int(np.argmax(hand[8:] > hand[2] - 0.004)) + 8
+    assert 8 < back <= 8 + 6 + SLACK
+    assert (np.diff(hand[10:back]) > 0).all(), "back the way it came, not further astray"
+    assert episode.times.execute == pytest.approx(len(episode) * stations.period)
+
+
+def test_grippers_open_where_they_were_shut() -> None:
+    stations = reach_stations()
+    episode = run(stations, helped(stations, Shuts(-0.6), At(8, back=1)), overtime=1.0)
+    told = episode.actions[:, 6]
+    assert told[:8].tolist() == [1.0] * 3 + [-1.0] * 5
+    opened = int(np.argmax(told[8:] == 1.0))
+    assert opened > 0
+    assert (told[8 : 8 + opened] == -1.0).all(), "only once it is back where it was open"
+
+
+def test_without_trouble_nobody_helps_and_nothing_differs() -> None:
+    stations = reach_stations()
+    alone = run(stations, Speed(0.3))
+    watched = run(stations, helped(stations, Speed(0.3), At(99)))
+    assert not watched.helped
+    assert watched.actions.tobytes() == alone.actions.tobytes()
+    assert watched.observations.tobytes() == alone.observations.tobytes()
+    assert not alone.intervened.any()
+    assert len(alone.intervened) == len(alone)
+
+
+def test_time_over_is_over_without_overtime() -> None:
+    stations = reach_stations()
+    for overtime in (0.0, 0.2):
+        episode = run(stations, Speed(0.0), overtime)
+        assert len(episode) == LIMIT + round(overtime / stations.period)
+
+
+def test_a_policy_may_help_another() -> None:
+    stations = reach_stations()
+    controller = Corrected(Speed(0.0), Speed(1.0), At(3), stations.task.actions)
+    episode = run(stations, controller)
+    assert episode.success
+    assert episode.helped
+
+
+def test_stations_are_helped_each_by_itself() -> None:
+    stations = reach_stations(2)
+    watches = [At(4), At(99)]
+
+    class Both(Watch):
+        def begin(self, row: int, rng: np.random.Generator) -> None:
+            watches[row].begin(row, rng)
+
+        def trouble(self, row: int, observation: Float32Array) -> int | None:
+            return watches[row].trouble(row, observation)
+
+    controller = helped(stations, Speed(-0.5), Both())
+    for row in (0, 1):
+        stations.begin(row, Job(row, Purpose.COLLECTION, controller, "p", 1, overtime=1.0))
+    done: dict[int, Episode] = {}
+    while stations.busy:
+        done |= {e.station: e for e in stations.tick()}
+    assert (done[0].helped, done[1].helped) == (True, False)
+    assert (done[0].success, done[1].success) == (True, False)

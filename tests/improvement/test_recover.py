@@ -1,0 +1,123 @@
+"""Recovery and correction: who is helped, and what of it is cloned."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pytest
+
+from enpire.environment import Corrected
+from enpire.errors import UsageError
+from enpire.improvement.collection import Collection
+from enpire.improvement.data import examples, instructive
+from enpire.improvement.recipe import Given, Named
+from enpire.improvement.recipes.recover import Recover
+from enpire.improvement.recipes.replay_bc import ReplayCloning
+from enpire.improvement.trainer import Training
+from enpire.improvement.value import returns
+from enpire.policies import ChunkSpec
+from enpire.types import Episode, Outcome, Verdict
+from tests.environment.reach import Speed, reach_stations
+from tests.store.samples import episode
+
+LOST = Verdict(Outcome.FAILURE)
+HELPED = np.arange(6) > 3
+
+
+def known() -> list[Episode]:
+    rng = np.random.default_rng(0)
+    shown = {"observations": rng.standard_normal((5, 2)).astype(np.float32)}
+    return [episode("won", 5, **shown), episode("lost", 5, verdict=LOST, **shown)]
+
+
+def asked() -> Collection:
+    controller = Speed(-0.5)
+    return Collection(
+        stations=reach_stations(2),
+        base="p1",
+        parent="p0",
+        policy=lambda name: pytest.fail("not needed"),
+        controller=lambda name: controller if name == "p1" else Speed(1.0),
+        round=1,
+        count=6,
+        seeds=itertools.count(1000),
+        exploration=0.3,
+        seed=4,
+        episodes=known(),
+    )
+
+
+def outcomes(**settings: Any) -> dict[str, Episode]:
+    collection = asked()
+    jobs = Named("recover", Recover(estimate_steps=3, **settings)).collect(collection)
+    stations, waiting, done = collection.stations, jobs, []
+    while waiting or stations.busy:
+        for row in stations.idle[: len(waiting)]:
+            stations.begin(row, waiting.pop(0))
+        done += stations.tick()
+    return {e.id: e for e in done}
+
+
+@pytest.mark.parametrize(("corrector", "who"), [("demonstrator", "demonstrator"), ("p0", "p0")])
+def test_some_are_helped_to_success_and_are_not_the_policys(corrector: str, who: str) -> None:
+    done = outcomes(corrector=corrector, patience=0.12, overtime=3.0).values()
+    alone, helped = ([e for e in done if e.policy == name] for name in ("p1", f"p1+{who}"))
+    assert (len(alone), len(helped)) == (3, 3)
+    assert not any(e.success or e.helped for e in alone)
+    assert all(e.success and e.helped and not e.intervened[0] for e in helped)
+    assert [e.exploration for e in alone + helped] == [0.3] * 3 + [0.0] * 3
+
+
+def test_the_same_is_asked_for_again_and_comes_out_the_same() -> None:
+    one, other = (outcomes(patience=0.12, overtime=3.0) for _ in range(2))
+    assert one.keys() == other.keys()
+    for id, first in one.items():
+        assert first.actions.tobytes() == other[id].actions.tobytes()
+
+
+def test_what_the_helper_did_is_cloned_and_what_the_policy_did_before_is_not() -> None:
+    plain, helped = episode("a", 4), episode("b", 6, intervened=HELPED)
+    forked = episode("c", 5, variant=1, forked=2)
+    assert instructive(plain).all()
+    assert instructive(helped).tolist() == HELPED.tolist()
+    assert instructive(forked).tolist() == [False, False, True, True, True]
+    spec = ChunkSpec("t", observation=6, action=3, chunk=2, execute=2, hidden=(8,))
+    whole = examples([plain, helped], spec)
+    chosen = whole.only(np.concatenate([instructive(plain), instructive(helped)]))
+    assert len(chosen) == 4 + 2
+    assert chosen.window[-1].tolist() == whole.window[-1].tolist()
+    assert chosen.weight.mean() == pytest.approx(1.0)
+
+    def cloned(*episodes: Episode) -> dict[str, Any]:
+        recipe = ReplayCloning(Training(steps=20, batch=8))
+        return recipe.improve(Given(spec, episodes, None, seed=1)).policy.tensors()
+
+    other = episode("b", 6, observations=helped.observations, actions=helped.actions)
+    one, all_of_it = cloned(plain, helped), cloned(plain, other)
+    assert any((one[name] != all_of_it[name]).any() for name in one)
+
+
+def test_a_success_is_not_the_policys_before_somebody_helped() -> None:
+    worth = returns([episode("b", 6, intervened=HELPED), episode("a", 3)], 0.5)
+    assert worth.tolist() == [0, 0, 0, 0, 0.5, 1, 0.25, 0.5, 1]
+    lost = episode("b", 6, intervened=HELPED, verdict=LOST)
+    assert not returns([lost], 0.5).any()
+
+
+def test_only_where_there_are_hands() -> None:
+    recipe = Named("recover", Recover())
+    recipe.require(reach_stations())
+    with pytest.raises(UsageError, match="needs a task with hands"):
+        recipe.require(object())  # type: ignore[arg-type]
+
+
+def test_a_corrector_of_ones_own() -> None:
+    class Mine(Recover):
+        def helper(self, asked: Collection) -> tuple[str, Speed]:
+            return "me", Speed(1.0)
+
+    jobs = Named("mine", Mine(estimate_steps=3)).collect(asked())
+    assert [job.policy for job in jobs[3:]] == ["p1+me"] * 3
+    assert all(isinstance(job.controller, Corrected) for job in jobs[3:])
