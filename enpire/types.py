@@ -146,7 +146,8 @@ class Episode:
     rewards: shape (T,), 1.0 at the last row of a success, else 0.0.
     variant: 0, or which of several episodes from the seed's initial condition it is. forked: rows
     at its start that only repeat what was done in the seed's own episode. intervened: shape (T,),
-    rows in which somebody else than the policy acted, to help it; by default none.
+    rows in which somebody else than the policy acted, to help it; by default none. attempts: that
+    were judged, one after the other with no reset in between; the verdict is the last one's.
     """
 
     id: str
@@ -167,6 +168,7 @@ class Episode:
     variant: int = 0
     forked: int = 0
     intervened: Flags = field(default_factory=lambda: np.zeros(0, bool))
+    attempts: int = 1
 
     def __post_init__(self) -> None:
         if not len(self.intervened):

@@ -14,6 +14,7 @@ from enpire.commands.loop import SETTINGS, add_recovery, noted, recovery
 from enpire.commands.options import Parser, add_start, natural, positive, print_json, task_asked
 from enpire.commands.threads import leave_cores_to_physics
 from enpire.errors import UsageError
+from enpire.packs.finder import GYM
 
 if TYPE_CHECKING:
     from enpire.environment import Controller, Workcells
@@ -37,6 +38,14 @@ def add_options(parser: Parser) -> None:
     )
     parser.add_argument("--episodes", type=positive, default=200, metavar="N", help="default 200")
     parser.add_argument("--robots", type=positive, default=4, metavar="N", help="default 4")
+    parser.add_argument(
+        "--attempts",
+        type=positive,
+        default=1,
+        metavar="K",
+        help="that an episode may make, the next from where a failed one has led: success at the "
+        "first and by the last, pass@1 and pass@K (default 1)",
+    )
     parser.add_argument("--seed", type=natural, metavar="N", help="the same seeds each time")
     parser.add_argument("--task", metavar="NAME", help="another task than the run's; or gym:ENV_ID")
     add_start(parser)
@@ -59,12 +68,15 @@ def run(options: Namespace) -> int:
 
     leave_cores_to_physics()
     stations, acting = _random(options) if options.policy == RANDOM else _of_a_run(options)
+    if options.attempts > 1 and acting.task.startswith(GYM):
+        raise UsageError(f"--attempts is for a task pack: {acting.task} ends at its own verdict")
     entropy = fresh_entropy() if options.seed is None else options.seed
     with ExitStack() as stack:
         folder = options.run or Path(stack.enter_context(tempfile.TemporaryDirectory())) / "eval"
         reset = options.reset or "fast"
         helping = stack.enter_context(recovery(options, acting.task, reset))
-        figures = _measure(acting, stations, folder, options.episodes, entropy, reset, helping)
+        asked = options.episodes, options.attempts
+        figures = _measure(acting, stations, folder, *asked, entropy, reset, helping)
     figures["fresh"] = options.seed is None
     measured = account.text(figures)
     print(f"{acting.label} on {stations.name}: {measured}, verified by {stations.verified_by}")
@@ -73,6 +85,9 @@ def run(options: Namespace) -> int:
     )
     if figures["corrected"]:
         print(certificate.text(figures["corrected"]))
+    if options.attempts > 1:
+        k = str(options.attempts)
+        print(f"pass@{k}, up to {k} attempts an episode: {account.text(figures['pass_at'][k])}")
     print(f"outcomes {figures['outcomes']}, MRU {figures['mru']:.0%}")
     for title in ("failures_by_predicate", "failures_by_stage"):
         if figures[title]:
@@ -128,6 +143,7 @@ def _measure(
     stations: Workcells,
     folder: Path,
     episodes: int,
+    attempts: int,
     entropy: int,
     reset: str,
     helping: Recovery | None,
@@ -141,6 +157,7 @@ def _measure(
     from enpire.observe.result import versions
     from enpire.rollout.fleet import Fleet
     from enpire.rollout.seeds import stream
+    from enpire.rollout.statistics import estimate
     from enpire.store import EpisodeWriter, Run
     from enpire.types import Purpose
 
@@ -148,7 +165,7 @@ def _measure(
     asked = {"policy": acting.label, "task": task, "entropy": entropy, "reset": reset}
     config = {"eval": asked}
     jobs = (
-        Job(seed, Purpose.EVALUATION, acting.controller, acting.name)
+        Job(seed, Purpose.EVALUATION, acting.controller, acting.name, attempts=attempts)
         for seed in islice(stream(entropy, "eval"), episodes)
     )
     began = time.monotonic()
@@ -161,12 +178,16 @@ def _measure(
                 print(f"{kind}: {decision.text}", flush=True)
 
             fleet = Fleet(stations, writer, recovery=helping, note=note)
-            for _ in fleet.run(jobs):
-                pass
+            done = list(fleet.run(jobs))
         wall_s, ledger = time.monotonic() - began, run.ledger
         rows = ledger.episodes()
         predicates, stages = account.failures(ledger, rows)
-        successes = account.success(rows)
+        judged = [episode for episode in done if episode.verdict.outcome in account.JUDGED]
+        passed = {
+            k: estimate(sum(e.success and e.attempts <= k for e in judged), len(judged))
+            for k in sorted({1, attempts})
+        }
+        successes = passed[1]
         return {
             "policy": acting.label,
             "sha256": acting.sha256,
@@ -177,6 +198,8 @@ def _measure(
             **account.as_json(successes),
             "successes": successes.successes,
             "episodes": len(rows),
+            "attempts": attempts,
+            "pass_at": {str(k): account.as_json(measured) for k, measured in passed.items()},
             "outcomes": dict(Counter(str(row.outcome) for row in rows)),
             "failures_by_predicate": dict(predicates.most_common()),
             "failures_by_stage": dict(stages.most_common()),

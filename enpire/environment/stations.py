@@ -78,7 +78,9 @@ class Job:
     variant: not 0 in another episode from the same initial condition, with noise and exploration
     of its own. forked: of a variant, the periods at its start with the seed's own noise: a
     controller that does in them what was done in the seed's episode sees what was seen in it.
-    overtime: that it may take beyond the task's time limit, where somebody helps [s].
+    overtime: that it may take beyond the task's time limit, where somebody helps [s]. attempts: how
+    often it may act and be judged: after a failure again from where that has led, with no reset in
+    between, and with all of the task's time.
     """
 
     seed: int
@@ -90,6 +92,7 @@ class Job:
     variant: int = 0
     forked: int = 0
     overtime: float = 0.0
+    attempts: int = 1
 
     @property
     def id(self) -> str:
@@ -137,7 +140,9 @@ class _Running:
 
     target: what a physical reset has to bring about, None in a fast one. alone: for how long the
     scene settles by itself, after a period. restoring: its try under way. lost: all its tries have
-    failed. look: what the cameras say, asked for the `looks`-th time.
+    failed. look: what the cameras say, asked for the `looks`-th time. again: the attempt has failed
+    and another begins. execute, verify: of the attempt under way; executed, verified: of those
+    before.
     """
 
     job: Job
@@ -153,6 +158,10 @@ class _Running:
     reset: int = 0
     execute: int = 0
     verify: int = 0
+    attempt: int = 1
+    again: bool = False
+    executed: int = 0
+    verified: int = 0
     looks: int = 0
     look: Future[Verdict] | None = None
     planner: Planner | None = None
@@ -171,6 +180,16 @@ class _Running:
         self.actions.extend(actions)
         self.execute += count
         return actions
+
+    def begin_again(self) -> None:
+        """The next attempt."""
+        self.attempt += 1
+        self.executed += self.execute
+        self.verified += self.verify
+        self.execute = self.verify = self.looks = 0
+        self.again, self.look, self.phase = False, None, Phase.EXECUTE
+        self.plan = self.plan[:0]
+        self.evidence.clear()
 
     def record(self, missed: Float32Array) -> None:
         """What was to be seen in the periods of the plan."""
@@ -560,6 +579,9 @@ class Stations:
     def _sense(self, rows: Rows) -> Sensed | None:
         """Read the sensors, see who is done, and let those that verify do so."""
         states = [self._running[row] for row in rows.tolist()]
+        for row, state in zip(rows.tolist(), states, strict=True):
+            if state.again:
+                self._begin_again(row, state)
         longest = self.sensors.periods  # overtime sees the same white noise again
         periods = [(state.execute + state.verify) % longest for state in states]
         readings, jacobian = self.sensors.read(rows, periods)
@@ -681,7 +703,7 @@ class Stations:
             if state.looks < LOOKS and verdict.undecided:
                 self._look_at(row, state)
             else:
-                state.verdict = verdict
+                self._judged(state, verdict)
             return
         evidence = Evidence(state.evidence, self.period)
         probe = self.task.probe(evidence) if evidence.elapsed < self.task.probe_limit else None
@@ -691,7 +713,21 @@ class Stations:
             self._look_at(row, state)
         else:
             task = self.task
-            state.verdict = within(TOO_LONG, lambda: task.judge(evidence), task.folder)
+            self._judged(state, within(TOO_LONG, lambda: task.judge(evidence), task.folder))
+
+    def _judged(self, state: _Running, verdict: Verdict) -> None:
+        """The end of an episode, or of an attempt."""
+        if verdict.outcome is Outcome.FAILURE and state.attempt < state.job.attempts:
+            state.again = True
+        else:
+            state.verdict = verdict
+
+    def _begin_again(self, row: int, state: _Running) -> None:
+        """Another attempt, by a controller that knows nothing of the last one."""
+        if state.unseen:
+            state.record(self.task.observe(Readings.joined(state.unseen)))
+        state.begin_again()
+        state.job.controller.begin(row, state.streams.exploration, state.job.exploration)
 
     def _look_at(self, row: int, state: _Running) -> None:
         """Have the cameras' thread judge; the station stands still meanwhile, others go on."""
@@ -746,7 +782,9 @@ class Stations:
             station=row,
             verdict=verdict,
             times=Times(
-                *(n * self.period for n in (running.reset, running.execute, running.verify))
+                self.period * running.reset,
+                self.period * (running.executed + running.execute),
+                self.period * (running.verified + running.verify),
             ),
             observations=np.array(running.observations, np.float32).reshape(
                 -1, self.observation_size
@@ -758,6 +796,7 @@ class Stations:
             packs=self.packs,
             variant=job.variant,
             forked=job.forked,
+            attempts=running.attempt,
             intervened=intervened(job.controller, row, length),
         )
 

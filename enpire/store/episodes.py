@@ -108,6 +108,7 @@ def _describe(episode: Episode) -> dict[str, object]:
         "exploration": _number(episode.exploration),
         "variant": int(episode.variant),
         "forked": int(episode.forked),
+        "attempts": int(episode.attempts),
         "packs": dict(episode.packs),
         "times": {name: _number(getattr(times, name)) for name in ("reset", "execute", "verify")},
         "verdict": {
@@ -163,6 +164,7 @@ def _restore(about: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Episode:
         packs=about["packs"],
         variant=about.get("variant", 0),  # runs of before there were any do not say
         forked=about.get("forked", 0),
+        attempts=about.get("attempts", 1),
         **arrays,
     )
 

@@ -138,6 +138,48 @@ def test_time_runs_out_on_a_policy_that_does_not_move() -> None:
     assert not episode.rewards.any()
 
 
+def test_an_attempt_goes_on_from_where_the_last_one_has_led() -> None:
+    def tried(attempts: int) -> tuple[Episode, int]:
+        stations = reach_stations()
+        stations.begin(0, replace(job(3, Speed(0.1)), attempts=attempts))
+        ticks, done = 0, []
+        while stations.busy:
+            done += stations.tick()
+            ticks += 1
+        assert done[0].times.total == pytest.approx(ticks * stations.period)
+        return done[0], len(done[0])
+
+    (once, length), (twice, _), (often, more) = tried(1), tried(2), tried(8)
+    assert not once.success
+    assert not twice.success
+    assert twice.attempts == 2
+    assert often.success
+    assert 2 < often.attempts < 8
+    assert more > length
+    np.testing.assert_array_equal(often.observations[:length], once.observations)
+    gap = often.observations[:, 0]
+    assert gap[length] <= gap[length - 1] + 0.01, "nobody put the hand back"
+    assert often.times.reset == once.times.reset
+    assert often.times.execute == pytest.approx(more * Reach().control_hz ** -1)
+    assert often.times.verify == pytest.approx(often.attempts * once.times.verify, rel=0.4)
+    assert often.rewards.sum() == often.rewards[-1] == 1.0
+
+
+def test_plans_and_stations_that_run_ahead_change_no_attempt() -> None:
+    def episodes(controller: Speed, ahead: int) -> dict[int, tuple[object, ...]]:
+        stations = reach_stations(3)
+        for row in range(3):
+            stations.begin(row, replace(job(row, controller), attempts=3))
+        return {e.seed: (_content(e), e.attempts) for e in finish(stations, ahead)}
+
+    for controller in (Speed, Plans):
+        one_by_one = episodes(controller(0.2), 0)
+        assert max(attempts for _, attempts in one_by_one.values()) == 3
+        assert episodes(controller(0.2), 5) == one_by_one
+    slow = episodes(Speed(0.05), 0)  # nobody arrives, so that nobody has to look in time
+    assert episodes(Plans(0.05, 0.05), 5) == slow
+
+
 class Fails(Recorded):
     """A reset that fails the first `times` times."""
 

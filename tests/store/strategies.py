@@ -60,6 +60,7 @@ def batches(draw: st.DrawFn) -> list[Episode]:
                 exploration=draw(st.floats()),
                 variant=draw(st.integers(0, 99)),
                 forked=draw(st.integers(0, 99)),
+                attempts=draw(st.integers(1, 99)),
                 packs=draw(st.dictionaries(st.text(), st.text(), max_size=3)),
                 **{name: draw(_array(*kind)) for name, kind in shapes.items()},
             )
