@@ -21,7 +21,7 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 
-from enpire.environment import Job, Workcells
+from enpire.environment import Job, Parameter, Workcells
 from enpire.errors import EnpireError, RecipeError, UsageError
 from enpire.improvement import recipes
 from enpire.improvement.checkpoint import NOWHERE, Checkpoint
@@ -38,7 +38,8 @@ class Given:
 
     spec: the shape of a network for the task. episodes: all so far, demonstrations among them,
     failures too, never a sealed one. incumbent: the policy to improve on; None for a first one.
-    seed: of everything random. checkpoint: where training keeps how far it is.
+    seed: of everything random. checkpoint: where training keeps how far it is. parameters: of the
+    task's skill script, if it has one.
     """
 
     spec: ChunkSpec
@@ -46,6 +47,7 @@ class Given:
     incumbent: Policy | None
     seed: int
     checkpoint: Checkpoint = NOWHERE
+    parameters: tuple[Parameter, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -229,7 +229,8 @@ class Loop:
         folder = self.run_store.folder / TRAINING
         made_from = digest(recipe, parent, seed, *(episode.id for episode in episodes))
         checkpoint = Checkpoint(folder / f"{number}", made_from)
-        candidate = recipe.improve(Given(self.spec, episodes, incumbent, seed, checkpoint))
+        given = Given(self.spec, episodes, incumbent, seed, checkpoint, self.stations.parameters)
+        candidate = recipe.improve(given)
         row = self.run_store.save_policy(
             f"{POLICY}-{number}",
             candidate.policy.tensors(),
