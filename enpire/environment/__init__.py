@@ -20,7 +20,7 @@ from enpire.environment.loading import build_stations, load_task, open_stations
 from enpire.environment.replay import Replay
 from enpire.environment.sensing import Readings, SensorNoise
 from enpire.environment.stations import Job, ResetMode, Stations
-from enpire.environment.task import Demonstrator, Evidence, Restorer, Task, time_left
+from enpire.environment.task import Demonstrator, Evidence, Parameter, Restorer, Task, time_left
 from enpire.environment.workcells import Workcells
 
 __all__ = [
@@ -35,6 +35,7 @@ __all__ = [
     "Evidence",
     "Eyes",
     "Job",
+    "Parameter",
     "RandomActions",
     "Readings",
     "Replay",

@@ -26,6 +26,7 @@ from enpire.environment import gym_worker
 from enpire.environment.controller import Controller, RandomActions, intervened
 from enpire.environment.sensing import Readings
 from enpire.environment.stations import Job, checked
+from enpire.environment.task import Parameter
 from enpire.errors import EnpireError, EnvironmentFault, UsageError
 from enpire.packs.finder import GYM
 from enpire.types import Episode, Float32Array, FloatArray, Outcome, Predicate, Times, Verdict
@@ -119,6 +120,7 @@ class GymStations:
         ]
         self.verified_by = "its environment"
         self.repeatable = False  # nobody says that it is
+        self.parameters: tuple[Parameter, ...] = ()
         self.observation_size: int = about["observation"]
         self.action_size: int = about["action"]
         self.period = 1.0 / about["hz"]

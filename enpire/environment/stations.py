@@ -27,7 +27,7 @@ from enpire.environment.periods import Periods
 from enpire.environment.restoring import TRIES as RESTORE_TRIES
 from enpire.environment.restoring import Restoring
 from enpire.environment.sensing import Readings, Sensors
-from enpire.environment.task import Evidence, Task
+from enpire.environment.task import Evidence, Parameter, Task
 from enpire.errors import EnpireError, PolicyError, ResetFailed
 from enpire.packs import Robot, World
 from enpire.twin import Twin, compose
@@ -296,6 +296,11 @@ class Stations:
     def starter(self) -> tuple[str, Controller]:
         """Who shows how it is done, by name."""
         return "demonstrator", Demonstrations(self.task)
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """Of the task's skill script; none if it has no such script."""
+        return self.task.parameters
 
     def begin(self, row: int, job: Job) -> None:
         """Start an episode on an idle station; its reset begins with the next tick.

@@ -13,7 +13,7 @@ sensor readings only, so they are the same on a twin and on an arm.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
@@ -28,6 +28,17 @@ from enpire.environment.sensing import Readings, SensorNoise
 from enpire.errors import PackError
 from enpire.twin import Twin
 from enpire.types import Float32Array, FloatArray, Predicate, Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A number of a skill script: its plain value, and what it may be, in `unit`."""
+
+    name: str
+    plain: float
+    low: float
+    high: float
+    unit: str = ""
 
 
 class Demonstrator(ABC):
@@ -110,6 +121,7 @@ class Task(ABC):
     target_names: ClassVar[tuple[str, ...]] = ()  # those of them that a `restorer` brings about
     restore_limit: ClassVar[float] = 60.0  # of one try at a physical reset [s]
     reset_actions: ClassVar[ActionSpec | None] = None  # of its skills, if not a policy's
+    parameters: ClassVar[tuple[Parameter, ...]] = ()  # of its skill script, if it has one
 
     def __init__(self, folder: Path) -> None:
         """A task of the pack in `folder`; `name` is what episodes are recorded under."""
@@ -208,6 +220,13 @@ class Task(ABC):
     @abstractmethod
     def demonstrator(self, rng: np.random.Generator) -> Demonstrator:
         """A scripted expert for one episode."""
+
+    def skill(self, values: Mapping[str, float]) -> Demonstrator:
+        """The skill script for one episode, in a task that has `parameters`; these are theirs.
+
+        It sees readings only, as a demonstrator does, and has no imperfections of a person's.
+        """
+        raise PackError(f"{self.folder / 'task.py'} has parameters, and no skill")
 
     def truth(self, twin: Twin, row: int) -> tuple[Predicate, ...]:
         """The conditions of success as they truly are at the end of an episode, by the simulator.

@@ -6,6 +6,7 @@ from typing import Protocol
 
 from enpire.environment.controller import Controller
 from enpire.environment.stations import Job
+from enpire.environment.task import Parameter
 from enpire.types import Episode
 
 
@@ -42,6 +43,9 @@ class Workcells(Protocol):
 
     @property
     def starter(self) -> tuple[str, Controller]: ...
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]: ...
 
     @property
     def idle(self) -> list[int]: ...

@@ -19,7 +19,7 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 
-from enpire.environment import Job, Workcells
+from enpire.environment import Job, Parameter, Workcells
 from enpire.errors import EnpireError, PackError, RecipeError, UsageError
 from enpire.improvement import recipes
 from enpire.improvement.checkpoint import NOWHERE, Checkpoint
@@ -37,7 +37,8 @@ class Given:
 
     spec: the shape of a network for the task. episodes: all so far, demonstrations among them,
     failures too, never a sealed one. incumbent: the policy to improve on; None for a first one.
-    seed: of everything random. checkpoint: where training keeps how far it is.
+    seed: of everything random. checkpoint: where training keeps how far it is. parameters: of the
+    task's skill script, if it has one.
     """
 
     spec: ChunkSpec
@@ -45,6 +46,7 @@ class Given:
     incumbent: Policy | None
     seed: int
     checkpoint: Checkpoint = NOWHERE
+    parameters: tuple[Parameter, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

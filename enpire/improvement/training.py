@@ -9,12 +9,13 @@ import sys
 from collections.abc import Iterable
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as NotYet
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from threading import Thread
 from types import TracebackType
 from typing import IO, Any, Protocol, Self
 
+from enpire.environment import Parameter
 from enpire.errors import RecipeError
 from enpire.improvement.checkpoint import Checkpoint, digest
 from enpire.improvement.recipe import Candidate, Given, Named, remade
@@ -32,13 +33,17 @@ WORKER = "enpire.improvement.worker"
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A training. number: of its round; parent: the policy to improve on, by name, or empty."""
+    """A training. number: of its round; parent: the policy to improve on, by name, or empty.
+
+    parameters: of the task's skill script.
+    """
 
     recipe: Named
     spec: ChunkSpec
     number: int
     parent: str
     seed: int
+    parameters: tuple[Parameter, ...] = ()
 
 
 def train(run: Run, asked: Asked) -> Candidate:
@@ -54,7 +59,7 @@ def train(run: Run, asked: Asked) -> Candidate:
         incumbent = load(said, tensors)
     made_of = digest(asked, *(episode.id for episode in episodes))
     checkpoint = Checkpoint(run.folder / FOLDER, made_of)
-    given = Given(asked.spec, episodes, incumbent, asked.seed, checkpoint)
+    given = Given(asked.spec, episodes, incumbent, asked.seed, checkpoint, asked.parameters)
     return asked.recipe.improve(given)
 
 
@@ -186,6 +191,7 @@ def as_json(run: Path, asked: Asked) -> dict[str, Any]:
         "number": asked.number,
         "parent": asked.parent,
         "seed": asked.seed,
+        "parameters": [asdict(parameter) for parameter in asked.parameters],
     }
 
 
@@ -194,7 +200,8 @@ def carried_out(said: dict[str, Any]) -> dict[str, Any]:
     folder = Path(said["run"]) / FOLDER
     recipe = remade(said["recipe"], said["settings"])
     spec = ChunkSpec.from_json(said["spec"])
-    asked = Asked(recipe, spec, said["number"], said["parent"], said["seed"])
+    parameters = tuple(Parameter(**each) for each in said["parameters"])
+    asked = Asked(recipe, spec, said["number"], said["parent"], said["seed"], parameters)
     with Run.open(Path(said["run"])) as run:
         candidate = train(run, asked)
     data = to_bytes(candidate.policy.tensors(), metadata(candidate.policy))

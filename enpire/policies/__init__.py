@@ -5,6 +5,7 @@ from enpire.policies.driver import PolicyController
 from enpire.policies.flow import FlowPolicy
 from enpire.policies.kinds import load, metadata
 from enpire.policies.policy import Policy, Spec
+from enpire.policies.skill import SkillPolicy, SkillSpec
 from enpire.policies.spec import ChunkSpec, FlowSpec
 from enpire.policies.variation import variations
 
@@ -15,6 +16,8 @@ __all__ = [
     "FlowSpec",
     "Policy",
     "PolicyController",
+    "SkillPolicy",
+    "SkillSpec",
     "Spec",
     "load",
     "metadata",

@@ -11,8 +11,11 @@ from enpire.errors import PolicyError
 from enpire.policies.chunk import ChunkPolicy
 from enpire.policies.flow import FlowPolicy
 from enpire.policies.policy import Policy
+from enpire.policies.skill import SkillPolicy
 
-KINDS: dict[str, type[Policy]] = {kind.kind: kind for kind in (ChunkPolicy, FlowPolicy)}
+KINDS: dict[str, type[Policy]] = {
+    kind.kind: kind for kind in (ChunkPolicy, FlowPolicy, SkillPolicy)
+}
 
 
 def metadata(policy: Policy) -> dict[str, str]:

@@ -227,7 +227,8 @@ class Loop:
     def _train(self, recipe: Named, number: int, parent: str) -> str:
         """A candidate, made beside the stations; they have the comparison's first episodes done."""
         self.writer.flush()
-        asked = Asked(recipe, self.spec, number, parent, self._seed(number))
+        parameters = self.stations.parameters
+        asked = Asked(recipe, self.spec, number, parent, self._seed(number), parameters)
         training = self.trainer.begin(self.run_store, asked)
         try:
             ahead = self._ahead(number) if parent else []

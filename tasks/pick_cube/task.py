@@ -6,6 +6,7 @@ A cube of 25 mm lies on the bench in front of one arm; grasp it and lift it. Suc
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import mujoco
@@ -32,6 +33,7 @@ from .demonstrator import Teleoperator
 from .geometry import CUBE, cube_in_hand, posture, quarter_turn
 from .look import find_cube, red
 from .restorer import PutBack
+from .skill import PARAMETERS, PickUp, Values
 
 GRIP = 0.8  # torque limit of the jaw, which closes on the cube with 12 N [N m]
 # Where the hand may go [m]: the pads' ends, 10 mm below it, stay off the bench.
@@ -71,6 +73,7 @@ class PickCube(Task):
         *("friction", "mass", "latency"),
     )
     target_names = variation_names[:7]
+    parameters = PARAMETERS
 
     def build(self, spec: mujoco.MjSpec) -> None:
         """Add the cube, and limit the jaw's torque, as one does on the servo for light things."""
@@ -211,6 +214,10 @@ class PickCube(Task):
     def restorer(self, rng: np.random.Generator, target: FloatArray) -> Restorer:
         """Carries the cube to where it is to lie."""
         return PutBack(self.actions, target)
+
+    def skill(self, values: Mapping[str, float]) -> Demonstrator:
+        """Reaches, goes down, closes, lifts."""
+        return PickUp(self.actions, Values(**values))
 
     def truth(self, twin: Twin, row: int) -> tuple[Predicate, ...]:
         """The same three of the cube itself, without the tracker."""

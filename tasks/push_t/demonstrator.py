@@ -7,6 +7,7 @@ day, with a guess of how the block slides, and never looking at more than the tr
 from __future__ import annotations
 
 from collections import deque
+from dataclasses import dataclass
 from enum import Enum
 
 import numpy as np
@@ -19,17 +20,8 @@ from .pushing import STANDOFF, STEP, Finger, Push, choose
 
 LOW, OVER = 0.020, 0.036  # heights of a hand that pushes, that may pass over the block [m]
 HIGH, DONE = 0.044, 0.065  # that goes from face to face, that is done [m]
-GLANCE = 4  # readings of a block at rest that a person sees as one
 EYE = (0.001, 0.001, 0.01)  # error of the pose that a push is chosen by: no two are alike [m, rad]
-GAIN = 0.4  # share of a distance that the hand goes in a control period
-FASTEST = 0.0045  # that it pushes in a control period [m]
-SLOWING = 0.25  # share of what remains that it pushes in a control period
-BACK = 0.004  # that it draws back in each of three control periods [m]
-NEAR = 0.001  # what remains of a push that is done [m]
-ASTRAY = 0.008  # displacement from a push's path at which a person gives it up [m]
 PATIENCE = 25  # control periods over the time of a push
-TOUCHED = 0.003  # of the fingers from a face that they are taken to touch [m]
-FELT = 2.0  # push on the block from above at which a person notices it [N]
 CARE = (0.93, 0.95)  # share of the goal that is covered when it is enough, least and most
 TREMOR = 0.1  # of the hand, in full actions (1 mm)
 
@@ -45,8 +37,26 @@ class Skill(Enum):
     BACK = "back"
 
 
+@dataclass(frozen=True, slots=True)
+class Manner:
+    """How one pushes."""
+
+    glance: int = 4  # readings of a block at rest that are seen as one
+    gain: float = 0.4  # share of a distance that the hand goes in a control period
+    fastest: float = 0.0045  # that it pushes in a control period [m]
+    slowing: float = 0.25  # share of what remains that it pushes in a control period
+    back: float = 0.004  # that it draws back in each of three control periods [m]
+    near: float = 0.001  # what remains of a push that is done [m]
+    astray: float = 0.008  # displacement from a push's path at which it is given up [m]
+    touched: float = 0.003  # of the fingers from a face that they are taken to touch [m]
+    felt: float = 2.0  # push on the block from above that is noticed [N]
+
+
 class Teleoperator(Demonstrator):
     """One episode's person, who brings the block to a goal."""
+
+    manner = Manner()
+    eye = EYE
 
     def __init__(
         self,
@@ -64,7 +74,7 @@ class Teleoperator(Demonstrator):
         self._pace = rng.uniform(0.7, 1.0)
         self._care = rng.uniform(*care)
         self._seen: deque[Readings] = deque(maxlen=int(rng.integers(1, 3)))
-        self._poses: deque[FloatArray] = deque(maxlen=GLANCE)
+        self._poses: deque[FloatArray] = deque(maxlen=self.manner.glance)
         self._tremor: FloatArray = np.zeros(actions.size)
         self._skill = Skill.LOOK
         self._periods = 0  # since the skill began
@@ -93,7 +103,7 @@ class Teleoperator(Demonstrator):
     def _choose(self, pose: FloatArray, finger: Finger, height: float, push: float) -> None:
         """Go on to the next skill."""
         match self._skill:
-            case Skill.LOOK if self._periods >= GLANCE:
+            case Skill.LOOK if self._periods >= self.manner.glance:
                 self._look(finger)
             case Skill.RAISE if self._push is None and self._periods > 20:
                 self._face = -1
@@ -102,7 +112,7 @@ class Teleoperator(Demonstrator):
                 self._go(Skill.GO)
             case Skill.GO if np.linalg.norm(self._gap(pose, finger, STANDOFF)) < 0.003:
                 self._go(Skill.PUSH if height < LOW + 0.004 else Skill.LOWER)
-            case Skill.LOWER if push > FELT:
+            case Skill.LOWER if push > self.manner.felt:
                 self._go(Skill.RAISE)  # on the block
             case Skill.LOWER if height < LOW + 0.004:
                 self._go(Skill.PUSH)
@@ -120,7 +130,7 @@ class Teleoperator(Demonstrator):
             self._push = None
             self._go(Skill.RAISE)
             return
-        by_eye = pose + EYE * self._rng.standard_normal(3)
+        by_eye = pose + self.eye * self._rng.standard_normal(3)
         self._push = choose(by_eye, self._goal, finger, self._face)
         self._go(Skill.GO if self._push.face == self._face else Skill.RAISE)
         self._face = self._push.face
@@ -130,11 +140,13 @@ class Teleoperator(Demonstrator):
         if self._push is None:
             return True
         normal = self._push.contact(pose)[1]
-        touched = self._gap(pose, finger, 0.0) @ normal < TOUCHED
+        manner = self.manner
+        touched = self._gap(pose, finger, 0.0) @ normal < manner.touched
         away = displacement(pose, self._push.path).min()
         length = STEP * len(self._push.path)
-        late = self._periods > PATIENCE + 2 * length / FASTEST
-        return bool((touched and self._push.remaining(pose) < NEAR) or away > ASTRAY or late)
+        late = self._periods > PATIENCE + 2 * length / manner.fastest
+        done = touched and self._push.remaining(pose) < manner.near
+        return bool(done or away > manner.astray or late)
 
     def _gap(self, pose: FloatArray, finger: Finger, standoff: float) -> FloatArray:
         """From the fingers to where they are so far before the contact, (2,) [m]."""
@@ -145,29 +157,31 @@ class Teleoperator(Demonstrator):
 
     def _move(self, pose: FloatArray, finger: Finger, height: float) -> FloatArray:
         """Where the hand goes in this period, along the world's axes, (3,) [m]."""
+        manner = self.manner
         if self._push is None:
-            return np.array([0.0, 0.0, GAIN * (DONE - height)])
+            return np.array([0.0, 0.0, manner.gain * (DONE - height)])
         match self._skill:
             case Skill.LOOK:
                 return np.zeros(3)
             case Skill.RAISE:
-                return np.array([0.0, 0.0, GAIN * (HIGH - height)])
+                return np.array([0.0, 0.0, manner.gain * (HIGH - height)])
             case Skill.GO:
                 level = HIGH if height > OVER - 0.006 else LOW
-                across = GAIN * self._gap(pose, finger, STANDOFF)
-                return np.array([*across, GAIN * (level - height)])
+                across = manner.gain * self._gap(pose, finger, STANDOFF)
+                return np.array([*across, manner.gain * (level - height)])
             case Skill.LOWER:
-                across = GAIN * self._gap(pose, finger, STANDOFF)
-                return np.array([*across, GAIN * (LOW - height) - 0.002])
+                across = manner.gain * self._gap(pose, finger, STANDOFF)
+                return np.array([*across, manner.gain * (LOW - height) - 0.002])
             case Skill.PUSH:
                 normal = self._push.contact(pose)[1]
                 gap = self._gap(pose, finger, 0.0)
                 ahead = float(gap @ normal)
                 far = max(0.0, ahead - 0.004) + self._push.remaining(pose)
-                along = min(FASTEST, SLOWING * far) * normal
-                return np.array([*(along + GAIN * (gap - ahead * normal)), GAIN * (LOW - height)])
+                along = min(manner.fastest, manner.slowing * far) * normal
+                across = manner.gain * (gap - ahead * normal)
+                return np.array([*(along + across), manner.gain * (LOW - height)])
             case Skill.BACK:
-                return np.array([*(-BACK * self._push.contact(pose)[1]), 0.0])
+                return np.array([*(-manner.back * self._push.contact(pose)[1]), 0.0])
 
     def _go(self, skill: Skill) -> None:
         self._skill = skill

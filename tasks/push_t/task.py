@@ -6,7 +6,7 @@ Success: it covers 90% of the outline, still and flat, after the hand was lifted
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import mujoco
@@ -48,6 +48,7 @@ from .geometry import (
 )
 from .look import blue, find_block, outlines
 from .restorer import PutBack
+from .skill import PARAMETERS, Pusher
 
 SETTLED_AT = 0.24  # time in the reset [s]
 COVERED = 0.90  # of the outline is a success
@@ -99,6 +100,7 @@ class PushT(Task):
         *("friction", "mass", "latency"),
     )
     target_names = variation_names[:7]
+    parameters = PARAMETERS
     restore_limit = 120.0
 
     def build(self, spec: mujoco.MjSpec) -> None:
@@ -246,6 +248,10 @@ class PushT(Task):
     def restorer(self, rng: np.random.Generator, target: FloatArray) -> Restorer:
         """Pushes the block to where it is to lie."""
         return PutBack(rng, self.actions, target)
+
+    def skill(self, values: Mapping[str, float]) -> Demonstrator:
+        """Pushes a little and looks again."""
+        return Pusher(self.actions, values)
 
     def truth(self, twin: Twin, row: int) -> tuple[Predicate, ...]:
         """Where the block and the hand themselves are.

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from enpire.environment import Parameter
 from enpire.errors import RecipeError, UsageError
 from enpire.improvement import recipe as recipes
 from enpire.improvement.checkpoint import Checkpoint, Kept
@@ -55,7 +56,15 @@ def some() -> list[Episode]:
     return [*made, episode("empty", 0, verdict=Verdict(Outcome.INVALID))]
 
 
-@pytest.fixture(params=[*recipes.names(), "bc to flow", "replay_bc to flow"])
+SEARCHES = "heuristic"  # trains nothing and draws nothing: it looks at what was tried
+TRAINS = [name for name in recipes.names() if name != SEARCHES] + [
+    "bc to flow",
+    "replay_bc to flow",
+]
+PARAMETERS = (Parameter("speed", 0.3, 0.0, 1.0), Parameter("reach", 0.1, 0.0, 0.2, "m"))
+
+
+@pytest.fixture(params=TRAINS)
 def recipe(request: pytest.FixtureRequest) -> recipes.Recipe:
     name, _, kind = request.param.partition(" to ")
     return replace(small(name), policy=kind) if kind else small(name)  # type: ignore[call-arg]
@@ -120,7 +129,18 @@ def test_training_that_is_cut_short_goes_on_to_the_same_weights(
         np.testing.assert_array_equal(value, whole[name])
 
 
-def test_nothing_to_learn_from(recipe: recipes.Recipe) -> None:
+def test_a_search_gives_a_sound_candidate_and_the_same_one_again() -> None:
+    given = Given(SPEC, some(), None, seed=1, parameters=PARAMETERS)
+    one, same = (small(SEARCHES).improve(given) for _ in range(2))
+    recipes.require_sound(one.policy, SPEC)
+    assert all(np.isfinite(value) for value in one.numbers.values())
+    for name, value in one.policy.tensors().items():
+        np.testing.assert_array_equal(value, same.policy.tensors()[name])
+
+
+@pytest.mark.parametrize("name", recipes.names())
+def test_nothing_to_learn_from(name: str) -> None:
+    recipe = small(name)
     with pytest.raises(RecipeError):
         recipe.improve(Given(SPEC, [], None, seed=1))
 

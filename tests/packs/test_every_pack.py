@@ -51,6 +51,16 @@ def test_every_robot_stands_in_every_world(robot: str, world: str) -> None:
     assert min(loaded.limits.joint_speed) > 0
 
 
+def test_a_skill_script_has_plain_values_within_its_bounds(stations: Stations) -> None:
+    parameters = stations.parameters
+    assert len({p.name for p in parameters}) == len(parameters)
+    for p in parameters:
+        assert p.low <= p.plain <= p.high
+        assert p.low < p.high
+    if parameters:
+        stations.task.skill({p.name: p.plain for p in parameters})
+
+
 def test_names_sizes_and_limits_agree(stations: Stations) -> None:
     task = stations.task
     assert len(task.actions.arms) == len(stations.twin.scene.arms)

@@ -19,7 +19,6 @@ from enpire.environment import Job, Workcells
 from enpire.errors import RecipeError, UsageError
 from enpire.improvement.collection import Collection
 from enpire.improvement.recipe import Candidate, Given, Named, Recipe
-from enpire.improvement.training import Asked, Training, train
 from enpire.policies import ChunkPolicy
 from enpire.rollout import loop as loops
 from enpire.rollout.budget import Budget
@@ -28,6 +27,7 @@ from enpire.rollout.loop import Loop, LoopSettings, LoopState
 from enpire.store import EpisodeWriter, Run
 from enpire.types import Episode, Outcome, Purpose
 from tests.environment.reach import reach_stations
+from tests.improvement.here import Here
 
 SLOW, FAST = 0.3, 1.0  # reaches about half of the goals in time; reaches all
 TINY = LoopSettings(
@@ -117,26 +117,6 @@ class Steps:
                 raise Killed
 
         return wrapped
-
-
-class Here:
-    """Trains in this process, at once."""
-
-    def begin(self, run: Run, asked: Asked) -> Training:
-        return Done(run, asked)
-
-
-class Done:
-    """A training that takes no time."""
-
-    def __init__(self, run: Run, asked: Asked) -> None:
-        self.run, self.asked = run, asked
-
-    def candidate(self, within: float) -> Candidate:
-        return train(self.run, self.asked)
-
-    def cancel(self) -> None:
-        pass
 
 
 def go(
