@@ -57,15 +57,22 @@ def fresh_flow(spec: FlowSpec, data: Examples, seed: int) -> FlowPolicy:
 
 
 def clone(
-    given: Given, chosen: Sequence[Episode], kind: Kind, training: Training, stage: str = "policy"
+    given: Given, chosen: Sequence[Episode], kind: Kind, training: Training
 ) -> Fit[ChunkPolicy] | Fit[FlowPolicy]:
     """A new policy that does as in the `chosen` episodes, all of them alike; see `fit`."""
-    data = examples(chosen, given.spec)
     if kind == "flow":
-        flow = fresh_flow(FlowSpec.of(given.spec), data, given.seed)
-        return fit(flow, data, training, given.seed, given.checkpoint, stage)
-    chunk = fresh(given.spec, data, given.seed)
-    return fit(chunk, data, training, given.seed, given.checkpoint, stage)
+        return clone_flow(given, chosen, training)
+    data = examples(chosen, given.spec)
+    return fit(fresh(given.spec, data, given.seed), data, training, given.seed, given.checkpoint)
+
+
+def clone_flow(
+    given: Given, chosen: Sequence[Episode], training: Training, stage: str = "policy"
+) -> Fit[FlowPolicy]:
+    """The same, and one that flows."""
+    data = examples(chosen, given.spec)
+    flow = fresh_flow(FlowSpec.of(given.spec), data, given.seed)
+    return fit(flow, data, training, given.seed, given.checkpoint, stage)
 
 
 def _normalising[P: ChunkPolicy | FlowPolicy](policy: P, data: Examples) -> P:
