@@ -83,7 +83,7 @@ def test_every_verb_says_what_it_does(capsys: pytest.CaptureFixture[str]) -> Non
 def test_loop_options_are_the_settings() -> None:
     from enpire.rollout.loop import LoopSettings
 
-    apart = ("task", "recipe_settings")
+    apart = ("task", "recipe_settings", "first_recipe_settings")
     declared = {f.name: f.default for f in fields(LoopSettings) if f.name not in apart}
     assert {name: read(text) for name, (read, text, _) in SETTINGS.items()} == declared
 
@@ -96,6 +96,11 @@ def test_loop_options_are_the_settings() -> None:
         (["loop", "--task", "pick_cube", "--recipe", "bcc"], ["unknown recipe", "bc"]),
         (["loop", "--task", "pick_cube", "--recipe.x", "1"], ["--recipe.x", "recipes show"]),
         (["loop", "--task", "pick_cube", "--recipe.lr"], ["--recipe.lr", "value"]),
+        (["loop", "--task", "pick_cube", "--first-recipe.x", "1"], ["--first-recipe.x"]),
+        (
+            ["loop", "--task", "pick_cube", "--first-recipe.policy", "oracle"],
+            ["--first-recipe.policy", "oracle"],
+        ),
         (["loop", "--task", "pick_cube", "--recipe", "./no.py"], ["no.py", "not there"]),
         (["recipes", "show"], ["which one"]),
         (["recipes", "shw", "bc"], ["shw", "show"]),

@@ -37,6 +37,7 @@ from enpire.packs.finder import GYM
 
 if TYPE_CHECKING:
     from enpire.environment import Workcells
+    from enpire.improvement.recipe import Named
     from enpire.rollout.budget import Budget
     from enpire.rollout.fleet import Fleet
     from enpire.rollout.loop import LoopSettings
@@ -49,6 +50,7 @@ comparing on fresh seeds, until the target holds on sealed seeds or a budget end
 recorded in a run folder; Ctrl-C loses nothing and prints the command that goes on."""
 
 NOT_REACHED, INTERRUPTED = 3, 130
+RECIPE, FIRST = "--recipe.", "--first-recipe."  # begin settings of recipes
 
 SETTINGS: dict[str, tuple[Callable[[str], Any], str, str]] = {
     "python": (str, "", "gym:ENV_ID: run it with this interpreter, VENV/bin/python"),
@@ -108,9 +110,10 @@ def add_options(parser: Parser) -> None:
         if default:
             line += f" (default {default})"
         settings.add_argument(_flag(name), type=read, metavar=metavar, help=line)
-    parser.gathers = "--recipe."
+    parser.gathers = (RECIPE, FIRST)
     parser.add_argument_group(
-        "settings of the recipe", "--recipe.SETTING VALUE; enpire recipes show NAME lists them"
+        "settings of the recipes",
+        f"{RECIPE}SETTING VALUE, {FIRST}SETTING VALUE; enpire recipes show NAME lists them",
     )
 
 
@@ -160,8 +163,9 @@ def run(options: Namespace) -> int:
     choose_graphics()
     given = {name: getattr(options, name) for name in SETTINGS}
     given = {name: value for name, value in given.items() if value is not None}
-    if options.gathered:
-        given["recipe_settings"] = options.gathered
+    for begin, name in ((RECIPE, "recipe_settings"), (FIRST, "first_recipe_settings")):
+        if options.gathered[begin]:
+            given[name] = options.gathered[begin]
     limits = {name: getattr(options, name) for name in BUDGETS}
     limits = {name: value for name, value in limits.items() if value is not None}
     if options.resume is not None:
@@ -199,7 +203,7 @@ def _begin(options: Namespace, given: dict[str, Any], limits: dict[str, Any]) ->
     if "python" in given:
         given["python"] = os.path.abspath(given["python"])  # links are a virtual environment's
     settings = LoopSettings(task=task, **given)
-    recipes.find(settings.first_recipe)
+    first(settings)
     recipes.schedule(settings.recipe, settings.recipe_settings)
     with recovery(options, task, settings.reset):  # wrong options cost nothing to find
         pass
@@ -242,6 +246,18 @@ def _stations(settings: LoopSettings) -> Workcells:
 def _there(recipe: str) -> str:
     """A recipe as it is found from any folder."""
     return str(Path(recipe).resolve()) if recipe.endswith(".py") else recipe
+
+
+def first(settings: LoopSettings) -> Named:
+    """How the first policy is made; raises UsageError as `recipe.schedule` does."""
+    from enpire.improvement import recipe as recipes
+
+    recipes.find(settings.first_recipe)  # one, no schedule
+    try:
+        (made,) = recipes.schedule(settings.first_recipe, settings.first_recipe_settings)
+    except UsageError as error:
+        raise UsageError(str(error).replace(RECIPE, FIRST)) from None
+    return made
 
 
 def plain(task: str) -> str:
@@ -331,7 +347,7 @@ def _drive(
             run,
             writer,
             fleet,
-            recipes.find(settings.first_recipe),
+            first(settings),
             recipes.schedule(settings.recipe, settings.recipe_settings),
             trainer,
             budget,

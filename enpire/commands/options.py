@@ -22,11 +22,11 @@ _DURATION = re.compile(r"(\d+(?:\.\d+)?)([smhd])")
 class Parser(argparse.ArgumentParser):
     """A parser that raises UsageError, and knows the nearest option.
 
-    gathers: begins options that the parser need not know, `--recipe.` for one; what they say is
-    then in `gathered`, text by the rest of their names.
+    gathers: what options begin with that the parser need not know, `--recipe.` for one; what they
+    say is then in `gathered`, by that beginning, text by the rest of their names.
     """
 
-    gathers: str | None = None
+    gathers: tuple[str, ...] = ()
 
     def __init__(self, prog: str, description: str, epilog: str = "") -> None:
         super().__init__(
@@ -39,9 +39,9 @@ class Parser(argparse.ArgumentParser):
 
     def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
         """As argparse does; raises UsageError."""
-        gathered: dict[str, str] = {}
-        if self.gathers is not None:
-            args, gathered = self._gather(list(args), self.gathers)
+        gathered: dict[str, dict[str, str]] = {}
+        for begin in self.gathers:
+            args, gathered[begin] = self._gather(list(args), begin)
         found, rest = self.parse_known_args(args, namespace)
         found.gathered = gathered
         if rest and rest[0].startswith("-"):

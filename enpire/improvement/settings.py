@@ -34,7 +34,7 @@ def configured[T](recipe: T, settings: Mapping[str, str]) -> tuple[T, set[str]]:
             made = tyro.cli(_options(recipe), args=arguments, use_underscores=True)
     except SystemExit:
         why = re.search(r"Error parsing (\S+): (.*)", told.getvalue())
-        message = f"{why[1]}: {why[2].strip(' │')}" if why else told.getvalue()
+        message = f"{why[1]}: {why[2].strip(' │')}" if why else _one_line(told.getvalue())
         raise UsageError(message) from None
     return getattr(made, FLAG), set(taken)
 
@@ -46,6 +46,12 @@ def described(recipe: Any) -> str:
         tyro.cli(_options(recipe), args=["--help"], use_underscores=True)
     lines = told.getvalue().splitlines()
     return "\n".join(lines[next(i for i, line in enumerate(lines) if "recipe" in line) :])
+
+
+def _one_line(told: str) -> str:
+    """What is said in a box of several lines, without the box and the hint below it."""
+    words = re.sub(r"[─-╿]|-{3,}", " ", told).partition("For full helptext")[0].split()
+    return " ".join(words)
 
 
 def _names(recipe: Any) -> Iterator[str]:

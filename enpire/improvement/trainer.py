@@ -58,16 +58,27 @@ def fresh_flow(spec: FlowSpec, data: Examples, seed: int) -> FlowPolicy:
 
 
 def clone(
-    given: Given, chosen: Sequence[Episode], kind: Kind, training: Training, stage: str = "policy"
+    given: Given, chosen: Sequence[Episode], kind: Kind, training: Training
 ) -> Fit[ChunkPolicy] | Fit[FlowPolicy]:
     """A new policy that does as in what is `instructive` of the `chosen` episodes; see `fit`."""
-    data = examples(chosen, given.spec)
-    data = data.only(np.concatenate([instructive(episode) for episode in chosen]))
     if kind == "flow":
-        flow = fresh_flow(FlowSpec.of(given.spec), data, given.seed)
-        return fit(flow, data, training, given.seed, given.checkpoint, stage)
-    chunk = fresh(given.spec, data, given.seed)
-    return fit(chunk, data, training, given.seed, given.checkpoint, stage)
+        return clone_flow(given, chosen, training)
+    data = _taught(given.spec, chosen)
+    return fit(fresh(given.spec, data, given.seed), data, training, given.seed, given.checkpoint)
+
+
+def clone_flow(
+    given: Given, chosen: Sequence[Episode], training: Training, stage: str = "policy"
+) -> Fit[FlowPolicy]:
+    """The same, and one that flows."""
+    data = _taught(given.spec, chosen)
+    flow = fresh_flow(FlowSpec.of(given.spec), data, given.seed)
+    return fit(flow, data, training, given.seed, given.checkpoint, stage)
+
+
+def _taught(spec: ChunkSpec, chosen: Sequence[Episode]) -> Examples:
+    data = examples(chosen, spec)
+    return data.only(np.concatenate([instructive(episode) for episode in chosen]))
 
 
 def _normalising[P: ChunkPolicy | FlowPolicy](policy: P, data: Examples) -> P:

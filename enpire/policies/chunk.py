@@ -17,9 +17,15 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from enpire.environment import Workcells
-from enpire.errors import PolicyError
 from enpire.policies.driver import PolicyController
-from enpire.policies.network import INPUT_LIMIT, Perceptron, normalised, perceptron
+from enpire.policies.network import (
+    INPUT_LIMIT,
+    Perceptron,
+    normalised,
+    perceptron,
+    weights,
+    with_weights,
+)
 from enpire.policies.spec import ChunkSpec
 from enpire.types import Float32Array
 
@@ -70,7 +76,7 @@ class ChunkPolicy(nn.Module):
 
     def tensors(self) -> dict[str, NDArray[Any]]:
         """Weights and normalisation, for a safetensors file."""
-        return {name: value.detach().cpu().numpy() for name, value in self.state_dict().items()}
+        return weights(self)
 
     def controller(self, stations: Workcells) -> PolicyController:
         """See `Policy.controller`."""
@@ -79,13 +85,7 @@ class ChunkPolicy(nn.Module):
     @classmethod
     def from_tensors(cls, spec: ChunkSpec, tensors: Mapping[str, NDArray[Any]]) -> Self:
         """The policy whose `tensors` these are; raises PolicyError when shapes do not fit."""
-        policy = cls(spec)
-        state = {name: torch.from_numpy(np.array(value)) for name, value in tensors.items()}
-        try:
-            policy.load_state_dict(state)
-        except RuntimeError as error:
-            raise PolicyError(f"the weights do not fit the policy: {error}") from error
-        return policy.eval()
+        return with_weights(cls(spec), tensors)
 
     @classmethod
     def load(cls, spec: str, tensors: Mapping[str, NDArray[Any]]) -> Self:

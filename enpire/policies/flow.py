@@ -26,9 +26,15 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from enpire.environment import Workcells
-from enpire.errors import PolicyError
 from enpire.policies.driver import PolicyController
-from enpire.policies.network import INPUT_LIMIT, Perceptron, normalised, perceptron
+from enpire.policies.network import (
+    INPUT_LIMIT,
+    Perceptron,
+    normalised,
+    perceptron,
+    weights,
+    with_weights,
+)
 from enpire.policies.spec import FlowSpec
 from enpire.twin.native import compiled
 from enpire.types import Float32Array
@@ -126,18 +132,12 @@ class FlowPolicy(nn.Module):
 
     def tensors(self) -> dict[str, NDArray[Any]]:
         """Weights and normalisation, for a safetensors file."""
-        return {name: value.detach().cpu().numpy() for name, value in self.state_dict().items()}
+        return weights(self)
 
     @classmethod
     def load(cls, spec: str, tensors: Mapping[str, NDArray[Any]]) -> Self:
         """See `Policy.load`."""
-        policy = cls(FlowSpec.from_json(spec))
-        state = {name: torch.from_numpy(np.array(value)) for name, value in tensors.items()}
-        try:
-            policy.load_state_dict(state)
-        except RuntimeError as error:
-            raise PolicyError(f"the weights do not fit the policy: {error}") from error
-        return policy.eval()
+        return with_weights(cls(FlowSpec.from_json(spec)), tensors)
 
 
 class FlowInference:

@@ -11,9 +11,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from torch import nn
 
+from enpire.errors import PolicyError
 from enpire.twin.native import compiled
 from enpire.types import Float32Array, FloatArray
 
@@ -29,6 +31,22 @@ def perceptron(inputs: int, hidden: Sequence[int], outputs: int) -> nn.Sequentia
         layers += [nn.Linear(width, next_width), nn.LayerNorm(next_width, NORM_EPS), nn.SiLU()]
         width = next_width
     return nn.Sequential(*layers, nn.Linear(width, outputs))
+
+
+def weights(policy: nn.Module) -> dict[str, NDArray[Any]]:
+    """Weights and normalisation, for a safetensors file."""
+    return {name: value.detach().cpu().numpy() for name, value in policy.state_dict().items()}
+
+
+def with_weights[M: nn.Module](policy: M, tensors: Mapping[str, NDArray[Any]]) -> M:
+    """`policy` with copies of these, ready to act; raises PolicyError when they do not fit."""
+    state = {name: torch.from_numpy(np.array(value)) for name, value in tensors.items()}
+    try:
+        policy.load_state_dict(state)
+    except RuntimeError as error:
+        raise PolicyError(f"the weights do not fit the policy: {error}") from error
+    policy.eval()
+    return policy
 
 
 class Perceptron:

@@ -58,8 +58,8 @@ class LoopSettings:
     exploration: chance that a chunk of theirs is varied. max_pairs: after so many pairs without a
     decision the incumbent stays, unless the candidate is promising (`statistics.decide`).
     sealed_episodes: of an examination. recipe: of the rounds, in order, the last one goes on;
-    recipe_settings: by dotted name. verify: by `sensors`, or by `cameras` where the task has
-    eyes.
+    recipe_settings, first_recipe_settings: by dotted name. verify: by `sensors`, or by `cameras`
+    where the task has eyes.
     """
 
     task: str
@@ -79,6 +79,7 @@ class LoopSettings:
     first_recipe: str = "bc"
     recipe: str = "lookahead"
     recipe_settings: dict[str, str] = field(default_factory=dict)
+    first_recipe_settings: dict[str, str] = field(default_factory=dict)
     verify: str = "sensors"
 
 

@@ -231,6 +231,13 @@ def test_a_setting_that_is_none(name: str, value: str, words: str) -> None:
         recipes.schedule("lookahead", {name: value})
 
 
+def test_a_choice_that_is_none() -> None:
+    with pytest.raises(UsageError, match=r"invalid choice 'oracle' .* \('chunk', 'flow'\)\.$"):
+        recipes.schedule("bc", {"policy": "oracle"})
+    made: Any = recipes.schedule("bc", {"policy": "flow"})[0].recipe
+    assert made.policy == "flow"
+
+
 def test_settings_are_described() -> None:
     text = described(recipes.find("lookahead").recipe)
     assert "--recipe.discount FLOAT" in text
