@@ -118,8 +118,6 @@ class Loop:
         self.schedule = schedule
         self.budget = budget
         self.state = state
-        for recipe in schedule:
-            recipe.require(self.stations)
         self.spec = ChunkSpec(
             settings.task, self.stations.observation_size, self.stations.action_size
         )
