@@ -4,8 +4,8 @@ After WoVR (arXiv 2602.13977), which restarts rollouts from moments near which p
 failed episode is repeated up to a little before the step that went wrong, and several variants go
 on from there, exploring. The step that went wrong is where an estimate of success falls most; it is
 learned from the other episodes, for of those it has seen it knows from the start how they ended. On
-a twin, repeating the actions on the same seed brings about the same
-moment to the last bit; no real scene can be repeated so. The candidate is `lookahead`'s.
+a twin, repeating the actions on the same seed brings about the same moment to the last bit; no real
+scene can be repeated so. The candidate is `lookahead`'s.
 """
 
 from __future__ import annotations
