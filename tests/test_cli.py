@@ -161,6 +161,22 @@ def test_half_written_run_is_refused(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert capsys.readouterr().err.count("never fully created") == 2
 
 
+@pytest.mark.parametrize(
+    ("argv", "words"),
+    [
+        (["tool_use", "--recipe", "bc,heuristic"], "tool_use has none"),
+        (["tool_use", "--first-recipe", "heuristic"], "tool_use has none"),
+        (["pick_cube", "--recipe", "keyframe", "--reset", "physical"], "--reset fast"),
+    ],
+)
+def test_a_recipe_that_stations_cannot_serve_begins_no_run(
+    argv: list[str], words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["loop", "--task", *argv, "--run", str(tmp_path / "r")]) == 2
+    assert words in capsys.readouterr().err
+    assert not (tmp_path / "r").exists()
+
+
 def test_unwritable_run_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "file").write_text("")
     assert main([*SMALL, "--run", str(tmp_path / "file" / "run")]) == 1

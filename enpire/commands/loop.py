@@ -203,11 +203,13 @@ def _begin(options: Namespace, given: dict[str, Any], limits: dict[str, Any]) ->
     if "python" in given:
         given["python"] = os.path.abspath(given["python"])  # links are a virtual environment's
     settings = LoopSettings(task=task, **given)
-    first(settings)
-    recipes.schedule(settings.recipe, settings.recipe_settings)
+    schedule = [first(settings)]
+    schedule += recipes.schedule(settings.recipe, settings.recipe_settings)
     with recovery(options, task, settings.reset):  # wrong options cost nothing to find
         pass
     stations = _stations(settings)
+    for recipe in schedule:
+        recipe.require(stations)
     config = {"enpire": __version__, "loop": asdict(settings), "budget": limits}
     run = Run.create(options.run or default_folder(called), config)
     with run:

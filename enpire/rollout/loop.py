@@ -123,8 +123,6 @@ class Loop:
         self.trainer = trainer
         self.budget = budget
         self.state = state
-        for recipe in schedule:
-            recipe.require(self.stations)
         self.spec = ChunkSpec(
             settings.task, self.stations.observation_size, self.stations.action_size
         )

@@ -2,9 +2,10 @@
 
 After WoVR (arXiv 2602.13977), which restarts rollouts from moments near which policies fail. A
 failed episode is repeated up to a little before the step that went wrong, and several variants go
-on from there, exploring. The step that went wrong is where an estimate of success, learned from all
-episodes so far, falls most. On a twin, repeating the actions on the same seed brings about the same
-moment to the last bit; no real scene can be repeated so. The candidate is `lookahead`'s.
+on from there, exploring. The step that went wrong is where an estimate of success falls most; it is
+learned from the other episodes, for of those it has seen it knows from the start how they ended. On
+a twin, repeating the actions on the same seed brings about the same moment to the last bit; no real
+scene can be repeated so. The candidate is `lookahead`'s.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from enpire.environment import Job, Replay, Workcells
-from enpire.errors import UsageError
+from enpire.errors import RecipeError, UsageError
 from enpire.improvement.collection import Collection
 from enpire.improvement.recipes.lookahead import Lookahead
 from enpire.improvement.value import Value
@@ -48,8 +49,11 @@ class Keyframe(Lookahead):
             return
         period = asked.stations.period
         span, before = (max(round(t / period), 1) for t in (self.span, self.before))
-        known = [episode for episode in asked.episodes if len(episode)]
-        value = Value.of(known, self.discount, self.members, self.keyframe_steps, asked.seed)
+        begun = {episode.id for episode in failed}
+        others = [episode for episode in asked.episodes if len(episode) and episode.id not in begun]
+        if not others:
+            raise RecipeError("no episodes but those that failed: nothing says where they did")
+        value = Value.of(others, self.discount, self.members, self.keyframe_steps, asked.seed)
         controller = asked.controller(asked.base)
         for episode in failed:
             forked = max(wrong_step(value(episode.observations), span) - before, 1)
