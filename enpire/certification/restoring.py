@@ -12,7 +12,7 @@ from enpire.certification.limits import Limits
 from enpire.certification.row import Row
 from enpire.environment import Job, Stations
 from enpire.environment.restoring import TRIES
-from enpire.environment.stations import Phase
+from enpire.environment.running import Phase
 from enpire.types import Episode, FloatArray
 
 RESTORED = 0.98  # share of messes that come right

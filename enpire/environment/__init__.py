@@ -16,10 +16,12 @@ from enpire.environment.cameras import (
 from enpire.environment.control import ActionSpec, ArmAction, CartesianControl
 from enpire.environment.controller import Controller, Demonstrations, RandomActions
 from enpire.environment.correcting import Corrected, Watch
+from enpire.environment.jobs import Job
 from enpire.environment.loading import build_stations, load_task, open_stations
 from enpire.environment.replay import Replay
+from enpire.environment.resets import ResetMode
 from enpire.environment.sensing import Readings, SensorNoise
-from enpire.environment.stations import Job, ResetMode, Stations
+from enpire.environment.stations import Stations
 from enpire.environment.task import Demonstrator, Evidence, Parameter, Restorer, Task, time_left
 from enpire.environment.workcells import Workcells
 

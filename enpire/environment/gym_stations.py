@@ -23,9 +23,10 @@ from typing import Any, Protocol
 import numpy as np
 
 from enpire.environment import gym_worker
+from enpire.environment.acting import checked
 from enpire.environment.controller import Controller, RandomActions, intervened
+from enpire.environment.jobs import Job
 from enpire.environment.sensing import Readings
-from enpire.environment.stations import Job, checked
 from enpire.environment.task import Parameter
 from enpire.errors import EnpireError, EnvironmentFault, UsageError
 from enpire.packs.finder import GYM

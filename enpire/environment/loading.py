@@ -10,7 +10,8 @@ from types import ModuleType
 
 from enpire.environment.eyes import NoGraphics, TwinEyes
 from enpire.environment.faults import where
-from enpire.environment.stations import ResetMode, Stations
+from enpire.environment.resets import ResetMode
+from enpire.environment.stations import Stations
 from enpire.environment.task import Task
 from enpire.environment.workcells import Workcells
 from enpire.errors import PackError, UsageError

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from enpire.environment.controller import Controller
-from enpire.environment.stations import Job
+from enpire.environment.jobs import Job
 from enpire.environment.task import Parameter
 from enpire.types import Episode
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from enpire.environment import Evidence, Job, ResetMode, Stations
-from enpire.environment import stations as module
+from enpire.environment import judging as module
 from enpire.types import Episode, Outcome, Purpose, Verdict
 
 from .reach import Reach, Restored, Speed, reach_stations

@@ -20,8 +20,9 @@ from enpire.environment import (
     View,
     build_stations,
 )
-from enpire.environment import stations as module
-from enpire.environment.stations import LOOKS, Phase
+from enpire.environment import judging as module
+from enpire.environment.judging import LOOKS
+from enpire.environment.running import Phase
 from enpire.twin.twin import Rows
 from enpire.types import Episode, FloatArray, Outcome, Predicate, Purpose, Verdict
 from tests.graphics import eyes_of

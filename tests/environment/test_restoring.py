@@ -12,7 +12,7 @@ import pytest
 
 from enpire.environment import ActionSpec, Job, Readings, ResetMode, Restorer, Stations, kernels
 from enpire.environment.restoring import TRIES, Restoring
-from enpire.environment.stations import Phase
+from enpire.environment.running import Phase
 from enpire.errors import PackError, ResetFailed
 from enpire.twin import Twin
 from enpire.types import Episode, Float32Array, FloatArray, Outcome, Predicate, Purpose

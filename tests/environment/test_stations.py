@@ -23,7 +23,7 @@ from enpire.environment import (
     load_task,
     time_left,
 )
-from enpire.environment.stations import RESET_TRIES
+from enpire.environment.resets import RESET_TRIES
 from enpire.errors import PolicyError, ResetFailed
 from enpire.packs import find
 from enpire.policies import ChunkPolicy, ChunkSpec, PolicyController

@@ -10,7 +10,7 @@ import pytest
 
 from enpire.certification import Counts, Examination
 from enpire.environment import Job, RandomActions, Readings, ResetMode, Stations, build_stations
-from enpire.environment.stations import Phase
+from enpire.environment.running import Phase
 from enpire.errors import ResetFailed
 from enpire.types import Purpose
 

@@ -1,0 +1,66 @@
+"""What is asked for: an episode, and all that is random in it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from enpire.environment.controller import Controller
+from enpire.types import Purpose
+
+
+@dataclass(frozen=True, slots=True)
+class Streams:
+    """An episode's generators.
+
+    variation: of its initial condition. noise: of its sensors. exploration: of what its controller
+    draws. handling: of what is random in a physical reset. forked_noise: of the sensors once the
+    episode has forked.
+    """
+
+    variation: np.random.Generator
+    noise: np.random.Generator
+    exploration: np.random.Generator
+    handling: np.random.Generator
+    forked_noise: np.random.Generator | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One episode asked for: the seed fixes its initial condition, noise and exploration.
+
+    variant: not 0 in another episode from the same initial condition, with noise and exploration
+    of its own. forked: of a variant, the periods at its start with the seed's own noise: a
+    controller that does in them what was done in the seed's episode sees what was seen in it.
+    overtime: that it may take beyond the task's time limit, where somebody helps [s]. attempts: how
+    often it may act and be judged: after a failure again from where that has led, with no reset in
+    between, and with all of the task's time.
+    """
+
+    seed: int
+    purpose: Purpose
+    controller: Controller
+    policy: str
+    round: int = 0
+    exploration: float = 0.0
+    variant: int = 0
+    forked: int = 0
+    overtime: float = 0.0
+    attempts: int = 1
+
+    @property
+    def id(self) -> str:
+        """Unique in a run: what for, in which round, by whom, from which initial condition."""
+        named = f"{self.purpose.value}-{self.round}-{self.policy}-{self.seed:016x}"
+        return f"{named}-{self.variant}" if self.variant else named
+
+    def streams(self) -> Streams:
+        """What its random draws come from, anew."""
+        variation, noise, exploration, handling = np.random.default_rng(self.seed).spawn(4)
+        if not self.variant:
+            return Streams(variation, noise, exploration, handling)
+        _, own, exploration, handling = np.random.default_rng((self.seed, self.variant)).spawn(4)
+        if not self.forked:
+            return Streams(variation, own, exploration, handling)
+        return Streams(variation, noise, exploration, handling, forked_noise=own)

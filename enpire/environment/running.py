@@ -1,0 +1,103 @@
+"""An episode under way on a station."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import Future
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from enum import Enum
+from pathlib import Path
+
+import numpy as np
+
+from enpire.environment.controller import Planner
+from enpire.environment.faults import described
+from enpire.environment.jobs import Job, Streams
+from enpire.environment.restoring import Restoring
+from enpire.environment.sensing import Readings
+from enpire.errors import EnpireError
+from enpire.types import Float32Array, FloatArray, Outcome, Verdict
+
+
+class Phase(Enum):
+    """Where in its episode a station is."""
+
+    IDLE = "idle"
+    RESET = "reset"
+    EXECUTE = "execute"
+    VERIFY = "verify"
+
+
+@dataclass(slots=True)
+class Running:
+    """One station's episode under way; counts are in control periods.
+
+    target: what a physical reset has to bring about, None in a fast one. alone: for how long the
+    scene settles by itself, after a period. restoring: its try under way. lost: all its tries have
+    failed. look: what the cameras say, asked for the `looks`-th time. again: the attempt has failed
+    and another begins. execute, verify: of the attempt under way; executed, verified: of those
+    before.
+    """
+
+    job: Job
+    streams: Streams
+    phase: Phase = Phase.RESET
+    target: FloatArray | None = None
+    restoring: Restoring | None = None
+    lost: bool = False
+    diverged: bool = False
+    tries: int = 0
+    settling: int = 0
+    alone: int = 0
+    reset: int = 0
+    execute: int = 0
+    verify: int = 0
+    attempt: int = 1
+    again: bool = False
+    executed: int = 0
+    verified: int = 0
+    looks: int = 0
+    look: Future[Verdict] | None = None
+    planner: Planner | None = None
+    plan: Float32Array = field(default_factory=lambda: np.empty((0, 0), np.float32))
+    unseen: list[Readings] = field(default_factory=list)  # of the periods of the plan
+    observations: list[Float32Array] = field(default_factory=list)
+    actions: list[Float32Array] = field(default_factory=list)
+    evidence: list[Readings] = field(default_factory=list)
+    verdict: Verdict | None = None
+
+    def follow(self, readings: Readings) -> Float32Array:
+        """The next actions of the plan, carried out with these readings, (k, act)."""
+        count = len(readings.joints)
+        actions, self.plan = self.plan[:count], self.plan[count:]
+        self.unseen.append(readings)
+        self.actions.extend(actions)
+        self.execute += count
+        return actions
+
+    def begin_again(self) -> None:
+        """The next attempt."""
+        self.attempt += 1
+        self.executed += self.execute
+        self.verified += self.verify
+        self.execute = self.verify = self.looks = 0
+        self.again, self.look, self.phase = False, None, Phase.EXECUTE
+        self.plan = self.plan[:0]
+        self.evidence.clear()
+
+    def record(self, missed: Float32Array) -> None:
+        """What was to be seen in the periods of the plan."""
+        self.observations.extend(missed)
+        self.unseen.clear()
+
+    @contextmanager
+    def blamed(self, folder: Path) -> Iterator[None]:
+        """What the task's code, at `folder`, raises ends the episode, and its station's work."""
+        try:
+            yield
+        except EnpireError:
+            raise
+        except Exception as error:
+            self.verdict = Verdict(Outcome.INVALID, reason=described(error, folder))
+            self.lost = True
