@@ -45,9 +45,10 @@ from .frames import (
     lean,
     slot_frame,
 )
+from .look import aim
 from .restorer import HoldAgain
 from .truth import truth
-from .verify import FIRST, SEEN_SEATED, judge, seated
+from .verify import FIRST, SEEN_SEATED, judge, judge_views, seated
 
 READY_DEPTH = 0.0072  # of the edge's middle, as seen in one reading [m]
 READY_LEVEL = 0.0020  # by how much one end may be seen higher then [m]
@@ -129,6 +130,7 @@ class GpuInsertion(Task):
     def build(self, spec: mujoco.MjSpec) -> None:
         """Card and slot; a weld that keeps the card in the air until the fingers hold it."""
         super().build(spec)
+        aim(spec)
         weld = spec.add_equality(
             name="reset_card",
             type=mujoco.mjtEq.mjEQ_WELD,
@@ -274,6 +276,10 @@ class GpuInsertion(Task):
     def judge(self, evidence: Evidence) -> Verdict:
         """Deep by the hands; deep, level and upright after they have let go."""
         return judge(evidence)
+
+    def judge_views(self, evidence: Evidence) -> Verdict:
+        """The same from pictures, joints, grippers and wrists."""
+        return judge_views(evidence)
 
     def demonstrator(self, rng: np.random.Generator) -> Demonstrator:
         """A person at two leader arms."""
