@@ -82,12 +82,15 @@ class Teleoperator(Demonstrator):
         force = seen.wrist_force[0] @ slot  # of each hand on the card, slot frame [N]
         self._choose(ends, lean_now, -force[:, 2])
         move, turn = self._twist(ends, lean_now, force)
-        action = self._of_hands(readings, slot @ move, slot @ turn)
+        return self._shaken(self._of_hands(readings, slot @ move, slot @ turn))
+
+    def _shaken(self, action: FloatArray) -> Float32Array:
+        """As a hand that trembles carries it out; the grippers do as they are told."""
         before = self._tremor
         self._tremor = 0.7 * before + 0.7 * self._rng.normal(0, self._trembling, before.shape)
-        action += self._tremor - before
-        action[[6, 13]] = -1.0
-        return np.clip(action, -1, 1).astype(np.float32)
+        shaken = action + self._tremor - before
+        shaken[[6, 13]] = action[[6, 13]]
+        return np.clip(shaken, -1, 1).astype(np.float32)
 
     def _choose(self, ends: FloatArray, lean_now: float, push: FloatArray) -> None:
         """Go on to the next skill, or back."""
@@ -146,6 +149,7 @@ class Teleoperator(Demonstrator):
         """The action that moves both hands as the card is to move, world frame."""
         at = middle(readings)[0]
         action = np.zeros((2, 7))
+        action[:, 6] = -1.0
         for arm in (LEFT, RIGHT):
             lever = readings.hand_position[0, arm] - at
             twist = np.concatenate([move + np.cross(turn, lever), turn])

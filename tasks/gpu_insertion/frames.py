@@ -92,6 +92,17 @@ def aside(ends: FloatArray) -> FloatArray:
     return result
 
 
+def together(levers: FloatArray, move: FloatArray, turn: FloatArray) -> FloatArray:
+    """Twists (2, 6) of hands, `levers` (2, 3) from a card's origin, that move it as one thing."""
+    return np.concatenate([move + np.cross(turn, levers), [turn, turn]], axis=1)
+
+
+def between(here: FloatArray, there: FloatArray) -> FloatArray:
+    """Rotation vector from one frame to another [rad]."""
+    vector: FloatArray = Rotation.from_matrix(there @ here.T).as_rotvec()
+    return vector
+
+
 def _card_frame(readings: Readings) -> FloatArray:
     return _frame(readings.position[:, :4], readings.rotation[:, :4])
 

@@ -15,14 +15,22 @@ from dataclasses import replace
 from enum import Enum
 
 import numpy as np
-from scipy.spatial.transform import Rotation
 
 from enpire.environment import ActionSpec, Readings, Restorer
 from enpire.errors import ResetFailed
 from enpire.types import Float32Array, FloatArray, Predicate
 
 from .demonstrator import Teleoperator
-from .frames import aside, card_pose, depth, ends_in_slot, hands_on, slot_frame
+from .frames import (
+    aside,
+    between,
+    card_pose,
+    depth,
+    ends_in_slot,
+    hands_on,
+    slot_frame,
+    together,
+)
 
 OPEN, CLOSED = 0.0, -1.0  # gripper actions: 13 mm off each face of the card; shut
 HIGH = 0.157  # of hands over any card that stands [m]
@@ -127,7 +135,7 @@ class HoldAgain(Restorer):
     def in_place(self, readings: Sequence[Readings]) -> tuple[Predicate, ...]:
         """The card is over the slot as drawn, in both hands."""
         at, frame = card_pose(readings)
-        turned = np.linalg.norm(_between(frame, self._frame))
+        turned = np.linalg.norm(between(frame, self._frame))
         off, opening = np.linalg.norm(at - self._at), readings[-1].gripper[0].min()
         return (
             Predicate("card_off", 1e3 * float(off), ALLOWED[0], "mm", at_least=False),
@@ -175,7 +183,7 @@ class HoldAgain(Restorer):
             case Skill.PULL if ends[0, :, 2].min() > OUT:
                 self._go(Skill.CARRY)
             case Skill.CARRY:
-                turned = float(np.linalg.norm(_between(frame, self._frame)))
+                turned = float(np.linalg.norm(between(frame, self._frame)))
                 return float(np.linalg.norm(self._at - at)) > NEARLY[0] or turned > NEARLY[1]
             case _:
                 pass
@@ -197,9 +205,7 @@ class HoldAgain(Restorer):
                 result[~self._free] = 0.0
             case Skill.REACH | Skill.DESCEND:
                 result[:, :3] = GAIN * (hands[0] - position)
-                result[:, 3:] = [
-                    GAIN * _between(*two) for two in zip(frames, hands[1], strict=True)
-                ]
+                result[:, 3:] = [GAIN * between(*two) for two in zip(frames, hands[1], strict=True)]
                 if self._skill is Skill.REACH:
                     result[:, 2] = GAIN * (HIGH - position[:, 2])
                 result[~self._free] = 0.0
@@ -207,16 +213,16 @@ class HoldAgain(Restorer):
                 slot, ends = slot_frame(readings)[0], ends_in_slot(readings)[0]
                 way = np.array([0.0, 0.0, OVER]) - ends.mean(axis=0)
                 way[:2] *= ends[:, 2].min() > OUT
-                turn = _between(frame, slot) * (not self._free.any())
-                result = GAIN * _together(position - at, slot @ way, turn)
+                turn = between(frame, slot) * (not self._free.any())
+                result = GAIN * together(position - at, slot @ way, turn)
                 unbent = slot @ self._grasps[1]
-                result[:, 3:] = [GAIN * _between(*two) for two in zip(frames, unbent, strict=True)]
+                result[:, 3:] = [GAIN * between(*two) for two in zip(frames, unbent, strict=True)]
                 result[self._free] = 0.0
             case Skill.PULL:
-                result = _together(position - at, np.array([0.0, 0.0, PULL]), np.zeros(3))
+                result = together(position - at, np.array([0.0, 0.0, PULL]), np.zeros(3))
             case Skill.CARRY:
-                turn = _between(frame, self._frame)
-                result = GAIN * _together(position - at, self._at - at, turn)
+                turn = between(frame, self._frame)
+                result = GAIN * together(position - at, self._at - at, turn)
             case _:
                 pass
         return result
@@ -225,7 +231,7 @@ class HoldAgain(Restorer):
     def _lifted(readings: Readings, frame: FloatArray) -> bool:
         """Whether the card is clear of the slot, and level."""
         lowest = float(ends_in_slot(readings)[0, :, 2].min())
-        off = float(np.linalg.norm(_between(frame, slot_frame(readings)[0])))
+        off = float(np.linalg.norm(between(frame, slot_frame(readings)[0])))
         return lowest > OUT and off < LEVEL
 
     def _arrived(self, readings: Readings, hands: tuple[FloatArray, FloatArray]) -> bool:
@@ -234,7 +240,7 @@ class HoldAgain(Restorer):
             off = hands[0][arm] - readings.hand_position[0, arm]
             if self._skill is Skill.REACH:
                 off[2] = 0.0
-            turn = _between(readings.hand_rotation[0, arm], hands[1][arm])
+            turn = between(readings.hand_rotation[0, arm], hands[1][arm])
             if np.linalg.norm(off) > ARRIVED[0] or np.linalg.norm(turn) > ARRIVED[1]:
                 return False
         return True
@@ -242,14 +248,3 @@ class HoldAgain(Restorer):
     def _go(self, skill: Skill) -> None:
         self._skill = skill
         self._periods = 0
-
-
-def _together(levers: FloatArray, move: FloatArray, turn: FloatArray) -> FloatArray:
-    """Twists (2, 6) of hands, `levers` (2, 3) from a card's origin, that move it as one thing."""
-    return np.concatenate([move + np.cross(turn, levers), [turn, turn]], axis=1)
-
-
-def _between(here: FloatArray, there: FloatArray) -> FloatArray:
-    """Rotation vector from one frame to another [rad]."""
-    vector: FloatArray = Rotation.from_matrix(there @ here.T).as_rotvec()
-    return vector

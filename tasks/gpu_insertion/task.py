@@ -45,9 +45,10 @@ from .frames import (
     lean,
     slot_frame,
 )
+from .look import aim
 from .restorer import HoldAgain
 from .truth import truth
-from .verify import FIRST, SEEN_SEATED, judge, seated
+from .verify import FIRST, SEEN_SEATED, judge, judge_views, seated
 
 READY_DEPTH = 0.0072  # of the edge's middle, as seen in one reading [m]
 READY_LEVEL = 0.0020  # by how much one end may be seen higher then [m]
@@ -124,11 +125,12 @@ class GpuInsertion(Task):
         self._inertia = twin.expand("body_inertia")
         self._delay = twin.expand("actuator_delay")
         self._latency = np.zeros(twin.stations)
-        self._drawn = np.zeros((twin.stations, len(self.target_names)))
+        self._drawn = np.zeros((twin.stations, len(GpuInsertion.target_names)))
 
     def build(self, spec: mujoco.MjSpec) -> None:
         """Card and slot; a weld that keeps the card in the air until the fingers hold it."""
         super().build(spec)
+        aim(spec)
         weld = spec.add_equality(
             name="reset_card",
             type=mujoco.mjtEq.mjEQ_WELD,
@@ -165,7 +167,14 @@ class GpuInsertion(Task):
 
         And where the weld of a fast reset holds the card.
         """
-        v = dict(zip(self.variation_names, variation, strict=True))
+        self._vary_rest(twin, row, dict(zip(self.variation_names, variation, strict=True)))
+        self._drawn[row] = variation[: len(self.target_names)]
+        position, card = _card(variation)
+        self._relative[row, self._weld, 3:6] = position
+        mujoco.mju_mat2Quat(self._relative[row, self._weld, 6:10], card.ravel())
+
+    def _vary_rest(self, twin: Twin, row: int, v: dict[str, float]) -> None:
+        """What is no place: friction, springs, the card's mass, latency; by name."""
         model = twin.model
         self._friction[row, self._rubbing, 0] = (
             model.geom_friction[self._rubbing, 0] * v["friction"]
@@ -175,10 +184,6 @@ class GpuInsertion(Task):
         self._inertia[row, self._card] = model.body_inertia[self._card] * v["mass"]
         twin.set_const(row)  # what MuJoCo derives from masses
         self._latency[row] = v["latency"]
-        self._drawn[row] = variation[: len(self.target_names)]
-        position, card = _card(variation)
-        self._relative[row, self._weld, 3:6] = position
-        mujoco.mju_mat2Quat(self._relative[row, self._weld, 6:10], card.ravel())
 
     def place(self, twin: Twin, control: CartesianControl, row: int, variation: FloatArray) -> None:
         """The card fixed in the air, both hands shut on it."""
@@ -274,6 +279,10 @@ class GpuInsertion(Task):
     def judge(self, evidence: Evidence) -> Verdict:
         """Deep by the hands; deep, level and upright after they have let go."""
         return judge(evidence)
+
+    def judge_views(self, evidence: Evidence) -> Verdict:
+        """The same from pictures, joints, grippers and wrists."""
+        return judge_views(evidence)
 
     def demonstrator(self, rng: np.random.Generator) -> Demonstrator:
         """A person at two leader arms."""

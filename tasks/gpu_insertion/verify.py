@@ -1,15 +1,20 @@
-"""The verdict on a card, from readings while the hands still held it and after they let go."""
+"""The verdict on a card, from readings while the hands still held it and after they let go.
+
+Where it is then is said by the tracker (`judge`) or by cameras (`judge_views`).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
-from enpire.environment import Evidence, Readings
-from enpire.types import FloatArray, Outcome, Predicate, Verdict
+from enpire.environment import Evidence, Readings, overlay
+from enpire.types import FloatArray, Outcome, Predicate, State, Verdict
 
 from .frames import LEFT, RIGHT, aside, depth, ends_in_slot, lean
+from .look import UNSEEN, find_card, find_slot, marks, seating
 
 FIRST = 5  # readings with the hands still shut
 LAST = 10  # readings that a final measure averages
@@ -20,6 +25,7 @@ LEVEL = 1.8  # by how much one end stands higher than the other, at most [mm]
 UPRIGHT = 0.10  # lean, at most: the slot's own play lets a card lean by 0.08 [rad]
 SHUTTING = 1.5  # by how much hands that hold the card close when they are told to, at most [mm]
 LET_GO = 14.0  # opening of hands that have let go, at least [mm]
+GENTLE = 30.0  # at a wrist, as while a policy acts, at most [N]
 ENTERED = 1.0  # depth from which on the edge is in the slot [mm]
 
 
@@ -44,16 +50,66 @@ def judge(evidence: Evidence) -> Verdict:
             at_least=False,
         ),
     )
-    failed = [p for p in predicates if not p.holds]
     deep = min(predicates[0].value, predicates[3].value) if predicates[4].holds else 0.0
-    stage = "seated" if not failed else "entered" if deep > ENTERED else "outside"
+    return _verdict(deep, predicates)
+
+
+def judge_views(evidence: Evidence) -> Verdict:
+    """The same from where cameras see card and slot once the hands have let go.
+
+    Depth before is not seen. It is for the hands that they are only told to open if it was enough,
+    and for the wrists that nothing pressed.
+    """
+    first, last = evidence.readings[:FIRST], evidence.readings[-1]
+    seen = marks(evidence.views, evidence.elapsed)
+    slot = find_slot(seen)
+    card = find_card(seen, last.hand_position[0], last.hand_rotation[0])
+    found = UNSEEN if card is None or slot is None else seating(card, slot)
+    shutting = np.ptp(_opening(first), axis=0).max()
+    felt = np.linalg.norm([r.wrist_force[0] for r in evidence.readings], axis=-1).max()
+
+    def measured(
+        name: str, value: tuple[float, float], threshold: float, unit: str, at_least: bool = False
+    ) -> Predicate:
+        return Predicate(name, value[0], threshold, unit, at_least, accuracy=value[1])
+
+    predicates = (
+        Predicate("held", 1e3 * float(shutting), SHUTTING, "mm", at_least=False),
+        Predicate("let_go", 1e3 * float(_opening([last]).min()), LET_GO, "mm"),
+        Predicate("gentle", float(felt), GENTLE, "N", at_least=False),
+        measured("stays", found.depth, SEATED, "mm", at_least=True),
+        measured("in_slot", found.aside, ASIDE, "mm"),
+        measured("level", found.step, LEVEL, "mm"),
+        measured("upright", found.lean, UPRIGHT, "rad"),
+    )
+    bodies = [body for body in (slot, card) if body is not None]
+    frames = tuple(
+        overlay(
+            one.all,
+            [one.all.view.camera.project(rim) for body in bodies for rim in body.outlines],
+        )
+        for one in seen
+    )
+    deep = found.depth[0] if predicates[4].holds else 0.0
+    return replace(_verdict(deep, predicates), frames=frames)
+
+
+def _verdict(deep: float, predicates: tuple[Predicate, ...]) -> Verdict:
+    """Success if all of them pass; else how far it came, and what is missing. deep [mm]."""
+    failed = [p for p in predicates if not p.holds]
+    stage = "entered" if deep > ENTERED else "outside"
+    if any(p.state is State.UNSURE for p in failed):
+        stage = "unsure"
     return Verdict(
         outcome=Outcome.FAILURE if failed else Outcome.SUCCESS,
         predicates=predicates,
         score=float(np.clip(deep / SEEN_SEATED, 0.0, 0.9)) if failed else 1.0,
-        stage=stage,
+        stage=stage if failed else "seated",
         reason="; ".join(
-            f"{p.name} {p.value:.2f} {p.unit} (needs {p.threshold:g})" for p in failed
+            f"{p.name} {p.value:.2f} {p.unit} (needs {p.threshold:g})"
+            if p.state is State.FAIL
+            else f"{p.name} {p.state}"
+            for p in failed
         ),
     )
 
