@@ -23,7 +23,7 @@ from enpire.improvement.checkpoint import NOWHERE, Checkpoint
 from enpire.improvement.settings import configured
 from enpire.packs.finder import unknown
 from enpire.policies import ChunkPolicy, ChunkSpec
-from enpire.types import Episode
+from enpire.types import Episode, Purpose
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +83,23 @@ class Named:
             raise RecipeError(f"{self.name} returned a {type(candidate).__name__}, no Candidate")
         require_sound(candidate.policy, given.spec)
         return candidate
+
+
+def required(name: str, given: Given) -> ChunkPolicy:
+    """The incumbent; raises RecipeError, for the recipe `name`, where there is none."""
+    if given.incumbent is None:
+        raise RecipeError(f"{name} improves a policy: start with another recipe, such as bc")
+    return given.incumbent
+
+
+def latest(episodes: Sequence[Episode]) -> tuple[list[Episode], list[Episode]]:
+    """Those that the latest round collected, and all that were there before; no empty ones."""
+    some = [episode for episode in episodes if len(episode)]
+    last = max((e.round for e in some if e.purpose is Purpose.COLLECTION), default=0)
+    new = [e.purpose is Purpose.COLLECTION and e.round == last for e in some]
+    fresh = [e for e, is_new in zip(some, new, strict=True) if is_new]
+    older = [e for e, is_new in zip(some, new, strict=True) if not is_new]
+    return fresh, older
 
 
 def require_sound(policy: ChunkPolicy, spec: ChunkSpec) -> None:
