@@ -16,6 +16,7 @@ from enpire.improvement.checkpoint import Checkpoint, Kept
 from enpire.improvement.recipe import Given
 from enpire.improvement.recipes.lookahead import Lookahead
 from enpire.improvement.recipes.rlpd import PriorData
+from enpire.improvement.recipes.wsrl import WarmStart
 from enpire.improvement.sac import Learning
 from enpire.improvement.settings import described
 from enpire.improvement.trainer import Training
@@ -24,7 +25,7 @@ from enpire.types import Episode, Outcome, Purpose, Verdict
 from tests.store.samples import episode
 
 SPEC = ChunkSpec("t", observation=6, action=3, chunk=4, execute=2, hidden=(8,))
-IMPROVERS = (Lookahead, PriorData)  # of an incumbent
+IMPROVERS = (Lookahead, PriorData, WarmStart)  # of an incumbent
 WON, LOST = Verdict(Outcome.SUCCESS), Verdict(Outcome.FAILURE)
 
 
