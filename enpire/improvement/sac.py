@@ -17,19 +17,21 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import adaptive_avg_pool1d
 from torch.nn.functional import binary_cross_entropy_with_logits as cross_entropy
+from torch.optim import Optimizer
+from torch.optim.lr_scheduler import LRScheduler
 
 from enpire.improvement.checkpoint import Checkpoint
 from enpire.improvement.learner import Learner, average
 from enpire.improvement.replay import Transitions
 from enpire.improvement.residual import Residual
 from enpire.improvement.value import Ensemble, Normaliser
-from enpire.policies import ChunkPolicy
+from enpire.policies import ChunkPolicy, FlowPolicy
 
 MIN_SPREAD = 1e-2  # of an action that hardly varies, when it is shown to a critic
 PARTS = 2  # of a chunk, that a critic tells apart
 NORMAL = 0.5 * math.log(2 * math.pi * math.e)  # entropy of a normal variable of deviation one
 
-Chunks = ChunkPolicy | Residual
+Chunks = ChunkPolicy | Residual | FlowPolicy
 """What an actor's mean can be."""
 
 
@@ -98,10 +100,11 @@ class Actor(nn.Module):
     tried.
     """
 
-    def __init__(self, policy: Chunks, deviation: float) -> None:
+    def __init__(self, policy: Chunks, deviation: float, drawn: int) -> None:
+        """drawn: how many numbers are drawn for a chunk."""
         super().__init__()
         self.policy = policy
-        self.log_std = nn.Parameter(torch.full((policy.spec.action,), math.log(deviation)))
+        self.log_std = nn.Parameter(torch.full((drawn,), math.log(deviation)))
 
     def draw(self, history: Tensor, generator: torch.Generator) -> tuple[Tensor, Tensor, Tensor]:
         """Mean chunks and chunks drawn, (batch, chunk, act), and their log-density (batch,)."""
@@ -118,7 +121,7 @@ def least(values: Tensor, of: int, generator: torch.Generator) -> Tensor:
     return values[few].min(dim=0).values
 
 
-class Agent[P: (ChunkPolicy, Residual)]:
+class Agent[P: (ChunkPolicy, Residual, FlowPolicy)]:
     """Actor and critic that learn from batches of chunks.
 
     `begun` is where the actor starts; the moving average of its weights is what comes of it.
@@ -135,33 +138,30 @@ class Agent[P: (ChunkPolicy, Residual)]:
         """data: what the critic's normalisation is of; bounds: of any return."""
         self.learning, self.generator = learning, generator
         self.begun: P = begun
-        self.actor = Actor(copy.deepcopy(begun).train(), learning.deviation)
+        self.actor = self.acting(copy.deepcopy(begun))
         self.critic = Critic(begun, Normaliser.of(data.history[:, -1]), learning, *bounds)
         self.target = copy.deepcopy(self.critic)
         self.averaged: P = copy.deepcopy(begun)
         self.temperature = nn.ParameterDict({"log": nn.Parameter(torch.tensor(math.log(0.01)))})
-        self.modules: dict[str, nn.Module] = {
-            "actor": self.actor,
-            "critic": self.critic,
-            "target": self.target,
-            "averaged": self.averaged,
-            "temperature": self.temperature,
-        }
-        self.optimisers = {
-            name: torch.optim.AdamW(
-                [v for v in self.modules[name].parameters() if v.requires_grad],
-                lr=learning.lr,
-                weight_decay=decay,
-                fused=True,
-            )
-            for name, decay in (("actor", 1e-2), ("critic", 1e-2), ("temperature", 0.0))
-        }
-        self._schedules = {
-            name: torch.optim.lr_scheduler.CosineAnnealingLR(
-                optimiser, max(learning.steps // (1 if name == "critic" else learning.delay), 1)
-            )
-            for name, optimiser in self.optimisers.items()
-        }
+        self.modules: dict[str, nn.Module] = {"target": self.target, "averaged": self.averaged}
+        self.optimisers: dict[str, Optimizer] = {}
+        self._schedules: dict[str, LRScheduler] = {}
+        actor_steps = learning.steps // learning.delay
+        self.add("actor", self.actor, actor_steps)
+        self.add("critic", self.critic, learning.steps)
+        self.add("temperature", self.temperature, actor_steps, decay=0.0)
+
+    def add(self, name: str, module: nn.Module, steps: int, decay: float = 1e-2) -> None:
+        """Have a module learn, in so many `_step`s of that name."""
+        values = [v for v in module.parameters() if v.requires_grad]
+        optimiser = torch.optim.AdamW(values, lr=self.learning.lr, weight_decay=decay, fused=True)
+        self.modules[name], self.optimisers[name] = module, optimiser
+        schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, max(steps, 1))
+        self._schedules[name] = schedule
+
+    def acting(self, policy: P) -> Actor:
+        """The actor that `policy` is the mean of; it is changed."""
+        return Actor(policy.train(), self.learning.deviation, policy.spec.action)
 
     @property
     def policy(self) -> P:
@@ -185,9 +185,14 @@ class Agent[P: (ChunkPolicy, Residual)]:
     @torch.no_grad()
     def tried(self, batch: Transitions) -> Tensor:
         """The better, by the critic, of the chunk that was carried out and of where it began."""
-        own = self.begun(batch.history)[:, : self.execute].clamp(-1.0, 1.0)
+        own = self.own(batch.history)[:, : self.execute].clamp(-1.0, 1.0)
         theirs, ours = (self.sure(batch.history, each) for each in (batch.actions, own))
         return torch.where((theirs > ours)[:, None, None], batch.actions, own)
+
+    def own(self, history: Tensor) -> Tensor:
+        """What it did where it began, (batch, chunk, act)."""
+        actions: Tensor = self.begun(history)
+        return actions
 
     def sure(self, history: Tensor, actions: Tensor) -> Tensor:
         """The critics' log-odds (batch,), lowered where they do not agree."""
@@ -241,9 +246,13 @@ class Agent[P: (ChunkPolicy, Residual)]:
         """One step of the actor, and of the temperature towards the entropy that is wanted."""
         loss, density = self.actor_loss(batch, cloned)
         self._step("actor", loss)
-        wanted = len(self.actor.log_std) * (NORMAL + math.log(self.learning.deviation))
-        self._step("temperature", -self.temperature["log"] * (density.detach().mean() + wanted))
+        short = density.detach().mean() + self.wanted()
+        self._step("temperature", -self.temperature["log"] * short)
         average(self.averaged, self.actor.policy, min(0.995, (1 + at) / (10 + at)))
+
+    def wanted(self) -> float:
+        """The entropy of what the actor draws."""
+        return len(self.actor.log_std) * (NORMAL + math.log(self.learning.deviation))
 
     def learn(
         self, stage: str, steps: int, step: Callable[[int], Tensor], checkpoint: Checkpoint
