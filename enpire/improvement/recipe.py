@@ -27,7 +27,7 @@ from enpire.improvement.collection import Collection
 from enpire.improvement.settings import configured
 from enpire.packs.finder import unknown
 from enpire.packs.modules import import_file
-from enpire.policies import ChunkSpec, Policy
+from enpire.policies import ChunkPolicy, ChunkSpec, Policy
 from enpire.types import Episode, Purpose
 
 
@@ -55,23 +55,6 @@ class Candidate:
 
     policy: Policy
     numbers: dict[str, float]
-
-
-def improvable[P: Policy](given: Given, kind: type[P], who: str) -> P:
-    """The incumbent, for a recipe called `who` that improves policies of one kind only.
-
-    Raises:
-        RecipeError: there is none, or it is of another kind.
-    """
-    incumbent = given.incumbent
-    if incumbent is None:
-        raise RecipeError(f"{who} improves a policy: start with another recipe, such as bc")
-    if not isinstance(incumbent, kind):
-        raise RecipeError(
-            f"{who} improves policies of kind {kind.kind!r}; the incumbent is of kind "
-            f"{incumbent.kind!r}: choose another recipe"
-        )
-    return incumbent
 
 
 class Recipe(Protocol):
@@ -156,6 +139,33 @@ class Named:
             at = traceback.extract_tb(error.__traceback__)[-1]
             what = f"{type(error).__name__}: {error}"
             raise RecipeError(f"{self.name}: {at.filename}:{at.lineno}: {what}") from error
+
+
+def required(name: str, given: Given) -> ChunkPolicy:
+    """The incumbent, for the recipe `name`, which improves chunk policies only.
+
+    Raises:
+        RecipeError: there is none, or it is of another kind.
+    """
+    incumbent = given.incumbent
+    if incumbent is None:
+        raise RecipeError(f"{name} improves a policy: start with another recipe, such as bc")
+    if not isinstance(incumbent, ChunkPolicy):
+        raise RecipeError(
+            f"{name} improves policies of kind {ChunkPolicy.kind!r}; the incumbent is of kind "
+            f"{incumbent.kind!r}: choose another recipe"
+        )
+    return incumbent
+
+
+def latest(episodes: Sequence[Episode]) -> tuple[list[Episode], list[Episode]]:
+    """Those that the latest round collected, and all that were there before; no empty ones."""
+    some = [episode for episode in episodes if len(episode)]
+    last = max((e.round for e in some if e.purpose is Purpose.COLLECTION), default=0)
+    new = [e.purpose is Purpose.COLLECTION and e.round == last for e in some]
+    fresh = [e for e, is_new in zip(some, new, strict=True) if is_new]
+    older = [e for e, is_new in zip(some, new, strict=True) if not is_new]
+    return fresh, older
 
 
 def require_sound(policy: Policy, spec: ChunkSpec) -> None:

@@ -10,8 +10,9 @@ chunk), so a step is that of a gated recurrent unit, and a gradient through all 
 vanishes nor explodes. Near time 0 the candidate is the expected chunk itself, which is easy to
 learn.
 
-A policy may be steered (Wagenmaker et al. 2025, arXiv 2506.15799): a network chooses the noise by
-what is seen, which chooses among the chunks that the flow knows.
+A policy may be steered (Wagenmaker et al. 2025, arXiv 2506.15799): a network shifts the noise by
+what is seen, which chooses among the chunks that the flow knows. Some of the noise stays drawn: who
+always does the same where it is stuck stays stuck.
 """
 
 from __future__ import annotations
@@ -41,7 +42,8 @@ from enpire.types import Float32Array
 
 TIMES = 4  # frequencies in which a network is shown the time
 OPEN = 2.0  # log-odds of the gate to begin with
-NOISE_LIMIT = 1.5  # of chosen noise, in standard deviations of drawn noise
+NOISE_LIMIT = 1.5  # of steered noise, in standard deviations of the noise of a flow
+DEVIATION = 0.6  # of steered noise to begin with, before it is squashed to that limit
 
 
 class FlowPolicy(nn.Module):
@@ -66,6 +68,7 @@ class FlowPolicy(nn.Module):
             last.bias[size:] += OPEN  # type: ignore[index,operator]
         if spec.steering:
             self.steer = perceptron(seen, spec.steering, size)
+            self.log_std = nn.Parameter(torch.full((size,), math.log(DEVIATION)))
         self.register_buffer("mean", torch.zeros(spec.observation))
         self.register_buffer("std", torch.ones(spec.observation))
         self.register_buffer("centre", torch.zeros(spec.action))
@@ -101,8 +104,10 @@ class FlowPolicy(nn.Module):
         return self.centre + self.spread * x.view(-1, self.spec.chunk, self.spec.action)
 
     def chosen(self, seen: Tensor, drawn: Tensor) -> Tensor:
-        """The noise (batch, noise_size) to begin from: chosen if the policy is steered."""
-        return NOISE_LIMIT * torch.tanh(self.steer(seen)) if self.spec.steering else drawn
+        """The noise (batch, noise_size) to begin from, of normal draws: steered if it has to be."""
+        if not self.spec.steering:
+            return drawn
+        return NOISE_LIMIT * torch.tanh(self.steer(seen) + self.log_std.exp() * drawn)
 
     def forward(self, history: Tensor, drawn: Tensor) -> Tensor:
         """Actions (batch, chunk, act) for observations (batch, history, obs) and drawn noise."""
@@ -152,7 +157,9 @@ class FlowInference:
         )
         self._net = Perceptron(tensors, "net", len(spec.hidden))
         steering = len(spec.steering)
-        self._steer = Perceptron(tensors, "steer", steering) if steering else None
+        self._steer: tuple[Perceptron, Float32Array] | None = None
+        if steering:
+            self._steer = Perceptron(tensors, "steer", steering), np.exp(tensors["log_std"])
         times = torch.arange(spec.steps)[:, None] / spec.steps
         self._times: Float32Array = told(times).numpy()
 
@@ -160,7 +167,10 @@ class FlowInference:
         """Actions (batch, chunk, act) for observations (batch, history, obs) and drawn noise."""
         spec = self._spec
         seen = normalised(history, self._mean, self._std)
-        x = drawn if self._steer is None else choose(self._steer(seen))
+        x = drawn
+        if self._steer is not None:
+            network, deviation = self._steer
+            x = steer(network(seen), deviation, drawn)
         for time in self._times:
             shown = np.concatenate([seen, x, np.broadcast_to(time, (len(x), len(time)))], axis=1)
             x = advance(x, self._net(shown), spec.steps)
@@ -187,13 +197,13 @@ def told(time: Tensor) -> Tensor:
 
 
 @compiled
-def choose(steered: Float32Array) -> Float32Array:
-    """Noise from what the steering network says, (rows, n) each."""
-    noise = np.empty_like(steered)
+def steer(said: Float32Array, deviation: Float32Array, drawn: Float32Array) -> Float32Array:
+    """Noise (rows, n) about what the steering network says, (rows, n), from normal draws."""
+    noise = np.empty_like(drawn)
     limit = np.float32(NOISE_LIMIT)
-    for row in range(len(steered)):
-        for k in range(steered.shape[1]):
-            noise[row, k] = limit * np.tanh(steered[row, k])
+    for row in range(len(drawn)):
+        for k in range(drawn.shape[1]):
+            noise[row, k] = limit * np.tanh(said[row, k] + deviation[k] * drawn[row, k])
     return noise
 
 

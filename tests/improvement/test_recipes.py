@@ -16,6 +16,11 @@ from enpire.improvement import recipe as recipes
 from enpire.improvement.checkpoint import Checkpoint, Kept
 from enpire.improvement.recipe import Given
 from enpire.improvement.recipes.lookahead import Lookahead
+from enpire.improvement.recipes.progress import ProgressReward
+from enpire.improvement.recipes.residual_rl import ResidualLearning
+from enpire.improvement.recipes.rlpd import PriorData
+from enpire.improvement.recipes.wsrl import WarmStart
+from enpire.improvement.sac import Learning
 from enpire.improvement.settings import described
 from enpire.improvement.trainer import Training
 from enpire.policies import ChunkPolicy, ChunkSpec
@@ -23,6 +28,7 @@ from enpire.types import Episode, Outcome, Purpose, Verdict
 from tests.store.samples import episode
 
 SPEC = ChunkSpec("t", observation=6, action=3, chunk=4, execute=2, hidden=(8,))
+IMPROVERS = (Lookahead, PriorData, WarmStart, ResidualLearning, ProgressReward)  # of an incumbent
 WON, LOST = Verdict(Outcome.SUCCESS), Verdict(Outcome.FAILURE)
 
 
@@ -34,6 +40,8 @@ def small(name: str) -> recipes.Recipe:
         for field in fields(made)
         if isinstance(getattr(made, field.name), Training)
     }
+    if isinstance(getattr(made, "learning", None), Learning):
+        cuts["learning"] = Learning(steps=3, batch=8, width=8, delay=1)
     cuts |= {field.name: 3 for field in fields(made) if field.name.endswith("steps")}
     return replace(made, **cuts)
 
@@ -73,7 +81,7 @@ def recipe(request: pytest.FixtureRequest) -> recipes.Recipe:
 @pytest.mark.parametrize("with_incumbent", [False, True])
 def test_a_candidate_fits_and_acts(recipe: recipes.Recipe, with_incumbent: bool) -> None:
     incumbent = ChunkPolicy(SPEC).eval() if with_incumbent else None
-    if isinstance(recipe, Lookahead) and incumbent is None:
+    if isinstance(recipe, IMPROVERS) and incumbent is None:
         with pytest.raises(RecipeError, match="start with another recipe"):
             recipe.improve(Given(SPEC, some(), incumbent, seed=1))
         return

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from enpire.errors import PolicyError, RecipeError
-from enpire.improvement.recipe import Given, improvable
-from enpire.policies import ChunkPolicy, ChunkSpec, load, metadata
+from enpire.improvement.recipe import Given, required
+from enpire.policies import ChunkPolicy, ChunkSpec, FlowPolicy, FlowSpec, load, metadata
 from tests.store.samples import episode
 
 SPEC = ChunkSpec("t", observation=5, action=3, chunk=4, execute=2, hidden=(16,))
@@ -39,12 +39,8 @@ def test_a_file_that_cannot_be_read(said: dict[str, str], words: str) -> None:
         load(said, {})
 
 
-class Other(ChunkPolicy):
-    kind = "other"
-
-
 def test_a_recipe_for_one_kind_refuses_another() -> None:
-    given = Given(SPEC, [episode("e", 3)], ChunkPolicy(SPEC).eval(), seed=0)
-    assert improvable(given, ChunkPolicy, "lookahead") is given.incumbent
-    with pytest.raises(RecipeError, match="of kind 'other'; the incumbent is of kind 'chunk'"):
-        improvable(given, Other, "lookahead")
+    chunk, flow = ChunkPolicy(SPEC).eval(), FlowPolicy(FlowSpec.of(SPEC)).eval()
+    assert required("lookahead", Given(SPEC, [episode("e", 3)], chunk, seed=0)) is chunk
+    with pytest.raises(RecipeError, match="of kind 'chunk'; the incumbent is of kind 'flow'"):
+        required("lookahead", Given(SPEC, [episode("e", 3)], flow, seed=0))

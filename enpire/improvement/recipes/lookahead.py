@@ -28,7 +28,7 @@ from torch import Tensor
 from enpire.improvement.checkpoint import Checkpoint
 from enpire.improvement.data import Examples, examples
 from enpire.improvement.dynamics import fit_dynamics
-from enpire.improvement.recipe import Candidate, Given, improvable
+from enpire.improvement.recipe import Candidate, Given, required
 from enpire.improvement.trainer import Training, fit, fresh
 from enpire.improvement.value import Normaliser, regress, returns
 from enpire.policies import ChunkPolicy, variations
@@ -64,7 +64,7 @@ class Lookahead:
 
     def improve(self, given: Given) -> Candidate:
         """See `Recipe.improve`; needs an incumbent that is a chunk policy."""
-        incumbent, seed = improvable(given, ChunkPolicy, "lookahead"), given.seed
+        incumbent, seed = required("lookahead", given), given.seed
         started = time.monotonic()
         torch.manual_seed(seed)
         generator = torch.Generator().manual_seed(seed)

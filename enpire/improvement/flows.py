@@ -1,0 +1,19 @@
+"""What recipes for flow policies share: the flow to begin from."""
+
+from __future__ import annotations
+
+from enpire.improvement.recipe import Given
+from enpire.improvement.trainer import Training, clone_flow
+from enpire.policies import FlowPolicy
+
+
+def begun(given: Given, training: Training) -> FlowPolicy:
+    """The incumbent if it flows; else one that is cloned from all successes, as stage `flow`.
+
+    Raises:
+        RecipeError: the incumbent is of another kind, and no episode succeeded.
+    """
+    if isinstance(given.incumbent, FlowPolicy):
+        return given.incumbent
+    won = [episode for episode in given.episodes if episode.success]
+    return clone_flow(given, won, training, stage="flow").policy

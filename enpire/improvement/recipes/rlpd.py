@@ -1,0 +1,60 @@
+"""Reinforcement learning with prior data: half of every batch is old, half is fresh (RLPD).
+
+After Ball et al. 2023 (arXiv 2302.02948): soft actor-critic from all episodes at once. *Symmetric
+sampling*: half of a batch comes from the latest round, half from what was there before,
+demonstrations among it. *Layer norm* in an *ensemble* of critics keeps values of actions that
+nobody has tried from running away, and a target takes the least of a *random few* of them.
+
+Three things differ, because the world corrects RLPD's actor at every step, and that of a round only
+when it is over. The actor begins from the incumbent. The critics begin from the returns that
+followed. And the actor is held to a chunk that was tried: the one carried out or the incumbent's
+own, whichever the critics prefer.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+
+import torch
+from torch import Tensor
+
+from enpire.improvement.recipe import Candidate, Given, latest, required
+from enpire.improvement.replay import Uniform, transitions
+from enpire.improvement.sac import Agent, Learning
+
+
+@dataclass(frozen=True, slots=True)
+class PriorData:
+    """Improve the incumbent by soft actor-critic on old and fresh episodes alike."""
+
+    learning: Learning = field(default_factory=Learning)
+
+    def improve(self, given: Given) -> Candidate:
+        """See `Recipe.improve`; needs an incumbent to begin from."""
+        incumbent = required("rlpd", given)
+        started, learning = time.monotonic(), self.learning
+        torch.manual_seed(given.seed)
+        generator = torch.Generator().manual_seed(given.seed)
+        fresh, older = (
+            Uniform(transitions(some, given.spec, learning.discount))
+            for some in latest(given.episodes)
+        )
+        agent = Agent(incumbent, fresh.data.joined(older.data), learning, generator)
+
+        def step(at: int) -> Tensor:
+            half = learning.batch // 2
+            batch = fresh.sample(half, generator).joined(older.sample(half, generator))
+            return agent.learn_both(batch, at)[0]
+
+        loss = agent.learn("rlpd", learning.steps, step, given.checkpoint)
+        numbers = {
+            "fresh": len(fresh.data),
+            "older": len(older.data),
+            "loss": loss,
+            "seconds": time.monotonic() - started,
+        }
+        return Candidate(agent.policy, numbers)
+
+
+RECIPE = PriorData

@@ -1,0 +1,156 @@
+"""Recipes for flow policies: what they begin from, what changes, and towards what."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+import torch
+
+from enpire.improvement.recipe import Given
+from enpire.improvement.recipes.dsrl import NoiseActor, NoiseAgent, NoiseLearning, steered
+from enpire.improvement.recipes.sac_flow import FlowActor, FlowAgent, FlowLearning
+from enpire.improvement.replay import Transitions
+from enpire.improvement.sac import NORMAL, Agent, Learning
+from enpire.improvement.trainer import Training
+from enpire.policies import FlowPolicy, FlowSpec
+from enpire.policies.flow import DEVIATION, NOISE_LIMIT
+from enpire.types import Outcome, Verdict
+from tests.store.samples import episode
+
+SPEC = FlowSpec(
+    "t", observation=6, action=3, history=2, stride=1, chunk=3, execute=2, hidden=(16, 16)
+)
+SMALL = Learning(steps=3, batch=8, width=16, delay=1)
+
+
+def flow(seed: int = 0) -> FlowPolicy:
+    torch.manual_seed(seed)
+    return FlowPolicy(SPEC).eval()
+
+
+def seen(rows: int) -> torch.Tensor:
+    return torch.randn(rows, 2, 6, generator=torch.Generator().manual_seed(1))
+
+
+def test_a_flow_is_steered_alone() -> None:
+    """Its own weights stay, bit by bit, and at first nothing is steered."""
+    begun = flow()
+    episodes = [episode(f"e{n}", 8) for n in range(3)]
+    made = NoiseLearning(learning=SMALL).improve(Given(SPEC, episodes, begun, seed=1)).policy
+    for name, values in begun.tensors().items():
+        np.testing.assert_array_equal(made.tensors()[name], values)
+    assert any(name.startswith("steer") for name in made.tensors())
+    first = steered(begun)
+    noise = first.chosen(first.see(seen(5)), torch.zeros(5, 9))
+    np.testing.assert_array_equal(noise.detach(), 0.0)
+
+
+def test_a_flow_that_is_steered_goes_on_from_its_steering() -> None:
+    once = steered(flow())
+    with torch.no_grad():
+        once.steer[-1].bias.fill_(0.3)
+    again = steered(once)
+    for name, values in once.tensors().items():
+        np.testing.assert_array_equal(again.tensors()[name], values)
+
+
+@pytest.mark.parametrize("recipe", [NoiseLearning, FlowLearning])
+def test_an_incumbent_of_another_kind_gives_way_to_a_flow(recipe: type) -> None:
+    won = [episode(f"e{n}", 8) for n in range(3)]
+    lost = episode("lost", 8, verdict=Verdict(Outcome.FAILURE))
+    made = recipe(cloning=Training(steps=2, batch=8), learning=SMALL)
+    candidate = made.improve(Given(SPEC, [*won, lost], None, seed=1))
+    assert isinstance(candidate.policy, FlowPolicy)
+    assert candidate.numbers["episodes"] == 4
+
+
+def test_the_density_of_noise_is_that_of_a_squashed_normal() -> None:
+    """Over all noise it is one: the mean of 1 / density is the volume, here of one entry's."""
+    torch.manual_seed(0)
+    spec = FlowSpec("t", 1, 1, history=1, chunk=1, execute=1, hidden=(8,), steering=(8,))
+    actor = NoiseActor(FlowPolicy(spec))
+    history = torch.zeros(200_000, 1, 1)
+    with torch.no_grad():
+        noise, density = actor.noise(history, torch.Generator().manual_seed(1))
+    inside = (noise[:, 0] / NOISE_LIMIT).abs() < 0.9
+    volume = (torch.exp(-density) * inside).mean().item()
+    assert volume == pytest.approx(2 * 0.9, rel=0.03)
+
+
+def test_the_density_of_a_way_is_that_of_its_steps() -> None:
+    actor = FlowActor(flow(), 0.1, 9)
+    _, _, density = actor.draw(seen(4000), torch.Generator().manual_seed(1))
+    entropy = 9 * (NORMAL + np.log(0.1))
+    assert -density.mean().item() == pytest.approx(entropy, abs=0.05)
+
+
+def test_the_entropy_that_is_wanted_is_that_of_noise_about_nowhere() -> None:
+    data, generator = right_is_good(8), torch.Generator().manual_seed(1)
+    learning = Learning(steps=1, width=16, deviation=DEVIATION)
+    agent = NoiseAgent(steered(flow()), data, learning, generator)
+    with torch.no_grad():
+        _, density = agent.actor.noise(seen(20_000), generator)
+    assert agent.wanted() == pytest.approx(-density.mean().item(), abs=0.05)
+
+
+@pytest.mark.parametrize("actor", [FlowActor, NoiseActor])
+def test_gradients_of_a_draw_by_finite_differences(actor: type) -> None:
+    policy = (flow() if actor is FlowActor else steered(flow())).double()
+    made = (actor(policy, 0.1, 9) if actor is FlowActor else actor(policy)).double()
+    history = seen(4).double()
+    weights = torch.linspace(-1, 1, 4 * 9, dtype=torch.double).view(4, 3, 3)
+
+    def value() -> torch.Tensor:
+        _, actions, density = made.draw(history, torch.Generator().manual_seed(3))
+        return 0.1 * (actions * weights).sum() + density.sum()
+
+    names = ["log_std", "policy.net.0.weight" if actor is FlowActor else "policy.steer.6.weight"]
+    for name in names:
+        parameter = made.get_parameter(name)
+        (slope,) = torch.autograd.grad(value(), parameter)
+        with torch.no_grad():
+            at, step = parameter.view(-1), 1e-6
+            at[1] += step
+            above = value()
+            at[1] -= 2 * step
+            below = value()
+            at[1] += step
+        difference = float(above - below) / (2 * step)
+        assert slope.view(-1)[1].item() == pytest.approx(difference, rel=1e-4, abs=1e-7)
+
+
+def right_is_good(rows: int = 512) -> Transitions:
+    """One chunk is all there is; the chance of success is how far right it goes."""
+    generator = torch.Generator().manual_seed(5)
+    actions = torch.rand(rows, 2, 3, generator=generator) * 2 - 1
+    worth = (0.5 + 0.5 * actions[:, :, 0].mean(dim=1)).clamp(0, 1)
+    history, nothing = seen(rows), torch.zeros(rows)
+    return Transitions(history, actions, worth, nothing, history, worth)
+
+
+def shut() -> FlowPolicy:
+    """Its gate is shut: a chunk is its noise."""
+    made = flow()
+    with torch.no_grad():
+        made.net[-1].bias[9:] -= 20.0
+        made.spread.fill_(0.4)
+    return made
+
+
+@pytest.mark.parametrize("agent", [NoiseAgent, FlowAgent])
+def test_it_goes_where_success_is(agent: Callable[..., Agent[FlowPolicy]]) -> None:
+    data, generator = right_is_good(), torch.Generator().manual_seed(2)
+    learning = Learning(steps=150, batch=64, width=32, lr=3e-3, delay=1, cloning=0.1, deviation=0.2)
+    begun = shut() if agent is NoiseAgent else flow()
+    start = steered(begun) if agent is NoiseAgent else begun
+    made = agent(start, data, learning, generator)
+    for at in range(150):
+        batch = data.at(torch.randint(len(data), (64,), generator=generator))
+        made.learn_critic(batch, made.target_of(batch))
+        made.learn_actor(batch, batch.actions, at)
+    noise = np.random.default_rng(3).standard_normal((200, 9)).astype(np.float32)
+    history = seen(200).numpy()
+    before, after = (p.inference()(history, noise)[:, :2, 0] for p in (begun, made.policy))
+    assert after.mean() > before.mean() + 0.2

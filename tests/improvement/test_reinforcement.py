@@ -1,0 +1,72 @@
+"""The recipes of reinforcement learning, on a line on which a drunkard has walked."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from enpire.improvement import recipe as recipes
+from enpire.improvement.recipe import Given, latest
+from enpire.improvement.sac import Learning
+from enpire.improvement.trainer import Training
+from enpire.types import Episode, Purpose
+from tests.improvement.test_lookahead import SPEC, idle, walk
+from tests.store.samples import episode
+
+FAST = Learning(
+    steps=300,
+    batch=64,
+    lr=2e-3,
+    discount=0.9,
+    width=32,
+    members=3,
+    polyak=0.95,
+    caution=0.0,
+    cloning=0.3,
+)
+
+
+@pytest.fixture(scope="module")
+def episodes() -> list[Episode]:
+    """Half of them from before."""
+    walked = [walk(seed) for seed in range(300)]
+    return [replace(e, round=0, purpose=Purpose.EVALUATION) if e.seed % 2 else e for e in walked]
+
+
+@pytest.mark.parametrize("name", ["rlpd", "wsrl", "residual_rl"])
+def test_the_candidate_walks_towards_the_goal(name: str, episodes: list[Episode]) -> None:
+    recipe: Any = recipes.find(name).recipe
+    recipe = replace(recipe, learning=FAST)
+    if hasattr(recipe, "training"):
+        recipe = replace(recipe, training=Training(steps=200, batch=64))
+    candidate = recipe.improve(Given(SPEC, episodes, idle(), seed=0))
+    right, left = candidate.policy.infer(np.array([[[1.0]], [[-1.0]]], np.float32))[:, 0, 0]
+    assert left - right > 0.2
+
+
+def test_warm_start_drops_prior_data(episodes: list[Episode]) -> None:
+    recipe: Any = recipes.find("wsrl").recipe
+    recipe = replace(recipe, learning=replace(FAST, steps=5))
+    fresh = [e for e in episodes if e.round == 1]
+    one, same = (recipe.improve(Given(SPEC, some, idle(), seed=0)) for some in (episodes, fresh))
+    for name, values in one.policy.tensors().items():
+        np.testing.assert_array_equal(values, same.policy.tensors()[name])
+
+
+def test_the_latest_round_is_apart() -> None:
+    kinds = [
+        ("d", Purpose.DEMONSTRATION, 0, 4),
+        ("s", Purpose.EVALUATION, 0, 4),
+        ("one", Purpose.COLLECTION, 1, 4),
+        ("two", Purpose.COLLECTION, 2, 4),
+        ("empty", Purpose.COLLECTION, 2, 0),
+        ("compared", Purpose.EVALUATION, 2, 4),
+    ]
+    some = [episode(i, length, purpose=p, round=r) for i, p, r, length in kinds]
+    fresh, older = latest(some)
+    assert [e.id for e in fresh] == ["two"]
+    assert [e.id for e in older] == ["d", "s", "one", "compared"]
+    assert latest(some[:2]) == ([], some[:2])
