@@ -23,7 +23,10 @@ from .layout import GRIP, STANDING
 from .patches import Box, Patch, Thing, outline, patches, things, whole
 
 CENTRE = (0.43, -0.105, 0.100)  # that both cameras look at [m]
-CAMERAS = {"front": (0.60, -26.0, 32.0), "side": (0.60, -64.0, 32.0)}  # away [m]; round, above [deg]
+CAMERAS = {
+    "front": (0.60, -26.0, 32.0),
+    "side": (0.60, -64.0, 32.0),
+}  # away [m]; round, above [deg]
 
 HUES = {  # [deg]
     "one": (295.0, 330.0),
@@ -42,8 +45,8 @@ HEIGHT = 0.0006  # that the stand may seem higher or lower than it is [m]
 
 ANYWHERE: Box = ((0.12, -0.45, 0.0), (0.70, 0.30, 0.45))
 ON_STAND: Box = ((0.43, -0.20, 0.065), (0.475, -0.14, 0.091))
-ON_CLAMP: Box = ((0.40, -0.075, 0.055), (0.48, 0.005, 0.081))
-ON_BUNDLE: Box = ((0.38, -0.08, 0.070), (0.48, 0.03, 0.108))
+ON_CLAMP: Box = ((0.39, -0.09, 0.055), (0.49, 0.01, 0.081))
+ON_BUNDLE: Box = ((0.38, -0.08, 0.110), (0.48, 0.03, 0.142))
 
 
 def _box(*half: float) -> FloatArray:
@@ -55,13 +58,15 @@ def _box(*half: float) -> FloatArray:
 STAND = _box(0.0002, 0.015, 0.009)  # its label
 STAND_AT = np.array([0.0222, 0.0, -0.012])  # from the stand's floor [m]
 FLOOR = 0.090  # of the stand over the bench [m]
-ON_X, ON_Y = _box(0.0002, 0.014, 0.006), _box(0.014, 0.0002, 0.006)  # the clamp's labels
-FACE = 0.0172  # of the clamp's axis from either [m]
-BAND_OVER = 0.021  # of the band's middle over the labels' [m]
+STEEP = 0.5236  # so far the clamp's faces lean back [rad]
+ON_X = _box(0.0002, 0.014, 0.007) @ Rotation.from_euler("y", -STEEP).as_matrix().T  # its labels
+ON_Y = _box(0.014, 0.0002, 0.007) @ Rotation.from_euler("x", -STEEP).as_matrix().T
+FACE = 0.0288  # of the clamp's axis from either [m]
+BAND_OVER = 0.058  # of the band's middle over the labels' [m]
 BAND = np.array(
     [
         (0.0112 * np.cos(a), 0.0112 * np.sin(a), z)
-        for z in (-0.009, 0.009)
+        for z in (-0.005, 0.005)
         for a in np.linspace(0, 2 * np.pi, 24, endpoint=False)
     ]
 )
@@ -72,7 +77,7 @@ SLEEVE = _box(0.0052, 0.0042, 0.013)
 SLEEVE_AT, SLEEVE_LEANS = np.array([0.0, 0.0081, 0.062]), 0.21  # in its jaw's frame [m], [rad]
 OPEN = 0.40  # of a cutter that nobody holds [rad]
 SCALE = np.array([0.001] * 3 + [0.02] * 4)  # units of the fit [m], [rad]
-STEP, ROUNDS, DAMPING = 0.1, 4, 1e-3  # of the fit
+STEP, ROUNDS, DAMPING = 0.1, 12, 1e-3  # of the fit
 UNLIKE = 0.5  # that a patch's middle and spread may differ from the fit [px]
 
 
@@ -147,8 +152,8 @@ def find(seen: Sequence[dict[str, Seen]]) -> Scene:
     if clamp is not None:
         at, frame = clamp
         outlines += [
-            at + (ON_X + (FACE, 0.0, 0.0)) @ frame.T,
-            at + (ON_Y - (0.0, FACE, 0.0)) @ frame.T,
+            at + (ON_X + np.array([FACE, 0.0, 0.0])) @ frame.T,
+            at + (ON_Y - np.array([0.0, FACE, 0.0])) @ frame.T,
         ]
         gap = _gap(cameras, seen, at + frame @ STRAP)
         band = _only(things(cameras, found["band"], ON_BUNDLE, APART), cameras, BAND, prism=True)
@@ -156,7 +161,9 @@ def find(seen: Sequence[dict[str, Seen]]) -> Scene:
             middle = _middle(cameras, band)
             shift = float(np.linalg.norm((middle - at)[:2]))
             outlines.append(middle + BAND)
-    cutter = _cutter(cameras, *(things(cameras, found[n], ANYWHERE, APART) for n in ("one", "other")))
+    cutter = _cutter(
+        cameras, *(things(cameras, found[n], ANYWHERE, APART) for n in ("one", "other"))
+    )
     if cutter is not None:
         outlines += cutter.sleeves
     place = stand.middle - STAND_AT + (0.0, 0.0, STANDING)
@@ -172,7 +179,10 @@ def _shows(camera: Camera, patch: Patch, corners: FloatArray, prism: bool = Fals
 def _only(
     found: Sequence[Thing], cameras: Sequence[Camera], corners: FloatArray, prism: bool = False
 ) -> Thing | None:
-    """The one of these that is seen whole; None if it is not just one. corners: about its middle."""
+    """The one of these that is seen whole; None if it is not just one.
+
+    corners: about its middle.
+    """
     fit = [
         thing
         for thing in found
@@ -265,7 +275,10 @@ def _cutter(
     for _ in range(ROUNDS):
         now = differs(x)
         slope = np.stack([differs(x + STEP * way) - now for way in np.eye(7)], axis=1) / STEP
-        x = x - np.linalg.solve(slope.T @ slope + DAMPING * np.eye(7), slope.T @ now)
+        step = np.linalg.solve(slope.T @ slope + DAMPING * np.eye(7), slope.T @ now)
+        x = x - step
+        if abs(step).max() < STEP:
+            break
     pose = begin + SCALE * x
     sleeves = _sleeves(pose)
     fits = abs(differs(x)).max() < UNLIKE and all(

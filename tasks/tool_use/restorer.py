@@ -28,6 +28,7 @@ BESIDE, ACROSS = -0.28, 0.0  # round one handle, before it is pinched: 27 mm; 37
 WRIST = 1.85  # of joint 6 to either side, at most [rad]
 LOW = 0.0125  # of a hand that grasps on the bench [m]
 HOVER, TRAVEL, CARRY = 0.075, 0.19, 0.26  # heights: before a grasp; empty; with the cutter [m]
+MIDST = np.array([[0.36, -0.20, 0.0], [0.46, -0.04, 1.0]])  # where an arm holds its hand level [m]
 FUNNEL = 0.050  # of the pivot over its place when the tips are over the stand's funnel [m]
 DEEP = 0.002  # so far over its place the cutter is let go [m]
 BACK = 0.045  # so far the hand backs off from the handles [m]
@@ -98,7 +99,7 @@ class PutBack(Restorer):
         self._attempts = 0
         self._holds = ""  # "cutter", "handle", or nothing
         self._taken = False  # out of the stand, as the start wants it
-        self._begun = self._fed = self._done = False
+        self._begun = self._level = self._fed = self._done = False
         self._first, self._gave_up = True, False
         self._retreat: Retreat | None = None
         self._pushes = 0
@@ -116,7 +117,14 @@ class PutBack(Restorer):
                 self._grip = float(np.clip(readings.gripper[0, RIGHT] / 0.0375 - 1.0, SHUT, OPEN))
                 if np.linalg.norm(layout.grip_from_hand(readings)[0]) < HELD:
                     self._go(Move(hand, frame, OPEN, rest=4))
-        return self._follow(readings)
+        action = self._follow(readings)
+        if action is None and not self._level:
+            self._level = True
+            hand = readings.hand_position[0, RIGHT]
+            if hand[2] > TRAVEL:  # level, for on its way a hand that hangs would swing down
+                self._go(Move(_at(np.clip(hand, *MIDST), CARRY), np.eye(3), self._grip))
+                action = self._follow(readings)
+        return action
 
     def act(self, readings: Readings) -> Float32Array | None:
         """Look; do what is next; look again."""

@@ -33,8 +33,8 @@ from enpire.types import Float32Array, FloatArray, Predicate, Verdict
 
 from . import layout
 from .demonstrator import OPEN, Teleoperator
-from .look import aim
 from .layout import BITE, FEEDER, GRIP, HAND, OPENED, RIGHT, STANDING, TIP
+from .look import aim
 from .restorer import PutBack
 from .truth import truth
 from .verify import AWAY, PARTED, PLACE, TILT, judge, judge_views
@@ -56,7 +56,7 @@ STILL = ArmAction((0.0,) * 3, (0.0,) * 3)
 WORK = ArmAction((0.004,) * 3, (0.03,) * 3, low=(0.34, -0.24, 0.13), high=(0.48, 0.0, 0.27))
 
 
-REACH = ArmAction((0.005,) * 3, (0.035,) * 3, low=(0.15, -0.43, 0.009), high=(0.585, 0.12, 0.40))
+REACH = ArmAction((0.005,) * 3, (0.035,) * 3, low=(0.15, -0.43, 0.009), high=(0.585, 0.19, 0.40))
 
 
 class Start(Enum):

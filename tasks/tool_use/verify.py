@@ -22,7 +22,7 @@ PLACE = 8.0  # of the cutter from its place in the stand [mm]
 TILT = 20.0  # of the standing cutter [degrees]
 SPEED = 30.0  # of what stands still; white noise of the tracker alone gives some 2 [mm/s]
 AWAY = 30.0  # of the hand from the handles [mm]
-# That cameras may be off: a gap, a shift, a place, a tilt, and where a hand is that they do not see.
+# That cameras may be off: a gap, a shift, a place, a tilt; and from a hand that they do not see.
 SEEN_GAP, SEEN_SHIFT, SEEN_PLACE, SEEN_TILT, SEEN_AWAY = 2.0, 0.6, 1.5, 2.0, 2.0  # [mm], [degrees]
 
 
