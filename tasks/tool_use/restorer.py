@@ -26,6 +26,7 @@ from .retreat import Retreat
 OPEN, HOLD, SHUT = 0.95, 0.15, -1.0  # gripper actions: 73 mm; 43 mm; shut
 BESIDE, ACROSS = -0.28, 0.0  # round one handle, before it is pinched: 27 mm; 37 mm
 WRIST = 1.85  # of joint 6 to either side, at most [rad]
+WELL = 1.5  # of the wrist's turn to a cutter that is laid down, at most [rad]
 LOW = 0.0125  # of a hand that grasps on the bench [m]
 HOVER, TRAVEL, CARRY = 0.075, 0.19, 0.26  # heights: before a grasp; empty; with the cutter [m]
 MIDST = np.array([[0.36, -0.20, 0.0], [0.46, -0.04, 1.0]])  # where an arm holds its hand level [m]
@@ -102,6 +103,7 @@ class PutBack(Restorer):
         self._begun = self._level = self._fed = self._done = False
         self._first, self._gave_up = True, False
         self._retreat: Retreat | None = None
+        self._laid = False  # once before: it did not help
         self._pushes = 0
         self._turns = 0  # of pushing over and pinching
 
@@ -357,7 +359,8 @@ class PutBack(Restorer):
         inside = seen.hand_frame.T
         cutter = inside @ seen.frame
         behind = float(np.arctan2(*(cutter[[1, 2], 2] * (-1.0, 1.0))))  # of its upward axis
-        yaw = azimuth(ROOM) + (0.0 if abs(behind) < WRIST else np.pi / 2)
+        aside = 0.0 if abs(behind) < WELL else float(np.copysign(np.pi / 2, behind))
+        yaw = azimuth(ROOM) + aside
         frame = down(yaw)
         points = frame @ (inside @ (seen.pivot - seen.hand)[:, None] + cutter @ seen.corners.T)
         at = _at(ROOM, max(LOW, 0.002 - float(points[2].min())))
@@ -370,7 +373,8 @@ class PutBack(Restorer):
             self._go(Move(at + 0.06 * frame[:, 1], frame, ACROSS))
         self._go(Move(_at(ROOM, 0.13), frame, ACROSS))
         self._holds = ""
-        self._attempts += -self._attempts % 4
+        self._attempts += 4 * self._laid + -self._attempts % 4
+        self._laid = True
 
     def _in_hand(self, readings: Readings) -> bool:
         near = np.linalg.norm(layout.grip_from_hand(readings)[0]) < HELD
