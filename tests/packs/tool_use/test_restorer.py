@@ -62,8 +62,8 @@ HALF = np.sqrt(0.5)
     "mess",
     [
         None,  # still in the hand; it goes by its stand
-        (0.34, -0.10, 0.006, HALF, 0.0, HALF, 0.0),  # flat, the hinge down
-        (0.36, -0.16, 0.006, HALF, 0.0, -HALF, 0.0),  # flat, the hinge up, the handles to the robot
+        (0.25, -0.10, 0.007, HALF, 0.0, HALF, 0.0),  # flat, the hinge down
+        (0.31, -0.16, 0.007, HALF, 0.0, -HALF, 0.0),  # flat, the hinge up, the handles to the robot
     ],
 )
 def test_the_cutter_is_brought_back_and_a_new_tie_with_it(mess: tuple[float, ...] | None) -> None:
