@@ -74,6 +74,8 @@ class TwinEyes:
         gets the renderer's own model, and must leave bodies and joints as they are.
         """
         self._twin = twin
+        moved = ("mocap_pos", "mocap_quat") if twin.model.nmocap else ()
+        self._shown = ("qpos", "eq_active", *moved)
         self.cameras = calibrated(twin.model)
         model = copy.copy(twin.model)
         model.vis.quality.shadowsize = SHADOWS
@@ -106,7 +108,7 @@ class TwinEyes:
                 answer.set_exception(error)
 
         twin = self._twin
-        state = {"qpos": twin.qpos[row].copy(), "eq_active": twin.eq_active[row].copy()}
+        state = {name: twin.bind(name)[row].copy() for name in self._shown}
         self._asked.put(_Request(state, twin.variation(row), show, fail))
         return answer
 

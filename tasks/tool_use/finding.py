@@ -108,7 +108,7 @@ class Situation:
             (self.stand, 0.022, self.stand[2] + 0.041),
             (self.stand, 0.028, self.stand[2]),
             (self.bundle, 0.013, self.bundle[2] + 0.142),
-            (self.clamp, 0.034, self.clamp[2] + 0.025),
+            (self.clamp, 0.030, self.clamp[2] + 0.088),
         ):
             for bottom, half in ((at[2] + PALM, PALM_HALF), (at[2] - 0.01, (wide, 0.006))):
                 if bottom < top:

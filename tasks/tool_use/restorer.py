@@ -21,12 +21,15 @@ from enpire.types import Float32Array, FloatArray, Predicate
 from . import layout
 from .finding import ROOM, Situation, azimuth, down, leaning, outward, wrap
 from .layout import FEEDER, GRIP, RIGHT, STANDING
+from .retreat import Retreat
 
 OPEN, HOLD, SHUT = 0.95, 0.15, -1.0  # gripper actions: 73 mm; 43 mm; shut
 BESIDE, ACROSS = -0.28, 0.0  # round one handle, before it is pinched: 27 mm; 37 mm
 WRIST = 1.85  # of joint 6 to either side, at most [rad]
+WELL = 1.5  # of the wrist's turn to a cutter that is laid down, at most [rad]
 LOW = 0.0125  # of a hand that grasps on the bench [m]
 HOVER, TRAVEL, CARRY = 0.075, 0.19, 0.26  # heights: before a grasp; empty; with the cutter [m]
+MIDST = np.array([[0.36, -0.20, 0.0], [0.46, -0.04, 1.0]])  # where an arm holds its hand level [m]
 FUNNEL = 0.050  # of the pivot over its place when the tips are over the stand's funnel [m]
 DEEP = 0.002  # so far over its place the cutter is let go [m]
 BACK = 0.045  # so far the hand backs off from the handles [m]
@@ -37,6 +40,7 @@ WIDTHS = {"cutter": (0.030, 0.055), "handle": (0.004, 0.020)}  # of a hand that 
 CROWDED = 0.075  # of a handle from the axes of stand and clamp: no room for the palm [m]
 ENOUGH = 0.006  # room for the palm [m]
 SLOW = 0.4  # of full speed, near what stands on the bench
+ASKEW = 0.5  # turn that is left, with which the hand goes slowly, for its arm has to follow [rad]
 GAIN = 0.3  # share of what is left that the hand goes in a control period
 NEAR, FINE = (0.012, 0.12), (0.0015, 0.02)  # when it is there: [m], [rad]
 FELT = 4.0  # push from below at which a hand that goes down has touched something [N]
@@ -44,7 +48,7 @@ CLOSING = 0.2  # of the gripper action in a control period, at most
 GLANCE = 8  # readings that are seen as one
 PATIENCE = 25  # control periods in which the hand comes no nearer
 STRAYS = 5.0  # further from where it goes than it was, in full actions
-ATTEMPTS = 8  # that may fail before the try is over
+ATTEMPTS = 10  # that may fail before the try is over
 GOOD = (0.002, 0.035)  # of the grasp: shift [m], turn [rad]
 ALLOWED = (0.005, 0.08)
 
@@ -96,36 +100,39 @@ class PutBack(Restorer):
         self._attempts = 0
         self._holds = ""  # "cutter", "handle", or nothing
         self._taken = False  # out of the stand, as the start wants it
-        self._begun = self._fed = self._done = False
-        self._first, self._looked, self._gave_up = True, False, False
+        self._begun = self._level = self._fed = self._done = False
+        self._first, self._gave_up = True, False
+        self._retreat: Retreat | None = None
+        self._laid = False  # once before: it did not help
+        self._pushes = 0
+        self._turns = 0  # of pushing over and pinching
 
     def clear(self, readings: Readings) -> Float32Array | None:
-        """Keep a cutter that is held, let go of one that is not; straight up."""
+        """Keep a cutter that is held, let go of one that is not; up, to where nothing stands."""
         if not self._begun:
             self._begun = True
+            self._retreat = Retreat(CARRY)
             hand, frame = readings.hand_position[0, RIGHT], _frame(readings)
             if self._in_hand(readings):
                 self._grip = HOLD
-                self._go(Move(_at(hand, CARRY), frame, HOLD))
             else:
                 self._grip = float(np.clip(readings.gripper[0, RIGHT] / 0.0375 - 1.0, SHUT, OPEN))
-                around = np.linalg.norm(layout.grip_from_hand(readings)[0]) < HELD
-                if around:
+                if np.linalg.norm(layout.grip_from_hand(readings)[0]) < HELD:
                     self._go(Move(hand, frame, OPEN, rest=4))
-                if around or hand[2] < TRAVEL:
-                    frame = np.eye(3) if around and frame[0, 0] > 0.9 else frame
-                    back = hand - BACK * frame[:, 0]
-                    grip = OPEN if around else self._grip
-                    self._go(Move(back, frame, grip))
-                    self._go(Move(_at(back, TRAVEL), frame, grip))
-        return self._follow(readings)
+        action = self._follow(readings)
+        if action is None and not self._level:
+            self._level = True
+            hand = readings.hand_position[0, RIGHT]
+            if hand[2] > TRAVEL:  # level, for on its way a hand that hangs would swing down
+                self._go(Move(_at(np.clip(hand, *MIDST), CARRY), np.eye(3), self._grip))
+                action = self._follow(readings)
+        return action
 
     def act(self, readings: Readings) -> Float32Array | None:
         """Look; do what is next; look again."""
         self._seen.append(readings)
-        self._looked = True
         self.fixture = ()
-        if not self._moves:
+        if not self._moves and self._retreat is None:
             self._periods += 1
             if self._periods <= GLANCE + 2:
                 return self._rest()
@@ -159,10 +166,8 @@ class PutBack(Restorer):
             self._holds = "cutter" if seen.frame[2, 2] > 0.8 else "handle"
             self._grip = HOLD
         self._first = False
-        if self._fed or (self._attempts > ATTEMPTS and seen.hand[2] > TRAVEL - NEAR[0]):
+        if self._fed or self._attempts > ATTEMPTS:
             self._done = True
-        elif self._attempts > ATTEMPTS:
-            self._go(Move(_at(seen.hand, TRAVEL), seen.hand_frame, self._grip))
         elif self._holds == "cutter" and self._taken and self._is_good(seen):
             if seen.pivot[2] < CARRY - GRIP - 0.015:
                 self._go(Move(_at(seen.hand, CARRY), seen.hand_frame, HOLD))
@@ -177,10 +182,12 @@ class PutBack(Restorer):
             self._take(seen)
         elif seen.flat:
             self._fetch(seen)
-        elif self._crowded(seen) != self._attempts % 2:
-            self._push(seen)
         else:
-            self._pinch(seen)
+            self._turns += 1
+            if self._crowded(seen) == self._turns % 2:
+                self._push(seen)
+            else:
+                self._pinch(seen)
 
     def _has(self, seen: Situation) -> bool:
         """Whether what should be in the hand is."""
@@ -311,7 +318,7 @@ class PutBack(Restorer):
             top = max(seen.bars(), key=lambda bar: bar.at[2]).at - (0.0, 0.0, 0.010)
             hinge = np.array([*seen.frame[:2, 0], 0.0]) / np.linalg.norm(seen.frame[:2, 0])
             begins = [(top - w * 0.035 * hinge, w * hinge) for w in (-1, 1)]
-        best = (-np.inf, np.zeros(3), np.zeros(3), 0.0)
+        ways: list[tuple[float, FloatArray, FloatArray, float]] = []
         for begin, way in begins:
             start, end = _over(begin), _over(begin) + 0.12 * way * (1.0, 1.0, 0.0)
             heading = float(np.arctan2(way[1], way[0]))
@@ -321,9 +328,11 @@ class PutBack(Restorer):
                         seen.room(point, yaw, 0.014) for point in (start, 0.5 * (start + end), end)
                     )
                     freed = min(0.04, seen.clear(seen.pivot + 0.03 * up + 0.08 * way)) / 4
-                    best = max(best, (room + freed, start, end, yaw), key=lambda b: b[0])
-        _, start, end, yaw = best
-        frame, high = down(float(yaw)), max(TRAVEL, float(start[2]) + 0.06)
+                    ways.append((room + freed, start, end, float(yaw)))
+        ways.sort(key=lambda way: -way[0])
+        _, start, end, yaw = ways[self._pushes % 3]
+        self._pushes += 1
+        frame, high = down(yaw), max(TRAVEL, float(start[2]) + 0.06)
         self._go(Move(_at(seen.hand, max(high, float(seen.hand[2]))), seen.hand_frame, SHUT))
         self._go(Move(_at(start, high), outward(start), SHUT))
         self._go(Move(_at(start, high), frame, SHUT))
@@ -350,7 +359,8 @@ class PutBack(Restorer):
         inside = seen.hand_frame.T
         cutter = inside @ seen.frame
         behind = float(np.arctan2(*(cutter[[1, 2], 2] * (-1.0, 1.0))))  # of its upward axis
-        yaw = azimuth(ROOM) + (0.0 if abs(behind) < WRIST else np.pi / 2)
+        aside = 0.0 if abs(behind) < WELL else float(np.copysign(np.pi / 2, behind))
+        yaw = azimuth(ROOM) + aside
         frame = down(yaw)
         points = frame @ (inside @ (seen.pivot - seen.hand)[:, None] + cutter @ seen.corners.T)
         at = _at(ROOM, max(LOW, 0.002 - float(points[2].min())))
@@ -363,7 +373,8 @@ class PutBack(Restorer):
             self._go(Move(at + 0.06 * frame[:, 1], frame, ACROSS))
         self._go(Move(_at(ROOM, 0.13), frame, ACROSS))
         self._holds = ""
-        self._attempts += -self._attempts % 4
+        self._attempts += 4 * self._laid + -self._attempts % 4
+        self._laid = True
 
     def _in_hand(self, readings: Readings) -> bool:
         near = np.linalg.norm(layout.grip_from_hand(readings)[0]) < HELD
@@ -379,7 +390,7 @@ class PutBack(Restorer):
         return action
 
     def _follow(self, readings: Readings) -> Float32Array | None:
-        """One control period of the moves; None once there are none left."""
+        """One control period of the moves, and of a retreat; None once there is nothing left."""
         while self._moves:
             move = self._moves[0]
             push = -float(readings.wrist_force[0, RIGHT, 2])
@@ -409,28 +420,33 @@ class PutBack(Restorer):
                 return None
             self._grip += float(np.clip(move.grip - self._grip, -CLOSING, CLOSING))
             descends = shift[2] < -NEAR[0] and readings.hand_position[0, RIGHT, 2] < TRAVEL
-            slow = move.gentle or descends or not self._looked
-            step = GAIN * shift / self._scale[:3]
-            step /= max(1.0, float(np.linalg.norm(step)) / (SLOW if slow else 1.0))
-            spin = GAIN * turn / self._scale[3:]
-            spin /= max(1.0, float(np.linalg.norm(spin)) / (SLOW if move.gentle else 1.0))
+            slow = move.gentle or descends or np.linalg.norm(turn) > ASKEW
+            step = _within(GAIN * shift / self._scale[:3], SLOW if slow else 1.0)
+            spin = _within(GAIN * turn / self._scale[3:], SLOW if move.gentle else 1.0)
             if self._arrived and move.gentle:
                 step[:] = 0.0
             action = self._rest()
             action[7:10], action[10:13] = step, spin
             return action
-        return None
+        freeing = None if self._retreat is None else self._retreat.step(readings)
+        if freeing is None:
+            self._retreat = None
+            return None
+        action = self._rest()
+        action[7:10] = freeing[0]
+        action[10:13] = _within(GAIN * freeing[1] / self._scale[3:], SLOW)
+        return action
 
     def _next(self) -> None:
         self._moves.popleft()
         self._periods = self._arrived = 0
 
     def _give_up(self) -> None:
-        """Drop what was planned: the hand looks again."""
+        """Drop what was planned: the hand comes free and looks again."""
         self._moves.clear()
         self._periods = self._arrived = 0
         self._attempts += 1
-        self._done = self._attempts > ATTEMPTS + 1
+        self._retreat = Retreat(TRAVEL)
         self._gave_up = True
 
 
@@ -438,6 +454,11 @@ def _frame(readings: Readings) -> FloatArray:
     """Of the hand: its approach, its opening, and up as it holds the cutter, (3, 3)."""
     result: FloatArray = readings.hand_rotation[0, RIGHT] @ layout.HAND.T
     return result
+
+
+def _within(way: FloatArray, most: float) -> FloatArray:
+    """A way (3,) that is no longer than `most`."""
+    return way / max(1.0, float(np.linalg.norm(way)) / most)
 
 
 def _over(point: FloatArray) -> FloatArray:

@@ -34,9 +34,10 @@ from enpire.types import Float32Array, FloatArray, Predicate, Verdict
 from . import layout
 from .demonstrator import OPEN, Teleoperator
 from .layout import BITE, FEEDER, GRIP, HAND, OPENED, RIGHT, STANDING, TIP
+from .look import aim
 from .restorer import PutBack
 from .truth import truth
-from .verify import AWAY, PARTED, PLACE, TILT, judge
+from .verify import AWAY, PARTED, PLACE, TILT, judge, judge_views
 
 STRAP_AT = np.array([0.43, -0.05, 0.117])  # nominal [m]
 CLAMP_AT = np.array([0.43, -0.025, 0.0])
@@ -55,7 +56,7 @@ STILL = ArmAction((0.0,) * 3, (0.0,) * 3)
 WORK = ArmAction((0.004,) * 3, (0.03,) * 3, low=(0.34, -0.24, 0.13), high=(0.48, 0.0, 0.27))
 
 
-REACH = ArmAction((0.005,) * 3, (0.035,) * 3, low=(0.15, -0.43, 0.009), high=(0.60, 0.10, 0.40))
+REACH = ArmAction((0.005,) * 3, (0.035,) * 3, low=(0.15, -0.43, 0.009), high=(0.585, 0.19, 0.40))
 
 
 class Start(Enum):
@@ -103,6 +104,7 @@ class ToolUse(Task):
     def build(self, spec: mujoco.MjSpec) -> None:
         """The scene; a weld that holds the cutter in the hand until the fingers have closed."""
         super().build(spec)
+        aim(spec)
         weld = spec.add_equality(
             name="reset_cutter",
             type=mujoco.mjtEq.mjEQ_WELD,
@@ -114,7 +116,7 @@ class ToolUse(Task):
         weld.data[:3] = 0.0  # anchored at the cutter's origin
         weld.data[10] = 0.1
         weld.solref = (0.01, 1)
-        for fixed in ("task_clamp", "task_stand"):
+        for fixed in ("task_clamp", "task_stand", "task_bundle"):
             spec.add_exclude(bodyname1="world", bodyname2=fixed)
 
     def prepare(self, twin: Twin) -> None:
@@ -320,6 +322,10 @@ class ToolUse(Task):
     def judge(self, evidence: Evidence) -> Verdict:
         """Parted, bundle intact, cutter back."""
         return judge(evidence)
+
+    def judge_views(self, evidence: Evidence) -> Verdict:
+        """The same from pictures and joints."""
+        return judge_views(evidence)
 
     def demonstrator(self, rng: np.random.Generator) -> Demonstrator:
         """Skills of a person at a leader arm."""

@@ -1,13 +1,19 @@
-"""The verdict on a cut zip tie, from readings taken while the hand stays away from the cutter."""
+"""The verdict on a cut zip tie, while the hand stays away from the cutter.
+
+By the tracker's readings of some time (`judge`), or by one look through cameras (`judge_views`).
+"""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
-from enpire.environment import Evidence
-from enpire.types import FloatArray, Outcome, Predicate, Verdict
+from enpire.environment import Evidence, Seen, overlay
+from enpire.types import FloatArray, Outcome, Predicate, State, Verdict
 
-from .layout import cutter_frame, from_stand, gap, reach, shifted
+from .layout import RIGHT, cutter_frame, from_stand, gap, reach, shifted
+from .look import colours, find
 
 LAST = 8  # readings that the measures average
 PARTED = 4.0  # between the strap's ends; they spring 7 mm apart [mm]
@@ -16,6 +22,8 @@ PLACE = 8.0  # of the cutter from its place in the stand [mm]
 TILT = 20.0  # of the standing cutter [degrees]
 SPEED = 30.0  # of what stands still; white noise of the tracker alone gives some 2 [mm/s]
 AWAY = 30.0  # of the hand from the handles [mm]
+# That cameras may be off: a gap, a shift, a place, a tilt; and from a hand that they do not see.
+SEEN_GAP, SEEN_SHIFT, SEEN_PLACE, SEEN_TILT, SEEN_AWAY = 2.0, 0.6, 1.5, 2.0, 2.0  # [mm], [degrees]
 
 
 def judge(evidence: Evidence) -> Verdict:
@@ -23,30 +31,79 @@ def judge(evidence: Evidence) -> Verdict:
     last = evidence.readings[-LAST:]
     place = np.array([from_stand(r)[0] for r in last])
     up = np.mean([cutter_frame(r)[0, :, 2] for r in last], axis=0)
-    tilt = np.degrees(np.arctan2(np.linalg.norm(up[:2]), up[2]))
     away = float(np.mean([reach(r)[0] for r in last]))
     measures = (
         Predicate("parted", 1e3 * float(np.mean([gap(r)[0] for r in last])), PARTED, "mm"),
         _most("bundle_shift", 1e3 * float(np.mean([shifted(r)[0] for r in last])), SHIFT, "mm"),
         _most("in_stand", 1e3 * float(np.linalg.norm(place.mean(axis=0))), PLACE, "mm"),
-        _most("tilt", float(tilt), TILT, "degrees"),
+        _most("tilt", _tilt(up), TILT, "degrees"),
         _most("speed", 1e3 * _speed(place, evidence.period), SPEED, "mm/s"),
         Predicate("hand_away", 1e3 * away, AWAY, "mm"),
     )
+    return _verdict(measures)
+
+
+def judge_views(evidence: Evidence) -> Verdict:
+    """The same from where cameras see them, and from where the joints say that the hand is.
+
+    One look shows no speed; what is in its stand with the hand away from it stays there.
+    """
+    seen = colours(evidence.views, evidence.elapsed)
+    scene = find(seen)
+    place = tilt = away = np.nan
+    if scene.stand is not None and scene.cutter is not None:
+        cutter = scene.cutter
+        place = 1e3 * float(np.linalg.norm(cutter.pivot - scene.stand))
+        tilt = _tilt(cutter.frame[:, 2])
+        hand = evidence.readings[-1].hand_position[0, RIGHT]
+        away = 1e3 * float(np.linalg.norm((cutter.handles - hand)[:2]))
+    verdict = _verdict(
+        (
+            Predicate("parted", 1e3 * scene.gap, PARTED, "mm", accuracy=SEEN_GAP),
+            _most("bundle_shift", 1e3 * scene.shift, SHIFT, "mm", SEEN_SHIFT),
+            _most("in_stand", place, PLACE, "mm", SEEN_PLACE),
+            _most("tilt", tilt, TILT, "degrees", SEEN_TILT),
+            Predicate("hand_away", away, AWAY, "mm", accuracy=SEEN_AWAY),
+        )
+    )
+    frames = tuple(
+        overlay(_all(one), [one["labels"].view.camera.outline(c) for c in scene.outlines])
+        for one in seen
+    )
+    return replace(verdict, frames=frames)
+
+
+def _all(seen: dict[str, Seen]) -> Seen:
+    """All colours of one view."""
+    return Seen(seen["labels"].view, np.any([one.mask for one in seen.values()], axis=0))
+
+
+def _verdict(measures: tuple[Predicate, ...]) -> Verdict:
+    """Success if all of them pass."""
     failed = [p for p in measures if not p.holds]
+    parted = measures[0].state
+    stage = {State.PASS: "parted", State.FAIL: "whole"}.get(parted, "unsure")
     return Verdict(
         outcome=Outcome.FAILURE if failed else Outcome.SUCCESS,
         predicates=measures,
         score=float(np.mean([p.holds for p in measures])),
-        stage="put_back" if not failed else "parted" if measures[0].holds else "whole",
+        stage=stage if failed else "put_back",
         reason="; ".join(
-            f"{p.name} {p.value:.1f} {p.unit} (needs {p.threshold:g})" for p in failed
+            f"{p.name} {p.value:.1f} {p.unit} (needs {p.threshold:g})"
+            if p.state is State.FAIL
+            else f"{p.name} {p.state}"
+            for p in failed
         ),
     )
 
 
-def _most(name: str, value: float, threshold: float, unit: str) -> Predicate:
-    return Predicate(name, value, threshold, unit, at_least=False)
+def _tilt(up: FloatArray) -> float:
+    """Of a way (3,) from the vertical [degrees]."""
+    return float(np.degrees(np.arctan2(np.linalg.norm(up[:2]), up[2])))
+
+
+def _most(name: str, value: float, threshold: float, unit: str, accuracy: float = 0.0) -> Predicate:
+    return Predicate(name, value, threshold, unit, at_least=False, accuracy=accuracy)
 
 
 def _speed(positions: FloatArray, period: float) -> float:

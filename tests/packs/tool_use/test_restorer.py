@@ -62,8 +62,8 @@ HALF = np.sqrt(0.5)
     "mess",
     [
         None,  # still in the hand; it goes by its stand
-        (0.34, -0.10, 0.006, HALF, 0.0, HALF, 0.0),  # flat, the hinge down
-        (0.36, -0.16, 0.006, HALF, 0.0, -HALF, 0.0),  # flat, the hinge up, the handles to the robot
+        (0.25, -0.10, 0.007, HALF, 0.0, HALF, 0.0),  # flat, the hinge down
+        (0.31, -0.16, 0.007, HALF, 0.0, -HALF, 0.0),  # flat, the hinge up, the handles to the robot
     ],
 )
 def test_the_cutter_is_brought_back_and_a_new_tie_with_it(mess: tuple[float, ...] | None) -> None:
@@ -136,3 +136,53 @@ def test_a_hand_that_points_down_leans_as_far_as_the_arm_needs() -> None:
 def test_a_frame_that_does_not_point_down_does_not_lean() -> None:
     finding = module(build_stations("tool_use", 1, 1), "finding")
     np.testing.assert_array_equal(finding.leaning(np.eye(3), np.zeros(3)), np.eye(3))
+
+
+class Felt:
+    """Readings of a hand at a place, that feels a force."""
+
+    def __init__(self, at: tuple[float, ...], felt: tuple[float, ...], frame: object) -> None:
+        self.hand_position = np.array([[(0.3, 0.3, 0.25), at]])
+        self.hand_rotation = np.array([[np.eye(3), frame]])
+        self.wrist_force = -np.array([[(0.0,) * 3, felt]])  # from the hand on what it touches
+
+
+def test_a_hand_retreats_backwards_and_up_and_gives_way_to_what_it_feels() -> None:
+    stations = build_stations("tool_use", 1, 1)
+    retreat, layout = module(stations, "retreat"), module(stations, "layout")
+    level = layout.HAND  # approach along x
+    way, _ = retreat.Retreat(0.26).step(Felt((0.43, -0.1, 0.15), (0.0, 0.0, 0.0), level))
+    assert way[0] < 0.0 < way[2]
+    way, _ = retreat.Retreat(0.26).step(Felt((0.43, -0.1, 0.15), (20.0, 0.0, 0.0), level))
+    assert way[0] > 0.0, "away from what is behind it"
+    way, _ = retreat.Retreat(0.26).step(Felt((0.43, -0.1, 0.15), (0.0, 0.0, -20.0), level))
+    assert way[2] < 0.0, "down, from under something"
+    assert retreat.Retreat(0.26).step(Felt((0.43, -0.1, 0.27), (0.0,) * 3, level)) is None
+
+
+def test_a_hand_that_does_not_come_up_tries_other_ways_and_gives_up_in_the_end() -> None:
+    stations = build_stations("tool_use", 1, 1)
+    retreat, layout = module(stations, "retreat"), module(stations, "layout")
+    one, ways = retreat.Retreat(0.26), []
+    while (step := one.step(Felt((0.43, -0.1, 0.15), (0.0,) * 3, layout.HAND))) is not None:
+        ways.append(np.sign(np.round(step[0], 6)))
+        assert len(ways) < 2000
+    assert len({tuple(way) for way in ways}) >= 4
+
+
+@pytest.mark.parametrize(
+    "at",
+    [(0.44, -0.09, 0.12), (0.42, 0.03, 0.16), (0.60, -0.10, 0.08), (0.30, 0.15, 0.08)],
+)
+def test_what_falls_slides_to_the_floor_where_a_hand_gets_at_it(at: tuple[float, ...]) -> None:
+    stations = build_stations("tool_use", 1, 1)
+    twin, model = stations.twin, stations.twin.model
+    stations.place(0, stations.task.sample(np.random.default_rng(0)))
+    twin.eq_active[0, model.equality("reset_cutter").id] = 0.0
+    cutter = model.joint("task_cutter").qposadr[0]
+    twin.qpos[0, cutter : cutter + 7] = (*at, HALF, 0.0, HALF, 0.0)
+    twin.fly(0, 1500)
+    x, y, z = twin.qpos[0, cutter : cutter + 3]
+    assert z < 0.03
+    assert 0.20 < x < 0.60
+    assert -0.41 < y < 0.13

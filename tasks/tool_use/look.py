@@ -1,0 +1,301 @@
+"""Where cutter, strap, bundle, clamp and stand are, from their colours in two pictures.
+
+Labels on clamp and stand, a band on the bundle, the strap's two ends and a sleeve on each handle
+have colours of their own. A label is the same seen from opposite sides, so the middle of its patch
+shows its middle, and two cameras give it by triangulation. The cutter's pose and opening are those
+whose sleeves would make patches with the middles and variances that are seen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import product
+
+import mujoco
+import numpy as np
+from scipy.spatial.transform import Rotation
+
+from enpire.environment import Camera, Seen, View, coloured, fresh, triangulate
+from enpire.types import FloatArray
+
+from .layout import GRIP, STANDING
+from .patches import Box, Patch, Thing, outline, patches, things, whole
+
+CENTRE = (0.43, -0.105, 0.100)  # that both cameras look at [m]
+CAMERAS = {
+    "front": (0.60, -26.0, 32.0),
+    "side": (0.60, -64.0, 32.0),
+}  # away [m]; round, above [deg]
+
+HUES = {  # [deg]
+    "one": (295.0, 330.0),
+    "other": (212.0, 245.0),
+    "end_a": (-14.0, 12.0),
+    "end_b": (170.0, 200.0),
+    "band": (252.0, 285.0),
+    "labels": (105.0, 155.0),
+}
+SATURATION, VALUE = 80.0, 25.0  # of 255
+LEAST, END_LEAST = 290, 25  # pixels of a thing that a view must show; of a strap's end
+APART = 0.0004  # that rays to the middle of one thing may pass each other [m]
+ENDS_APART = 0.0015  # the same of the strap's ends, of which a loop may hide some
+WHOLE = (0.93, 1.07)  # of a thing's outline, that must be seen of it
+HEIGHT = 0.0006  # that the stand may seem higher or lower than it is [m]
+
+ANYWHERE: Box = ((0.12, -0.45, 0.0), (0.70, 0.30, 0.45))
+ON_STAND: Box = ((0.43, -0.20, 0.065), (0.475, -0.14, 0.091))
+ON_CLAMP: Box = ((0.39, -0.09, 0.055), (0.49, 0.01, 0.081))
+ON_BUNDLE: Box = ((0.38, -0.08, 0.110), (0.48, 0.03, 0.142))
+
+
+def _box(*half: float) -> FloatArray:
+    """Corners (8, 3) by half lengths [m]: a cap across z in order round it, then the other."""
+    round_ = ((-1, -1), (1, -1), (1, 1), (-1, 1))
+    return np.array([(x, y, z) for z in (-1, 1) for x, y in round_]) * half
+
+
+STAND = _box(0.0002, 0.015, 0.009)  # its label
+STAND_AT = np.array([0.0222, 0.0, -0.012])  # from the stand's floor [m]
+FLOOR = 0.090  # of the stand over the bench [m]
+STEEP = 0.5236  # so far the clamp's faces lean back [rad]
+ON_X = _box(0.0002, 0.014, 0.007) @ Rotation.from_euler("y", -STEEP).as_matrix().T  # its labels
+ON_Y = _box(0.014, 0.0002, 0.007) @ Rotation.from_euler("x", -STEEP).as_matrix().T
+FACE = 0.0288  # of the clamp's axis from either [m]
+BAND_OVER = 0.058  # of the band's middle over the labels' [m]
+BAND = np.array(
+    [
+        (0.0112 * np.cos(a), 0.0112 * np.sin(a), z)
+        for z in (-0.005, 0.005)
+        for a in np.linspace(0, 2 * np.pi, 24, endpoint=False)
+    ]
+)
+STRAP = np.array([0.0, -0.025, 0.049])  # of its middle from the labels' height [m]
+STRAP_NEAR = 0.024  # what may be an end is so near that [m]
+END = 0.011  # length of either end [m]
+SLEEVE = _box(0.0052, 0.0042, 0.013)
+SLEEVE_AT, SLEEVE_LEANS = np.array([0.0, 0.0081, 0.062]), 0.21  # in its jaw's frame [m], [rad]
+OPEN = 0.40  # of a cutter that nobody holds [rad]
+SCALE = np.array([0.001] * 3 + [0.02] * 4)  # units of the fit [m], [rad]
+STEP, ROUNDS, DAMPING = 0.1, 12, 1e-3  # of the fit
+UNLIKE = 0.5  # that a patch's middle and spread may differ from the fit [px]
+
+
+@dataclass(frozen=True, slots=True)
+class Cutter:
+    """Pivot (3,) [m], frame (3, 3): hinge, opening, towards the handles; and sleeves' corners."""
+
+    pivot: FloatArray
+    frame: FloatArray
+    sleeves: tuple[FloatArray, FloatArray]
+
+    @property
+    def handles(self) -> FloatArray:
+        """The middle between the handles (3,) [m]."""
+        result: FloatArray = self.pivot + GRIP * self.frame[:, 2]
+        return result
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """What the views show together; None, or not a number, where they do not.
+
+    stand: where the pivot of a cutter that stands belongs, (3,) [m]. gap: between the strap's ends
+    [m]. shift: of the bundle in its clamp [m]. outlines: corners of what was found, (n, 3) [m].
+    """
+
+    stand: FloatArray | None
+    gap: float
+    shift: float
+    cutter: Cutter | None
+    outlines: tuple[FloatArray, ...]
+
+
+def aim(spec: mujoco.MjSpec) -> None:
+    """Set the station's cameras up about clamp and stand."""
+    for name, (away, round_, above) in CAMERAS.items():
+        a, b = np.radians((round_, above))
+        back = np.array([np.cos(b) * np.cos(a), np.cos(b) * np.sin(a), np.sin(b)])
+        right = np.array([-np.sin(a), np.cos(a), 0.0])
+        camera = spec.camera(name)
+        camera.pos = CENTRE + away * back
+        camera.alt.xyaxes = [*right, *np.cross(back, right)]
+
+
+def colours(views: Sequence[View], now: float) -> list[dict[str, Seen]]:
+    """What has them in those views that show what is at `now` [s]."""
+    return [
+        {name: coloured(view, hue, SATURATION, VALUE) for name, hue in HUES.items()}
+        for view in fresh(views, now)
+    ]
+
+
+def find(seen: Sequence[dict[str, Seen]]) -> Scene:
+    """All that two views show, and do not contradict each other in.
+
+    Nothing is, where the stand is not seen as high as it is: then a camera is not where it was.
+    """
+    nothing = Scene(None, np.nan, np.nan, None, ())
+    if len(seen) != 2:
+        return nothing
+    cameras = [one["labels"].view.camera for one in seen]
+    found = {
+        name: [patches(one[name], LEAST) for one in seen] for name in HUES if "end" not in name
+    }
+    labels = found["labels"]
+    stand = _only(things(cameras, labels, ON_STAND, APART), cameras, STAND)
+    if stand is None or abs(stand.middle[2] - FLOOR - STAND_AT[2]) > HEIGHT:
+        return nothing
+    outlines = [stand.middle + STAND]
+    gap = shift = np.nan
+    clamp = _clamp(cameras, things(cameras, labels, ON_CLAMP, APART))
+    if clamp is not None:
+        at, frame = clamp
+        outlines += [
+            at + (ON_X + np.array([FACE, 0.0, 0.0])) @ frame.T,
+            at + (ON_Y - np.array([0.0, FACE, 0.0])) @ frame.T,
+        ]
+        gap = _gap(cameras, seen, at + frame @ STRAP)
+        band = _only(things(cameras, found["band"], ON_BUNDLE, APART), cameras, BAND, prism=True)
+        if band is not None:
+            middle = _middle(cameras, band)
+            shift = float(np.linalg.norm((middle - at)[:2]))
+            outlines.append(middle + BAND)
+    cutter = _cutter(
+        cameras, *(things(cameras, found[n], ANYWHERE, APART) for n in ("one", "other"))
+    )
+    if cutter is not None:
+        outlines += cutter.sleeves
+    place = stand.middle - STAND_AT + (0.0, 0.0, STANDING)
+    return Scene(place, gap, shift, cutter, tuple(outlines))
+
+
+def _shows(camera: Camera, patch: Patch, corners: FloatArray, prism: bool = False) -> bool:
+    """Whether a patch is as large as this body's would be."""
+    share = patch.area / outline(camera, corners, prism).area
+    return WHOLE[0] < share < WHOLE[1]
+
+
+def _only(
+    found: Sequence[Thing], cameras: Sequence[Camera], corners: FloatArray, prism: bool = False
+) -> Thing | None:
+    """The one of these that is seen whole; None if it is not just one.
+
+    corners: about its middle.
+    """
+    fit = [
+        thing
+        for thing in found
+        if all(
+            _shows(camera, patch, thing.middle + corners, prism)
+            for camera, patch in zip(cameras, thing.patches, strict=True)
+        )
+    ]
+    return fit[0] if len(fit) == 1 else None
+
+
+def _middle(cameras: Sequence[Camera], band: Thing) -> FloatArray:
+    """Of the band, whose upper cap is none of its colour: the patch's middle is a little low."""
+    would = [outline(camera, band.middle + BAND, prism=True).middle for camera in cameras]
+    off = triangulate(cameras, np.array(would))[0] - band.middle
+    result: FloatArray = band.middle - off
+    return result
+
+
+def _clamp(
+    cameras: Sequence[Camera], found: Sequence[Thing]
+) -> tuple[FloatArray, FloatArray] | None:
+    """The clamp's axis at its labels' height (3,) [m], and its frame (3, 3), upright."""
+    fit = []
+    for x, y in product(found, found):
+        way = (x.middle - y.middle)[:2]
+        if abs(np.linalg.norm(way) - np.sqrt(2) * FACE) > 2 * APART:
+            continue
+        if abs(x.middle[2] - y.middle[2]) > 2 * APART:
+            continue
+        yaw = np.arctan2(way[1], way[0]) - np.pi / 4
+        frame = Rotation.from_euler("z", yaw).as_matrix()
+        both = ((x, ON_X), (y, ON_Y))
+        if abs(yaw) < np.pi / 4 and all(
+            _shows(camera, patch, thing.middle + label @ frame.T)
+            for thing, label in both
+            for camera, patch in zip(cameras, thing.patches, strict=True)
+        ):
+            middle = (x.middle + y.middle) / 2 - frame @ (FACE / 2, -FACE / 2, 0.0)
+            fit.append((middle, frame))
+    return fit[0] if len(fit) == 1 else None
+
+
+def _gap(cameras: Sequence[Camera], seen: Sequence[dict[str, Seen]], strap: FloatArray) -> float:
+    """Between the strap's ends near a place (3,) [m]: between their middles, less their length."""
+    ends = []
+    for name in ("end_a", "end_b"):
+        shown = []
+        for camera, one in zip(cameras, seen, strict=True):
+            reach = STRAP_NEAR * camera.focal / float(np.linalg.norm(strap - camera.position))
+            patch = whole(one[name], camera.project(strap), reach, END_LEAST)
+            if patch is None:
+                return np.nan
+            shown.append(patch.middle)
+        middle, miss = triangulate(cameras, np.array(shown))
+        if miss > ENDS_APART:
+            return np.nan
+        ends.append(middle)
+    return float(np.linalg.norm(ends[0] - ends[1])) - END
+
+
+def _cutter(
+    cameras: Sequence[Camera], found: Sequence[Thing], others: Sequence[Thing]
+) -> Cutter | None:
+    """The one whose sleeves are seen; None if no such cutter is, or its sleeves are hidden.
+
+    By Gauss and Newton's method from an upright one with its handles where they are seen.
+    """
+    if len(found) != 1 or len(others) != 1:
+        return None
+    both = found[0], others[0]
+    y = both[0].middle - both[1].middle
+    y /= np.linalg.norm(y)
+    z = np.array([0.0, 0.0, 1.0]) - y[2] * y
+    z /= np.linalg.norm(z)
+    upright = np.stack([np.cross(y, z), y, z], axis=1)
+    pivot = (both[0].middle + both[1].middle) / 2 - GRIP * z
+    begin = np.concatenate([pivot, Rotation.from_matrix(upright).as_rotvec(), [OPEN]])
+
+    def differs(x: FloatArray) -> FloatArray:
+        parts = []
+        for thing, corners in zip(both, _sleeves(begin + SCALE * x), strict=True):
+            for camera, patch in zip(cameras, thing.patches, strict=True):
+                would = outline(camera, corners, prism=True)
+                long = np.sqrt(patch.spread[:2].max())
+                parts += [would.middle - patch.middle, (would.spread - patch.spread) / (2 * long)]
+        return np.concatenate(parts)
+
+    x = np.zeros(7)
+    for _ in range(ROUNDS):
+        now = differs(x)
+        slope = np.stack([differs(x + STEP * way) - now for way in np.eye(7)], axis=1) / STEP
+        step = np.linalg.solve(slope.T @ slope + DAMPING * np.eye(7), slope.T @ now)
+        x = x - step
+        if abs(step).max() < STEP:
+            break
+    pose = begin + SCALE * x
+    sleeves = _sleeves(pose)
+    fits = abs(differs(x)).max() < UNLIKE and all(
+        _shows(camera, patch, corners, prism=True)
+        for thing, corners in zip(both, sleeves, strict=True)
+        for camera, patch in zip(cameras, thing.patches, strict=True)
+    )
+    frame = Rotation.from_rotvec(pose[3:6]).as_matrix()
+    return Cutter(pose[:3], frame, sleeves) if fits else None
+
+
+def _sleeves(pose: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Corners (8, 3) of the two; pose: pivot [m], rotation vector [rad], opening [rad]."""
+    frame = Rotation.from_rotvec(pose[3:6])
+    result = []
+    for side in (1.0, -1.0):
+        half = frame * Rotation.from_euler("x", -side * pose[6] / 2)
+        lean = Rotation.from_euler("x", side * SLEEVE_LEANS)
+        result.append(pose[:3] + half.apply(SLEEVE_AT * (1.0, side, 1.0) + lean.apply(SLEEVE)))
+    return result[0], result[1]
