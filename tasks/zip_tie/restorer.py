@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
 from enpire.environment import ActionSpec, Readings, Restorer
@@ -26,6 +27,7 @@ from .strap import GRASP, TAIL
 from .verify import CLOSED as CLOSED_LOOP
 from .verify import turns
 
+BUNDLE = 2  # its place among what is tracked
 SHUT = 0.0  # gripper setpoint of the start [m]
 FULL = 0.075  # opening of a gripper [m]
 LOOSE, WIDER = 0.022, 0.004  # openings: that lets go; that a gripper is opened by in a period [m]
@@ -36,6 +38,10 @@ BACK = 0.06  # of a hand that waits from where it takes the tie, against its app
 GAIN = 0.3  # share of what is left that a hand goes in a control period
 GLANCE = 25  # readings that are seen as one: the tie swings where it is presented
 FREE, SPREAD = 10, 20  # periods until fingers have let go, and until hands are apart
+ABREAST = 0.035  # a hand so near to the bundle's axis may have a finger behind it [m]
+GENTLY = 0.2  # of its pace, at which such a hand moves: a finger that catches is felt in time
+CAUGHT = 3.0  # of a wrist, at which a hand goes back along its fingers, and opens [N]
+WIDE = 0.06  # opening of such a hand, at most [m]
 SUNK, RISEN = 0.153, 0.205  # a hand so low is beside the stand; so high its way is free [m]
 RISE, LIFT = 80, 0.02  # periods of rising at most; of an arm in its shoulder in a period [rad]
 WIND, FALL = 65, 20  # periods in which the lines are wound in, and lie slack before another time
@@ -96,6 +102,7 @@ class PutBack(Restorer):
         self._seen: deque[Readings] = deque(maxlen=GLANCE)
         self._skill = Skill.FREE
         self._periods = 0  # since the skill began
+        self._spread = 0.0  # periods at full pace for which hands have moved apart
         self._sunk = np.zeros(2, np.bool_)  # hands that are to be lifted
         self._taking: Poses = start.hands, start.hand_rotations
 
@@ -104,13 +111,18 @@ class PutBack(Restorer):
         self.fixture = (PAWL,)
         self._periods += 1
         opening, height = readings.gripper[0], readings.hand_position[0, :, 2]
-        move, rotate = np.zeros((2, 3)), np.zeros((2, 3))
+        move, rotate, wide = np.zeros((2, 3)), np.zeros((2, 3)), np.full(2, LOOSE)
         if self._skill is Skill.FREE:
             if self._periods > FREE:
                 self._go(Skill.SPREAD)
         elif self._skill is Skill.SPREAD:
-            move = SIDE * self._scale[:, :3]
-            if self._periods > SPREAD:
+            caught = np.linalg.norm(readings.wrist_force[0], axis=1) > CAUGHT
+            wide = np.where(caught, WIDE, LOOSE)
+            pace = GENTLY if (caught | self._abreast(readings)).any() else 1.0
+            back = -readings.hand_rotation[0, :, :, 2]
+            move = pace * self._scale[:, :3] * np.where(caught[:, None], back, SIDE)
+            self._spread += pace
+            if self._spread > SPREAD:
                 self._sunk = height < SUNK
                 self._go(Skill.RISE)
         if self._skill is Skill.RISE:
@@ -120,7 +132,7 @@ class PutBack(Restorer):
                 self._go(Skill.WIND)
                 return None
             move, rotate = (rising[:, None] * part for part in _lifted(readings))
-        wider = np.maximum(opening, np.minimum(opening + WIDER, LOOSE))
+        wider = np.maximum(opening, np.minimum(opening + WIDER, wide))
         return self._action(move, rotate, 2 * wider / FULL - 1)
 
     def act(self, readings: Readings) -> Float32Array | None:
@@ -179,6 +191,12 @@ class PutBack(Restorer):
             ]
         loop = np.median([turns(r.position[0], r.rotation[0]) for r in readings])
         return (*predicates, Predicate("loop_closed", float(loop), CLOSED_LOOP, "turns"))
+
+    def _abreast(self, readings: Readings) -> NDArray[np.bool_]:
+        """Which hands are so near to the bundle that a finger may be behind it, (arms,)."""
+        off = readings.hand_position[0] - readings.position[0, BUNDLE]
+        near: NDArray[np.bool_] = np.linalg.norm(off[:, 1:], axis=1) < ABREAST
+        return near
 
     def _objects(self) -> list[tuple[FloatArray, FloatArray]]:
         """Poses of the head and of the place on the tail that is held."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -121,6 +122,41 @@ def test_a_tie_that_is_not_presented_is_dropped_and_drawn_up_again() -> None:
         on.append(skills.fixture)
     changes = [on[0], *(b for a, b in pairwise(on) if a != b)]
     assert changes == [(PAWL, LINES), (PAWL,), (PAWL, LINES)]
+
+
+def test_a_hand_that_has_sunk_is_lifted_at_a_joints_stop_too() -> None:
+    stations = build_stations("zip_tie", 1, 1)
+    stations.place(0, task().sample(np.random.default_rng(1)))
+    restorer, twin, control = module("restorer"), stations.twin, stations.control
+    joints = control.measured(ROW)[0]
+    joints[1] = np.radians((39, 108, 15, 90, -2, 104))  # the wrist is at its stop
+    control.set(0, joints, np.full(2, 0.04))
+    twin.step(ROW, 25 * stations.substeps)
+    stations.sensors.begin(0, np.random.default_rng(0))
+    skills = task().restorer(np.random.default_rng(2), np.zeros(len(task().target_names)))
+    seen, jacobian = stations.sensors.read(ROW, [0])
+    sunk = seen.hand_position[0]
+    assert sunk[1, 2] < 0.11
+    while (action := skills.clear(seen)) is not None:
+        control.apply(ROW, action[None], jacobian, np.zeros((1, 2, 3)))
+        twin.step(ROW, stations.substeps)
+        seen, jacobian = stations.sensors.read(ROW, [0])
+    risen = seen.hand_position[0] - sunk
+    assert seen.hand_position[0, 1, 2] > restorer.RISEN
+    assert abs(risen[0, 2]) < 0.005, "the other one stays as high as it was"
+    assert risen[1, 1] < -0.03, "away from the bundle"
+
+
+def test_hands_rise_no_longer_than_they_have_to() -> None:
+    restorer = module("restorer")
+    seen, high = readings(), np.full((1, 2, 3), 0.3)
+    for sunk, periods in ((high, 0), (high - (0, 0, 0.2), restorer.RISE + 1)):
+        skills = task().restorer(np.random.default_rng(2), np.zeros(len(task().target_names)))
+        here = replace(seen, hand_position=sunk)
+        took = 0
+        while skills.clear(here) is not None:
+            took += 1
+        assert took == restorer.FREE + restorer.SPREAD + 1 + periods
 
 
 def test_what_policies_leave_is_put_back_and_starts_are_those_of_a_fast_reset() -> None:
