@@ -1,10 +1,10 @@
 """The scripted demonstrator: a person at two leader arms, skills over inverse kinematics.
 
 Bring the tail before the slot and feed it in, faster the better it is lined up; when it is felt to
-catch on the head, back off and try again. At a joint's stop an arm does not go where it is led, and
-the hand sinks: a person who sees it leave its place stands still. Imperfect as teleoperation is:
-late (a reaction time), trembling, with a pace and a care of the day, and never looking at more than
-the tracker gives.
+catch on the head, back off and try again. At a wrist's stop an arm does not go where it is led, and
+the hand sinks: near it a person goes slowly, and stands still once the hand has left its place.
+Imperfect as teleoperation is: late (a reaction time), trembling, with a pace and a care of the day,
+and never looking at more than the tracker gives.
 """
 
 from __future__ import annotations
@@ -26,6 +26,8 @@ BEFORE = -0.013  # so far a person backs off [m]
 FELT = 2.0  # push against the head at which a person notices that the tail has caught [N]
 STEER = 0.2  # share of an error that is corrected in a control period
 FASTEST = 0.0018  # of the hand in a control period [m]
+WRIST, STOP = 3, 1.5708  # joint that tilts the hand, and where its range ends [rad]
+SLOWS, SLOWEST = 0.05, 0.35  # so far before that a person slows down [rad]; pace that is left there
 ASTRAY = 0.002  # of the tail's hand beyond its box, at which a person stops [m]
 TREMOR = 0.26  # of the hands, in full actions (0.6 mm, 7 mrad)
 
@@ -74,10 +76,12 @@ class Teleoperator(Demonstrator):
         before = self._tremor
         self._tremor = 0.7 * before + 0.7 * self._rng.normal(0, TREMOR, before.shape)
         action += self._tremor - before
+        room = np.clip((STOP - readings.joints[0, :, WRIST]) / SLOWS, SLOWEST, 1.0)
+        action = np.repeat(room, len(action) // 2) * np.clip(action, -1, 1)
         if self._skill is Skill.STOP:
             action[:] = 0.0
         action[[6, 13]] = -1.0
-        return np.clip(action, -1, 1).astype(np.float32)
+        return action.astype(np.float32)
 
     def _move(self, tip: FloatArray, push: float) -> FloatArray:
         """The tip's translation over one period, head frame [m]."""
