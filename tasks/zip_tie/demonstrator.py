@@ -1,8 +1,10 @@
 """The scripted demonstrator: a person at two leader arms, skills over inverse kinematics.
 
 Bring the tail before the slot and feed it in, faster the better it is lined up; when it is felt to
-catch on the head, back off and try again. Imperfect as teleoperation is: late (a reaction time),
-trembling, with a pace and a care of the day, and never looking at more than the tracker gives.
+catch on the head, back off and try again. At a wrist's stop an arm does not go where it is led, and
+the hand sinks: near it a person goes slowly, and stands still once the hand has left its place.
+Imperfect as teleoperation is: late (a reaction time), trembling, with a pace and a care of the day,
+and never looking at more than the tracker gives.
 """
 
 from __future__ import annotations
@@ -24,6 +26,9 @@ BEFORE = -0.013  # so far a person backs off [m]
 FELT = 2.0  # push against the head at which a person notices that the tail has caught [N]
 STEER = 0.2  # share of an error that is corrected in a control period
 FASTEST = 0.0018  # of the hand in a control period [m]
+WRIST, STOP = 3, 1.5708  # joint that tilts the hand, and where its range ends [rad]
+SLOWS, SLOWEST = 0.05, 0.35  # so far before that a person slows down [rad]; pace that is left there
+ASTRAY = 0.002  # of the tail's hand beyond its box, at which a person stops [m]
 TREMOR = 0.26  # of the hands, in full actions (0.6 mm, 7 mrad)
 
 
@@ -32,6 +37,7 @@ class Skill(Enum):
 
     FEED = "feed"
     BACK = "back"
+    STOP = "stop"
 
 
 class Teleoperator(Demonstrator):
@@ -41,6 +47,8 @@ class Teleoperator(Demonstrator):
         """Draw the person's pace, care, reaction time and tremor."""
         self._rng = rng
         self._scale = actions.scale
+        tail_hand = actions.arms[RIGHT]
+        self._low, self._high = np.array(tail_hand.low) - ASTRAY, np.array(tail_hand.high) + ASTRAY
         self._skill = Skill.FEED
         self._pace = FASTEST * rng.uniform(0.6, 1.1)
         self._care = rng.uniform(0.0008, 0.0020)
@@ -51,6 +59,9 @@ class Teleoperator(Demonstrator):
 
     def act(self, readings: Readings) -> Float32Array:
         """One control period's action."""
+        hand = readings.hand_position[0, RIGHT]
+        if (hand < self._low).any() or (hand > self._high).any():
+            self._skill = Skill.STOP
         tip, direction, side = in_head(readings)
         self._seen.append((tip[0], direction[0], side[0]))
         tip_then, direction_then, side_then = self._seen[0]
@@ -65,13 +76,19 @@ class Teleoperator(Demonstrator):
         before = self._tremor
         self._tremor = 0.7 * before + 0.7 * self._rng.normal(0, TREMOR, before.shape)
         action += self._tremor - before
+        room = np.clip((STOP - readings.joints[0, :, WRIST]) / SLOWS, SLOWEST, 1.0)
+        action = np.repeat(room, len(action) // 2) * np.clip(action, -1, 1)
+        if self._skill is Skill.STOP:
+            action[:] = 0.0
         action[[6, 13]] = -1.0
-        return np.clip(action, -1, 1).astype(np.float32)
+        return action.astype(np.float32)
 
     def _move(self, tip: FloatArray, push: float) -> FloatArray:
         """The tip's translation over one period, head frame [m]."""
         if tip[0] >= INSIDE:
             return np.array([self._pace, 0.0, 0.0])
+        if self._skill is Skill.STOP:
+            return np.zeros(3)
         if push > FELT:
             self._skill = Skill.BACK
         elif tip[0] < BEFORE:

@@ -16,6 +16,7 @@ LEFT, RIGHT = 0, 1  # the arm that holds the head, and the one that holds the ta
 HEAD = np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])  # head frame to world
 HEAD_AT = np.array([0.42, 0.0, 0.20])  # nominal [m]
 TAIL_AT = np.array([0.42, -0.006 - 0.022 - GRASP, 0.20])  # the right hand's, nominal [m]
+SHOULDERS = np.array([[0.10, 0.34, 0.104], [0.10, -0.34, 0.104]])  # of the arms, nearly [m]
 YAW = math.radians(35.0)  # hands turn outwards by this: palms apart, wrists off their limits
 
 

@@ -1,6 +1,7 @@
 """A physical reset: have the tie presented, take it at both ends, bring it round the bundle.
 
-Whatever a policy left, the hands let go and draw back; the fixture lifts the pawl, and draws the
+Whatever a policy left, the hands let go and draw back, and one that has sunk beside the bundle's
+stand is lifted out by its shoulder; the fixture lifts the pawl, and draws the
 tail out of the head and both before the bundle's free end, the loop hanging between them. There the
 hands take head and tail, each as at the start, and carry them along the bundle, which so comes to
 lie in the loop. No hand has to reach the bench, nor to pull.
@@ -14,17 +15,19 @@ from dataclasses import dataclass
 from enum import Enum
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
 from enpire.environment import ActionSpec, Readings, Restorer
 from enpire.types import Float32Array, FloatArray, Predicate
 
 from .fixture import LINES, PAWL, PRESENTED
-from .frames import HEAD, hand_rotation
+from .frames import HEAD, SHOULDERS, hand_rotation
 from .strap import GRASP, TAIL
 from .verify import CLOSED as CLOSED_LOOP
 from .verify import turns
 
+BUNDLE = 2  # its place among what is tracked
 SHUT = 0.0  # gripper setpoint of the start [m]
 FULL = 0.075  # opening of a gripper [m]
 LOOSE, WIDER = 0.022, 0.004  # openings: that lets go; that a gripper is opened by in a period [m]
@@ -35,6 +38,12 @@ BACK = 0.06  # of a hand that waits from where it takes the tie, against its app
 GAIN = 0.3  # share of what is left that a hand goes in a control period
 GLANCE = 25  # readings that are seen as one: the tie swings where it is presented
 FREE, SPREAD = 10, 20  # periods until fingers have let go, and until hands are apart
+ABREAST = 0.035  # a hand so near to the bundle's axis may have a finger behind it [m]
+GENTLY = 0.2  # of its pace, at which such a hand moves: a finger that catches is felt in time
+CAUGHT = 3.0  # of a wrist, at which a hand goes back along its fingers, and opens [N]
+WIDE = 0.06  # opening of such a hand, at most [m]
+SUNK, RISEN = 0.153, 0.205  # a hand so low is beside the stand; so high its way is free [m]
+RISE, LIFT = 80, 0.02  # periods of rising at most; of an arm in its shoulder in a period [rad]
 WIND, FALL = 65, 20  # periods in which the lines are wound in, and lie slack before another time
 REACH, CALM, CLOSE, CARRY = 120, 12, 14, 120  # periods: at most, of the fingers, at most
 PRESENT = 0.015  # of head and tail from where they are presented [m]
@@ -67,6 +76,7 @@ class Skill(Enum):
 
     FREE = "free"
     SPREAD = "spread"
+    RISE = "rise"
     WIND = "wind"
     DROP = "drop"
     REACH = "reach"
@@ -92,25 +102,38 @@ class PutBack(Restorer):
         self._seen: deque[Readings] = deque(maxlen=GLANCE)
         self._skill = Skill.FREE
         self._periods = 0  # since the skill began
+        self._spread = 0.0  # periods at full pace for which hands have moved apart
+        self._sunk = np.zeros(2, np.bool_)  # hands that are to be lifted
         self._taking: Poses = start.hands, start.hand_rotations
 
     def clear(self, readings: Readings) -> Float32Array | None:
-        """Let go, and move the hands apart; then to where they wait for the tie."""
+        """Let go, move the hands apart, lift those that have sunk; then to where they wait."""
         self.fixture = (PAWL,)
         self._periods += 1
-        opening = readings.gripper[0]
-        move = np.zeros((2, 3))
+        opening, height = readings.gripper[0], readings.hand_position[0, :, 2]
+        move, rotate, wide = np.zeros((2, 3)), np.zeros((2, 3)), np.full(2, LOOSE)
         if self._skill is Skill.FREE:
             if self._periods > FREE:
                 self._go(Skill.SPREAD)
-        else:
-            move = SIDE * self._scale[:, :3]
-            if self._periods > SPREAD:
+        elif self._skill is Skill.SPREAD:
+            caught = np.linalg.norm(readings.wrist_force[0], axis=1) > CAUGHT
+            wide = np.where(caught, WIDE, LOOSE)
+            pace = GENTLY if (caught | self._abreast(readings)).any() else 1.0
+            back = -readings.hand_rotation[0, :, :, 2]
+            move = pace * self._scale[:, :3] * np.where(caught[:, None], back, SIDE)
+            self._spread += pace
+            if self._spread > SPREAD:
+                self._sunk = height < SUNK
+                self._go(Skill.RISE)
+        if self._skill is Skill.RISE:
+            rising = self._sunk & (height < RISEN)
+            if not rising.any() or self._periods > RISE:
                 self.posture = self._fetching, opening.copy()
                 self._go(Skill.WIND)
                 return None
-        wider = np.maximum(opening, np.minimum(opening + WIDER, LOOSE))
-        return self._action(move, np.zeros((2, 3)), 2 * wider / FULL - 1)
+            move, rotate = (rising[:, None] * part for part in _lifted(readings))
+        wider = np.maximum(opening, np.minimum(opening + WIDER, wide))
+        return self._action(move, rotate, 2 * wider / FULL - 1)
 
     def act(self, readings: Readings) -> Float32Array | None:
         """Have it presented, take it, carry it."""
@@ -169,6 +192,12 @@ class PutBack(Restorer):
         loop = np.median([turns(r.position[0], r.rotation[0]) for r in readings])
         return (*predicates, Predicate("loop_closed", float(loop), CLOSED_LOOP, "turns"))
 
+    def _abreast(self, readings: Readings) -> NDArray[np.bool_]:
+        """Which hands are so near to the bundle that a finger may be behind it, (arms,)."""
+        off = readings.hand_position[0] - readings.position[0, BUNDLE]
+        near: NDArray[np.bool_] = np.linalg.norm(off[:, 1:], axis=1) < ABREAST
+        return near
+
     def _objects(self) -> list[tuple[FloatArray, FloatArray]]:
         """Poses of the head and of the place on the tail that is held."""
         head, tip = np.mean([r.position[0, :2] for r in self._seen], axis=0)
@@ -211,6 +240,16 @@ class PutBack(Restorer):
     def _go(self, skill: Skill) -> None:
         self._skill = skill
         self._periods = 0
+
+
+def _lifted(readings: Readings) -> tuple[FloatArray, FloatArray]:
+    """How hands move and turn, each (arms, 3) [m], [rad], if their arms rise in the shoulder alone.
+
+    So they do at any joint's stop; one that is told to keep its tilt as it rises may sink there.
+    """
+    arms = readings.hand_position[0] - SHOULDERS
+    turn = np.cross(arms, (0.0, 0.0, LIFT)) / np.linalg.norm(arms[:, :2], axis=1, keepdims=True)
+    return np.cross(turn, arms), turn
 
 
 def _away(readings: Readings, poses: Poses) -> tuple[FloatArray, FloatArray]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -121,6 +122,64 @@ def test_a_tie_that_is_not_presented_is_dropped_and_drawn_up_again() -> None:
         on.append(skills.fixture)
     changes = [on[0], *(b for a, b in pairwise(on) if a != b)]
     assert changes == [(PAWL, LINES), (PAWL,), (PAWL, LINES)]
+
+
+def test_a_hand_that_has_sunk_is_lifted_at_a_joints_stop_too() -> None:
+    stations = build_stations("zip_tie", 1, 1)
+    stations.place(0, task().sample(np.random.default_rng(1)))
+    restorer, twin, control = module("restorer"), stations.twin, stations.control
+    joints = control.measured(ROW)[0]
+    joints[1] = np.radians((39, 108, 15, 90, -2, 104))  # the wrist is at its stop
+    control.set(0, joints, np.full(2, 0.04))
+    twin.step(ROW, 25 * stations.substeps)
+    stations.sensors.begin(0, np.random.default_rng(0))
+    skills = task().restorer(np.random.default_rng(2), np.zeros(len(task().target_names)))
+    seen, jacobian = stations.sensors.read(ROW, [0])
+    sunk = seen.hand_position[0]
+    assert sunk[1, 2] < 0.11
+    while (action := skills.clear(seen)) is not None:
+        control.apply(ROW, action[None], jacobian, np.zeros((1, 2, 3)))
+        twin.step(ROW, stations.substeps)
+        seen, jacobian = stations.sensors.read(ROW, [0])
+    risen = seen.hand_position[0] - sunk
+    assert seen.hand_position[0, 1, 2] > restorer.RISEN
+    assert abs(risen[0, 2]) < 0.005, "the other one stays as high as it was"
+    assert risen[1, 1] < -0.03, "away from the bundle"
+
+
+def test_hands_rise_no_longer_than_they_have_to() -> None:
+    restorer = module("restorer")
+    seen, high = readings(pull=0.0), np.full((1, 2, 3), 0.3)
+    for sunk, periods in ((high, 0), (high - (0, 0, 0.2), restorer.RISE + 1)):
+        skills = task().restorer(np.random.default_rng(2), np.zeros(len(task().target_names)))
+        here = replace(seen, hand_position=sunk)
+        took = 0
+        while skills.clear(here) is not None:
+            took += 1
+        assert took == restorer.FREE + restorer.SPREAD + 1 + periods
+
+
+def test_a_finger_that_catches_behind_the_bundle_is_drawn_out_along_itself() -> None:
+    left, free, caught = slice(0, 3), np.zeros(3), np.array([0.0, -8.0, 0.0])
+    turned = np.array([[0.0, 0.0, 0.8], [0.0, 1.0, 0.0], [-0.8, 0.0, 0.0]]) + np.diag([0.6, 0, 0.6])
+    fingers = turned[:, 2]
+    hands, frames = np.array([[[0.4, -0.04, 0.18], [0.42, -0.15, 0.2]]]), np.stack([turned] * 2)
+    skills = task().restorer(np.random.default_rng(2), np.zeros(len(task().target_names)))
+    actions = []
+    for force in (*[free] * 12, free, caught):
+        seen = replace(
+            readings(),
+            hand_position=hands,
+            hand_rotation=frames[None],
+            wrist_force=np.array([[force, free]]),
+            gripper=np.full((1, 2), module("restorer").LOOSE),
+        )
+        actions.append(skills.clear(seen))
+    sideways, back = actions[-2], actions[-1]
+    assert 0.1 < np.abs(sideways[left]).max() < 0.3, "gently, so near to the bundle"
+    assert sideways[1] > 0
+    np.testing.assert_allclose(back[left] / np.linalg.norm(back[left]), -fingers, atol=1e-6)
+    assert back[6] > sideways[6], "and the hand opens"
 
 
 def test_what_policies_leave_is_put_back_and_starts_are_those_of_a_fast_reset() -> None:
