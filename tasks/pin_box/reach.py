@@ -20,6 +20,7 @@ WRIST, HAND = 0.074, 0.0353 + 0.1347  # from joint 4 to 5; from 5 to the grasp p
 LOW = np.array([-2.61799, 0.0, 0.0, -1.5708, -1.5708, -2.0944])  # of the joints [rad]
 HIGH = np.array([3.05433, 3.66519, 3.66519, 1.5708, 1.5708, 2.0944])
 SPARE = 0.03  # that a joint stays off its stop [rad]
+NEAR_STOP = 0.06  # in which a joint at half speed comes to rest [rad]
 EASE, EASINGS = 0.10, 9  # of a hand's pitch, at a time [rad]; at most so often
 
 
@@ -60,6 +61,11 @@ def reached(position: FloatArray, rotation: FloatArray) -> NDArray[np.bool_]:
     within = (found > LOW + SPARE) & (found < HIGH - SPARE)  # not a number is not
     result: NDArray[np.bool_] = within.all(axis=-1)
     return result
+
+
+def stops_near(joints: FloatArray) -> bool:
+    """Whether one of the joints (6,) [rad] is so near its stop that it would run into it."""
+    return bool((np.minimum(joints - LOW, HIGH - joints) < NEAR_STOP).any())
 
 
 def eased(position: FloatArray, frames: FloatArray) -> FloatArray:
