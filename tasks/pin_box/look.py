@@ -8,7 +8,7 @@ the planes through its two images meet; how high it stands, each view tells once
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import cv2
 import mujoco
@@ -109,12 +109,11 @@ def aim(spec: mujoco.MjSpec) -> None:
 
 def colours(views: Sequence[View], now: float) -> list[Colours]:
     """What has them about the box, in those views that show what is at `now` [s]."""
-    found = []
-    for view in fresh(views, now):
-        region = _region(view.camera)
-        box, *pins = (_within(coloured(view, hue, SATURATION), region) for hue in (BLUE, *PIN_HUES))
-        found.append(Colours(box, tuple(pins)))
-    return found
+    return [
+        Colours(box, tuple(pins))
+        for view in fresh(views, now)
+        for box, *pins in (_about_box(view, (BLUE, *PIN_HUES)),)
+    ]
 
 
 def find_box(seen: Sequence[Colours]) -> Box | None:
@@ -210,19 +209,21 @@ class _Image:
         return float((point - self.camera.position) @ self.camera.rotation[:, 2])
 
 
-def _region(camera: Camera) -> Image:
-    """255 where a view shows what is about the box, the rest is no matter."""
-    low, high = BOX_AT + REGION
-    corners = np.array(
-        [(x, y, z) for x in (low[0], high[0]) for y in (low[1], high[1]) for z in (low[2], high[2])]
-    )
-    drawn: Image = np.zeros((camera.height, camera.width), np.uint8)
-    cv2.fillConvexPoly(drawn, np.round(camera.outline(corners)).astype(np.int32), 255)
-    return drawn
-
-
-def _within(seen: Seen, region: Image) -> Seen:
-    return Seen(seen.view, seen.mask & (region > 0))
+def _about_box(view: View, hues: Sequence[tuple[float, float]]) -> list[Seen]:
+    """What has each of these hues about the box; what is seen elsewhere is no matter."""
+    corners = BOX_AT + np.stack(np.meshgrid(*REGION.T), axis=-1).reshape(-1, 3)
+    outline = np.round(view.camera.outline(corners)).astype(np.int32)
+    region = np.zeros(view.image.shape[:2], np.uint8)
+    cv2.fillConvexPoly(region, outline, 1)
+    x, y, width, height = cv2.boundingRect(outline)
+    here = slice(max(y, 0), y + height), slice(max(x, 0), x + width)
+    part = replace(view, image=view.image[here])
+    seen = []
+    for hue in hues:
+        mask = region > 0
+        mask[here] &= coloured(part, hue, SATURATION).mask
+        seen.append(Seen(view, mask))
+    return seen
 
 
 def _face(seen: Colours) -> FloatArray | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from enum import Enum
 
 import numpy as np
@@ -22,7 +23,7 @@ from .frames import BOX_AT, hand_rotation, in_holes
 from .glances import GLANCE, Glances
 from .grasping import RETREAT, Grasp, plan
 from .parts import DEPTH, HOLES, PIN_LENGTH, PIN_RADIUS, PINS, STAGE, TRAY, in_tray
-from .reach import eased, joints, reached, stops_near
+from .reach import bent, eased, joints, reached, stops_near
 from .start import Start
 
 OPENS = 0.075  # of the gripper at most [m]
@@ -31,6 +32,7 @@ FREE = 0.255  # height of a hand that meets nothing: below, it goes as slowly as
 SAFE = 0.275  # height of a hand that clears, with a pin in it, whatever stands in the box [m]
 GAIN = 0.3  # share of what is left that the hand goes in a control period
 GENTLE, SLOW = 0.5, 0.3  # of a full action: near a pin; with one in its hole
+BENDING = 0.02  # of a turn that unbends a wrist, still to come [rad]
 HALF_TURN = 2.0  # of joint 6, from which on the hand turns about its own axis first [rad]
 # Control periods: of one skill, of seating a pin, of waiting until all pins rest.
 PATIENCE, SEATING, WAITING = 120, 600, 250
@@ -48,6 +50,7 @@ RISE = 0.15  # of a hand that goes back from a pin that stands: so much of the w
 BACK = 0.040  # that an open hand goes back before it is raised [m]
 PULLED = 0.009  # of the last pin over the face, before it is carried to the start [m]
 PULL_UP = np.array([0.0, 0.0, DEPTH + PULLED + 0.002])  # for the hand to get it there [m]
+OVER = np.array([0.0, 0.0, 0.03])  # of a pin that is brought over its hole [m]
 NEIGHBOUR = 1.0  # yaw of a hand that seats a pin behind others [rad]
 SPOTS = ((-0.13, 0.05), (-0.13, -0.05), (-0.13, 0.0))  # in front of the box, to lay a pin down [m]
 ROOM = 0.035  # from there to other pins [m]
@@ -211,7 +214,9 @@ class HoldAgain(Restorer):
             case Skill.SEAT if self._person.skill is demonstrator.Skill.BACK:
                 self._go(Skill.BACK, readings)
             case Skill.SEAT if (
-                self._person.skill is demonstrator.Skill.OVER or self._periods > SEATING
+                self._person.skill is demonstrator.Skill.OVER
+                or self._periods > SEATING
+                or bent(readings.joints[0, 0])
             ):
                 self._give_up(readings)
             case Skill.PULL if in_holes(readings)[0][0, -1, 2] > PULLED:
@@ -276,25 +281,27 @@ class HoldAgain(Restorer):
         end, axis = self._seen.in_hand(self._pin)
         box, frame = self._seen.box()
         lean = math.atan2(axis[2], axis[1])
-        if self._grasp.seats:
-            behind = (HOLES[self._pin, 0] - HOLES[:, 0] > 0).any()
-            turns = (NEIGHBOUR, -NEIGHBOUR) if behind else (0.0,)
-            above = box + frame @ HOLES[self._pin] + (0.0, 0.0, 0.03)
-            places = []
-            for turn in turns:
-                rotation = frame @ hand_rotation(-lean, turn)
-                at = above - rotation @ end
-                places.append((not reached(at, rotation), at, rotation))
-            _, at, rotation = min(places, key=lambda place: bool(place[0]))
-            self._lies = np.array([*at[:2], SAFE]), rotation
-            self._person = Teleoperator(
-                self._rng, self._actions, tremor=0.0, pin=self._pin, skill=demonstrator.Skill.ALIGN
-            )
-        else:
+        behind = (HOLES[self._pin, 0] - HOLES[:, 0] > 0).any()
+        for turn in (NEIGHBOUR, -NEIGHBOUR) if behind else (0.0,):
+            rotation = frame @ hand_rotation(-lean, turn)
+            mouth = box + frame @ HOLES[self._pin] - rotation @ end
+            home = mouth - (0.0, 0.0, DEPTH)
+            way = np.array([mouth + OVER, home, home - BACK * rotation[:, 2]])
+            if self._grasp.seats and reached(way, np.broadcast_to(rotation, (3, 3, 3))).all():
+                self._lies = np.array([*mouth[:2], SAFE]), rotation
+                self._person = Teleoperator(
+                    self._rng,
+                    self._actions,
+                    tremor=0.0,
+                    pin=self._pin,
+                    skill=demonstrator.Skill.ALIGN,
+                )
+                break
+        else:  # it cannot be seated as it is held
+            self._grasp = replace(self._grasp, seats=False)
             spot = self._spot(box, frame)
             rotation = self._lying(spot, frame, end, axis)
-            middle = end + PIN_LENGTH / 2 * axis
-            at = spot - rotation @ middle
+            at = spot - rotation @ (end + PIN_LENGTH / 2 * axis)
             self._lies = np.array([*at[:2], SAFE]), rotation
         self._go(Skill.CARRY, readings)
 
@@ -326,9 +333,7 @@ class HoldAgain(Restorer):
         self._person = Teleoperator(
             self._rng, self._actions, tremor=0.0, pin=self._pin, skill=skill
         )
-        self._grasp = Grasp(
-            self._grasp.position, self._grasp.rotation, self._grasp.along, seats=True
-        )
+        self._grasp = replace(self._grasp, seats=True)
         self._go(Skill.SEAT, readings)
 
     def _give_up(self, readings: Readings) -> None:
@@ -404,6 +409,8 @@ class HoldAgain(Restorer):
         action[:3] = _limited(GAIN * (position - hand) / self._step, pace)
         turn = self._about(readings, eased(hand, rotation))
         action[3:6] = _limited(GAIN * turn / self._turn, pace * _turns(readings))
+        if bent(readings.joints[0, 0]) and np.linalg.norm(turn) > BENDING:
+            action[:3] = 0.0  # it unbends first
         action[6] = self._jaw(readings)
         return action.astype(np.float32)
 
