@@ -20,7 +20,7 @@ from enpire.environment import Camera, Seen, View, coloured, fresh
 from enpire.types import FloatArray, Image
 
 from .frames import BOX_AT
-from .parts import HALF_WIDTH, PIN_LENGTH, PIN_RADIUS, PINS, PITCH
+from .parts import BARE, DEPTH, HALF_WIDTH, PIN_LENGTH, PIN_RADIUS, PINS, PITCH
 
 CENTRE = BOX_AT + np.array([0.0, 0.0, 0.005])  # that both cameras look at [m]
 # Away [m], round, above [deg]: across the row, where no pin hides another and no hand is.
@@ -37,7 +37,7 @@ RIM = 0.0015  # of its sides, that the skirt leaves free [m]
 BLOCK = np.array([(x, y, z) for x in (-1, 1) for y in (-1, 1) for z in (-RIM, 0.0)]) * (*FACE, 1.0)
 LEAST_BLUE = 0.4  # share of the box's outline that a view must show
 SCALE = np.array([0.001, 0.001, 0.02])  # of a first step of the fit [m, m, rad]
-UNLIKE = 0.06  # share of the box by which what is seen may differ from the fit
+UNLIKE = 0.10  # share of the box by which what is seen may differ from the fit: bare steel hides it
 APART = np.array([0.0010, 0.0010, 0.04])  # by which two views of the box may differ [m, m, rad]
 FINE = 4  # bits of a pixel's fraction that OpenCV draws with
 HIDES = np.ones((7, 7), np.uint8)  # what is so near a pin's colour may be hidden by it
@@ -143,6 +143,8 @@ def find_pin(seen: Sequence[Seen]) -> Pin | None:
         return None
     top = through + np.mean(heights) * axis
     found = Pin(top - (PIN_LENGTH - PIN_RADIUS) * axis, axis)
+    if found.end[2] < BOX_AT[2] - DEPTH - TOPS:  # upside down, or its top is hidden from both
+        return None
     return found if all(image.shows(found) for image in images) else None
 
 
@@ -197,7 +199,7 @@ class _Image:
 
     def shows(self, pin: Pin) -> bool:
         """Whether it looks as wide and as long as it should, standing in the box or on it."""
-        foot = max(0.0, (BOX_AT[2] - pin.end[2]) / max(pin.axis[2], 0.1))
+        foot = max(BARE, (BOX_AT[2] - pin.end[2]) / max(pin.axis[2], 0.1))
         low, high = pin.end + foot * pin.axis, pin.end + PIN_LENGTH * pin.axis
         length = np.linalg.norm(self.camera.project(high) - self.camera.project(low))
         wide = 2 * PIN_RADIUS * self.camera.focal / self._away(high)

@@ -59,6 +59,7 @@ class PinBox(Task):
     instruction = "Put the pins into the holes of the pin box."
     time_limit = 6.0
     probe_limit = 1.5
+    restore_limit = 90.0  # three pins from anywhere, laid down and taken anew
     tracked = ("task_box", *(f"task_pin{i}" for i in range(PINS)))
     actions = ActionSpec((HAND,), lead=0.06, push=6.0)
     observation_names = (

@@ -152,6 +152,14 @@ def test_pins_in_each_others_holes_are_not_seated(bench: Bench, seated: Shot) ->
     assert "in_line" in replace(seated, views=bench.look(qpos)).judge().failed
 
 
+def test_a_pin_that_is_upside_down_in_its_hole_is_not_seated(bench: Bench, seated: Shot) -> None:
+    """Its coloured end is in the hole then, and what is bare looks out."""
+    up = np.array([0.0, 0.0, module("parts").PIN_LENGTH])
+    shot = bench.moved(seated, 1, up, np.pi)
+    assert shot.tilts[1] > 3.0
+    assert shot.judge().outcome is Outcome.FAILURE
+
+
 def test_a_pin_that_is_nowhere_is_not_known_of(bench: Bench, seated: Shot) -> None:
     shot = bench.moved(seated, 1, np.array([-0.15, 0.07, -0.05]), np.pi / 2)
     verdict = shot.judge()
