@@ -33,6 +33,9 @@ SKIRT = 0.028  # of bristles, how far it leads away from the box [m]
 # effective mass, which at the end of a bar of 3 g is next to nothing: without this a pin pushed
 # against a wall goes through it. A pin that topples does so slowly, in a quarter of a second.
 ARMATURE = 1e-5  # [kg m^2]
+# What tells pins apart, for eyes: green, magenta, yellow; where they go in they are bare steel.
+COLOURS = ((0.08, 0.55, 0.15, 1.0), (0.75, 0.08, 0.68, 1.0), (0.80, 0.74, 0.05, 1.0))
+BARE, STEEL = 0.012, (0.62, 0.63, 0.65, 1.0)  # from the end that goes in first [m]
 # Pin i belongs in hole i, box frame [m]. The farthest comes first: fingers reach over the box from
 # the near side, and nothing stands there yet.
 HOLES = np.array([(PITCH * ((PINS - 1) / 2 - i), 0.0, 0.0) for i in range(PINS)])
@@ -82,6 +85,17 @@ def add_pins(spec: mujoco.MjSpec) -> None:
             name=f"pin{i}",
             fromto=(0, 0, PIN_RADIUS, 0, 0, PIN_LENGTH - PIN_RADIUS),
             size=(PIN_RADIUS, 0, 0),
+            rgba=COLOURS[i],
+        )
+        body.add_geom(
+            name=f"bare{i}",
+            type=mujoco.mjtGeom.mjGEOM_CYLINDER,
+            fromto=(0, 0, 0, 0, 0, BARE),
+            size=(PIN_RADIUS + 5e-5, 0, 0),
+            contype=0,
+            conaffinity=0,
+            mass=0,
+            rgba=STEEL,
         )
         for k in range(8):
             angle = math.pi / 4 * (k + 0.5)
@@ -92,6 +106,7 @@ def add_pins(spec: mujoco.MjSpec) -> None:
                 name=f"edge{i}_{k}",
                 pos=at,
                 size=(EDGE, 0, 0),
+                rgba=STEEL,
             )
         body.add_site(name=f"pin{i}", group=4)
 

@@ -6,8 +6,6 @@ Lengths are those of `robots/yam/arm.xml`, and where the arm stands is in `robot
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -20,6 +18,8 @@ WRIST, HAND = 0.074, 0.0353 + 0.1347  # from joint 4 to 5; from 5 to the grasp p
 LOW = np.array([-2.61799, 0.0, 0.0, -1.5708, -1.5708, -2.0944])  # of the joints [rad]
 HIGH = np.array([3.05433, 3.66519, 3.66519, 1.5708, 1.5708, 2.0944])
 SPARE = 0.03  # that a joint stays off its stop [rad]
+AT_STOP = 0.015  # of a joint that cannot go on [rad]
+NEAR_STOP = 0.06  # in which a joint at half speed comes to rest [rad]
 EASE, EASINGS = 0.10, 9  # of a hand's pitch, at a time [rad]; at most so often
 
 
@@ -56,32 +56,50 @@ def joints(position: FloatArray, rotation: FloatArray) -> FloatArray:
 
 def reached(position: FloatArray, rotation: FloatArray) -> NDArray[np.bool_]:
     """Whether joints are off their stops at these poses, shape (...)."""
-    found = joints(position, rotation)
-    within = (found > LOW + SPARE) & (found < HIGH - SPARE)  # not a number is not
-    result: NDArray[np.bool_] = within.all(axis=-1)
-    return result
+    return _within(joints(position, rotation))
+
+
+def stops_near(joints: FloatArray) -> bool:
+    """Whether one of the joints (6,) [rad] is so near its stop that it would run into it."""
+    return bool((np.minimum(joints - LOW, HIGH - joints) < NEAR_STOP).any())
+
+
+def bent(joints: FloatArray) -> bool:
+    """Whether joint 4, of these (6,) [rad], is at a stop: on its way there a hand leaves its line.
+
+    What that joint can no more do the others do not make up for: a hand that points up and goes
+    back drops by as much as it goes, and presses with 50 N on what is under it.
+    """
+    return bool(min(joints[3] - LOW[3], HIGH[3] - joints[3]) < AT_STOP)
 
 
 def eased(position: FloatArray, frames: FloatArray) -> FloatArray:
     """Frames (..., 3, 3) that point less steeply, where a hand at `position` cannot as steeply."""
     result = frames.copy()
     for _ in range(EASINGS):
-        out = ~reached(position, result)
+        found = joints(position, result)
+        out = ~_within(found)
         if not out.any():
             break
-        result = np.where(out[..., None, None], _raised(position) @ result, result)
+        up = np.where(found[..., 3] > HIGH[3] - SPARE, -EASE, EASE)
+        result = np.where(out[..., None, None], _raised(position, up) @ result, result)
     return result
 
 
-def _raised(position: FloatArray) -> FloatArray:
-    """Turns (..., 3, 3) that raise a hand's approach by `EASE`, about joints 2, 3 and 4."""
+def _within(joints: FloatArray) -> NDArray[np.bool_]:
+    result: NDArray[np.bool_] = ((joints > LOW + SPARE) & (joints < HIGH - SPARE)).all(axis=-1)
+    return result  # not a number is not
+
+
+def _raised(position: FloatArray, up: FloatArray) -> FloatArray:
+    """Turns (..., 3, 3) that raise a hand's approach by `up` [rad], about joints 2, 3 and 4."""
     azimuth = np.arctan2(position[..., 1] - BASE[1], position[..., 0] - BASE[0])
     x, y = -np.sin(azimuth), np.cos(azimuth)  # the axis, level
-    cos, sin = math.cos(EASE), -math.sin(EASE)
+    cos, sin = np.cos(up), -np.sin(up)
     rows = [
         [cos + x * x * (1 - cos), x * y * (1 - cos), y * sin],
         [x * y * (1 - cos), cos + y * y * (1 - cos), -x * sin],
-        [-y * sin, x * sin, np.full_like(x, cos)],
+        [-y * sin, x * sin, cos],
     ]
     return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from enum import Enum
 
 import numpy as np
@@ -22,19 +23,21 @@ from .frames import BOX_AT, hand_rotation, in_holes
 from .glances import GLANCE, Glances
 from .grasping import RETREAT, Grasp, plan
 from .parts import DEPTH, HOLES, PIN_LENGTH, PIN_RADIUS, PINS, STAGE, TRAY, in_tray
-from .reach import eased, joints, reached
+from .reach import bent, eased, joints, reached, stops_near
 from .start import Start
 
 OPENS = 0.075  # of the gripper at most [m]
 AJAR, OPEN, CLOSED = -0.627, -0.4, -1.0  # gripper actions: 14 mm; 22 mm; shut
+FREE = 0.255  # height of a hand that meets nothing: below, it goes as slowly as near a pin [m]
 SAFE = 0.275  # height of a hand that clears, with a pin in it, whatever stands in the box [m]
 GAIN = 0.3  # share of what is left that the hand goes in a control period
 GENTLE, SLOW = 0.5, 0.3  # of a full action: near a pin; with one in its hole
+BENDING = 0.02  # of a turn that unbends a wrist, still to come [rad]
 HALF_TURN = 2.0  # of joint 6, from which on the hand turns about its own axis first [rad]
 # Control periods: of one skill, of seating a pin, of waiting until all pins rest.
 PATIENCE, SEATING, WAITING = 120, 600, 250
 FELT = 3.0  # at the wrist, from which on a hand has run into something [N]
-STUCK = 5.0  # the same of one that pushes [N]
+STUCK = 5.0  # the same of one that pushes: it stands still; from here on it turns less [N]
 HELD, THIN = 0.016, 0.0025  # of a held pin from the grasp point; opening that it leaves [m]
 SEATED, ASIDE, UPRIGHT = (
     0.0128,
@@ -47,9 +50,11 @@ RISE = 0.15  # of a hand that goes back from a pin that stands: so much of the w
 BACK = 0.040  # that an open hand goes back before it is raised [m]
 PULLED = 0.009  # of the last pin over the face, before it is carried to the start [m]
 PULL_UP = np.array([0.0, 0.0, DEPTH + PULLED + 0.002])  # for the hand to get it there [m]
+OVER = np.array([0.0, 0.0, 0.03])  # of a pin that is brought over its hole [m]
 NEIGHBOUR = 1.0  # yaw of a hand that seats a pin behind others [rad]
 SPOTS = ((-0.13, 0.05), (-0.13, -0.05), (-0.13, 0.0))  # in front of the box, to lay a pin down [m]
 ROOM = 0.035  # from there to other pins [m]
+NEAR, STILL = 0.0008, 0.00015  # of a hand from a grasp; from that of the last pin [m]
 KEPT = (0.002, 0.08)  # of the pin in the hand, off how it is to be held [m], [rad]
 ALLOWED = (4.0, 6.0)  # of the last pin, at the look [mm], [deg]
 
@@ -182,7 +187,7 @@ class HoldAgain(Restorer):
                 self._go(Skill.BEFORE, readings)
             case Skill.BEFORE if self._arrived(readings, 0.002, 0.06):
                 self._go(Skill.REACH, readings)
-            case Skill.REACH if self._arrived(readings, 0.0008, 0.04):
+            case Skill.REACH if self._arrived(readings, self._exact(), 0.04):
                 self._go(Skill.CLOSE, readings)
             case Skill.REACH if felt > FELT and self._arrived(readings, 0.003, 0.08):
                 self._go(Skill.CLOSE, readings)
@@ -209,7 +214,9 @@ class HoldAgain(Restorer):
             case Skill.SEAT if self._person.skill is demonstrator.Skill.BACK:
                 self._go(Skill.BACK, readings)
             case Skill.SEAT if (
-                self._person.skill is demonstrator.Skill.OVER or self._periods > SEATING
+                self._person.skill is demonstrator.Skill.OVER
+                or self._periods > SEATING
+                or bent(readings.joints[0, 0])
             ):
                 self._give_up(readings)
             case Skill.PULL if in_holes(readings)[0][0, -1, 2] > PULLED:
@@ -274,25 +281,27 @@ class HoldAgain(Restorer):
         end, axis = self._seen.in_hand(self._pin)
         box, frame = self._seen.box()
         lean = math.atan2(axis[2], axis[1])
-        if self._grasp.seats:
-            behind = (HOLES[self._pin, 0] - HOLES[:, 0] > 0).any()
-            turns = (NEIGHBOUR, -NEIGHBOUR) if behind else (0.0,)
-            above = box + frame @ HOLES[self._pin] + (0.0, 0.0, 0.03)
-            places = []
-            for turn in turns:
-                rotation = frame @ hand_rotation(-lean, turn)
-                at = above - rotation @ end
-                places.append((not reached(at, rotation), at, rotation))
-            _, at, rotation = min(places, key=lambda place: bool(place[0]))
-            self._lies = np.array([*at[:2], SAFE]), rotation
-            self._person = Teleoperator(
-                self._rng, self._actions, tremor=0.0, pin=self._pin, skill=demonstrator.Skill.ALIGN
-            )
-        else:
+        behind = (HOLES[self._pin, 0] - HOLES[:, 0] > 0).any()
+        for turn in (NEIGHBOUR, -NEIGHBOUR) if behind else (0.0,):
+            rotation = frame @ hand_rotation(-lean, turn)
+            mouth = box + frame @ HOLES[self._pin] - rotation @ end
+            home = mouth - (0.0, 0.0, DEPTH)
+            way = np.array([mouth + OVER, home, home - BACK * rotation[:, 2]])
+            if self._grasp.seats and reached(way, np.broadcast_to(rotation, (3, 3, 3))).all():
+                self._lies = np.array([*mouth[:2], SAFE]), rotation
+                self._person = Teleoperator(
+                    self._rng,
+                    self._actions,
+                    tremor=0.0,
+                    pin=self._pin,
+                    skill=demonstrator.Skill.ALIGN,
+                )
+                break
+        else:  # it cannot be seated as it is held
+            self._grasp = replace(self._grasp, seats=False)
             spot = self._spot(box, frame)
             rotation = self._lying(spot, frame, end, axis)
-            middle = end + PIN_LENGTH / 2 * axis
-            at = spot - rotation @ middle
+            at = spot - rotation @ (end + PIN_LENGTH / 2 * axis)
             self._lies = np.array([*at[:2], SAFE]), rotation
         self._go(Skill.CARRY, readings)
 
@@ -324,15 +333,21 @@ class HoldAgain(Restorer):
         self._person = Teleoperator(
             self._rng, self._actions, tremor=0.0, pin=self._pin, skill=skill
         )
-        self._grasp = Grasp(
-            self._grasp.position, self._grasp.rotation, self._grasp.along, seats=True
-        )
+        self._grasp = replace(self._grasp, seats=True)
         self._go(Skill.SEAT, readings)
 
     def _give_up(self, readings: Readings) -> None:
         """Begin again with another grasp."""
         self._failed += 1
         self._go(Skill.RELEASE, readings)
+
+    def _exact(self) -> float:
+        """How near the hand has to be to a grasp before it shuts [m].
+
+        A pin in a hole goes up with a hand that is still on its way up, but not down with it. So
+        the last pin would be held too high on average, by a hand that did not wait.
+        """
+        return STILL if self._last and self._periods < PATIENCE / 2 else NEAR
 
     def _height(self, readings: Readings) -> float:
         """Of the lowest part of the pin in question over the bristles [m]."""
@@ -388,10 +403,14 @@ class HoldAgain(Restorer):
         if self._skill is Skill.LAY and self._height(readings) < LOW:
             pace = SLOW
         hand = readings.hand_position[0, 0]
+        if hand[2] < FREE or stops_near(readings.joints[0, 0]):
+            pace = min(pace, GENTLE)
         action = np.zeros(7)
         action[:3] = _limited(GAIN * (position - hand) / self._step, pace)
         turn = self._about(readings, eased(hand, rotation))
-        action[3:6] = _limited(GAIN * turn / self._turn, pace)
+        action[3:6] = _limited(GAIN * turn / self._turn, pace * _turns(readings))
+        if bent(readings.joints[0, 0]) and np.linalg.norm(turn) > BENDING:
+            action[:3] = 0.0  # it unbends first
         action[6] = self._jaw(readings)
         return action.astype(np.float32)
 
@@ -436,6 +455,15 @@ class HoldAgain(Restorer):
         self._frame = readings.hand_rotation[0, 0].copy()
         if skill is Skill.LOOK:
             self._seen.forget()
+
+
+def _turns(readings: Readings) -> float:
+    """Share of its speed at which a hand turns: none where it is held fast.
+
+    A hand yields to what it is pushed against, but a turn would press its fingers on as levers.
+    """
+    felt = float(np.linalg.norm(readings.wrist_force[0, 0]))
+    return min(max(2.0 - felt / STUCK, 0.0), 1.0)
 
 
 def _limited(vector: FloatArray, most: float) -> FloatArray:

@@ -33,11 +33,12 @@ from enpire.types import Float32Array, FloatArray, Predicate, Verdict
 
 from .demonstrator import Teleoperator
 from .frames import AHEAD, BOX_AT, GRIP, HAND_AT, active, hand_rotation, in_holes
+from .look import aim
 from .parts import DEPTH, HOLES, PIN_RADIUS, PINS, STAGE, add_pins, drill, in_tray
 from .restorer import HoldAgain
 from .start import Start, box_pose
 from .truth import truth
-from .verify import judge, seated
+from .verify import judge, judge_views, seated
 
 STEP, TURN = (0.002,) * 3, (0.025,) * 3  # of the hand in a control period [m], [rad]
 HAND = ArmAction(STEP, TURN, low=(0.39, -0.05, 0.195), high=(0.50, 0.05, 0.255))
@@ -58,6 +59,7 @@ class PinBox(Task):
     instruction = "Put the pins into the holes of the pin box."
     time_limit = 6.0
     probe_limit = 1.5
+    restore_limit = 90.0  # three pins from anywhere, laid down and taken anew
     tracked = ("task_box", *(f"task_pin{i}" for i in range(PINS)))
     actions = ActionSpec((HAND,), lead=0.06, push=6.0)
     observation_names = (
@@ -85,6 +87,7 @@ class PinBox(Task):
         drill(scene)
         add_pins(scene)
         spec.attach(scene, prefix="task_", frame=spec.worldbody.add_frame())
+        aim(spec)
         weld = spec.add_equality(
             name="reset_pin",
             type=mujoco.mjtEq.mjEQ_WELD,
@@ -95,7 +98,8 @@ class PinBox(Task):
         )
         weld.data[:3] = 0.0  # anchored at the pin's origin
         weld.data[10] = 0.1
-        weld.solref = (0.01, 1)
+        weld.solref = (0.005, 1)
+        weld.solimp = (0.99, 0.99, 0.001, 0.5, 2.0)  # softer, the pin hangs 0.1 mm lower in it
 
     def prepare(self, twin: Twin) -> None:
         """Expand what the reset varies."""
@@ -224,6 +228,10 @@ class PinBox(Task):
     def judge(self, evidence: Evidence) -> Verdict:
         """Every pin seated, upright, let go of."""
         return judge(evidence)
+
+    def judge_views(self, evidence: Evidence) -> Verdict:
+        """The same of the pins that two cameras see."""
+        return judge_views(evidence)
 
     def demonstrator(self, rng: np.random.Generator) -> Demonstrator:
         """A person at a leader arm."""

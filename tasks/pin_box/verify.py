@@ -1,15 +1,21 @@
-"""The verdict on a pin box, from readings taken after the fingers let go and backed off."""
+"""The verdict on a pin box, from what is seen after the fingers let go and backed off.
+
+Where box and pins are then is said by the tracker (`judge`) or by cameras (`judge_views`).
+"""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from enpire.environment import Evidence, Readings
-from enpire.types import FloatArray, Outcome, Predicate, Verdict
+from enpire.environment import Evidence, Readings, overlay
+from enpire.types import FloatArray, Outcome, Predicate, State, Verdict
 
-from .frames import from_hand, in_holes
-from .parts import PINS
+from .frames import GRIP, from_hand, in_holes
+from .look import colours, find_box, find_pin
+from .parts import HOLES, PINS
 
 LAST = 5  # readings that a measure averages
 SEATED = 0.012  # depth of a seated pin, at least; the hole is 14 mm deep [m]
@@ -17,6 +23,17 @@ LOOKS_SEATED = 0.0128  # the same in a single reading, before the verifier comes
 UPRIGHT = 0.10  # tilt of a seated pin, at most; the hole leaves it 0.02 [rad]
 IN_LINE = 0.0025  # distance of its end from the hole's axis, at most [m]
 APART = 0.020  # of the grasp point from every pin's grip, at least [m]
+
+
+# Of every pin, and so of success: name, threshold [m or rad], in units of the predicate, at least
+# or at most; how far cameras may be off [m or rad].
+CONDITIONS = (
+    ("seated", SEATED, 1e3, "mm", True, 0.0005),
+    ("in_line", IN_LINE, 1e3, "mm", False, 0.0010),
+    ("upright", UPRIGHT, 1.0, "rad", False, 0.03),
+    ("let_go", APART, 1e3, "mm", True, 0.0015),
+)
+DECIDES = (State.FAIL, State.UNSURE, State.BOUNDARY, State.PASS)  # the worst first
 
 
 def seated(readings: Readings) -> NDArray[np.bool_]:
@@ -33,16 +50,57 @@ def judge(evidence: Evidence) -> Verdict:
     last = evidence.readings[-LAST:]
     ends, directions = (np.mean(part, axis=0)[0] for part in zip(*map(in_holes, last), strict=True))
     away = np.mean([from_hand(r)[0] for r in last], axis=0)
-    depth, off, tilt = -ends[:, 2], np.linalg.norm(ends[:, :2], axis=-1), _tilt(directions)
-    predicates = (
-        Predicate("seated", 1e3 * float(depth.min()), 1e3 * SEATED, "mm"),
-        Predicate("in_line", 1e3 * float(off.max()), 1e3 * IN_LINE, "mm", at_least=False),
-        Predicate("upright", float(tilt.max()), UPRIGHT, "rad", at_least=False),
-        Predicate("let_go", 1e3 * float(away.min()), 1e3 * APART, "mm"),
+    return _verdict(ends, directions, away)
+
+
+def judge_views(evidence: Evidence) -> Verdict:
+    """The same of the pins that cameras see, each by its colour; the hand is where joints say."""
+    seen = colours(evidence.views, evidence.elapsed)
+    box = find_box(seen)
+    pins = [find_pin([one.pins[i] for one in seen]) for i in range(PINS)]
+    hand = np.mean([r.hand_position[0, 0] for r in evidence.readings[-LAST:]], axis=0)
+    ends, directions, away = (np.full(shape, np.nan) for shape in ((PINS, 3), (PINS, 3), PINS))
+    for i, pin in enumerate(pins):
+        if box is not None and pin is not None:
+            ends[i] = (pin.end - box.at) @ box.frame - HOLES[i]
+            directions[i] = pin.axis @ box.frame
+            away[i] = np.linalg.norm(pin.end + GRIP * pin.axis - hand)
+    bodies = [body for body in (box, *pins) if body is not None]
+    frames = tuple(
+        overlay(one.all, [one.box.view.camera.outline(body.corners) for body in bodies])
+        for one in seen
     )
+    return replace(_verdict(ends, directions, away, by_cameras=True), frames=frames)
+
+
+def _verdict(
+    ends: FloatArray, directions: FloatArray, away: FloatArray, by_cameras: bool = False
+) -> Verdict:
+    """Success if every condition holds for every pin.
+
+    ends [m] and directions: in their holes' frames, both (pins, 3). away: of the hand, (pins,) [m].
+    What is not known is not a number.
+    """
+    measures = -ends[:, 2], np.linalg.norm(ends[:, :2], axis=-1), _tilt(directions), away
+    each = [
+        [
+            Predicate(name, scale * float(m), scale * needs, unit, at_least, scale * off)
+            for m in of_pins
+        ]
+        for of_pins, (name, needs, scale, unit, at_least, seen) in zip(
+            measures, CONDITIONS, strict=True
+        )
+        for off in (seen if by_cameras else 0.0,)
+    ]
+    predicates = tuple(min(row, key=lambda p: (DECIDES.index(p.state), p.margin)) for row in each)
     failed = [p for p in predicates if not p.holds]
-    good = (depth >= SEATED) & (off <= IN_LINE) & (tilt <= UPRIGHT) & (away >= APART)
-    reason = "; ".join(f"{p.name} {p.value:.2f} {p.unit} (needs {p.threshold:g})" for p in failed)
+    good = np.array([[p.holds for p in row] for row in each]).all(axis=0)
+    reason = "; ".join(
+        f"{p.name} {p.value:.2f} {p.unit} (needs {p.threshold:g})"
+        if p.state is State.FAIL
+        else f"{p.name} {p.state}"
+        for p in failed
+    )
     return Verdict(
         outcome=Outcome.FAILURE if failed else Outcome.SUCCESS,
         predicates=predicates,

@@ -227,3 +227,22 @@ def test_the_truth_is_that_of_the_worst_pin() -> None:
     twin.qpos[0] = stood
     twin.site_xpos[0, twin.scene.arms[0].grasp] = stood[at : at + 3] + np.array([0, 0, 0.02])
     assert every - holds() == {"let_go"}
+
+
+def test_a_fast_reset_holds_the_pin_as_it_was_drawn() -> None:
+    """A weld that hangs through would leave it lower in the hand than skills can put it."""
+    stations = build_stations("pin_box", 1, 1)
+    job = Job(3, Purpose.DEMONSTRATION, Demonstrations(stations.task), "d")
+    stations.begin(0, job)
+    while stations.busy and stations.phase(0).value == "reset":
+        stations.tick()
+    stations.wait()
+    (rng, *_) = np.random.default_rng(3).spawn(4)
+    start = module("start").Start.of(stations.task.sample(rng))
+    twin = stations.twin
+    grasp = stations.control.arms[0].grasp
+    end = twin.site_xpos[0, twin.model.site("task_pin2").id]
+    off = twin.site_xmat[0, grasp].reshape(3, 3).T @ (end - twin.site_xpos[0, grasp])
+    drawn = start.hand_frame.T @ (start.end - start.hand)
+    assert 1e3 * abs(off[1] - drawn[1]) < 0.04
+    stations.abort("seen")

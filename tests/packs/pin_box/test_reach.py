@@ -49,5 +49,19 @@ def test_a_hand_that_cannot_point_as_steeply_points_less_steeply() -> None:
         assert reach.reached(at, eased)
         np.testing.assert_allclose(eased @ eased.T, np.eye(3), atol=1e-12)
         assert -1.0 < eased[2, 2] < -0.5, "still down"
+    low, up = np.array([0.40, 0.0, 0.18]), rotation(-0.6)
+    assert not reach.reached(low, up)
+    assert reach.reached(low, reach.eased(low, up)), "nor up as steeply"
     near = np.array([0.36, 0.0, 0.16])
     np.testing.assert_array_equal(reach.eased(near, down), down)
+
+
+def test_a_wrist_at_its_stop_is_bent() -> None:
+    reach = module("reach")
+    free = np.array([0.0, 1.7, 0.4, 1.3, 0.0, 0.0])
+    assert not reach.bent(free)
+    assert not reach.stops_near(free)
+    for angle in (1.562, -1.562):
+        at_stop = np.where(np.arange(6) == 3, angle, free)
+        assert reach.bent(at_stop)
+        assert reach.stops_near(at_stop)

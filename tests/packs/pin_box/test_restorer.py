@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -123,6 +125,49 @@ def test_what_policies_leave_is_put_back_and_starts_are_those_of_a_fast_reset() 
     assert rows["physical reset"].passed is True, rows["physical reset"].detail
     assert rows["physical reset"].trials == 12
     assert rows["same starts"].passed is True, rows["same starts"].detail
+
+
+def test_a_wrist_at_its_stop_seats_no_pin() -> None:
+    """It would drop on its way back, and press: the pin is let go of and taken otherwise."""
+    stations = build_stations("pin_box", 1, 1)
+    task, rng = stations.task, np.random.default_rng(0)
+    drawn = task.sample(rng)
+    stations.place(0, drawn)
+    readings = stations.sensors.read(np.array([0]), [0])[0]
+    skill = module("restorer").Skill
+    for angle, then in ((1.3, skill.SEAT), (1.566, skill.RELEASE)):
+        restorer = task.restorer(rng, drawn[:12])
+        restorer._skill = skill.SEAT
+        joints = readings.joints.copy()
+        joints[0, 0, 3] = angle
+        restorer.act(replace(readings, joints=joints))
+        assert restorer._skill is then
+
+
+def test_a_hand_that_feels_a_push_turns_less_and_one_at_its_stop_unbends_first() -> None:
+    stations = build_stations("pin_box", 1, 1)
+    task, rng = stations.task, np.random.default_rng(0)
+    drawn = task.sample(rng)
+    stations.place(0, drawn)
+    readings = stations.sensors.read(np.array([0]), [0])[0]
+    turned = module("frames").hand_rotation(0.5)
+    high = readings.hand_position + np.array([0.0, 0.0, 0.06])
+
+    def action(force: float, angle: float = 1.3) -> FloatArray:
+        restorer = task.restorer(rng, drawn[:12])
+        restorer._skill, restorer._frame = module("restorer").Skill.RAISE, turned
+        joints = readings.joints.copy()
+        joints[0, 0, 3] = angle
+        felt = np.full_like(readings.wrist_force, [0.0, force, 0.0])
+        seen = replace(readings, joints=joints, hand_position=high, wrist_force=felt)
+        result: FloatArray = np.asarray(restorer.act(seen), np.float64)
+        return result
+
+    free, held = action(0.0), action(11.0)
+    assert np.linalg.norm(free[3:6]) > 0.2
+    assert np.linalg.norm(free[:3]) > 0.2
+    np.testing.assert_array_equal(held[3:6], 0.0)
+    np.testing.assert_array_equal(action(0.0, 1.566)[:3], 0.0)
 
 
 def test_the_tray_is_moved_with_the_pins_that_are_in_it_and_no_others() -> None:
