@@ -86,7 +86,6 @@ class Limits(Observer):
         self._time = stations.twin.bind("time")
         self._before: dict[int, tuple[float, FloatArray, FloatArray]] = {}
         self._felt: dict[int, list[tuple[str, FloatArray]]] = {}
-        self._tare: dict[int, FloatArray] = {}
 
     def begun(self, stations: Stations, row: int, job: Job) -> None:
         """Forget the station's last episode."""
@@ -101,10 +100,15 @@ class Limits(Observer):
                 self.look(stations, row)
 
     def ended(self, stations: Stations, episode: Episode) -> None:
-        """Forces need the end of the reset to be known: they are held against their limit now."""
+        """Forces need the end of the reset to be known: they are held against their limit now.
+
+        There the hands hang free. A reset that failed may have ended with one that presses: then
+        the sensors still have the zero of the reset before.
+        """
         row = episode.station
+        tare = stations.sensors.tare(row)
         for where, felt in self._felt[row]:
-            force = np.linalg.norm(felt - self._tare[row], axis=-1)
+            force = np.linalg.norm(felt - tare, axis=-1)
             self.force.look(force, self._force, "N", where)
 
     def look(self, stations: Stations, row: int) -> None:
@@ -128,8 +132,6 @@ class Limits(Observer):
         frames = twin.site_xmat[row, self._wrist].reshape(-1, 3, 3)
         felt = (frames @ twin.history[row, self._samples].mean(axis=1)[..., None])[..., 0]
         self._felt[row].append((where, felt))
-        if phase is Phase.RESET:
-            self._tare[row] = felt
 
     def rows(self) -> list[Row]:
         """For the table."""

@@ -122,6 +122,11 @@ class Sensors:
         twin, here, mine = self.twin, np.array([row]), self.errors[-1][row : row + 1]
         kernels.wrist_force(here, twin.site_xmat, twin.history, self._wrist, self._force, mine)
 
+    def tare(self, row: int) -> FloatArray:
+        """What a station's wrists take for nothing, (arms, 3) [N], along the world's axes."""
+        tare: FloatArray = self.errors[-1][row]
+        return tare
+
     def draw(self, row: int, rng: np.random.Generator) -> None:
         """Draw sensor errors anew, for `periods` readings."""
         self._bias[row] = rng.normal(0, 1, self._bias.shape[1:])
