@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from enpire.policies import ChunkPolicy
 
 WIDTH = 128
+LIMIT = 6.0  # standard deviations at which what the network sees is clipped, as for its base
 
 
 class Residual(nn.Module):
@@ -39,7 +40,7 @@ class Residual(nn.Module):
     def forward(self, history: Tensor) -> Tensor:
         """Actions (batch, chunk, action) for observations (batch, history, observation)."""
         chunk: Tensor = self.base(history)
-        seen = ((history - self.base.mean) / self.base.std).clamp(-6.0, 6.0)
+        seen = ((history - self.base.mean) / self.base.std).clamp(-LIMIT, LIMIT)
         done = (chunk - self.base.centre) / self.base.spread
         shift = torch.tanh(self.net(torch.cat([seen.flatten(1), done.flatten(1)], dim=1)))
         moved: Tensor = chunk + self.reach * self.spread * shift.view_as(chunk)

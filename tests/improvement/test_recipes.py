@@ -15,6 +15,8 @@ from enpire.improvement import recipe as recipes
 from enpire.improvement.checkpoint import Checkpoint, Kept
 from enpire.improvement.recipe import Given
 from enpire.improvement.recipes.lookahead import Lookahead
+from enpire.improvement.recipes.progress import ProgressReward
+from enpire.improvement.recipes.residual_rl import ResidualLearning
 from enpire.improvement.recipes.rlpd import PriorData
 from enpire.improvement.recipes.wsrl import WarmStart
 from enpire.improvement.sac import Learning
@@ -25,7 +27,7 @@ from enpire.types import Episode, Outcome, Purpose, Verdict
 from tests.store.samples import episode
 
 SPEC = ChunkSpec("t", observation=6, action=3, chunk=4, execute=2, hidden=(8,))
-IMPROVERS = (Lookahead, PriorData, WarmStart)  # of an incumbent
+IMPROVERS = (Lookahead, PriorData, WarmStart, ResidualLearning, ProgressReward)  # of an incumbent
 WON, LOST = Verdict(Outcome.SUCCESS), Verdict(Outcome.FAILURE)
 
 

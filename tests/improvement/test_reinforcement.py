@@ -11,6 +11,7 @@ import pytest
 from enpire.improvement import recipe as recipes
 from enpire.improvement.recipe import Given, latest
 from enpire.improvement.sac import Learning
+from enpire.improvement.trainer import Training
 from enpire.types import Episode, Purpose
 from tests.improvement.test_lookahead import SPEC, idle, walk
 from tests.store.samples import episode
@@ -35,10 +36,12 @@ def episodes() -> list[Episode]:
     return [replace(e, round=0, purpose=Purpose.EVALUATION) if e.seed % 2 else e for e in walked]
 
 
-@pytest.mark.parametrize("name", ["rlpd", "wsrl"])
+@pytest.mark.parametrize("name", ["rlpd", "wsrl", "residual_rl"])
 def test_the_candidate_walks_towards_the_goal(name: str, episodes: list[Episode]) -> None:
     recipe: Any = recipes.find(name).recipe
     recipe = replace(recipe, learning=FAST)
+    if hasattr(recipe, "training"):
+        recipe = replace(recipe, training=Training(steps=200, batch=64))
     candidate = recipe.improve(Given(SPEC, episodes, idle(), seed=0))
     right, left = candidate.policy.infer(np.array([[[1.0]], [[-1.0]]], np.float32))[:, 0, 0]
     assert left - right > 0.2
