@@ -56,8 +56,8 @@ SEEN_COVERED = 0.9035  # what the verifier asks to see: one standard deviation o
 SEEN = 0.92  # what is seen of it before the verifier comes, in one reading
 APART = 0.40  # of the outline is covered at the start, at most
 CALIBRATED = 0.005  # of the covered share: what cameras may be off unseen
-AWAY = 0.8  # of a hand's speed, towards the arm's foot, while the verifier looks,
-BEHIND = 0.14  # until it is here, from where the way back is free [m]
+AWAY = 0.8  # of a hand's speed, to where it hides the block from no camera,
+ASIDE = 0.13  # until it is here [m]
 LAST = 25  # readings with the hand clear that the verdict averages
 
 
@@ -201,8 +201,8 @@ class PushT(Task):
             return None
         action = np.zeros(self.actions.size, dtype=np.float32)
         action[2] = 0.6
-        if clear[-1] and evidence.readings[-1].hand_position[0, 0, 0] > BEHIND:
-            action[0] = -AWAY
+        if clear[-1] and evidence.readings[-1].hand_position[0, 0, 1] < ASIDE:
+            action[1] = AWAY
         action[6] = -1.0
         return action
 

@@ -121,8 +121,8 @@ def test_the_probe_lifts_the_hand_straight_up_and_out_of_the_way_and_looks() -> 
     assert action[6] == -1
     waiting = task().probe(Evidence([low, high], PERIOD))
     assert waiting is not None
-    assert waiting[0] < 0  # towards the arm's foot, out of the cameras' way
-    assert not waiting[[1, 3, 4, 5]].any()
+    assert waiting[1] > 0  # away from the one camera, and past the block for the other
+    assert not waiting[[0, 3, 4, 5]].any()
     assert task().probe(Evidence([low] + [high] * module("task").LAST, PERIOD)) is None
 
 
