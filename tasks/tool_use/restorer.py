@@ -35,6 +35,7 @@ DEEP = 0.002  # so far over its place the cutter is let go [m]
 BACK = 0.045  # so far the hand backs off from the handles [m]
 PLACED = 0.012  # of the pivot from its place, of a cutter that is in its stand [m]
 STANDS = np.cos(np.radians(12.0))  # of its upward axis
+SLIPS = np.array([-0.0006, 0.0005])  # of the hand on the cutter's x and z, on its way, mean [m]
 HELD = 0.030  # of the handles from the grasp point, in the hand [m]
 WIDTHS = {"cutter": (0.030, 0.055), "handle": (0.004, 0.020)}  # of a hand that holds it [m]
 CROWDED = 0.075  # of a handle from the axes of stand and clamp: no room for the palm [m]
@@ -239,13 +240,14 @@ class PutBack(Restorer):
         """Take the cutter out of its stand, as the start wants it."""
         cutter = seen.facing(np.array([1.0, 0.0, 0.0]))
         frame = cutter @ Rotation.from_euler("y", self._grasp[2]).as_matrix()
-        at = seen.pivot + cutter @ (self._grasp[0], 0.0, GRIP + self._grasp[1])
+        along, up = self._grasp[:2] - SLIPS
+        at = seen.pivot + cutter @ (along, 0.0, GRIP + up)
         level, before = np.eye(3), at - BACK * cutter[:, 0]
         if np.linalg.norm(seen.hand - before) > 0.03 or self._attempts:
             self._go(Move(_at(seen.hand, CARRY), seen.hand_frame, OPEN))
             self._go(Move(_at(before, CARRY), level, OPEN))
         self._go(Move(before, level, OPEN), Move(at, level, OPEN))
-        self._go(Move(at, frame, OPEN, fine=True), Move(at, frame, HOLD, rest=10))
+        self._go(Move(at, frame, OPEN, fine=True, rest=8), Move(at, frame, HOLD, rest=10))
         self._go(Move(_at(at, float(at[2]) + 0.09), frame, HOLD, rest=4))
         self._holds, self._taken = "cutter", True
 
