@@ -85,14 +85,14 @@ def run(options: Namespace) -> int:
         raise UsageError(f"--seeds {options.seeds}: whole numbers, such as 0,1,2") from None
     until = time.monotonic() + (options.stop_after or math.inf)
     cells = list(bench.cells(options.folder, tasks, chosen, seeds))
+    results = []
     for cell in cells:
-        if time.monotonic() >= until:
-            break
-        _complete(cell, options, until)
+        if time.monotonic() < until:
+            _complete(cell, options, until)
         said = bench.read(cell)
         if said is not None:
+            results.append(said)
             print(f"{cell}: {said.start} to {said.sealed} sealed, {said.ended}", flush=True)
-    results = [found for cell in cells if (found := bench.read(cell)) is not None]
     if len(results) < len(cells):
         print(f"{len(cells) - len(results)} of {len(cells)} runs to go: the same command goes on")
     lines = bench.lines(results)

@@ -49,9 +49,14 @@ class Checkpoint:
         self._last = clock()
 
     @property
+    def keeps(self) -> bool:
+        """Whether anything is kept at all."""
+        return self._folder is not None
+
+    @property
     def due(self) -> bool:
         """Whether it is time to keep where training is."""
-        return self._folder is not None and self._clock() - self._last >= self._every
+        return self.keeps and self._clock() - self._last >= self._every
 
     def keep(self, stage: str, kept: Kept) -> None:
         """Write where a stage is, in place of where it was.

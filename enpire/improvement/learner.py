@@ -56,7 +56,7 @@ class Learner:
         for name, module in self.modules.items():
             if not all(bool(values.isfinite().all()) for values in module.parameters()):
                 raise RecipeError(f"{stage} diverged: the weights of {name} are not finite")
-        if done < steps:
+        if done < steps and checkpoint.keeps:
             checkpoint.keep(stage, self._kept(steps))
         return self.loss
 

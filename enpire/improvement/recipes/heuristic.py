@@ -11,8 +11,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 
-import numpy as np
-
 from enpire.environment import Job, Workcells
 from enpire.errors import RecipeError, UsageError
 from enpire.improvement.collection import Collection
@@ -46,17 +44,14 @@ class Heuristic:
                 "set --collect or --recipe.candidates"
             )
         seeds = list(islice(asked.seeds, trials))
-        parameters = asked.stations.parameters
+        stations = asked.stations
+        parameters = stations.parameters
         search = Search(parameters, self.candidates, self.spread).follow(asked.episodes)
-        spec = SkillSpec(
-            asked.stations.name,
-            asked.stations.observation_size,
-            asked.stations.action_size,
-            tuple(parameter.name for parameter in parameters),
-        )
+        sizes = stations.observation_size, stations.action_size
+        spec = SkillSpec(stations.name, *sizes, tuple(p.name for p in parameters))
         for candidate, values in enumerate(search.draw(seeds)):
             name = named(asked.round, candidate)
-            controller = SkillPolicy(spec, values).controller(asked.stations)
+            controller = SkillPolicy(spec, values).controller(stations)
             for seed in seeds:
                 yield Job(seed, Purpose.COLLECTION, controller, name, asked.round)
 
@@ -71,7 +66,7 @@ class Heuristic:
         if search.generations:
             numbers |= {"best_success": search.best.success, "best_score": search.best.score}
         numbers |= dict(zip(names, search.mean.tolist(), strict=True))
-        return Candidate(SkillPolicy(spec, np.array(search.mean)), numbers)
+        return Candidate(SkillPolicy(spec, search.mean), numbers)
 
 
 RECIPE = Heuristic
