@@ -6,13 +6,14 @@ down and z into the picture. Pictures are (height, width, 3) of uint8, red green
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Protocol
 
 import cv2
+import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
@@ -21,6 +22,8 @@ from enpire.types import FloatArray, Frame, Image
 Mask = NDArray[np.bool_]
 STALE = 0.2  # age at which a picture says nothing of what is [s]
 AROUND = 24  # pixels that a kept frame shows around what was seen
+FINE = 4  # bits of a pixel's fraction that OpenCV draws with
+RIM = 0.67  # by so much OpenCV draws a shape too large, all round [px]
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +111,37 @@ def coloured(view: View, hue: tuple[float, float], saturation: float, value: flo
 def fresh(views: Sequence[View], now: float) -> list[View]:
     """Those that show what is at `now` [s]."""
     return [view for view in views if now - view.stamp <= STALE]
+
+
+def aim(
+    spec: mujoco.MjSpec, centre: FloatArray, cameras: Mapping[str, tuple[float, float, float]]
+) -> None:
+    """Set a station's cameras up about a place (3,) [m], upright.
+
+    cameras: by name, how far away [m], and how far round from x and above the level [deg].
+    """
+    for name, (away, round_, above) in cameras.items():
+        a, b = np.radians((round_, above))
+        back = np.array([np.cos(b) * np.cos(a), np.cos(b) * np.sin(a), np.sin(b)])
+        right = np.array([-np.sin(a), np.cos(a), 0.0])
+        camera = spec.camera(name)
+        camera.pos = centre + away * back
+        camera.alt.type = mujoco.mjtOrientation.mjORIENTATION_XYAXES
+        camera.alt.xyaxes = [*right, *np.cross(back, right)]
+
+
+def draw(onto: Image, outline: FloatArray) -> None:
+    """Fill a convex outline (k, 2) [px] with 255, and its rim as far as a pixel is covered."""
+    corners = np.round(outline * 2**FINE).astype(np.int32)
+    cv2.fillConvexPoly(onto, corners, 255, cv2.LINE_AA, FINE)
+
+
+def as_drawn(mask: Mask) -> Image:
+    """What is seen as `draw` would draw it, (h, w) of 255 and less on a rim."""
+    seen: Image = 255 * mask.astype(np.uint8)
+    rim = cv2.dilate(seen, cv2.getStructuringElement(cv2.MORPH_CROSS, (3, 3)))
+    soft: Image = cv2.addWeighted(seen, 1 - RIM, rim, RIM, 0.0).astype(np.uint8)
+    return soft
 
 
 def triangulate(cameras: Sequence[Camera], pixels: FloatArray) -> tuple[FloatArray, float]:

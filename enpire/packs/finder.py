@@ -36,7 +36,7 @@ SINGULAR: dict[Kind, str] = {"robots": "robot", "tasks": "task", "agents": "agen
 
 @dataclass(frozen=True, slots=True)
 class Pack:
-    """A folder of one kind, with the sha256 of everything in it."""
+    """A folder of one kind, with the sha256 of what is in it."""
 
     kind: Kind
     name: str
@@ -101,14 +101,15 @@ def unknown(what: str, name: str, names: list[str]) -> str:
 
 
 def content_hash(folder: Path) -> str:
-    """Sha256 over the relative names and bytes of all files.
+    """Sha256 over the relative names and bytes of all files that decide what a pack does.
 
-    Hidden and compiled ones are left out, and the certificate, which says what this hash is worth.
+    Hidden and compiled ones are left out, what is written about it (`*.md`), and the certificate,
+    which says what this hash is worth.
     """
     digest = hashlib.sha256()
     for path in sorted(p for p in folder.rglob("*") if p.is_file()):
         relative = path.relative_to(folder)
-        if relative == Path(CERTIFICATE):
+        if relative == Path(CERTIFICATE) or path.suffix == ".md":
             continue
         if any(part.startswith(".") or part == "__pycache__" for part in relative.parts):
             continue

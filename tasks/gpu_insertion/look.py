@@ -16,7 +16,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import cv2
-import mujoco
 import numpy as np
 from scipy.spatial.transform import Rotation
 
@@ -25,7 +24,7 @@ from enpire.types import FloatArray
 
 from .frames import GRASPS, HALF, LEFT, RIGHT, SLOT_AT, hand_rotation
 
-CENTRE = (0.43, 0.0, 0.065)  # that both cameras look at [m]
+CENTRE = np.array([0.43, 0.0, 0.065])  # that both cameras look at [m]
 CAMERAS = {"front": (0.58, 32.0, 32.0), "side": (0.58, -32.0, 32.0)}  # away [m], round, above [deg]
 
 MAGENTA, CYAN = (285.0, 335.0), (172.0, 215.0)  # of the card's marks, of the motherboard's [deg]
@@ -111,17 +110,6 @@ class Seating:
 
 
 UNSEEN = Seating(*[(np.nan, np.nan)] * 4)
-
-
-def aim(spec: mujoco.MjSpec) -> None:
-    """Set the station's cameras up before the card's face, to its left and to its right."""
-    for name, (away, round_, above) in CAMERAS.items():
-        a, b = np.radians((round_, above))
-        back = np.array([np.cos(b) * np.cos(a), np.cos(b) * np.sin(a), np.sin(b)])
-        right = np.array([-np.sin(a), np.cos(a), 0.0])
-        camera = spec.camera(name)
-        camera.pos = CENTRE + away * back
-        camera.alt.xyaxes = [*right, *np.cross(back, right)]
 
 
 def marks(views: Sequence[View], now: float) -> list[Marks]:

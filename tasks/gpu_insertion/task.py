@@ -23,6 +23,7 @@ from enpire.environment import (
     Readings,
     Restorer,
     Task,
+    aim,
     time_left,
 )
 from enpire.environment.kinematics import Kinematics
@@ -45,7 +46,7 @@ from .frames import (
     lean,
     slot_frame,
 )
-from .look import aim
+from .look import CAMERAS, CENTRE
 from .restorer import HoldAgain
 from .truth import truth
 from .verify import FIRST, SEEN_SEATED, judge, judge_views, seated
@@ -130,7 +131,7 @@ class GpuInsertion(Task):
     def build(self, spec: mujoco.MjSpec) -> None:
         """Card and slot; a weld that keeps the card in the air until the fingers hold it."""
         super().build(spec)
-        aim(spec)
+        aim(spec, CENTRE, CAMERAS)
         weld = spec.add_equality(
             name="reset_card",
             type=mujoco.mjtEq.mjEQ_WELD,

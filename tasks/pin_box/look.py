@@ -11,12 +11,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import cv2
-import mujoco
 import numpy as np
 from scipy.optimize import minimize
 from scipy.spatial.transform import Rotation
 
-from enpire.environment import Camera, Seen, View, coloured, fresh
+from enpire.environment import Camera, Seen, View, coloured, draw, fresh
 from enpire.types import FloatArray, Image
 
 from .frames import BOX_AT
@@ -39,7 +38,6 @@ LEAST_BLUE = 0.4  # share of the box's outline that a view must show
 SCALE = np.array([0.001, 0.001, 0.02])  # of a first step of the fit [m, m, rad]
 UNLIKE = 0.10  # share of the box by which what is seen may differ from the fit: bare steel hides it
 APART = np.array([0.0010, 0.0010, 0.04])  # by which two views of the box may differ [m, m, rad]
-FINE = 4  # bits of a pixel's fraction that OpenCV draws with
 HIDES = np.ones((7, 7), np.uint8)  # what is so near a pin's colour may be hidden by it
 
 LEAST_PIN = 60  # pixels that a view must show of a pin
@@ -94,17 +92,6 @@ class Pin:
             [self.end + ring, self.end + (PIN_LENGTH - PIN_RADIUS) * self.axis + ring]
         )
         return corners
-
-
-def aim(spec: mujoco.MjSpec) -> None:
-    """Set the station's cameras up about the box."""
-    for name, (away, round_, above) in CAMERAS.items():
-        a, b = np.radians((round_, above))
-        back = np.array([np.cos(b) * np.cos(a), np.cos(b) * np.sin(a), np.sin(b)])
-        right = np.array([-np.sin(a), np.cos(a), 0.0])
-        camera = spec.camera(name)
-        camera.pos = CENTRE + away * back
-        camera.alt.xyaxes = [*right, *np.cross(back, right)]
 
 
 def colours(views: Sequence[View], now: float) -> list[Colours]:
@@ -249,8 +236,7 @@ def _face(seen: Colours) -> FloatArray | None:
     def differs(pose: FloatArray) -> float:
         """What is seen, or would be of a box there, but not both, as a share."""
         drawn = np.zeros_like(blue)
-        outline = np.round((camera.outline(_placed(pose).corners) - corner) * 2**FINE)
-        cv2.fillConvexPoly(drawn, outline.astype(np.int32), 255, cv2.LINE_AA, FINE)
+        draw(drawn, camera.outline(_placed(pose).corners) - corner)
         drawn &= counts
         return float(cv2.norm(drawn, blue, cv2.NORM_L1)) / max(float(drawn.sum()), 1.0)
 

@@ -23,6 +23,7 @@ from enpire.environment import (
     Readings,
     Restorer,
     Task,
+    aim,
     time_left,
 )
 from enpire.environment.frames import pose_in_hand
@@ -33,7 +34,7 @@ from enpire.types import Float32Array, FloatArray, Predicate, Verdict
 
 from .demonstrator import Teleoperator
 from .frames import AHEAD, BOX_AT, GRIP, HAND_AT, active, hand_rotation, in_holes
-from .look import aim
+from .look import CAMERAS, CENTRE
 from .parts import DEPTH, HOLES, PIN_RADIUS, PINS, STAGE, add_pins, drill, in_tray
 from .restorer import HoldAgain
 from .start import Start, box_pose
@@ -87,7 +88,7 @@ class PinBox(Task):
         drill(scene)
         add_pins(scene)
         spec.attach(scene, prefix="task_", frame=spec.worldbody.add_frame())
-        aim(spec)
+        aim(spec, CENTRE, CAMERAS)
         weld = spec.add_equality(
             name="reset_pin",
             type=mujoco.mjtEq.mjEQ_WELD,

@@ -13,7 +13,7 @@ import cv2
 import numpy as np
 from scipy.optimize import minimize
 
-from enpire.environment import Camera, Seen, View, coloured, fresh
+from enpire.environment import Camera, Seen, View, as_drawn, coloured, draw, fresh
 from enpire.types import FloatArray, Image
 
 from .geometry import BAR, HEIGHT, STEM, displacement
@@ -28,8 +28,6 @@ SCALE = np.array([0.004, 0.004, 0.08])  # of a first step of the fit [m, m, rad]
 PARTS = [
     np.array([[c.real, c.imag, z] for c in part for z in (0.0, HEIGHT)]) for part in (BAR, STEM)
 ]
-FINE = 4  # bits of a pixel's fraction that OpenCV draws with
-RIM = 0.67  # by so much OpenCV draws a shape too large, all round [px]
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,9 +87,7 @@ class _Window:
         margin = np.ptp(points, axis=0).max() / 2
         low = np.maximum(points.min(axis=0) - margin, 0).astype(int)
         high = (points.max(axis=0) + margin).astype(int)
-        mask = 255 * seen.mask[low[1] : high[1], low[0] : high[0]].astype(np.uint8)
-        rim = cv2.dilate(mask, cv2.getStructuringElement(cv2.MORPH_CROSS, (3, 3)))
-        mask = cv2.addWeighted(mask, 1 - RIM, rim, RIM, 0.0)
+        mask = as_drawn(seen.mask[low[1] : high[1], low[0] : high[0]])
         return cls(seen.view.camera, mask, low.astype(np.float64), float(mask.sum()))
 
     def on_bench(self) -> FloatArray:
@@ -106,8 +102,7 @@ class _Window:
         """The T at `pose`, 255 where it covers a pixel wholly."""
         drawn = np.zeros_like(self.mask)
         for outline in outlines(self.camera, pose):
-            corners = np.round((outline - self.corner) * 2**FINE).astype(np.int32)
-            cv2.fillConvexPoly(drawn, corners, 255, cv2.LINE_AA, FINE)
+            draw(drawn, outline - self.corner)
         return drawn
 
     def explains(self, pose: FloatArray) -> bool:

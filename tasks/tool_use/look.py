@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
 
-import mujoco
 import numpy as np
 from scipy.spatial.transform import Rotation
 
@@ -22,7 +21,7 @@ from enpire.types import FloatArray
 from .layout import GRIP, STANDING
 from .patches import Box, Patch, Thing, outline, patches, things, whole
 
-CENTRE = (0.43, -0.105, 0.100)  # that both cameras look at [m]
+CENTRE = np.array([0.43, -0.105, 0.100])  # that both cameras look at [m]
 CAMERAS = {
     "front": (0.60, -26.0, 32.0),
     "side": (0.60, -64.0, 32.0),
@@ -109,17 +108,6 @@ class Scene:
     shift: float
     cutter: Cutter | None
     outlines: tuple[FloatArray, ...]
-
-
-def aim(spec: mujoco.MjSpec) -> None:
-    """Set the station's cameras up about clamp and stand."""
-    for name, (away, round_, above) in CAMERAS.items():
-        a, b = np.radians((round_, above))
-        back = np.array([np.cos(b) * np.cos(a), np.cos(b) * np.sin(a), np.sin(b)])
-        right = np.array([-np.sin(a), np.cos(a), 0.0])
-        camera = spec.camera(name)
-        camera.pos = CENTRE + away * back
-        camera.alt.xyaxes = [*right, *np.cross(back, right)]
 
 
 def colours(views: Sequence[View], now: float) -> list[dict[str, Seen]]:

@@ -23,6 +23,7 @@ from enpire.environment import (
     Readings,
     Restorer,
     Task,
+    aim,
     time_left,
 )
 from enpire.environment.frames import pose_in_hand
@@ -34,7 +35,7 @@ from enpire.types import Float32Array, FloatArray, Predicate, Verdict
 from . import layout
 from .demonstrator import OPEN, Teleoperator
 from .layout import BITE, FEEDER, GRIP, HAND, OPENED, RIGHT, STANDING, TIP
-from .look import aim
+from .look import CAMERAS, CENTRE
 from .restorer import PutBack
 from .truth import truth
 from .verify import AWAY, PARTED, PLACE, TILT, judge, judge_views
@@ -104,7 +105,7 @@ class ToolUse(Task):
     def build(self, spec: mujoco.MjSpec) -> None:
         """The scene; a weld that holds the cutter in the hand until the fingers have closed."""
         super().build(spec)
-        aim(spec)
+        aim(spec, CENTRE, CAMERAS)
         weld = spec.add_equality(
             name="reset_cutter",
             type=mujoco.mjtEq.mjEQ_WELD,

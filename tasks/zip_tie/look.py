@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import cv2
-import mujoco
 import numpy as np
 from scipy.optimize import minimize
 
@@ -19,7 +18,9 @@ from enpire.environment import (
     Camera,
     Seen,
     View,
+    as_drawn,
     coloured,
+    draw,
     fresh,
     outline_area,
     triangulate,
@@ -29,7 +30,7 @@ from enpire.types import FloatArray, Image
 from .frames import HEAD, LEFT, hand_rotation
 from .strap import TIP
 
-CENTRE = (0.42, -0.015, 0.175)  # that both cameras look at [m]
+CENTRE = np.array([0.42, -0.015, 0.175])  # that both cameras look at [m]
 CAMERAS = {"front": (0.45, 5.0, 30.0), "side": (0.45, 37.0, 33.0)}  # away [m], round, above [deg]
 
 GREEN, MAGENTA, CYAN = (105.0, 155.0), (285.0, 335.0), (170.0, 200.0)  # of label, strap, tip [deg]
@@ -43,8 +44,6 @@ LABEL_AT = np.array([0.0, -0.0077, -0.0022])  # of the label, head frame [m]
 LEAST = 80  # pixels of the label that a view must show
 SCALE = np.array([0.001, 0.001, 0.1])  # of a first step of the fit [m, m, rad]
 UNLIKE = 0.25  # share of the label by which what is seen may differ from the fit
-FINE = 4  # bits of a pixel's fraction that OpenCV draws with
-RIM = 0.67  # by so much OpenCV draws a shape too large, all round [px]
 HEAD_CORNERS = np.array(  # of the head, and of the lead-in's rim [m]
     [(x, y, z) for x in (-0.006, 0.006) for y in (-0.0075, 0.0075) for z in (-0.0051, 0.0051)]
     + [(-0.0079, y, z) for y in (-0.0070, 0.0070) for z in (-0.0037, 0.0037)]
@@ -93,17 +92,6 @@ class Body:
     frame: FloatArray
     accuracy: float
     corners: FloatArray
-
-
-def aim(spec: mujoco.MjSpec) -> None:
-    """Set the station's cameras up about the place where the hands meet."""
-    for name, (away, round_, above) in CAMERAS.items():
-        a, b = np.radians((round_, above))
-        back = np.array([np.cos(b) * np.cos(a), np.cos(b) * np.sin(a), np.sin(b)])
-        right = np.array([-np.sin(a), np.cos(a), 0.0])
-        camera = spec.camera(name)
-        camera.pos = CENTRE + away * back
-        camera.alt.xyaxes = [*right, *np.cross(back, right)]
 
 
 def colours(views: Sequence[View], now: float) -> list[Colours]:
@@ -241,20 +229,18 @@ class _Window:
         reach = IN_REACH * camera.focal / float(np.linalg.norm(camera.position - hand))
         corner = np.maximum(np.floor(camera.project(hand) - reach), 0).astype(int)
         end = np.maximum(corner + int(2 * reach), 0)
-        mask: Image = 255 * seen.mask[corner[1] : end[1], corner[0] : end[0]].astype(np.uint8)
+        mask = seen.mask[corner[1] : end[1], corner[0] : end[0]]
         y, x = np.nonzero(mask)
         if len(x) < LEAST:
             return None
-        rim = cv2.dilate(mask, cv2.getStructuringElement(cv2.MORPH_CROSS, (3, 3)))
-        soft: Image = cv2.addWeighted(mask, 1 - RIM, rim, RIM, 0.0).astype(np.uint8)
+        soft = as_drawn(mask)
         middle = np.array([x.mean(), y.mean()]) + corner
         return cls(camera, soft, corner.astype(np.float64), float(soft.sum()), middle)
 
     def differs(self, corners: FloatArray) -> float:
         """What is seen, or would be of a body with these corners, but not both, as a share."""
         drawn = np.zeros_like(self.mask)
-        outline = np.round((self.camera.outline(corners) - self.corner) * 2**FINE)
-        cv2.fillConvexPoly(drawn, outline.astype(np.int32), 255, cv2.LINE_AA, FINE)
+        draw(drawn, self.camera.outline(corners) - self.corner)
         return float(cv2.norm(drawn, self.mask, cv2.NORM_L1)) / self.whole
 
 

@@ -23,6 +23,7 @@ from enpire.environment import (
     Readings,
     Restorer,
     Task,
+    aim,
     time_left,
 )
 from enpire.environment.frames import pose_in_hand, rotation_vector
@@ -35,7 +36,7 @@ from . import strap
 from .demonstrator import Teleoperator
 from .fixture import Fixture, add_fixture
 from .frames import HEAD, HEAD_AT, LEFT, RIGHT, TAIL_AT, hand_rotation, in_head
-from .look import aim
+from .look import CAMERAS, CENTRE
 from .restorer import PutBack, Start, fetching
 from .truth import truth
 from .verify import CLOSED as CLOSED_LOOP
@@ -95,7 +96,7 @@ class ZipTie(Task):
         strap.add_strap(scene)
         add_fixture(scene)
         spec.attach(scene, prefix="task_", frame=spec.worldbody.add_frame())
-        aim(spec)
+        aim(spec, CENTRE, CAMERAS)
         for hand, held in (("left_link6", "task_head"), ("right_link6", GRASPED)):
             weld = spec.add_equality(
                 name=f"reset_{held}",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mujoco
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
@@ -9,8 +10,11 @@ from scipy.spatial.transform import Rotation
 from enpire.environment import (
     Camera,
     View,
+    aim,
+    as_drawn,
     coloured,
     corners_of,
+    draw,
     fresh,
     outline_area,
     overlay,
@@ -128,3 +132,32 @@ def test_the_overlay_is_a_crop_around_what_was_seen() -> None:
     assert (frame.image == (255, 0, 255)).all(axis=-1).any()
     nothing = coloured(painted((60, 180, 50)), (-15, 15), 120)
     assert overlay(nothing, []).image.shape == (240, 320, 3)
+
+
+def test_a_camera_is_aimed_at_a_place_and_upright() -> None:
+    spec = mujoco.MjSpec()
+    spec.worldbody.add_camera(name="front")
+    aim(spec, AT, {"front": (0.5, 40.0, 30.0)})
+    model = spec.compile()
+    right, up, back = model.cam_mat0[0].reshape(3, 3).T
+    np.testing.assert_allclose(AT + 0.5 * back, model.cam_pos[0], atol=1e-9)
+    assert right[2] == pytest.approx(0.0)
+    assert up[2] > 0
+    assert back[2] == pytest.approx(0.5)
+    assert np.degrees(np.arctan2(back[1], back[0])) == pytest.approx(40.0)
+
+
+def test_a_shape_is_seen_as_large_as_it_is_drawn() -> None:
+    y, x = np.mgrid[:120, :120]
+    for turn in np.linspace(0.0, np.pi / 2, 7):
+        cos, sin = np.cos(turn), np.sin(turn)
+        corners = 28.3 * np.array([(1, 0), (0, 1), (-1, 0), (0, -1)]) @ [[cos, sin], [-sin, cos]]
+        drawn = np.zeros((120, 120), np.uint8)
+        draw(drawn, 60.2 + corners)
+        across = [corners[(i + 1) % 4] - corners[i] for i in range(4)]
+        inside = [
+            a[0] * (y - 60.2 - c[1]) - a[1] * (x - 60.2 - c[0]) >= 0
+            for a, c in zip(across, corners, strict=True)
+        ]
+        seen = as_drawn(np.logical_and.reduce(inside))
+        assert seen.sum() == pytest.approx(drawn.sum(), rel=0.02)

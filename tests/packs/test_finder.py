@@ -127,10 +127,16 @@ def test_names_and_places_of_files_are_in_the_hash(tmp_path: Path) -> None:
     assert sealed(layouts[0]) == sealed(dict(reversed(layouts[0].items())))
 
 
-def test_compiled_and_hidden_files_are_not_in_the_hash(tmp_path: Path) -> None:
+def test_what_decides_nothing_is_not_in_the_hash(tmp_path: Path) -> None:
     folder = pack(tmp_path, "mine")
     before = content_hash(folder)
-    for name in ("__pycache__/task.cpython-312.pyc", ".git/HEAD", ".hidden", "sub/.swp"):
+    for name in (
+        "__pycache__/task.cpython-312.pyc",
+        ".git/HEAD",
+        ".hidden",
+        "sub/.swp",
+        "README.md",
+    ):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text("noise")
     assert content_hash(folder) == before
