@@ -10,6 +10,7 @@ and never looking at more than the tracker gives.
 from __future__ import annotations
 
 from collections import deque
+from dataclasses import dataclass
 from enum import Enum
 
 import numpy as np
@@ -21,15 +22,24 @@ from .frames import RIGHT, in_head
 from .strap import GRASP
 
 MOUTH = -0.007  # where the head begins, along the slot from its middle [m]
-INSIDE = -0.003  # from here on the slot guides the tip [m]
-BEFORE = -0.013  # so far a person backs off [m]
-FELT = 2.0  # push against the head at which a person notices that the tail has caught [N]
-STEER = 0.2  # share of an error that is corrected in a control period
 FASTEST = 0.0018  # of the hand in a control period [m]
 WRIST, STOP = 3, 1.5708  # joint that tilts the hand, and where its range ends [rad]
 SLOWS, SLOWEST = 0.05, 0.35  # so far before that a person slows down [rad]; pace that is left there
 ASTRAY = 0.002  # of the tail's hand beyond its box, at which a person stops [m]
 TREMOR = 0.26  # of the hands, in full actions (0.6 mm, 7 mrad)
+
+
+@dataclass(frozen=True, slots=True)
+class Manner:
+    """How the tail is fed: the numbers of it that may differ."""
+
+    pace: float  # of the tip in a control period, at most [m]
+    care: float  # off the slot's axis at its mouth, to go on [m]
+    funnel: float = 0.4  # more than that off, as a share of the way to the mouth
+    gain: float = 0.2  # share of an error that is corrected in a control period
+    inside: float = -0.003  # along the slot: from here on it guides the tip [m]
+    before: float = -0.013  # so far back the tail is drawn when it has caught [m]
+    felt: float = 2.0  # push against the head at which it is noticed that it has [N]
 
 
 class Skill(Enum):
@@ -43,18 +53,30 @@ class Skill(Enum):
 class Teleoperator(Demonstrator):
     """One episode's person."""
 
-    def __init__(self, rng: np.random.Generator, actions: ActionSpec) -> None:
-        """Draw the person's pace, care, reaction time and tremor."""
+    def __init__(
+        self,
+        rng: np.random.Generator,
+        actions: ActionSpec,
+        manner: Manner | None = None,
+        late: int | None = None,
+        tremor: float = TREMOR,
+    ) -> None:
+        """Draw the person's pace, care and reaction time, unless they are given.
+
+        late: readings, of which the first is acted on. tremor: in full actions.
+        """
         self._rng = rng
         self._scale = actions.scale
         tail_hand = actions.arms[RIGHT]
         self._low, self._high = np.array(tail_hand.low) - ASTRAY, np.array(tail_hand.high) + ASTRAY
         self._skill = Skill.FEED
-        self._pace = FASTEST * rng.uniform(0.6, 1.1)
-        self._care = rng.uniform(0.0008, 0.0020)
+        if manner is None:
+            manner = Manner(FASTEST * rng.uniform(0.6, 1.1), rng.uniform(0.0008, 0.0020))
+        self._manner = manner
         self._seen: deque[tuple[FloatArray, FloatArray, FloatArray]] = deque(
-            maxlen=int(rng.integers(1, 4))
+            maxlen=int(rng.integers(1, 4)) if late is None else late
         )
+        self._trembles = tremor
         self._tremor = np.zeros(actions.size)
 
     def act(self, readings: Readings) -> Float32Array:
@@ -66,15 +88,17 @@ class Teleoperator(Demonstrator):
         self._seen.append((tip[0], direction[0], side[0]))
         tip_then, direction_then, side_then = self._seen[0]
         turn = np.zeros(3)
-        if tip_then[0] < INSIDE:
-            turn = STEER * np.array([-side_then[2], direction_then[2], -direction_then[1]])
+        if tip_then[0] < self._manner.inside:
+            turn = self._manner.gain * np.array(
+                [-side_then[2], direction_then[2], -direction_then[1]]
+            )
         push = float(readings.rotation[0, 0, :, 0] @ readings.wrist_force[0, RIGHT])
         move = self._move(tip_then, push) - np.cross(turn, [GRASP, 0.0, 0.0])  # turn about the tip
         rotation = readings.rotation[0, 0]
         action = np.zeros_like(self._tremor)
         action[7:13] = np.concatenate([rotation @ move, rotation @ turn]) / self._scale[1]
         before = self._tremor
-        self._tremor = 0.7 * before + 0.7 * self._rng.normal(0, TREMOR, before.shape)
+        self._tremor = 0.7 * before + 0.7 * self._rng.normal(0, self._trembles, before.shape)
         action += self._tremor - before
         room = np.clip((STOP - readings.joints[0, :, WRIST]) / SLOWS, SLOWEST, 1.0)
         action = np.repeat(room, len(action) // 2) * np.clip(action, -1, 1)
@@ -85,18 +109,19 @@ class Teleoperator(Demonstrator):
 
     def _move(self, tip: FloatArray, push: float) -> FloatArray:
         """The tip's translation over one period, head frame [m]."""
-        if tip[0] >= INSIDE:
-            return np.array([self._pace, 0.0, 0.0])
+        manner = self._manner
+        if tip[0] >= manner.inside:
+            return np.array([manner.pace, 0.0, 0.0])
         if self._skill is Skill.STOP:
             return np.zeros(3)
-        if push > FELT:
+        if push > manner.felt:
             self._skill = Skill.BACK
-        elif tip[0] < BEFORE:
+        elif tip[0] < manner.before:
             self._skill = Skill.FEED
         if self._skill is Skill.BACK:
-            return np.array([-self._pace, 0.0, 0.0])
+            return np.array([-manner.pace, 0.0, 0.0])
         error = float(np.linalg.norm(tip[1:]))
-        funnel = self._care + 0.4 * max(0.0, MOUTH - tip[0])
+        funnel = manner.care + manner.funnel * max(0.0, MOUTH - tip[0])
         eagerness = np.clip(2.0 - error / funnel, -0.5, 1.0)
-        steer = -STEER * np.clip(tip[1:], -0.008, 0.008)
-        return np.array([self._pace * eagerness, *steer])
+        steer = -manner.gain * np.clip(tip[1:], -0.008, 0.008)
+        return np.array([manner.pace * eagerness, *steer])

@@ -1,8 +1,10 @@
 """Where head, tip and loop are, from their colours in two pictures.
 
-The pads hold the head flat, so a label on its side, shifted and turned in the plane between them,
-is fitted to both pictures. The tip is so small that the middle of its colour shows its middle. The
-strap goes round the bundle as far as it is seen from the bundle's axis, in the plane of the loop.
+A label on the head's side, shifted and turned in the plane between the pads that hold it flat, is
+fitted to the middles and spreads of its patches in both pictures; the tip is where the middles of
+its patches are. Both are seen by the same cameras, so that a camera that stands a little elsewhere
+shifts them alike, and not the depth between them. The strap goes round the bundle as far as it is
+seen from the bundle's axis, in the plane of the loop.
 """
 
 from __future__ import annotations
@@ -11,30 +13,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import cv2
+import mujoco
 import numpy as np
-from scipy.optimize import minimize
 
-from enpire.environment import (
-    Camera,
-    Seen,
-    View,
-    as_drawn,
-    coloured,
-    draw,
-    fresh,
-    outline_area,
-    triangulate,
-)
-from enpire.types import FloatArray, Image
+from enpire.environment import Camera, Seen, View, aim, coloured, fresh, outline_area, triangulate
+from enpire.types import FloatArray
 
 from .frames import HEAD, LEFT, hand_rotation
 from .strap import TIP
 
 CENTRE = np.array([0.42, -0.015, 0.175])  # that both cameras look at [m]
-CAMERAS = {"front": (0.45, 5.0, 30.0), "side": (0.45, 37.0, 33.0)}  # away [m], round, above [deg]
+CAMERAS = {"front": (0.38, 8.0, 30.0), "side": (0.38, 40.0, 33.0)}  # away [m], round, above [deg]
+ROLL = 20.0  # of both about where they look: edges then cross rows and columns of pixels [deg]
 
 GREEN, MAGENTA, CYAN = (105.0, 155.0), (285.0, 335.0), (170.0, 200.0)  # of label, strap, tip [deg]
-SATURATION = 110.0  # of 255
+SATURATION, VALUE = 110.0, 20.0  # of 255
 
 BUNDLE = np.array([0.42, -0.030, 0.166])  # its stand is screwed to the bench; it lies along x [m]
 IN_HAND = hand_rotation(LEFT).T @ HEAD  # head's frame in the hand's, before it is turned there
@@ -42,23 +35,31 @@ IN_REACH = 0.025  # of the hand is what may be the head [m]
 SLID = np.array([0.008, 0.008, 0.0007])  # so far it may lie off the pads' middle, head frame [m]
 LABEL_AT = np.array([0.0, -0.0077, -0.0022])  # of the label, head frame [m]
 LEAST = 80  # pixels of the label that a view must show
-SCALE = np.array([0.001, 0.001, 0.1])  # of a first step of the fit [m, m, rad]
-UNLIKE = 0.25  # share of the label by which what is seen may differ from the fit
+STEP = np.array([5e-5, 5e-5, 5e-5, 5e-3])  # of the fit's differences [m, m, m, rad]
+ROUNDS = 6  # of the fit
+LENGTH = 0.012  # of the label [m]
+ONE_VIEW = 1.25  # so much further than one view is off depth may be, if the other is not
+UNLIKE = 3.0  # that middle or spread of the label may be off the fit [px]
 HEAD_CORNERS = np.array(  # of the head, and of the lead-in's rim [m]
     [(x, y, z) for x in (-0.006, 0.006) for y in (-0.0075, 0.0075) for z in (-0.0051, 0.0051)]
     + [(-0.0079, y, z) for y in (-0.0070, 0.0070) for z in (-0.0037, 0.0037)]
 )
 
-LABEL_CORNERS = np.array([(x, 0.0, z) for x in (-0.006, 0.006) for z in (-0.0027, 0.0027)])
+LABEL_CORNERS = np.array(  # from the middle of its outside
+    [(x, y, z) for x in (-0.006, 0.006) for y in (0.0, 0.0002) for z in (-0.0027, 0.0027)]
+)
 TIP_CORNERS = np.array(
     [(x, y, z) for x in (-TIP / 2, TIP / 2) for y in (-0.0024, 0.0024) for z in (-0.0005, 0.0005)]
 )
-PLACED = 0.0005  # that the head's middle may be off along the slot [m]
+PLACED = 0.00012  # that the middle of a head that is seen whole may be off along the slot [m]
 TIP_LEAST = 12  # pixels of the tip that a view must show
 TIP_NEAR = 0.08  # of the head is what may be the tip [m]
 APART = 0.0005  # that rays to one point may pass each other [m]
-MIDDLE = 0.0002  # that the middle of a tip that is seen whole may be off [m]
-WHOLE = 0.93  # of its outline's area is then seen: corners are no 3 x 3 pixels
+MIDDLE = 0.00010  # that the middle of a tip that is seen whole may be off along the slot [m]
+ACROSS = 0.0003  # more than that it may be off across the slot, where cameras look along [m]
+WHOLE = 0.96  # of its outline's area is then seen
+PIVOT = np.array([0.003, 0.0, -0.0007])  # from there the last link is straight, head frame [m]
+BENT = 0.12  # that its direction may be off that [rad]
 LARGEST = 1.25  # of its outline's area; what is larger is no tip
 
 RING = (0.012, 0.110)  # from the bundle's axis is what may be the strap [m]
@@ -94,10 +95,20 @@ class Body:
     corners: FloatArray
 
 
+def set_up(spec: mujoco.MjSpec) -> None:
+    """Set the station's cameras up about where head and tail meet."""
+    aim(spec, CENTRE, CAMERAS)
+    cos, sin = np.cos(np.radians(ROLL)), np.sin(np.radians(ROLL))
+    for name in CAMERAS:
+        along = spec.camera(name).alt
+        axes = np.array(along.xyaxes).reshape(2, 3)
+        along.xyaxes = (np.array([[cos, sin], [-sin, cos]]) @ axes).ravel()
+
+
 def colours(views: Sequence[View], now: float) -> list[Colours]:
     """What has them in those views that show what is at `now` [s]."""
     return [
-        Colours(*(coloured(view, hue, SATURATION) for hue in (GREEN, MAGENTA, CYAN)))
+        Colours(*(_to_the_rim(view, hue) for hue in (GREEN, MAGENTA, CYAN)))
         for view in fresh(views, now)
     ]
 
@@ -105,48 +116,48 @@ def colours(views: Sequence[View], now: float) -> list[Colours]:
 def find_head(seen: Sequence[Colours], hand: FloatArray, hand_frame: FloatArray) -> Body | None:
     """The one head between the left hand's pads that all views show.
 
-    None if fewer than two do, or if they contradict each other or the hand.
+    None if fewer than two do, or if they contradict each other or the hand. Least squares over the
+    middles and spreads of the label's patches, by Gauss and Newton.
     hand, hand_frame: the grasp frame in the world, (3,) and (3, 3).
     """
-    windows = [window for one in seen if (window := _Window.around(one.label, hand))]
-    if len(windows) < 2:
+    found = [patch for one in seen if (patch := _Patch.near(one.label, hand))]
+    if len(found) < 2:
         return None
     nominal = hand_frame @ IN_HAND
-    cameras = [window.camera for window in windows]
-    middle, miss = triangulate(cameras, np.array([window.middle for window in windows]))
-    start = (middle - hand) @ nominal - LABEL_AT
-    if miss > APART or (abs(start) > SLID).any():
+    begin, miss = triangulate([one.camera for one in found], np.array([p.middle for p in found]))
+    if miss > APART:
         return None
 
     def label(pose: FloatArray) -> FloatArray:
-        """Its corners (4, 3) where the head is shifted and turned so between the pads."""
-        frame, at = _placed(nominal, hand, pose)
-        corners: FloatArray = at + (LABEL_AT + LABEL_CORNERS) @ frame.T
+        """Its corners (8, 3), shifted (3) from where rays meet and turned between the pads."""
+        corners: FloatArray = begin + pose[:3] + LABEL_CORNERS @ _turned(nominal, pose[3]).T
         return corners
 
-    begin = np.array([start[0], start[1], 0.0]) / SCALE
-    found = minimize(
-        lambda x: sum(window.differs(label(SCALE * x)) for window in windows),
-        begin,
-        method="Nelder-Mead",
-        options={
-            "initial_simplex": begin + np.concatenate([np.zeros((1, 3)), np.eye(3)]),
-            "xatol": 0.02,
-            "fatol": 1e-4,
-            "maxfev": 150,
-        },
-    )
-    pose = SCALE * found.x
-    if not all(window.differs(label(pose)) < UNLIKE for window in windows):
+    def off(pose: FloatArray) -> FloatArray:
+        return np.concatenate([patch.off(label(pose)) for patch in found])
+
+    pose = np.zeros(4)
+    for _ in range(ROUNDS):
+        slopes = np.stack([(off(pose + e) - off(pose - e)) / 2 for e in np.diag(STEP)], axis=1)
+        pose = pose - STEP * np.linalg.lstsq(slopes, off(pose))[0]
+    unlike = abs(off(pose)).max()
+    frame = _turned(nominal, pose[3])
+    lies = (begin + pose[:3] - hand) @ nominal - _turned(np.eye(3), pose[3]) @ LABEL_AT
+    if unlike > UNLIKE or (abs(lies) > SLID).any():
         return None
-    frame, at = _placed(nominal, hand, pose)
-    return Body(at, frame, PLACED, at + HEAD_CORNERS @ frame.T)
+    pixel = max(np.linalg.norm(p.camera.position - hand) / p.camera.focal for p in found)
+    lies[2] = 0.0  # the pads say it better
+    at = hand + nominal @ lies
+    shown = min(p.area / outline_area(p.camera, label(pose)) for p in found)
+    hidden = max(0.0, 1.0 - shown / WHOLE) * ONE_VIEW * LENGTH
+    accuracy = PLACED + unlike * float(pixel) + hidden
+    return Body(at, frame, accuracy, at + HEAD_CORNERS @ frame.T)
 
 
 def find_tip(seen: Sequence[Colours], head: Body) -> Body | None:
     """The one tip near the head that all views show; None if not just one is seen by two.
 
-    The tail is taken to be straight from the head's middle.
+    The tail's last link is taken to be straight from where the slot holds it.
     """
     if len(seen) != 2:
         return None
@@ -160,7 +171,7 @@ def find_tip(seen: Sequence[Colours], head: Body) -> Body | None:
     if len(found) != 1:
         return None
     middle, pair = found[0]
-    frame = _along(middle - head.middle, head.frame)
+    frame = _along(middle - head.middle - head.frame @ PIVOT, head.frame)
     corners = middle + TIP_CORNERS @ frame.T
     shown = [
         len(blob) / outline_area(camera, corners)
@@ -168,8 +179,8 @@ def find_tip(seen: Sequence[Colours], head: Body) -> Body | None:
     ]
     if max(shown) > LARGEST:
         return None
-    accuracy = MIDDLE + max(0.0, 1.0 - min(shown) / WHOLE) * TIP / 2
-    return Body(middle, frame, accuracy, corners)
+    hidden = max(0.0, 1.0 - min(shown) / WHOLE) * ONE_VIEW * TIP / 2
+    return Body(middle, frame, MIDDLE + hidden, corners)
 
 
 def turns_seen(seen: Sequence[Colours], head: Body) -> float:
@@ -209,48 +220,72 @@ def _directions(seen: Seen, head: Body) -> FloatArray:
 
 
 @dataclass(frozen=True, slots=True)
-class _Window:
-    """The part of a view where the label is: its mask, its corner in the view [px].
-
-    mask: 255 where it is seen, less on a rim as it is drawn. whole: sum of the mask. middle: (2,),
-    of what is seen [px].
-    """
+class _Patch:
+    """What a view shows of the label: area [px^2], middle (2,) [px] and covariance (3,) [px^2]."""
 
     camera: Camera
-    mask: Image
-    corner: FloatArray
-    whole: float
+    area: float
     middle: FloatArray
+    spread: FloatArray
 
     @classmethod
-    def around(cls, seen: Seen, hand: FloatArray) -> _Window | None:
-        """What is near the hand; None where that is too little."""
+    def near(cls, seen: Seen, hand: FloatArray) -> _Patch | None:
+        """Of what is near the hand; None where that is too little."""
         camera = seen.view.camera
         reach = IN_REACH * camera.focal / float(np.linalg.norm(camera.position - hand))
-        corner = np.maximum(np.floor(camera.project(hand) - reach), 0).astype(int)
-        end = np.maximum(corner + int(2 * reach), 0)
-        mask = seen.mask[corner[1] : end[1], corner[0] : end[0]]
-        y, x = np.nonzero(mask)
-        if len(x) < LEAST:
+        points = seen.points
+        points = points[(abs(points - camera.project(hand)) < reach).all(axis=1)]
+        if len(points) < LEAST:
             return None
-        soft = as_drawn(mask)
-        middle = np.array([x.mean(), y.mean()]) + corner
-        return cls(camera, soft, corner.astype(np.float64), float(soft.sum()), middle)
+        (xx, xy), (_, yy) = np.cov(points.T, bias=True)
+        pixel = 1 / 12  # a pixel is as wide as that itself
+        spread = np.array([xx + pixel, xy, yy + pixel])
+        return cls(camera, float(len(points)), points.mean(axis=0), spread)
 
-    def differs(self, corners: FloatArray) -> float:
-        """What is seen, or would be of a body with these corners, but not both, as a share."""
-        drawn = np.zeros_like(self.mask)
-        draw(drawn, self.camera.outline(corners) - self.corner)
-        return float(cv2.norm(drawn, self.mask, cv2.NORM_L1)) / self.whole
+    def off(self, corners: FloatArray) -> FloatArray:
+        """How far middle and spread of a body with these corners would be off, (5,) [px]."""
+        middle, spread = _moments(self.camera.outline(corners))
+        x, y = np.sqrt(spread[[0, 2]])
+        wide = (spread - self.spread) / np.array([2 * x, x + y, 2 * y])
+        return np.concatenate([middle - self.middle, wide])
 
 
-def _placed(
-    nominal: FloatArray, hand: FloatArray, pose: FloatArray
-) -> tuple[FloatArray, FloatArray]:
-    """Frame (3, 3) and middle (3,) of a head that is shifted (2) and turned so between the pads."""
-    cos, sin = np.cos(pose[2]), np.sin(pose[2])
-    turned = np.array([[cos, -sin, 0.0], [sin, cos, 0.0], [0.0, 0.0, 1.0]])
-    return nominal @ turned, hand + nominal[:, :2] @ pose[:2]
+def _moments(outline: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Middle (2,) and covariance (3,), xx, xy and yy, of the area within a polygon (k, 2)."""
+    x, y = (outline - outline[0]).T
+    u, v = np.roll(x, -1), np.roll(y, -1)
+    twice = x * v - u * y  # the area of each triangle from the first corner
+    area = twice.sum()
+    a, b = ((x + u) * twice).sum() / (3 * area), ((y + v) * twice).sum() / (3 * area)
+    second = np.array(
+        [
+            (x * x + x * u + u * u) @ twice,
+            (x * v / 2 + x * y + u * v + u * y / 2) @ twice,
+            (y * y + y * v + v * v) @ twice,
+        ]
+    )
+    covariance: FloatArray = second / (6 * area) - np.array([a * a, a * b, b * b])
+    return outline[0] + np.array([a, b]), covariance
+
+
+def _turned(nominal: FloatArray, angle: float) -> FloatArray:
+    """The frame (3, 3) of a head that is turned so between the pads."""
+    cos, sin = np.cos(angle), np.sin(angle)
+    result: FloatArray = nominal @ np.array([[cos, -sin, 0.0], [sin, cos, 0.0], [0.0, 0.0, 1.0]])
+    return result
+
+
+def _to_the_rim(view: View, hue: tuple[float, float]) -> Seen:
+    """What has that colour, and its corners too, which are no 3 x 3 pixels."""
+    patches = coloured(view, hue, SATURATION, VALUE)
+    around = cv2.dilate(patches.mask.astype(np.uint8), np.ones((3, 3), np.uint8)).astype(bool)
+    pixels = view.image[around].reshape(-1, 1, 3)
+    mask = np.zeros_like(patches.mask)
+    if len(pixels):
+        shade, strong, bright = cv2.cvtColor(pixels, cv2.COLOR_RGB2HSV)[:, 0].T
+        fits = (2.0 * shade - hue[0]) % 360.0 <= hue[1] - hue[0]
+        mask[around] = fits & (strong >= SATURATION) & (bright >= VALUE)
+    return Seen(view, mask)
 
 
 def _along(direction: FloatArray, frame: FloatArray) -> FloatArray:

@@ -7,6 +7,7 @@ head by 15 mm or more, the loop is closed round the bundle, and it holds a pull 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import ClassVar
 
 import mujoco
@@ -23,7 +24,6 @@ from enpire.environment import (
     Readings,
     Restorer,
     Task,
-    aim,
     time_left,
 )
 from enpire.environment.frames import pose_in_hand, rotation_vector
@@ -36,8 +36,9 @@ from . import strap
 from .demonstrator import Teleoperator
 from .fixture import Fixture, add_fixture
 from .frames import HEAD, HEAD_AT, LEFT, RIGHT, TAIL_AT, hand_rotation, in_head
-from .look import CAMERAS, CENTRE
+from .look import set_up
 from .restorer import PutBack, Start, fetching
+from .skill import PARAMETERS, Feeder
 from .truth import truth
 from .verify import CLOSED as CLOSED_LOOP
 from .verify import judge, judge_views, let_go, rested, turns
@@ -88,6 +89,7 @@ class ZipTie(Task):
         *("friction", "stiffness", "latency"),
     )
     target_names = variation_names[:16]
+    parameters = PARAMETERS
     _nominal: ClassVar[FloatArray] = np.array([HEAD_AT, TAIL_AT])
 
     def build(self, spec: mujoco.MjSpec) -> None:
@@ -96,7 +98,7 @@ class ZipTie(Task):
         strap.add_strap(scene)
         add_fixture(scene)
         spec.attach(scene, prefix="task_", frame=spec.worldbody.add_frame())
-        aim(spec, CENTRE, CAMERAS)
+        set_up(spec)
         for hand, held in (("left_link6", "task_head"), ("right_link6", GRASPED)):
             weld = spec.add_equality(
                 name=f"reset_{held}",
@@ -281,6 +283,10 @@ class ZipTie(Task):
     def demonstrator(self, rng: np.random.Generator) -> Demonstrator:
         """Skills of a person at two leader arms."""
         return Teleoperator(rng, self.actions)
+
+    def skill(self, values: Mapping[str, float]) -> Demonstrator:
+        """The skill script with these numbers."""
+        return Feeder(self.actions, values)
 
     def operate(self, twin: Twin, row: int, on: tuple[str, ...]) -> None:
         """The pawl lifter, and the lines that present the tie."""

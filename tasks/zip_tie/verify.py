@@ -13,7 +13,7 @@ from enpire.environment import Evidence, Readings, overlay
 from enpire.types import FloatArray, Outcome, Predicate, State, Verdict
 
 from .frames import LEFT, RIGHT, in_head
-from .look import IN_HAND, ROUND, colours, find_head, find_tip, turns_seen
+from .look import ACROSS, BENT, IN_HAND, ROUND, colours, find_head, find_tip, turns_seen
 from .strap import ARCS, SLOT_END, TIP
 
 LAST = 5  # readings that a final measure averages
@@ -47,7 +47,8 @@ def judge_views(evidence: Evidence) -> Verdict:
     """The same from where cameras see them; the pull is along the slot that they see.
 
     Depth is as accurate as head and tip are. The pads' plane gives the head's height, so that its
-    shift and turn there count for what the tip is off sideways only.
+    shift and turn there count for what the tip is off sideways only. How far the last link leans
+    counts for the depth of its end, as it may lean a little more.
     """
     last = evidence.readings[-1]
     hand, hand_frame = last.hand_position[0, LEFT], last.hand_rotation[0, LEFT]
@@ -63,7 +64,10 @@ def judge_views(evidence: Evidence) -> Verdict:
         end = head.frame.T @ (tip.middle + TIP / 2 * tip.frame[:, 0] - head.middle)
         sideways = abs(end[1]) / np.linalg.norm(end[1:])
         askew = sideways * (head.accuracy + TURNED * abs(end[0]))
-        accuracy = 1e3 * (tip.accuracy + np.array([head.accuracy, askew]))
+        leans = np.linalg.norm(tip.frame[:, 0] @ head.frame[:, 1:])
+        bent = TIP / 2 * BENT
+        both = tip.accuracy + head.accuracy
+        accuracy = 1e3 * np.array([both + bent * leans, tip.accuracy + ACROSS + askew])
     depth, off = 1e3 * float(end[0] - SLOT_END), 1e3 * float(np.linalg.norm(end[1:]))
     verdict = _verdict(
         1e-3 * depth,
