@@ -61,18 +61,22 @@ def add_options(parser: Parser) -> None:
     group.add_argument(
         "--stop-after", type=duration, metavar="TIME", help="of the bench; again: goes on"
     )
-    group.add_argument("--write", type=Path, metavar="FILE.md", help="the table, and plots beside")
+    group.add_argument(
+        "--write",
+        type=Path,
+        metavar="FILE.md",
+        help="the table; plots, and FILE.json of finished runs, beside",
+    )
 
 
 def run(options: Namespace) -> int:
     """Run what is missing, print the table, write it where asked."""
     from enpire.improvement import recipe as recipes
     from enpire.observe import recipe_bench as bench
-    from enpire.packs import find
+    from enpire.packs import available, find
 
     tasks = options.tasks.split(",")
-    for task in tasks:
-        find("tasks", task)
+    packs = {task: find("tasks", task).sha256 for task in (*tasks, *available("tasks"))}
     chosen = (options.recipes or ",".join(n for n in recipes.names() if n not in STARTERS)).split(
         ","
     )
@@ -85,23 +89,36 @@ def run(options: Namespace) -> int:
         raise UsageError(f"--seeds {options.seeds}: whole numbers, such as 0,1,2") from None
     until = time.monotonic() + (options.stop_after or math.inf)
     cells = list(bench.cells(options.folder, tasks, chosen, seeds))
-    results = []
+    kept = (
+        bench.Kept(options.write.with_suffix(".json"), _budget(options)) if options.write else None
+    )
+    results = kept.load(options.folder, packs) if kept else {}
     for cell in cells:
+        if cell in results:
+            continue
         if time.monotonic() < until:
             _complete(cell, options, until)
         said = bench.read(cell)
-        if said is not None:
-            results.append(said)
+        if said is not None and said.pack == packs[cell.task]:
+            results[cell] = said
             print(f"{cell}: {said.start} to {said.sealed} sealed, {said.ended}", flush=True)
-    if len(results) < len(cells):
-        print(f"{len(cells) - len(results)} of {len(cells)} runs to go: the same command goes on")
-    lines = bench.lines(results)
+            if kept:
+                kept.save(results.values())
+    missing = sum(cell not in results for cell in cells)
+    if missing:
+        print(f"{missing} of {len(cells)} runs to go: the same command goes on")
+    lines = bench.lines(results.values())
     print(bench.markdown(lines))
     if options.write is not None:
         _write(options, lines)
     if options.json:
         print_json({"lines": bench.as_json(lines)})
     return 0
+
+
+def _budget(options: Namespace) -> dict[str, float | None]:
+    names = ("max_time", "max_robot_hours", "max_rounds", "episodes", "robots")
+    return {name: getattr(options, name) for name in names}
 
 
 def _complete(cell: Cell, options: Namespace, until: float) -> None:
