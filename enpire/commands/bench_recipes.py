@@ -126,17 +126,15 @@ def _complete(cell: Cell, options: Namespace, until: float) -> None:
     from enpire.observe import recipe_bench as bench
 
     cell.folder.mkdir(parents=True, exist_ok=True)
-    limits = ["--max-time", f"{options.max_time:g}s"]
-    limits += ["--max-robot-hours", f"{options.max_robot_hours:g}"]
-    if options.max_rounds is not None:
-        limits += ["--max-rounds", str(options.max_rounds)]
     if not bench.ended(cell):
-        if (cell.run / "config.toml").is_file():
-            words = ["--resume", str(cell.run)]
-        else:
-            words = ["--task", cell.task, "--recipe", cell.recipe, "--seed", str(cell.seed)]
-            words += ["--robots", str(options.robots), "--run", str(cell.run)]
-        _enpire(cell, ["loop", *words, *limits], until)
+        if not cell.run.exists():
+            first = bench.first_part(cell)
+            if not bench.ended(first):
+                _loop(first, options, ["--max-rounds", "0"], until)
+            if not bench.ended(first):
+                return
+            bench.branched(cell)
+        _loop(cell, options, _limits(options), until)
     if bench.ended(cell) and not (cell.folder / bench.SEALED).is_file():
         words = ["eval", "--policy", str(cell.run), "--episodes", str(options.episodes)]
         text = _enpire(cell, [*words, "--robots", str(options.robots), "--json"], until)
@@ -144,6 +142,26 @@ def _complete(cell: Cell, options: Namespace, until: float) -> None:
             unfinished = cell.folder / f".{bench.SEALED}"
             unfinished.write_text(text.rstrip().splitlines()[-1], encoding="utf-8")
             unfinished.replace(cell.folder / bench.SEALED)
+
+
+def _limits(options: Namespace) -> list[str]:
+    words = ["--max-time", f"{options.max_time:g}s"]
+    words += ["--max-robot-hours", f"{options.max_robot_hours:g}"]
+    if options.max_rounds is not None:
+        words += ["--max-rounds", str(options.max_rounds)]
+    return words
+
+
+def _loop(cell: Cell, options: Namespace, limits: Sequence[str], until: float) -> None:
+    """Begin the cell's run, or go on with it."""
+    cell.folder.mkdir(parents=True, exist_ok=True)
+    if (cell.run / "config.toml").is_file():
+        words = ["--resume", str(cell.run)]
+    else:
+        words = ["--task", cell.task, "--recipe", cell.recipe, "--seed", str(cell.seed)]
+        words += ["--robots", str(options.robots), "--run", str(cell.run)]
+        words += ["--sealed-episodes", str(options.episodes)]
+    _enpire(cell, ["loop", *words, *limits], until)
 
 
 def _enpire(cell: Cell, words: Sequence[str], until: float) -> str | None:

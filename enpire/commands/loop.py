@@ -7,7 +7,7 @@ import math
 import os
 import signal
 from argparse import Namespace
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -34,6 +34,7 @@ from enpire.packs.finder import GYM, LOOP
 
 if TYPE_CHECKING:
     from enpire.environment import Workcells
+    from enpire.improvement.recipe import Named
     from enpire.rollout.budget import Budget
     from enpire.rollout.fleet import Fleet
     from enpire.rollout.loop import LoopSettings
@@ -133,8 +134,7 @@ def _begin(options: Namespace, given: dict[str, Any], limits: dict[str, Any]) ->
     with recovery(options, task, settings.reset):  # wrong options cost nothing to find
         pass
     stations = _stations(settings)
-    for recipe in schedule:
-        recipe.require(stations)
+    _require_recipes(schedule, stations)
     config = {"enpire": __version__, "loop": asdict(settings), "budget": limits}
     run = Run.create(options.run or default_folder(called), config)
     with run:
@@ -144,6 +144,7 @@ def _begin(options: Namespace, given: dict[str, Any], limits: dict[str, Any]) ->
 
 
 def _resume(options: Namespace, limits: dict[str, Any]) -> int:
+    from enpire.improvement import recipe as recipes
     from enpire.store import Run
 
     with Run.open(options.resume, writable=True) as run:
@@ -151,6 +152,8 @@ def _resume(options: Namespace, limits: dict[str, Any]) -> int:
         stations = _stations(settings)
         _require_same_packs(run, stations)
         _require_same_verifier(run, stations)
+        schedule = recipes.schedule(settings.recipe, settings.recipe_settings)
+        _require_recipes([first(settings), *schedule], stations)
         run.ledger.set_facts({"state": "running"})
         return _drive(
             run, settings, stations, run.config.get("budget", {}) | limits, limits, options
@@ -173,6 +176,11 @@ def _stations(settings: LoopSettings) -> Workcells:
 def _there(recipe: str) -> str:
     """A recipe as it is found from any folder."""
     return str(Path(recipe).resolve()) if recipe.endswith(".py") else recipe
+
+
+def _require_recipes(schedule: Iterable[Named], stations: Workcells) -> None:
+    for recipe in schedule:
+        recipe.require(stations)
 
 
 def _require_same_packs(run: Run, stations: Workcells) -> None:

@@ -1,7 +1,7 @@
 """Every recipe on the same tasks, from the same start, under the same budget: what it came to.
 
-A cell is one loop: a task, a recipe, a seed. The seed fixes demonstrations, first policy and its
-evaluation, so cells of one task and seed start alike; the budget is the same for all. What a cell
+A cell is one loop: a task, a recipe, a seed. Demonstrations, first policy and its evaluation are
+run once for all cells of a task and a seed; the budget is the same for all. What a cell
 ends with is measured once more on seeds drawn then, which nothing in it has seen.
 
 A bench takes days. What finished cells came to is kept in a file beside the table, which a later
@@ -22,10 +22,12 @@ from enpire.errors import EnpireError
 from enpire.observe import account, overview
 from enpire.rollout.loop import ENOUGH
 from enpire.rollout.statistics import estimate
-from enpire.store import Run
+from enpire.store import Run, branch
 from enpire.types import Estimate, Purpose
 
 RUN, SEALED, LOG = "run", "sealed.json", "log.txt"
+START = "start"  # stands for a recipe in the folder of what cells begin with
+INTERRUPTED = "interrupted"  # state of a run that can go on
 GOALS = (0.9, 0.99)
 BEFORE = (Purpose.DEMONSTRATION, Purpose.EVALUATION)  # of round 0: what the start takes
 
@@ -115,12 +117,32 @@ def _cell(folder: Path, task: str, recipe: str, seed: int) -> Cell:
     return Cell(task, recipe, seed, folder / task / recipe.replace(",", "+") / str(seed))
 
 
+def first_part(cell: Cell) -> Cell:
+    """What all recipes have in common: demonstrations, first policy, how good it is."""
+    folder = cell.folder.parent.parent / START / str(cell.seed)
+    return Cell(cell.task, cell.recipe, cell.seed, folder)
+
+
+def branched(cell: Cell) -> None:
+    """Have a cell's run begin where the first part of it has ended.
+
+    Raises:
+        StoreError: the disk does not take it.
+    """
+    source = first_part(cell).run
+    with Run.open(source) as run:
+        config = dict(run.config)
+    config["loop"] = config["loop"] | {"recipe": cell.recipe, "recipe_settings": {}}
+    config["budget"] = {}  # that of the first part was to end there
+    branch(source, cell.run, config, {"state": INTERRUPTED})
+
+
 def ended(cell: Cell) -> bool:
     """Whether its loop has come to an end of its own: the target, a budget, or a failure."""
     if not (cell.run / "config.toml").is_file():
         return False
     with Run.open(cell.run) as run:
-        return overview.state(run) not in ("killed", "running", "interrupted", "unknown")
+        return overview.state(run) not in ("killed", "running", INTERRUPTED, "unknown")
 
 
 def read(cell: Cell) -> Result | None:

@@ -93,6 +93,24 @@ def test_what_was_cut_short_has_not_ended(folder: Path, state: str, over: bool) 
     assert not bench.ended(next(bench.cells(folder, ["t"], ["absent"], [0])))
 
 
+def test_all_recipes_begin_with_the_same_episodes(tmp_path: Path) -> None:
+    (one,) = bench.cells(tmp_path, ["t"], ["good"], [3])
+    first = bench.first_part(one)
+    assert first.run == tmp_path / "t" / "start" / "3" / "run"
+    settings = {"task": "t", "recipe": "lookahead", "recipe_settings": {"tries": "3"}}
+    config = {"loop": settings, "budget": {"max_rounds": 0}}
+    with Run.create(first.run, config) as run:
+        run.add_episodes([episode("shown")], [])
+        run.ledger.set_facts({"state": "--max-rounds is used up"})
+    bench.branched(one)
+    assert bench.ended(first)
+    assert not bench.ended(one)
+    with Run.open(one.run) as run:
+        assert [e.id for e in run.episodes()] == ["shown"]
+        assert run.config["loop"] == {"task": "t", "recipe": "good", "recipe_settings": {}}
+        assert not run.config["budget"]
+
+
 def test_a_plot(folder: Path, tmp_path: Path) -> None:
     success_against_hours(found(folder), tmp_path / "plot.png")
     assert (tmp_path / "plot.png").read_bytes().startswith(b"\x89PNG")
