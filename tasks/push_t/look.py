@@ -18,6 +18,9 @@ from enpire.types import FloatArray, Image
 
 from .geometry import BAR, HEIGHT, STEM, displacement
 
+CENTRE = np.array([0.20, 0.0, 0.0])  # that both cameras look at [m]
+CAMERAS = {"front": (0.80, 0.0, 45.0), "side": (0.80, -90.0, 45.0)}  # away [m], round, above [deg]
+
 BLUE = (165.0, 230.0)  # hue of the T, and of its edge on the green line [deg]
 SATURATION, VALUE = 40.0, 40.0  # of 255; fingers are darker
 LEAST = 300  # pixels of it that a view must show
