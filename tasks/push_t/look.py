@@ -1,7 +1,8 @@
 """Where the T lies, from its colour in two pictures: the pose whose outline covers what is seen.
 
 The T is taken to lie flat on the bench, on either of its faces. Each view is fitted alone too: how
-far the two are apart says how far the whole may be off, and whether to believe it at all.
+far the two are apart says how far the whole may be off, and whether to believe it at all. Where the
+cameras stand is told by `marks.py`.
 """
 
 from __future__ import annotations
