@@ -152,6 +152,20 @@ def outward(at: FloatArray) -> FloatArray:
     return down(azimuth(at))
 
 
+def unrolled(frame: FloatArray, at: FloatArray) -> FloatArray:
+    """The frame of a hand at a point (3,) that points where `frame` does, its upper side up.
+
+    Or outwards, as far as it points down. Only the wrist's last joint turns for that; a hand that
+    is turned upright and otherwise in one goes may run into the stop of another.
+    """
+    approach, way = frame[:, 0], azimuth(at)
+    level = np.array([np.cos(way), np.sin(way), 0.0])
+    up = (0.0, 0.0, np.hypot(*approach[:2])) - float(approach[2]) * level
+    up -= float(up @ approach) * approach
+    up /= np.linalg.norm(up)
+    return np.stack([approach, np.cross(up, approach), up], axis=1)
+
+
 def leaning(frame: FloatArray, at: FloatArray) -> FloatArray:
     """A frame (3, 3) that points down, leaning outwards by as much as the arm needs at a point.
 
