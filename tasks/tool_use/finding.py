@@ -67,8 +67,8 @@ class Situation:
             hand_frame=mean.hand_rotation[0, RIGHT] @ HAND.T,
             strap=layout.strap(mean)[0],
             stand=mean.position[0, layout.STAND],
-            clamp=mean.position[0, layout.CLAMP],
-            bundle=mean.position[0, layout.BUNDLE],
+            clamp=layout.clamp(mean)[0],
+            bundle=layout.bundle(mean)[0],
             gap=float(layout.gap(mean)[0]),
             gripper=float(mean.gripper[0, RIGHT]),
         )

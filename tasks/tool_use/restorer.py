@@ -63,8 +63,8 @@ ALLOWED = (0.005, 0.08)
 class Move:
     """A way of the hand: to a grasp point (3,) [m], in a frame (3, 3), with a gripper action.
 
-    gentle: slowly, and done once something is touched. rest: control periods there. careful: slowly,
-    and pointing just so, for the arm may be at its stops, and the hand sink.
+    gentle: slowly, and done once something is touched. rest: control periods there. careful:
+    slowly, and pointing just so, for the arm may be at its stops, and the hand sink.
     """
 
     to: FloatArray
@@ -281,7 +281,7 @@ class PutBack(Restorer):
         self._go(Move(at, cutter, OPEN, fine=True, rest=4), Move(at, cutter, HOLD, rest=10))
         hinge = cutter[:, 0] * (1.0, 1.0, 0.0) / np.linalg.norm(cutter[:2, 0])
         upright = np.stack([hinge, np.cross((0.0, 0.0, 1.0), hinge), (0.0, 0.0, 1.0)], axis=1)
-        over = seen.pivot + (0.0, 0.0, GRIP)
+        over = seen.pivot + GRIP * upright[:, 2]
         self._go(Move(over, upright, HOLD), Move(_at(over, CARRY), upright, HOLD, rest=4))
         self._holds = "cutter"
 

@@ -91,8 +91,16 @@ class ToolUse(Task):
     reset_actions = ActionSpec((STILL, REACH), lead=0.10, push=10.0)
 
     def build(self, spec: mujoco.MjSpec) -> None:
-        """The scene; a weld that holds the cutter in the hand until the fingers have closed."""
+        """The scene, its tags, a weld that holds the cutter until the fingers have closed."""
         super().build(spec)
+        for name, (radius, height) in layout.RINGS.items():
+            for i, turn in enumerate(np.linspace(0, 2 * np.pi, layout.TAGS, endpoint=False)):
+                spec.body(f"task_{name}").add_site(
+                    name=f"task_{name}_tag{i}",
+                    pos=(radius * np.cos(turn), radius * np.sin(turn), height),
+                    size=(0.001,) * 3,
+                    group=4,
+                )
         aim(spec, CENTRE, CAMERAS)
         weld = spec.add_equality(
             name="reset_cutter",
@@ -283,16 +291,15 @@ class ToolUse(Task):
         """Blades from the strap, cutter from stand and hand; hand, force, setpoint; world frame."""
         frame = layout.cutter_frame(readings)
         hand = readings.hand_rotation[:, RIGHT] @ HAND.T
-        strap = readings.rotation[:, layout.CLAMP]
+        strap = layout.clamp_frame(readings)
         ends = readings.position[:, layout.END_B] - readings.position[:, layout.END_A]
-        shift = readings.position[:, layout.BUNDLE] - readings.position[:, layout.CLAMP]
         parts = [
             (layout.blades(readings) - layout.strap(readings)) / 0.02,
             _rotation_vector(frame) / 0.1,
             (layout.opening(readings)[:, None] - 0.2) / 0.2,
             strap[:, 1:2, 0] / 0.1,
             ends[:, :2] / 0.005,
-            shift[:, :2] / 0.002,
+            layout.shift(readings) / 0.002,
             layout.from_stand(readings) / 0.05,
             layout.grip_from_hand(readings) / 0.02,
             (readings.hand_position[:, RIGHT] - _CENTRE) / 0.05,

@@ -105,7 +105,7 @@ def test_the_feeder_waits_while_something_is_in_its_way() -> None:
     task.operate(twin, 0, ("feeder",))
     stations.twin.forward(0)
     assert twin.eq_active[0, strap]
-    clamp = twin.site_xpos[0, twin.model.site("task_clamp").id]
+    clamp = task._position[0, task._fixed[0]]
     np.testing.assert_allclose(clamp, module(stations, "task").CLAMP_AT + second[:3], atol=1e-9)
 
 
