@@ -155,7 +155,7 @@ def outward(at: FloatArray) -> FloatArray:
 def unrolled(frame: FloatArray, at: FloatArray) -> FloatArray:
     """The frame of a hand at a point (3,) that points where `frame` does, its upper side up.
 
-    Or outwards, as far as it points down. Only the wrist's last joint turns for that; a hand that
+    The more it points down, the more outwards instead. Only the wrist's last joint turns for that; a hand that
     is turned upright and otherwise in one goes may run into the stop of another.
     """
     approach, way = frame[:, 0], azimuth(at)

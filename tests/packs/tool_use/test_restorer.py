@@ -141,14 +141,15 @@ def test_a_frame_that_does_not_point_down_does_not_lean() -> None:
 
 def test_a_hand_is_set_upright_round_its_own_axis() -> None:
     finding = module(build_stations("tool_use", 1, 1), "finding")
-    turned = Rotation.from_euler("zyx", (0.5, 0.4, -1.3)).as_matrix()
-    frame = finding.unrolled(turned, np.array([0.4, -0.1, 0.3]))
+    at = np.array([0.4, -0.1, 0.3])
+    turned = Rotation.from_euler("ZYX", (finding.azimuth(at), 0.4, -1.3)).as_matrix()
+    frame = finding.unrolled(turned, at)
     np.testing.assert_allclose(frame.T @ frame, np.eye(3), atol=1e-12)
     np.testing.assert_allclose(frame[:, 0], turned[:, 0], atol=1e-12)
     assert frame[2, 1] == pytest.approx(0.0, abs=1e-12), "it opens level"
     assert frame[2, 2] > 0.0
-    down = finding.unrolled(finding.down(2.0), np.array([0.4, -0.1, 0.3]))
-    np.testing.assert_allclose(down, finding.outward(np.array([0.4, -0.1, 0.3])), atol=1e-12)
+    down = finding.unrolled(finding.down(2.0), at)
+    np.testing.assert_allclose(down, finding.outward(at), atol=1e-12)
 
 
 def lies(stations: Stations, at: tuple[float, ...], turned: Rotation):  # type: ignore[no-untyped-def]
