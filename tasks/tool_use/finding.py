@@ -155,8 +155,8 @@ def outward(at: FloatArray) -> FloatArray:
 def unrolled(frame: FloatArray, at: FloatArray) -> FloatArray:
     """The frame of a hand at a point (3,) that points where `frame` does, its upper side up.
 
-    The more it points down, the more outwards instead. Only the wrist's last joint turns for that; a hand that
-    is turned upright and otherwise in one goes may run into the stop of another.
+    The more it points down, the more outwards instead. Only the wrist's last joint turns for that;
+    a hand that is turned upright and otherwise in one goes may run into the stop of another.
     """
     approach, way = frame[:, 0], azimuth(at)
     level = np.array([np.cos(way), np.sin(way), 0.0])
