@@ -20,7 +20,8 @@ import numpy as np
 import pytest
 
 from enpire.cli import INTERRUPTED, VERBS, main
-from enpire.commands.loop import SETTINGS, resume_command
+from enpire.commands.closing import resume_command
+from enpire.commands.loop_settings import SETTINGS
 from enpire.store import Run
 from enpire.types import Episode, Outcome, Purpose, Verdict
 

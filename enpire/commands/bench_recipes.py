@@ -61,18 +61,22 @@ def add_options(parser: Parser) -> None:
     group.add_argument(
         "--stop-after", type=duration, metavar="TIME", help="of the bench; again: goes on"
     )
-    group.add_argument("--write", type=Path, metavar="FILE.md", help="the table, and plots beside")
+    group.add_argument(
+        "--write",
+        type=Path,
+        metavar="FILE.md",
+        help="the table; plots, and FILE.json of finished runs, beside",
+    )
 
 
 def run(options: Namespace) -> int:
     """Run what is missing, print the table, write it where asked."""
     from enpire.improvement import recipe as recipes
     from enpire.observe import recipe_bench as bench
-    from enpire.packs import find
+    from enpire.packs import available, find
 
     tasks = options.tasks.split(",")
-    for task in tasks:
-        find("tasks", task)
+    packs = {task: find("tasks", task).sha256 for task in (*tasks, *available("tasks"))}
     chosen = (options.recipes or ",".join(n for n in recipes.names() if n not in STARTERS)).split(
         ","
     )
@@ -85,17 +89,25 @@ def run(options: Namespace) -> int:
         raise UsageError(f"--seeds {options.seeds}: whole numbers, such as 0,1,2") from None
     until = time.monotonic() + (options.stop_after or math.inf)
     cells = list(bench.cells(options.folder, tasks, chosen, seeds))
-    results = []
+    kept = (
+        bench.Kept(options.write.with_suffix(".json"), _budget(options)) if options.write else None
+    )
+    results = kept.load(options.folder, packs) if kept else {}
     for cell in cells:
+        if cell in results:
+            continue
         if time.monotonic() < until:
             _complete(cell, options, until)
         said = bench.read(cell)
-        if said is not None:
-            results.append(said)
+        if said is not None and said.pack == packs[cell.task]:
+            results[cell] = said
             print(f"{cell}: {said.start} to {said.sealed} sealed, {said.ended}", flush=True)
-    if len(results) < len(cells):
-        print(f"{len(cells) - len(results)} of {len(cells)} runs to go: the same command goes on")
-    lines = bench.lines(results)
+            if kept:
+                kept.save(results.values())
+    missing = sum(cell not in results for cell in cells)
+    if missing:
+        print(f"{missing} of {len(cells)} runs to go: the same command goes on")
+    lines = bench.lines(results.values())
     print(bench.markdown(lines))
     if options.write is not None:
         _write(options, lines)
@@ -104,22 +116,25 @@ def run(options: Namespace) -> int:
     return 0
 
 
+def _budget(options: Namespace) -> dict[str, float | None]:
+    names = ("max_time", "max_robot_hours", "max_rounds", "episodes", "robots")
+    return {name: getattr(options, name) for name in names}
+
+
 def _complete(cell: Cell, options: Namespace, until: float) -> None:
     """Begin a cell, or go on with it, until it has its sealed evaluation or time is up."""
     from enpire.observe import recipe_bench as bench
 
     cell.folder.mkdir(parents=True, exist_ok=True)
-    limits = ["--max-time", f"{options.max_time:g}s"]
-    limits += ["--max-robot-hours", f"{options.max_robot_hours:g}"]
-    if options.max_rounds is not None:
-        limits += ["--max-rounds", str(options.max_rounds)]
     if not bench.ended(cell):
-        if (cell.run / "config.toml").is_file():
-            words = ["--resume", str(cell.run)]
-        else:
-            words = ["--task", cell.task, "--recipe", cell.recipe, "--seed", str(cell.seed)]
-            words += ["--robots", str(options.robots), "--run", str(cell.run)]
-        _enpire(cell, ["loop", *words, *limits], until)
+        if not cell.run.exists():
+            first = bench.first_part(cell)
+            if not bench.ended(first):
+                _loop(first, options, ["--max-rounds", "0"], until)
+            if not bench.ended(first):
+                return
+            bench.branched(cell)
+        _loop(cell, options, _limits(options), until)
     if bench.ended(cell) and not (cell.folder / bench.SEALED).is_file():
         words = ["eval", "--policy", str(cell.run), "--episodes", str(options.episodes)]
         text = _enpire(cell, [*words, "--robots", str(options.robots), "--json"], until)
@@ -127,6 +142,26 @@ def _complete(cell: Cell, options: Namespace, until: float) -> None:
             unfinished = cell.folder / f".{bench.SEALED}"
             unfinished.write_text(text.rstrip().splitlines()[-1], encoding="utf-8")
             unfinished.replace(cell.folder / bench.SEALED)
+
+
+def _limits(options: Namespace) -> list[str]:
+    words = ["--max-time", f"{options.max_time:g}s"]
+    words += ["--max-robot-hours", f"{options.max_robot_hours:g}"]
+    if options.max_rounds is not None:
+        words += ["--max-rounds", str(options.max_rounds)]
+    return words
+
+
+def _loop(cell: Cell, options: Namespace, limits: Sequence[str], until: float) -> None:
+    """Begin the cell's run, or go on with it."""
+    cell.folder.mkdir(parents=True, exist_ok=True)
+    if (cell.run / "config.toml").is_file():
+        words = ["--resume", str(cell.run)]
+    else:
+        words = ["--task", cell.task, "--recipe", cell.recipe, "--seed", str(cell.seed)]
+        words += ["--robots", str(options.robots), "--run", str(cell.run)]
+        words += ["--sealed-episodes", str(options.episodes)]
+    _enpire(cell, ["loop", *words, *limits], until)
 
 
 def _enpire(cell: Cell, words: Sequence[str], until: float) -> str | None:

@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from enpire.commands.graphics import choose_graphics
-from enpire.commands.loop import SETTINGS, add_recovery, noted, recovery
+from enpire.commands.loop_settings import SETTINGS
 from enpire.commands.options import Parser, add_start, natural, positive, print_json, task_asked
+from enpire.commands.recovering import add_recovery, noted, recovery
 from enpire.commands.threads import leave_cores_to_physics
 from enpire.errors import UsageError
 from enpire.packs.finder import GYM

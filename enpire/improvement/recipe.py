@@ -80,6 +80,9 @@ class Collector(Protocol):
     def collect(self, asked: Collection) -> Iterator[Job]:
         """The round's jobs, `asked.count` of them; the same ones whenever it is asked the same.
 
+        They are asked for one by one as stations come free: what takes time to find out is found
+        out in a thread, while jobs that do not need it are run.
+
         Raises:
             RecipeError: nothing can be collected; the round ends without a candidate.
         """
@@ -112,21 +115,27 @@ class Named:
         if isinstance(self.recipe, Collector):
             self.recipe.require(stations)
 
-    def collect(self, asked: Collection) -> list[Job]:
+    def collect(self, asked: Collection) -> Iterator[Job]:
         """As `Collector.collect`; whatever goes wrong in it is a RecipeError.
 
         A job that is no collection of this round, or two of one id, are wrong too.
         """
         if not isinstance(self.recipe, Collector):
-            return list(asked.plain())
+            yield from asked.plain()
+            return
+        ids: set[str] = set()
         with self._blamed():
-            jobs = list(self.recipe.collect(asked))
-        for job in jobs:
-            if (job.purpose, job.round) != (Purpose.COLLECTION, asked.round):
-                raise RecipeError(f"{self.name}: {job.id} is no collection of round {asked.round}")
-        if len({job.id for job in jobs}) < len(jobs):
-            raise RecipeError(f"{self.name}: two jobs of one id; give them variants of their own")
-        return jobs
+            for job in self.recipe.collect(asked):
+                if (job.purpose, job.round) != (Purpose.COLLECTION, asked.round):
+                    raise RecipeError(
+                        f"{self.name}: {job.id} is no collection of round {asked.round}"
+                    )
+                if job.id in ids:
+                    raise RecipeError(
+                        f"{self.name}: two jobs of one id; give them variants of their own"
+                    )
+                ids.add(job.id)
+                yield job
 
     @contextmanager
     def _blamed(self) -> Iterator[None]:

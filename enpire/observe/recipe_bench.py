@@ -1,8 +1,11 @@
 """Every recipe on the same tasks, from the same start, under the same budget: what it came to.
 
-A cell is one loop: a task, a recipe, a seed. The seed fixes demonstrations, first policy and its
-evaluation, so cells of one task and seed start alike; the budget is the same for all. What a cell
+A cell is one loop: a task, a recipe, a seed. Demonstrations, first policy and its evaluation are
+run once for all cells of a task and a seed; the budget is the same for all. What a cell
 ends with is measured once more on seeds drawn then, which nothing in it has seen.
+
+A bench takes days. What finished cells came to is kept in a file beside the table, which a later
+session, on another machine too, begins from.
 """
 
 from __future__ import annotations
@@ -15,13 +18,16 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from enpire.errors import EnpireError
 from enpire.observe import account, overview
 from enpire.rollout.loop import ENOUGH
 from enpire.rollout.statistics import estimate
-from enpire.store import Run
+from enpire.store import Run, branch
 from enpire.types import Estimate, Purpose
 
 RUN, SEALED, LOG = "run", "sealed.json", "log.txt"
+START = "start"  # stands for a recipe in the folder of what cells begin with
+INTERRUPTED = "interrupted"  # state of a run that can go on
 GOALS = (0.9, 0.99)
 BEFORE = (Purpose.DEMONSTRATION, Purpose.EVALUATION)  # of round 0: what the start takes
 
@@ -49,7 +55,7 @@ class Result:
     """What a cell came to.
 
     sealed: of its last incumbent. curve: robot-hours (sealed evaluations apart) and the incumbent's
-    evaluations, at the start and after each round. ended: why.
+    evaluations, at the start and after each round. ended: why. pack: sha256 of the task's.
     """
 
     cell: Cell
@@ -59,6 +65,7 @@ class Result:
     training_s: float
     wall_s: float
     ended: str
+    pack: str
 
     def hours_to(self, goal: float) -> float | None:
         """Robot-hours until an incumbent's evaluations, of 60 or more, were at `goal`.
@@ -103,7 +110,31 @@ def cells(
 ) -> Iterator[Cell]:
     """All cells, seed by seed, so that a bench that is cut short has all recipes on one seed."""
     for seed, task, recipe in product(seeds, tasks, recipes):
-        yield Cell(task, recipe, seed, folder / task / recipe.replace(",", "+") / str(seed))
+        yield _cell(folder, task, recipe, seed)
+
+
+def _cell(folder: Path, task: str, recipe: str, seed: int) -> Cell:
+    return Cell(task, recipe, seed, folder / task / recipe.replace(",", "+") / str(seed))
+
+
+def first_part(cell: Cell) -> Cell:
+    """What all recipes have in common: demonstrations, first policy, how good it is."""
+    folder = cell.folder.parent.parent / START / str(cell.seed)
+    return Cell(cell.task, cell.recipe, cell.seed, folder)
+
+
+def branched(cell: Cell) -> None:
+    """Have a cell's run begin where the first part of it has ended.
+
+    Raises:
+        StoreError: the disk does not take it.
+    """
+    source = first_part(cell).run
+    with Run.open(source) as run:
+        config = dict(run.config)
+    config["loop"] = config["loop"] | {"recipe": cell.recipe, "recipe_settings": {}}
+    config["budget"] = {}  # that of the first part was to end there
+    branch(source, cell.run, config, {"state": INTERRUPTED})
 
 
 def ended(cell: Cell) -> bool:
@@ -111,7 +142,7 @@ def ended(cell: Cell) -> bool:
     if not (cell.run / "config.toml").is_file():
         return False
     with Run.open(cell.run) as run:
-        return overview.state(run) not in ("killed", "running", "interrupted", "unknown")
+        return overview.state(run) not in ("killed", "running", INTERRUPTED, "unknown")
 
 
 def read(cell: Cell) -> Result | None:
@@ -137,7 +168,81 @@ def read(cell: Cell) -> Result | None:
             training_s=sum(numbers.get("seconds", 0.0) for numbers in trained),
             wall_s=float(facts.get("wall_s", 0.0)),
             ended=overview.state(run),
+            pack=json.loads(facts.get("packs", "{}")).get(f"tasks/{cell.task}", ""),
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """The file that finished cells are kept in, all of them measured under one budget."""
+
+    path: Path
+    budget: dict[str, float | None]
+
+    def load(self, folder: Path, packs: dict[str, str]) -> dict[Cell, Result]:
+        """All of them whose task is still the same; none without the file.
+
+        folder: of all cells. packs: sha256 of each task's pack now.
+
+        Raises:
+            EnpireError: the file is damaged, or its cells had another budget.
+        """
+        try:
+            kept = json.loads(self.path.read_text(encoding="utf-8"))
+            budget, results = kept["budget"], [_of_row(row, folder) for row in kept["cells"]]
+        except FileNotFoundError:
+            return {}
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise EnpireError(f"{self.path} holds no cells of a bench: {error!r}") from error
+        if budget != self.budget:
+            raise EnpireError(
+                f"{self.path}: its cells had the budget {budget}, these would have {self.budget}: "
+                "ask for the same, or write to another file"
+            )
+        return {r.cell: r for r in results if r.pack == packs.get(r.cell.task)}
+
+    def save(self, results: Iterable[Result]) -> None:
+        """Write these anew; a write that is cut short leaves what there was."""
+        rows = [_as_row(result) for result in results]
+        text = ",\n".join(f"  {json.dumps(row)}" for row in rows)
+        unfinished = self.path.with_name(f".{self.path.name}")
+        unfinished.write_text(
+            f'{{\n "budget": {json.dumps(self.budget)},\n "cells": [\n{text}\n ]\n}}\n',
+            encoding="utf-8",
+        )
+        unfinished.replace(self.path)
+
+
+def _as_row(result: Result) -> dict[str, Any]:
+    return {
+        "task": result.cell.task,
+        "recipe": result.cell.recipe,
+        "seed": result.cell.seed,
+        "start": _counted(result.start),
+        "sealed": _counted(result.sealed),
+        "curve": [[round(hours, 4), *_counted(some)] for hours, some in result.curve],
+        "training_s": round(result.training_s, 1),
+        "wall_s": round(result.wall_s, 1),
+        "ended": result.ended,
+        "pack": result.pack,
+    }
+
+
+def _of_row(row: dict[str, Any], folder: Path) -> Result:
+    return Result(
+        cell=_cell(folder, row["task"], row["recipe"], row["seed"]),
+        start=estimate(*row["start"]),
+        sealed=estimate(*row["sealed"]),
+        curve=tuple((hours, estimate(k, n)) for hours, k, n in row["curve"]),
+        training_s=row["training_s"],
+        wall_s=row["wall_s"],
+        ended=row["ended"],
+        pack=row["pack"],
+    )
+
+
+def _counted(some: Estimate) -> tuple[int, int]:
+    return some.successes, some.trials
 
 
 def pooled(estimates: Iterable[Estimate]) -> Estimate:

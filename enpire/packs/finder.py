@@ -30,6 +30,7 @@ MARKER: dict[Kind, str] = {
 GYM = "gym:"  # begins the name of a task that is a Gymnasium environment, and no pack
 AT_START = "@start"  # ends the name of a task that begins at the beginning, not at the hard phase
 FROM_START = "from_start.py"  # the module that holds it
+LOOP = "loop.toml"  # what a task's loop does unless told otherwise: it decides no episode
 CERTIFICATE = "certificate.json"  # what was measured of a pack: beside it, and no part of it
 SINGULAR: dict[Kind, str] = {"robots": "robot", "tasks": "task", "agents": "agent", "sim": "world"}
 
@@ -103,13 +104,13 @@ def unknown(what: str, name: str, names: list[str]) -> str:
 def content_hash(folder: Path) -> str:
     """Sha256 over the relative names and bytes of all files that decide what a pack does.
 
-    Hidden and compiled ones are left out, what is written about it (`*.md`), and the certificate,
-    which says what this hash is worth.
+    Hidden and compiled ones are left out, what is written about it (`*.md`), what its loop does
+    unless told otherwise, and the certificate, which says what this hash is worth.
     """
     digest = hashlib.sha256()
     for path in sorted(p for p in folder.rglob("*") if p.is_file()):
         relative = path.relative_to(folder)
-        if relative == Path(CERTIFICATE) or path.suffix == ".md":
+        if relative in (Path(CERTIFICATE), Path(LOOP)) or path.suffix == ".md":
             continue
         if any(part.startswith(".") or part == "__pycache__" for part in relative.parts):
             continue

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
@@ -197,7 +197,6 @@ class Loop:
 
     def _collect(self, recipe: Named, number: int, base: str) -> None:
         settings, row = self.settings, self.run_store.ledger.policy(base)
-        self._doing(f"choosing episodes ({recipe.name})", 0)
         earlier = (
             e for e in self._known.values() if e.round < number and e.purpose is not Purpose.SEALED
         )
@@ -216,7 +215,7 @@ class Loop:
                 episodes=sorted(earlier, key=lambda e: e.id),
             )
         )
-        self._doing("collecting", len(jobs))
+        self._doing("collecting", settings.collect)
         self._episodes(jobs)
 
     def _seed(self, number: int) -> int:
@@ -386,7 +385,7 @@ class Loop:
 
     # Helpers
 
-    def _episodes(self, jobs: list[Job]) -> list[Episode]:
+    def _episodes(self, jobs: Iterable[Job]) -> list[Episode]:
         done = []
         for episode in self._stream(iter(jobs)):
             done.append(episode)

@@ -1,5 +1,6 @@
 """Durable record of a run: episodes (zarr), ledger (SQLite), policies (safetensors)."""
 
+from enpire.store.branch import branch
 from enpire.store.rows import (
     Decision,
     EpisodeRow,
@@ -22,5 +23,6 @@ __all__ = [
     "RoundRow",
     "Run",
     "SealedRow",
+    "branch",
     "default_folder",
 ]

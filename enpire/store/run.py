@@ -80,7 +80,7 @@ class Run:
 
         The ledger comes last: a folder with a ledger is a whole run. `config` is written once.
         """
-        text = _toml(config)
+        text = config_text(config)
         with disk_errors(folder):
             folder.mkdir(parents=True, exist_ok=True)
         lock = WriterLock(folder / LOCK)
@@ -357,7 +357,8 @@ def _require_run(folder: Path) -> None:
     raise StoreError(f"{folder} is not a run folder (it has no {LEDGER}): check the path")
 
 
-def _toml(config: Mapping[str, Any]) -> str:
+def config_text(config: Mapping[str, Any]) -> str:
+    """What `config.toml` holds; raises StoreError for what TOML has no word for."""
     try:
         return tomli_w.dumps(config)
     except (TypeError, ValueError) as error:

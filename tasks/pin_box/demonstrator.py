@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
+from dataclasses import dataclass
 from enum import Enum
 
 import numpy as np
@@ -23,20 +24,30 @@ from .frames import GRIP, LET_GO, View, hand_rotation
 from .parts import DEPTH
 from .reach import eased
 
-HOVER, HIGH = 0.003, 0.015  # of the pin over the face: lined up, and still far aside [m]
+HIGH = 0.015  # of the pin over the face, far aside [m]
 ENTERED = 0.002  # depth from which on the hole guides the pin [m]
-HOME = DEPTH - 0.0008  # depth that looks like the bottom [m]
-FELT = 1.5  # push at which a person notices that something has landed [N]
-PRESS = 2.5  # push while searching [N]
-BOTTOM = 4.0  # push against the bottom at which a person lets go [N]
-STEER = 0.2  # share of an error that is corrected in a control period
-YIELD = 0.0001  # how far the hand gives way sideways in a control period [m/N]
-FASTEST = 0.0018  # of a pin near its hole in a control period [m]
-WIDEST = 0.0016  # radius of the search [m]
 TREMOR = np.array([0.0003] * 3 + [0.004] * 3 + [0.0])  # of the hand [m], [rad]
 OPEN, CLOSED = -0.4, -1.0  # gripper actions: 22 mm; shut
 OVER, PICK = 0.050, 0.0087  # of the grasp point above a lying pin: before the grasp, at it [m]
 CLEAR = 0.085  # how far the hand backs off from a seated pin [m]
+
+
+@dataclass(frozen=True, slots=True)
+class Manner:
+    """How one seats a pin."""
+
+    hover: float = 0.003  # of the pin over the face, lined up [m]
+    upright: float = 0.03  # lean of a pin that is lined up [rad]
+    steer: float = 0.2  # share of an error that is corrected in a control period
+    fastest: float = 0.0018  # of a pin near its hole in a control period [m]
+    felt: float = 1.5  # push at which one notices that something has landed [N]
+    press: float = 2.5  # push while searching [N]
+    step: float = 0.0003  # of the search, in a control period [m]
+    apart: float = 0.0005  # of the turns of its spiral [m]
+    widest: float = 0.0016  # radius of the search [m]
+    give: float = 0.0001  # how far the hand gives way sideways in a control period [m/N]
+    bottom: float = 4.0  # push against the bottom at which one lets go [N]
+    home: float = DEPTH - 0.0008  # depth that looks like the bottom [m]
 
 
 class Skill(Enum):
@@ -60,6 +71,8 @@ OPENED = (Skill.OVER, Skill.REACH, Skill.RELEASE, Skill.BACK)
 
 class Teleoperator(Demonstrator):
     """One episode's person."""
+
+    manner = Manner()
 
     def __init__(
         self,
@@ -108,36 +121,37 @@ class Teleoperator(Demonstrator):
     def _choose(self, seen: View, force: FloatArray) -> None:
         """Go on to the next skill, or back to an earlier one."""
         self._periods += 1
-        end, push = seen.end, -float(force[2])
-        off = float(np.linalg.norm(end[:2]))
+        end, push, manner = seen.end, -float(force[2]), self.manner
+        home, landed = end[2] < 0.0015 - manner.home, push > manner.felt
+        off, leans = np.linalg.norm(end[:2]), np.linalg.norm(seen.direction[:2])
         if self._skill in HOLDING and np.linalg.norm(seen.grip - seen.hand) > LET_GO:
             self._go(Skill.OVER)
         match self._skill:
             case Skill.OVER if self._arrived(seen, 0.003):
                 self._go(Skill.REACH)
-            case Skill.REACH if self._arrived(seen, 0.0015) or (push > FELT and self._periods > 5):
+            case Skill.REACH if self._arrived(seen, 0.004 if landed else 0.0015):
                 self._go(Skill.GRASP)
             case Skill.GRASP if self._periods > 8:
                 self._go(Skill.LIFT)
             case Skill.LIFT if self._arrived(seen, 0.020):
                 self._go(Skill.ALIGN)
-            case Skill.ALIGN if off < self._care and np.linalg.norm(seen.direction[:2]) < 0.03:
+            case Skill.ALIGN if off < self._care and leans < manner.upright:
                 self._go(Skill.LOWER)
                 self._searched = 0
             case Skill.LOWER | Skill.SEARCH if end[2] < -ENTERED:
                 self._go(Skill.INSERT)
-            case Skill.LOWER if push > FELT and end[2] < 0.001:
+            case Skill.LOWER if landed and end[2] < 0.001:
                 self._go(Skill.SEARCH)
             case Skill.LOWER if off > 0.003:
                 self._go(Skill.ALIGN)
             case Skill.SEARCH if self._searched > 80 or off > 0.004:
                 self._go(Skill.ALIGN)
-            case Skill.INSERT if push > BOTTOM and end[2] > -2 * ENTERED:
+            case Skill.INSERT if push > manner.bottom and end[2] > -2 * ENTERED:
                 self._go(Skill.SEARCH)  # it only looked as if it had entered
-            case Skill.INSERT if end[2] < -HOME or (push > BOTTOM and end[2] < 0.0015 - HOME):
+            case Skill.INSERT if end[2] < -manner.home or (push > manner.bottom and home):
                 self._go(Skill.RELEASE)
             case Skill.RELEASE if self._periods > 15:
-                self._go(Skill.BACK if end[2] < 0.0015 - HOME else Skill.INSERT)
+                self._go(Skill.BACK if home else Skill.INSERT)
             case Skill.BACK if seen.nearest > CLEAR:
                 self._go(Skill.OVER)
             case _:
@@ -160,22 +174,23 @@ class Teleoperator(Demonstrator):
 
     def _guide(self, seen: View, force: FloatArray) -> tuple[FloatArray, FloatArray]:
         """The pin's translation [m] and turn about its end [rad] in one period, box frame."""
-        end, direction, pace = seen.end, seen.direction, self._pace * FASTEST
-        upright = STEER * np.array([direction[1], -direction[0], 0.0])
-        steer = -STEER * np.clip(end[:2], -0.008, 0.008)
+        end, direction, manner = seen.end, seen.direction, self.manner
+        pace = self._pace * manner.fastest
+        upright = manner.steer * np.array([direction[1], -direction[0], 0.0])
+        steer = -manner.steer * np.clip(end[:2], -0.008, 0.008)
         match self._skill:
             case Skill.ALIGN:
-                height = min(HIGH, HOVER + 0.5 * float(np.linalg.norm(end[:2])))
-                return np.array([*steer, STEER * (height - end[2])]), upright
+                height = min(HIGH, manner.hover + 0.5 * float(np.linalg.norm(end[:2])))
+                return np.array([*steer, manner.steer * (height - end[2])]), upright
             case Skill.LOWER:
                 return np.array([*steer, -0.5 * pace]), upright
             case Skill.SEARCH:
-                press = 0.0001 * np.clip(PRESS + force[2], -4.0, 4.0)
+                press = 0.0001 * np.clip(manner.press + force[2], -4.0, 4.0)
                 self._searched += 1
-                step = _spiral(self._searched) - _spiral(self._searched - 1)
+                step = self._spiral(self._searched) - self._spiral(self._searched - 1)
                 return np.array([*step, -press]), 0.5 * upright
             case _:
-                return np.array([*(-YIELD * force[:2]), -pace]), 0.3 * upright
+                return np.array([*(-manner.give * force[:2]), -pace]), 0.3 * upright
 
     def _goal(self, seen: View) -> tuple[FloatArray, FloatArray]:
         """Where the hand is to be to pick the pin up and carry it: position [m] and frame."""
@@ -194,14 +209,21 @@ class Teleoperator(Demonstrator):
 
     def _toward(self, gap: FloatArray) -> FloatArray:
         far = float(np.linalg.norm(gap))
-        share: float = min(STEER, self._pace * self._scale[0] / max(far, 1e-9))
+        share: float = min(self.manner.steer, self._pace * self._scale[0] / max(far, 1e-9))
         return gap * share
 
     def _toward_turn(self, rotation: FloatArray, seen: View) -> FloatArray:
         gap = _between(seen.hand_frame, rotation)
         angle = float(np.linalg.norm(gap))
-        share: float = min(STEER, self._pace * self._scale[3] / max(angle, 1e-9))
+        share: float = min(self.manner.steer, self._pace * self._scale[3] / max(angle, 1e-9))
         return gap * share
+
+    def _spiral(self, step: int) -> FloatArray:
+        """Archimedes' spiral of the search, as far as it is wide [m]."""
+        apart = self.manner.apart
+        angle = math.sqrt(4 * math.pi * self.manner.step / apart * step)
+        radius = min(apart * angle / (2 * math.pi), self.manner.widest)
+        return radius * np.array([math.cos(angle), math.sin(angle)])
 
     def _go(self, skill: Skill) -> None:
         self._skill = skill
@@ -212,10 +234,3 @@ def _between(here: FloatArray, there: FloatArray) -> FloatArray:
     """Rotation vector from one frame to another [rad]."""
     vector: FloatArray = Rotation.from_matrix(there @ here.T).as_rotvec()
     return vector
-
-
-def _spiral(step: int) -> FloatArray:
-    """Archimedes' spiral, 0.3 mm a step and turns 0.5 mm apart [m]."""
-    angle = math.sqrt(4 * math.pi * 0.3 / 0.5 * step)
-    radius = min(0.0005 * angle / (2 * math.pi), WIDEST)
-    return radius * np.array([math.cos(angle), math.sin(angle)])

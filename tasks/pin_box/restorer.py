@@ -31,7 +31,10 @@ AJAR, OPEN, CLOSED = -0.627, -0.4, -1.0  # gripper actions: 14 mm; 22 mm; shut
 FREE = 0.255  # height of a hand that meets nothing: below, it goes as slowly as near a pin [m]
 SAFE = 0.275  # height of a hand that clears, with a pin in it, whatever stands in the box [m]
 GAIN = 0.3  # share of what is left that the hand goes in a control period
-GENTLE, SLOW = 0.5, 0.3  # of a full action: near a pin; with one in its hole
+GENTLE, SLOW = 0.5, 0.3  # of a full action: near a pin; where it is to touch something
+# The same with the last pin in the fingers. What is held slides outwards on the pads while an arm
+# swings, by 0.1 mm on the way to the start at GENTLE: the more the faster it is gone.
+EASY = 0.12
 BENDING = 0.02  # of a turn that unbends a wrist, still to come [rad]
 HALF_TURN = 2.0  # of joint 6, from which on the hand turns about its own axis first [rad]
 # Control periods: of one skill, of seating a pin, of waiting until all pins rest.
@@ -55,6 +58,7 @@ NEIGHBOUR = 1.0  # yaw of a hand that seats a pin behind others [rad]
 SPOTS = ((-0.13, 0.05), (-0.13, -0.05), (-0.13, 0.0))  # in front of the box, to lay a pin down [m]
 ROOM = 0.035  # from there to other pins [m]
 NEAR, STILL = 0.0008, 0.00015  # of a hand from a grasp; from that of the last pin [m]
+THERE = (0.001, 0.01)  # of a hand from the start [m], [rad]
 KEPT = (0.002, 0.08)  # of the pin in the hand, off how it is to be held [m], [rad]
 ALLOWED = (4.0, 6.0)  # of the last pin, at the look [mm], [deg]
 
@@ -76,6 +80,7 @@ class Skill(Enum):
     SEAT = "seat"
     LAY = "lay"
     PULL = "pull"
+    HOLD = "hold"
     BESIDE = "beside"
     DOWN = "down"
     NUDGE = "nudge"
@@ -203,7 +208,9 @@ class HoldAgain(Restorer):
                 self._give_up(readings)
             case Skill.CLOSE if self._periods > 12:
                 self._grasped(readings)
-            case Skill.LIFT | Skill.CARRY | Skill.LAY | Skill.PULL if not self._held(readings):
+            case Skill.LIFT | Skill.CARRY | Skill.LAY if not self._held(readings):
+                self._give_up(readings)
+            case Skill.PULL | Skill.HOLD if not self._held(readings):
                 self._give_up(readings)
             case Skill.LIFT if late or hand[2] > SAFE - 0.006:
                 self._carry(readings)
@@ -221,10 +228,13 @@ class HoldAgain(Restorer):
                 self._give_up(readings)
             case Skill.PULL if in_holes(readings)[0][0, -1, 2] > PULLED:
                 if self._as_drawn():
-                    self.posture = self._shut
-                    return False
-                self._failed += 1
-                self._seat(readings, demonstrator.Skill.ALIGN)
+                    self._go(Skill.HOLD, readings)
+                else:
+                    self._failed += 1
+                    self._seat(readings, demonstrator.Skill.ALIGN)
+            case Skill.HOLD if late or self._arrived(readings, *THERE):
+                self.posture = self._shut
+                return False
             case Skill.PULL if late:
                 self._give_up(readings)
             case _:
@@ -392,7 +402,9 @@ class HoldAgain(Restorer):
                 at, rotation = self._lies
                 return at - (0.0, 0.0, 0.2), rotation, GENTLE
             case Skill.PULL:
-                return self._from + PULL_UP, self._frame, SLOW
+                return self._from + PULL_UP, self._frame, EASY
+            case Skill.HOLD:
+                return self._start.hand, self._start.hand_frame, EASY
             case _:
                 return self._from, self._frame, GENTLE
 
@@ -427,7 +439,7 @@ class HoldAgain(Restorer):
     def _jaw(self, readings: Readings) -> float:
         """The gripper's action."""
         match self._skill:
-            case Skill.CLOSE | Skill.LIFT | Skill.CARRY | Skill.LAY | Skill.PULL:
+            case Skill.CLOSE | Skill.LIFT | Skill.CARRY | Skill.LAY | Skill.PULL | Skill.HOLD:
                 return CLOSED
             case Skill.BESIDE | Skill.DOWN | Skill.NUDGE:
                 return CLOSED

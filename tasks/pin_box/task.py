@@ -7,6 +7,7 @@ pins in the tray. Success: every pin is seated, upright in its hole, after the f
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import ClassVar
 
 import mujoco
@@ -37,6 +38,7 @@ from .frames import AHEAD, BOX_AT, GRIP, HAND_AT, active, hand_rotation, in_hole
 from .look import CAMERAS, CENTRE
 from .parts import DEPTH, HOLES, PIN_RADIUS, PINS, STAGE, add_pins, drill, in_tray
 from .restorer import HoldAgain
+from .skill import PARAMETERS, Inserter
 from .start import Start, box_pose
 from .truth import truth
 from .verify import judge, judge_views, seated
@@ -81,6 +83,7 @@ class PinBox(Task):
     )
     target_names: ClassVar[tuple[str, ...]] = variation_names[:12]
     reset_actions = ActionSpec((REACH,), lead=0.06, push=6.0)
+    parameters = PARAMETERS
 
     def build(self, spec: mujoco.MjSpec) -> None:
         """Tray, box and pins; a weld that holds the last pin while the fingers close."""
@@ -243,6 +246,10 @@ class PinBox(Task):
         start = Start.of(target)
         joints = self._joints(start.hand, start.hand_frame)
         return HoldAgain(rng, self.reset_actions, start, (joints, np.array([OPEN])))
+
+    def skill(self, values: Mapping[str, float]) -> Demonstrator:
+        """Seats the next pin; picks it up first, if it lies."""
+        return Inserter(self.actions, values)
 
     def truth(self, twin: Twin, row: int) -> tuple[Predicate, ...]:
         """The same of the pins themselves."""

@@ -1,7 +1,8 @@
 """Where the T lies, from its colour in two pictures: the pose whose outline covers what is seen.
 
 The T is taken to lie flat on the bench, on either of its faces. Each view is fitted alone too: how
-far the two are apart says how far the whole may be off, and whether to believe it at all.
+far the two are apart says how far the whole may be off, and whether to believe it at all. Where the
+cameras stand is told by `marks.py`.
 """
 
 from __future__ import annotations
@@ -17,6 +18,9 @@ from enpire.environment import Camera, Seen, View, as_drawn, coloured, draw, fre
 from enpire.types import FloatArray, Image
 
 from .geometry import BAR, HEIGHT, STEM, displacement
+
+CENTRE = np.array([0.20, 0.0, 0.0])  # that both cameras look at [m]
+CAMERAS = {"front": (0.80, 0.0, 45.0), "side": (0.80, -90.0, 45.0)}  # away [m], round, above [deg]
 
 BLUE = (165.0, 230.0)  # hue of the T, and of its edge on the green line [deg]
 SATURATION, VALUE = 40.0, 40.0  # of 255; fingers are darker

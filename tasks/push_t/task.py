@@ -24,6 +24,7 @@ from enpire.environment import (
     Restorer,
     SensorNoise,
     Task,
+    aim,
     overlay,
     time_left,
 )
@@ -46,7 +47,8 @@ from .geometry import (
     stem_pose,
     tray_margin,
 )
-from .look import blue, find_block, outlines
+from .look import CAMERAS, CENTRE, blue, find_block, outlines
+from .marks import placed
 from .restorer import PutBack
 from .skill import PARAMETERS, Pusher
 
@@ -55,7 +57,7 @@ COVERED = 0.90  # of the outline is a success
 SEEN_COVERED = 0.9035  # what the verifier asks to see: one standard deviation of its error more
 SEEN = 0.92  # what is seen of it before the verifier comes, in one reading
 APART = 0.40  # of the outline is covered at the start, at most
-CALIBRATED = 0.005  # of the covered share: what cameras may be off unseen
+TOGETHER = 0.0025  # of the covered share: what both views may be off, three standard deviations
 AWAY = 0.8  # of a hand's speed, to where it hides the block from no camera,
 ASIDE = 0.13  # until it is here [m]
 LAST = 25  # readings with the hand clear that the verdict averages
@@ -107,6 +109,7 @@ class PushT(Task):
     def build(self, spec: mujoco.MjSpec) -> None:
         """Add block, outline and rim, and keep the jaw shut, as one does by the servo's limits."""
         super().build(spec)
+        aim(spec, CENTRE, CAMERAS)
         jaw = spec.actuator("arm_gripper")
         jaw.inheritrange = 0.0
         jaw.ctrlrange = (SHUT, SHUT + 0.001)
@@ -228,18 +231,19 @@ class PushT(Task):
         has touched for `LAST` readings is still.
         """
         seen = blue(evidence.views, evidence.elapsed)
-        block = find_block(seen)
+        stood = [replace(one, view=view) for one in seen if (view := placed(one.view))]
+        block = find_block(stood)
         covered = np.nan if block is None else overlap(block.pose)
         alone = [covered] if block is None else [overlap(pose) for pose in block.alone]
         apart = max(abs(one - covered) for one in alone)
-        off = float(np.hypot(CALIBRATED, apart))  # errors that know nothing of each other
+        off = float(np.hypot(TOGETHER, apart))  # errors that know nothing of each other
         verdict = _verdict(
             Predicate("covered", covered, COVERED, "", accuracy=off),
             _clear(evidence.readings[-LAST:]),
         )
         frames = tuple(
             overlay(one, [] if block is None else outlines(one.view.camera, block.pose))
-            for one in seen
+            for one in (seen if block is None else stood)
         )
         return replace(verdict, frames=frames)
 

@@ -128,7 +128,7 @@ class Teleoperator(Demonstrator):
     def _move(self, seen: Readings) -> FloatArray:
         """Where the hand has to go, from where it is, along the world's axes [m]."""
         blades, back = self._from_strap(seen), layout.from_stand(seen)[0]
-        frame = seen.rotation[0, layout.CLAMP]
+        frame = layout.clamp_frame(seen)[0]
         aside = np.linalg.norm(blades[:2] * (0.4, 1.0))
         match self._skill:
             case Skill.REACH:
@@ -162,7 +162,7 @@ class Teleoperator(Demonstrator):
         frame = layout.cutter_frame(seen)[0]
         goal = np.eye(3)
         if self._skill in (Skill.OVER, Skill.LOWER, Skill.RAISE):
-            goal = seen.rotation[0, layout.CLAMP]
+            goal = layout.clamp_frame(seen)[0]
         if self._skill is Skill.REACH:
             frame = seen.hand_rotation[0, RIGHT] @ layout.HAND.T
         turn: FloatArray = 0.5 * np.cross(frame, goal, axis=0).sum(axis=1)
@@ -170,7 +170,7 @@ class Teleoperator(Demonstrator):
 
     def _from_strap(self, seen: Readings) -> FloatArray:
         """The blades from the middle of the strap, in the strap's frame [m]."""
-        frame = seen.rotation[0, layout.CLAMP]
+        frame = layout.clamp_frame(seen)[0]
         result: FloatArray = frame.T @ (layout.blades(seen) - layout.strap(seen))[0]
         return result
 

@@ -67,8 +67,8 @@ class Situation:
             hand_frame=mean.hand_rotation[0, RIGHT] @ HAND.T,
             strap=layout.strap(mean)[0],
             stand=mean.position[0, layout.STAND],
-            clamp=mean.position[0, layout.CLAMP],
-            bundle=mean.position[0, layout.BUNDLE],
+            clamp=layout.clamp(mean)[0],
+            bundle=layout.bundle(mean)[0],
             gap=float(layout.gap(mean)[0]),
             gripper=float(mean.gripper[0, RIGHT]),
         )
@@ -150,6 +150,20 @@ def down(yaw: float) -> FloatArray:
 def outward(at: FloatArray) -> FloatArray:
     """The frame of a hand that points down at a point (3,) with its wrist in the middle."""
     return down(azimuth(at))
+
+
+def unrolled(frame: FloatArray, at: FloatArray) -> FloatArray:
+    """The frame of a hand at a point (3,) that points where `frame` does, its upper side up.
+
+    The more it points down, the more outwards instead. Only the wrist's last joint turns for that;
+    a hand that is turned upright and otherwise in one goes may run into the stop of another.
+    """
+    approach, way = frame[:, 0], azimuth(at)
+    level = np.array([np.cos(way), np.sin(way), 0.0])
+    up = (0.0, 0.0, np.hypot(*approach[:2])) - float(approach[2]) * level
+    up -= float(up @ approach) * approach
+    up /= np.linalg.norm(up)
+    return np.stack([approach, np.cross(up, approach), up], axis=1)
 
 
 def leaning(frame: FloatArray, at: FloatArray) -> FloatArray:

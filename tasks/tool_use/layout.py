@@ -15,8 +15,14 @@ GRIP = 0.065  # of the middle of the handles above it [m]
 OPENED = 0.35  # of the held cutter, about [rad]
 STANDING = 0.0255  # of the pivot above the floor of the stand when the cutter stands in it [m]
 FEEDER = "feeder"  # the station's fixture: brings the next tie
-TRACKED = ("cutter", "jaw", "end_a", "end_b", "bundle", "clamp", "stand")
-CUTTER, JAW, END_A, END_B, BUNDLE, CLAMP, STAND = range(len(TRACKED))
+TAGS = 6  # in a ring round either: a verdict that allows 3 mm between them asks for more than one
+RINGS = {"bundle": (0.0112, 0.126), "clamp": (0.0288, 0.068)}  # radius and height [m]
+TRACKED = (
+    *("cutter", "jaw", "end_a", "end_b", "stand"),
+    *(f"{name}_tag{i}" for name in RINGS for i in range(TAGS)),
+)
+CUTTER, JAW, END_A, END_B, STAND = range(5)
+BUNDLE, CLAMP = slice(5, 5 + TAGS), slice(5 + TAGS, 5 + 2 * TAGS)
 HAND = np.array([[0.0, 0.0, 1.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])  # grasp to cutter frame
 
 
@@ -63,11 +69,27 @@ def gap(readings: Readings) -> FloatArray:
     return result
 
 
-def shifted(readings: Readings) -> FloatArray:
-    """How far the bundle was moved in its clamp, (m,) [m]."""
-    offset = readings.position[:, BUNDLE] - readings.position[:, CLAMP]
-    result: FloatArray = np.linalg.norm(offset[:, :2], axis=-1)
+def bundle(readings: Readings) -> FloatArray:
+    """Of the bundle, its foot, (m, 3), world frame [m]."""
+    result: FloatArray = readings.position[:, BUNDLE].mean(axis=1) - (0, 0, RINGS["bundle"][1])
     return result
+
+
+def clamp(readings: Readings) -> FloatArray:
+    """Of the clamp, its foot, (m, 3), world frame [m]."""
+    result: FloatArray = readings.position[:, CLAMP].mean(axis=1) - (0, 0, RINGS["clamp"][1])
+    return result
+
+
+def clamp_frame(readings: Readings) -> FloatArray:
+    """Rotation of clamp and strap to world, (m, 3, 3), to second order in the tags' errors."""
+    result: FloatArray = readings.rotation[:, CLAMP].mean(axis=1)
+    return result
+
+
+def shift(readings: Readings) -> FloatArray:
+    """How far the bundle was moved in its clamp, along the world's x and y, (m, 2) [m]."""
+    return (bundle(readings) - clamp(readings))[:, :2]
 
 
 def from_stand(readings: Readings) -> FloatArray:

@@ -1,15 +1,16 @@
 """A physical reset: the cutter back into the hand, as asked for, by way of its stand.
 
 Look; do what brings the cutter one step further; look again. A cutter that lies on its flat side is
-taken by both handles; any other, or one that lies the wrong way round for the wrist, by one handle
-from above, and is laid down flat where there is room. From its stand it is taken as the start wants
-it. Then the feeder brings the next tie.
+taken by both handles from above, and one that leans on something by a level hand, along its hinge;
+any other, or one that lies the wrong way round for the wrist, by one handle from above, and is laid
+down flat where there is room. From its stand it is taken as the start wants it. Then the feeder
+brings the next tie.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,7 +20,7 @@ from enpire.environment import ActionSpec, Readings, Restorer
 from enpire.types import Float32Array, FloatArray, Predicate
 
 from . import layout
-from .finding import ROOM, Situation, azimuth, down, leaning, outward, wrap
+from .finding import ROOM, Situation, azimuth, down, leaning, outward, unrolled, wrap
 from .layout import FEEDER, GRIP, RIGHT, STANDING
 from .retreat import Retreat
 
@@ -30,15 +31,18 @@ WELL = 1.5  # of the wrist's turn to a cutter that is laid down, at most [rad]
 LOW = 0.0125  # of a hand that grasps on the bench [m]
 HOVER, TRAVEL, CARRY = 0.075, 0.19, 0.26  # heights: before a grasp; empty; with the cutter [m]
 MIDST = np.array([[0.36, -0.20, 0.0], [0.46, -0.04, 1.0]])  # where an arm holds its hand level [m]
+STRETCHED = 2.7  # of joint 3: from there on it runs into its stop as the hand turns [rad]
 FUNNEL = 0.050  # of the pivot over its place when the tips are over the stand's funnel [m]
 DEEP = 0.002  # so far over its place the cutter is let go [m]
 BACK = 0.045  # so far the hand backs off from the handles [m]
+BEFORE = 0.075  # so far before handles a level hand comes down [m]
 PLACED = 0.012  # of the pivot from its place, of a cutter that is in its stand [m]
 STANDS = np.cos(np.radians(12.0))  # of its upward axis
 SLIPS = np.array([-0.0006, 0.0005])  # of the hand on the cutter's x and z, on its way, mean [m]
 HELD = 0.030  # of the handles from the grasp point, in the hand [m]
 WIDTHS = {"cutter": (0.030, 0.055), "handle": (0.004, 0.020)}  # of a hand that holds it [m]
-CROWDED = 0.075  # of a handle from the axes of stand and clamp: no room for the palm [m]
+RAISED, LEVEL = 0.11, 0.3  # of handles that a level hand gets at [m]; its hinge's rise, at most
+ROUND = (-0.35, 1.2)  # of a level hand that the wrist can turn so, from the world's x [rad]
 ENOUGH = 0.006  # room for the palm [m]
 SLOW = 0.4  # of full speed, near what stands on the bench
 ASKEW = 0.5  # turn that is left, with which the hand goes slowly, for its arm has to follow [rad]
@@ -49,7 +53,8 @@ CLOSING = 0.2  # of the gripper action in a control period, at most
 GLANCE = 8  # readings that are seen as one
 PATIENCE = 25  # control periods in which the hand comes no nearer
 STRAYS = 5.0  # further from where it goes than it was, in full actions
-ATTEMPTS = 10  # that may fail before the try is over
+ATTEMPTS = 12  # that may fail before the try is over
+STUCK = 2  # ways that a retreat has tried, when the hand lets go of what it holds
 GOOD = (0.002, 0.035)  # of the grasp: shift [m], turn [rad]
 ALLOWED = (0.005, 0.08)
 
@@ -58,7 +63,8 @@ ALLOWED = (0.005, 0.08)
 class Move:
     """A way of the hand: to a grasp point (3,) [m], in a frame (3, 3), with a gripper action.
 
-    gentle: slowly, and done once something is touched. rest: control periods there.
+    gentle: slowly, and done once something is touched. rest: control periods there. careful:
+    slowly, and pointing just so, for the arm may be at its stops, and the hand sink.
     """
 
     to: FloatArray
@@ -67,6 +73,7 @@ class Move:
     fine: bool = False
     gentle: bool = False
     rest: int = 0
+    careful: bool = False
 
 
 class PutBack(Restorer):
@@ -104,9 +111,9 @@ class PutBack(Restorer):
         self._begun = self._level = self._fed = self._done = False
         self._first, self._gave_up = True, False
         self._retreat: Retreat | None = None
-        self._laid = False  # once before: it did not help
+        self._laid = False  # once before
         self._pushes = 0
-        self._turns = 0  # of pushing over and pinching
+        self._turns = self._fetches = 0  # of the ways to take one that leans; one that lies flat
 
     def clear(self, readings: Readings) -> Float32Array | None:
         """Keep a cutter that is held, let go of one that is not; up, to where nothing stands."""
@@ -124,8 +131,12 @@ class PutBack(Restorer):
         if action is None and not self._level:
             self._level = True
             hand = readings.hand_position[0, RIGHT]
-            if hand[2] > TRAVEL:  # level, for on its way a hand that hangs would swing down
-                self._go(Move(_at(np.clip(hand, *MIDST), CARRY), np.eye(3), self._grip))
+            stretched = readings.joints[0, RIGHT, 2] > STRETCHED  # bends by its joints alone
+            if hand[2] > TRAVEL and not stretched:  # level: on its way one that hangs swings down
+                at, frame = _at(np.clip(hand, *MIDST), CARRY), _frame(readings)
+                for turned in (frame, unrolled(frame, at)):
+                    self._go(Move(at, turned, self._grip, careful=True))
+                self._go(Move(at, np.eye(3), self._grip, careful=True))
                 action = self._follow(readings)
         return action
 
@@ -184,11 +195,10 @@ class PutBack(Restorer):
         elif seen.flat:
             self._fetch(seen)
         else:
+            ways = [self._along_hinge] if self._gets_at(seen) else []
+            ways += [self._push, self._pinch]
+            ways[self._turns % len(ways)](seen)
             self._turns += 1
-            if self._crowded(seen) == self._turns % 2:
-                self._push(seen)
-            else:
-                self._pinch(seen)
 
     def _has(self, seen: Situation) -> bool:
         """Whether what should be in the hand is."""
@@ -251,9 +261,29 @@ class PutBack(Restorer):
         self._go(Move(_at(at, float(at[2]) + 0.09), frame, HOLD, rest=4))
         self._holds, self._taken = "cutter", True
 
-    def _crowded(self, seen: Situation) -> bool:
-        """Whether stand or clamp are near the handle that is up."""
-        return seen.clear(max(seen.bars(), key=lambda bar: bar.at[2]).at) < CROWDED
+    def _gets_at(self, seen: Situation) -> bool:
+        """Whether a level hand can come to the handles along the hinge."""
+        way = seen.facing(np.array([1.0, 0.0, 0.0]))[:, 0]
+        yaw = float(np.arctan2(way[1], way[0]))
+        level = abs(way[2]) < LEVEL and ROUND[0] < yaw < ROUND[1]
+        return level and seen.frame[2, 2] > 0.0 and bool(seen.handles[2] > RAISED)
+
+    def _along_hinge(self, seen: Situation) -> None:
+        """Take one that leans on something by both handles, set it upright, and lift it.
+
+        Upright, for its blades may be round the strap.
+        """
+        cutter = seen.facing(np.array([1.0, 0.0, 0.0]))
+        at, before = seen.handles, seen.handles - BEFORE * cutter[:, 0]
+        self._go(Move(_at(seen.hand, CARRY), seen.hand_frame, OPEN))
+        self._go(Move(_at(before, CARRY), np.eye(3), OPEN))
+        self._go(Move(_at(before, CARRY), cutter, OPEN), Move(before, cutter, OPEN, fine=True))
+        self._go(Move(at, cutter, OPEN, fine=True, rest=4), Move(at, cutter, HOLD, rest=10))
+        hinge = cutter[:, 0] * (1.0, 1.0, 0.0) / np.linalg.norm(cutter[:2, 0])
+        upright = np.stack([hinge, np.cross((0.0, 0.0, 1.0), hinge), (0.0, 0.0, 1.0)], axis=1)
+        over = seen.pivot + GRIP * upright[:, 2]
+        self._go(Move(over, upright, HOLD), Move(_at(over, CARRY), upright, HOLD, rest=4))
+        self._holds = "cutter"
 
     def _lies_well(self, seen: Situation) -> bool:
         """Whether a hand that takes both handles from above can bring the cutter upright."""
@@ -281,22 +311,33 @@ class PutBack(Restorer):
         return sorted(ways, key=lambda way: -way[0][2])
 
     def _fetch(self, seen: Situation) -> None:
-        """Take a cutter that lies flat, by both handles or one; push it where there is no room."""
-        turn = self._attempts % 4
-        whole, part = self._grasps(seen)[0], self._pinches(seen)[3 if turn == 3 else 0]
-        if turn == 0 and self._lies_well(seen) and seen.room(*whole, 0.05) > 0.0:
-            self._from_above(seen, *whole, OPEN, HOLD)
-            self._holds = "cutter"
-        elif turn != 2 and seen.room(*part, 0.028) > 0.0:
-            self._from_above(seen, *part, BESIDE, SHUT)
-            self._holds = "handle"
-        else:
-            self._push(seen)
+        """Take a cutter that lies flat, by both handles or one; or push it; another way each time.
+
+        Where there is no room for a way, it is left out.
+        """
+        whole, parts = self._grasps(seen)[0], self._pinches(seen)
+        ways: list[Callable[[], None]] = []
+        if self._lies_well(seen) and seen.room(*whole, 0.05) > 0.0:
+            ways.append(lambda: self._hold(seen, *whole))
+        if seen.room(*parts[0], 0.028) > 0.0:
+            ways.append(lambda: self._pinch_at(seen, *parts[0], BESIDE))
+        ways.append(lambda: self._push(seen))
+        if seen.room(*parts[3], 0.028) > 0.0:
+            ways.append(lambda: self._pinch_at(seen, *parts[3], BESIDE))
+        ways[self._fetches % len(ways)]()
+        self._fetches += len(ways) > 1
+
+    def _hold(self, seen: Situation, at: FloatArray, yaw: float) -> None:
+        """Take one that lies flat by both handles."""
+        self._from_above(seen, at, yaw, OPEN, HOLD)
+        self._holds = "cutter"
 
     def _pinch(self, seen: Situation) -> None:
         """Take one that leans or stands on its edge by its upper handle."""
-        at, yaw = self._pinches(seen)[3 if self._attempts % 4 == 3 else 0]
-        self._from_above(seen, at, yaw, ACROSS, SHUT)
+        self._pinch_at(seen, *self._pinches(seen)[3 if self._attempts % 4 == 3 else 0], ACROSS)
+
+    def _pinch_at(self, seen: Situation, at: FloatArray, yaw: float, wide: float) -> None:
+        self._from_above(seen, at, yaw, wide, SHUT)
         self._holds = "handle"
 
     def _push(self, seen: Situation) -> None:
@@ -340,7 +381,7 @@ class PutBack(Restorer):
         self._go(Move(_at(start, high), frame, SHUT))
         self._go(Move(start, frame, SHUT, gentle=True), Move(end, frame, SHUT))
         self._go(Move(_at(end, high), frame, SHUT))
-        self._attempts += 2 if seen.flat else 1
+        self._attempts += 1
 
     def _from_above(
         self, seen: Situation, at: FloatArray, yaw: float, wide: float, closed: float
@@ -375,7 +416,8 @@ class PutBack(Restorer):
             self._go(Move(at + 0.06 * frame[:, 1], frame, ACROSS))
         self._go(Move(_at(ROOM, 0.13), frame, ACROSS))
         self._holds = ""
-        self._attempts += 4 * self._laid + -self._attempts % 4
+        self._attempts += 1
+        self._fetches *= self._laid  # it lies anew; where that did not help, the next way
         self._laid = True
 
     def _in_hand(self, readings: Readings) -> bool:
@@ -400,7 +442,9 @@ class PutBack(Restorer):
                 self._pushed = push
             self._periods += 1
             shift = move.to - readings.hand_position[0, RIGHT]
-            frame = leaning(move.frame, readings.hand_position[0, RIGHT])
+            frame = move.frame
+            if not move.careful:
+                frame = leaning(frame, readings.hand_position[0, RIGHT])
             turn = Rotation.from_matrix(frame @ _frame(readings).T).as_rotvec()
             near = FINE if move.fine else NEAR
             there = np.linalg.norm(shift) < near[0] and np.linalg.norm(turn) < near[1]
@@ -422,9 +466,10 @@ class PutBack(Restorer):
                 return None
             self._grip += float(np.clip(move.grip - self._grip, -CLOSING, CLOSING))
             descends = shift[2] < -NEAR[0] and readings.hand_position[0, RIGHT, 2] < TRAVEL
-            slow = move.gentle or descends or np.linalg.norm(turn) > ASKEW
-            step = _within(GAIN * shift / self._scale[:3], SLOW if slow else 1.0)
-            spin = _within(GAIN * turn / self._scale[3:], SLOW if move.gentle else 1.0)
+            slow = move.gentle or move.careful
+            askew = descends or np.linalg.norm(turn) > ASKEW
+            step = _within(GAIN * shift / self._scale[:3], SLOW if slow or askew else 1.0)
+            spin = _within(GAIN * turn / self._scale[3:], SLOW if slow else 1.0)
             if self._arrived and move.gentle:
                 step[:] = 0.0
             action = self._rest()
@@ -434,6 +479,8 @@ class PutBack(Restorer):
         if freeing is None:
             self._retreat = None
             return None
+        if self._retreat is not None and self._retreat.ways >= STUCK:
+            self._grip += float(np.clip(OPEN - self._grip, 0.0, CLOSING))
         action = self._rest()
         action[7:10] = freeing[0]
         action[10:13] = _within(GAIN * freeing[1] / self._scale[3:], SLOW)

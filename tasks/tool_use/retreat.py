@@ -35,7 +35,7 @@ class Retreat:
         self._height = height
         self._begun: FloatArray | None = None
         self._highest, self._since = -np.inf, 0
-        self._aside, self._ways = 0, 0
+        self._aside, self.ways = 0, 0  # the latter: that have been tried
         self._touched = 0  # control periods ago; it may press on something even now
 
     def step(self, readings: Readings) -> tuple[FloatArray, FloatArray] | None:
@@ -47,7 +47,7 @@ class Retreat:
         frame = readings.hand_rotation[0, RIGHT] @ HAND.T
         if self._begun is None:
             self._begun = hand.copy()
-        if hand[2] > self._height or self._ways > WAYS:
+        if hand[2] > self._height or self.ways > WAYS:
             return None
         felt = -readings.wrist_force[0, RIGHT]
         self._touched = 0 if np.linalg.norm(felt) > TOUCH else self._touched + 1
@@ -57,7 +57,7 @@ class Retreat:
         if self._aside:
             self._aside -= 1
         elif self._since > STUCK:
-            self._ways += 1
+            self.ways += 1
             self._aside, self._since = ASIDE, 0
             self._highest = float(hand[2])
         way = self._another(frame) if self._aside else self._upwards(hand, frame)
@@ -75,9 +75,9 @@ class Retreat:
     def _another(self, frame: FloatArray) -> FloatArray:
         """To one side, backwards, to the other side, forwards; level, or a little down."""
         side, along = frame[:, 1] * (1.0, 1.0, 0.0), frame[:, 0] * (1.0, 1.0, 0.0)
-        way = (side, -along, -side, along)[self._ways % 4]
+        way = (side, -along, -side, along)[self.ways % 4]
         way = way / max(float(np.linalg.norm(way)), 0.2)
-        way[2] = -0.3 if self._ways % 3 == 0 else 0.2
+        way[2] = -0.3 if self.ways % 3 == 0 else 0.2
         return way
 
 

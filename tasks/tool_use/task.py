@@ -1,13 +1,11 @@
 """Cut a fastened zip tie off its bundle with a cutter, and put the cutter back into its stand.
 
 The right hand holds the cutter over the strap: the reset goes to just before the hard phase, as in
-the ENPIRE paper; or the cutter stands in its stand (`Start`). Success: the strap's ends are apart,
-the bundle is where it was, and the cutter stands in its stand with the hand away from it.
+the ENPIRE paper; `from_start.py` begins with the cutter in its stand. Success: the strap's ends are
+apart, the bundle is where it was, and the cutter stands in its stand with the hand away from it.
 """
 
 from __future__ import annotations
-
-from enum import Enum
 
 import mujoco
 import numpy as np
@@ -34,7 +32,7 @@ from enpire.types import Float32Array, FloatArray, Predicate, Verdict
 
 from . import layout
 from .demonstrator import OPEN, Teleoperator
-from .layout import BITE, FEEDER, GRIP, HAND, OPENED, RIGHT, STANDING, TIP
+from .layout import BITE, FEEDER, GRIP, HAND, OPENED, RIGHT, TIP
 from .look import CAMERAS, CENTRE
 from .restorer import PutBack
 from .truth import truth
@@ -45,9 +43,7 @@ CLAMP_AT = np.array([0.43, -0.025, 0.0])
 STAND_AT = np.array([0.43, -0.17, 0.09])
 LEFT_AT = np.array([0.30, 0.30, 0.25])
 OVER = np.array([0.0, 0.0, 0.036])  # of the blades over the strap at the start [m]
-BEFORE = np.array([-0.060, 0.0, 0.0])  # of the hand before the handles, to take the cutter [m]
 WIDE, HELD = 0.060, 0.043  # gripper setpoints in the reset: beside the handles; holding them [m]
-FREE = 0.41  # opening of the cutter's jaws when nobody holds it [rad]
 RELEASE_AT, DONE_AT = 0.32, 0.52  # times in the reset [s]
 DROPPED = 0.015  # of the handles from the grasp point: it is not held as it should be [m]
 FEED = 0.150  # height of a hand's and a cutter's ends that let the feeder move [m]
@@ -58,13 +54,6 @@ WORK = ArmAction((0.004,) * 3, (0.03,) * 3, low=(0.34, -0.24, 0.13), high=(0.48,
 
 
 REACH = ArmAction((0.005,) * 3, (0.035,) * 3, low=(0.15, -0.43, 0.009), high=(0.585, 0.19, 0.40))
-
-
-class Start(Enum):
-    """Where an episode begins."""
-
-    STRAP = "strap"  # the cutter in the hand, over the strap: just before the hard phase
-    STAND = "stand"  # the cutter in its stand, the hand before it
 
 
 class ToolUse(Task):
@@ -100,11 +89,18 @@ class ToolUse(Task):
     target_names = variation_names[:18]
     restore_limit = 120.0
     reset_actions = ActionSpec((STILL, REACH), lead=0.10, push=10.0)
-    start: Start = Start.STRAP
 
     def build(self, spec: mujoco.MjSpec) -> None:
-        """The scene; a weld that holds the cutter in the hand until the fingers have closed."""
+        """The scene, its tags, a weld that holds the cutter until the fingers have closed."""
         super().build(spec)
+        for name, (radius, height) in layout.RINGS.items():
+            for i, turn in enumerate(np.linspace(0, 2 * np.pi, layout.TAGS, endpoint=False)):
+                spec.body(f"task_{name}").add_site(
+                    name=f"task_{name}_tag{i}",
+                    pos=(radius * np.cos(turn), radius * np.sin(turn), height),
+                    size=(0.001,) * 3,
+                    group=4,
+                )
         aim(spec, CENTRE, CAMERAS)
         weld = spec.add_equality(
             name="reset_cutter",
@@ -198,66 +194,78 @@ class ToolUse(Task):
 
     def _posture(self, variation: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Joints (arms, dof) and grippers (arms,) of the start."""
-        grip, hand, _, _, _ = self._held(variation)
+        grip, hand, _, _ = self._held(variation)
         joints = self._kinematics.solve(
             [LEFT_AT + variation[15:18], grip], [HAND, hand.as_matrix() @ HAND], warm=self._nominal
         )
-        return joints, np.array([WIDE, HELD if self.start is Start.STRAP else WIDE])
+        return joints, np.array([WIDE, HELD])
 
-    def _held(
-        self, variation: FloatArray
-    ) -> tuple[FloatArray, Rotation, FloatArray, Rotation, float]:
-        """Grasp point and hand, pivot and cutter, and its opening at the start."""
+    def _held(self, variation: FloatArray) -> tuple[FloatArray, Rotation, FloatArray, Rotation]:
+        """Grasp point and hand, pivot and cutter at the start."""
         v = dict(zip(self.variation_names, variation, strict=False))
         turned = Rotation.from_rotvec(variation[9:12])
-        if self.start is Start.STAND:
-            pivot = STAND_AT + np.array([*variation[4:6], STANDING])
-            grip = pivot + BEFORE + variation[6:9] + (0.0, 0.0, GRIP)
-            return grip, turned, pivot, Rotation.identity(), FREE
         yaw = Rotation.from_euler("z", v["strap_yaw"])
         middle = CLAMP_AT + variation[:3] + yaw.apply(STRAP_AT - CLAMP_AT)
         pivot = middle + OVER + variation[6:9] + turned.apply((0.0, 0.0, BITE))
         grip = pivot + turned.apply((v["grip_x"], 0.0, GRIP + v["grip_z"]))
-        return grip, turned * Rotation.from_euler("y", v["grip_turn"]), pivot, turned, OPENED
+        return grip, turned * Rotation.from_euler("y", v["grip_turn"]), pivot, turned
 
     def place(self, twin: Twin, control: CartesianControl, row: int, variation: FloatArray) -> None:
-        """Tie, stand, arms; the cutter in its stand, or welded to the hand until that holds it."""
-        model = twin.model
+        """Tie, stand, arms; the cutter welded to the hand until the fingers hold it."""
         self._bring(twin, row, variation)
-        _, _, pivot, cutter, angle = self._held(variation)
-        joints, grippers = self._posture(variation)
+        self._place_arms(twin, control, row, *self._posture(variation))
+        _, _, pivot, cutter = self._held(variation)
+        self._place_cutter(twin, row, pivot, cutter, OPENED)
+        self._relative[row, self._weld] = twin.model.eq_data[self._weld]  # until `settle` says
+        twin.eq_active[row, self._weld] = 1.0
+
+    def _place_arms(
+        self,
+        twin: Twin,
+        control: CartesianControl,
+        row: int,
+        joints: FloatArray,
+        grippers: FloatArray,
+    ) -> None:
+        """Arms (arms, dof) [rad], fingers beside the handles, and setpoints of grippers (arms,)."""
         for arm, angles in zip(control.arms, joints, strict=True):
             twin.qpos[row, arm.qpos] = angles
             for finger in ("finger_left", "finger_right"):
-                twin.qpos[row, model.joint(f"{arm.name}_{finger}").qposadr[0]] = WIDE / 2
-        body = cutter * Rotation.from_euler("x", -angle / 2)  # the jaw that the free joint moves
+                at = twin.model.joint(f"{arm.name}_{finger}").qposadr[0]
+                twin.qpos[row, at] = WIDE / 2
+        control.set(row, joints, grippers)
+
+    def _place_cutter(
+        self, twin: Twin, row: int, pivot: FloatArray, cutter: Rotation, opening: float
+    ) -> None:
+        """Pivot (3,) [m], turn, and opening of the jaws [rad]."""
+        body = cutter * Rotation.from_euler("x", -opening / 2)  # the jaw that the free joint moves
         twin.qpos[row, self._cutter : self._cutter + 7] = (
             *pivot,
             *body.as_quat(scalar_first=True),
         )
-        twin.qpos[row, self._hinge] = angle
-        self._relative[row, self._weld] = model.eq_data[self._weld]  # until `settle` says where
-        twin.eq_active[row, self._weld] = self.start is Start.STRAP
-        control.set(row, joints, grippers)
+        twin.qpos[row, self._hinge] = opening
 
     def settle(self, twin: Twin, control: CartesianControl, row: int, elapsed: float) -> float:
         """Close the fingers, let go of the weld, wait until it is still."""
-        held = self.start is Start.STRAP
         if elapsed == 0.0 and twin.eq_active[row, self._weld]:
             self._weld_as_it_is(twin, control, row)
         if elapsed >= RELEASE_AT:
             twin.eq_active[row, self._weld] = 0.0
         if left := time_left(elapsed, RELEASE_AT, DONE_AT):
             return left
-        up = twin.site_xmat[row, self._jaws].reshape(2, 3, 3)[:, :, 2].mean(axis=0)
+        up = self._upwards(twin, row)
         grip = twin.site_xpos[row, self._jaws[0]] + GRIP * up
         hand = twin.site_xpos[row, control.arms[RIGHT].grasp]
-        if held and np.linalg.norm(grip - hand) > DROPPED:
+        if np.linalg.norm(grip - hand) > DROPPED:
             raise ResetFailed("the fingers did not catch the cutter")
-        if not held and up[2] < np.cos(np.radians(TILT)):
-            raise ResetFailed("the cutter does not stand in its stand")
         self._delay[row] = self._latency[row]  # not before: a delay reads the setpoints' history
         return 0.0
+
+    def _upwards(self, twin: Twin, row: int) -> FloatArray:
+        """From the cutter's blades to its handles, (3,), about a unit."""
+        result: FloatArray = twin.site_xmat[row, self._jaws].reshape(2, 3, 3)[:, :, 2].mean(axis=0)
+        return result
 
     def _weld_as_it_is(self, twin: Twin, control: CartesianControl, row: int) -> None:
         """Tell the weld where in the hand the cutter was placed."""
@@ -283,16 +291,15 @@ class ToolUse(Task):
         """Blades from the strap, cutter from stand and hand; hand, force, setpoint; world frame."""
         frame = layout.cutter_frame(readings)
         hand = readings.hand_rotation[:, RIGHT] @ HAND.T
-        strap = readings.rotation[:, layout.CLAMP]
+        strap = layout.clamp_frame(readings)
         ends = readings.position[:, layout.END_B] - readings.position[:, layout.END_A]
-        shift = readings.position[:, layout.BUNDLE] - readings.position[:, layout.CLAMP]
         parts = [
             (layout.blades(readings) - layout.strap(readings)) / 0.02,
             _rotation_vector(frame) / 0.1,
             (layout.opening(readings)[:, None] - 0.2) / 0.2,
             strap[:, 1:2, 0] / 0.1,
             ends[:, :2] / 0.005,
-            shift[:, :2] / 0.002,
+            layout.shift(readings) / 0.002,
             layout.from_stand(readings) / 0.05,
             layout.grip_from_hand(readings) / 0.02,
             (readings.hand_position[:, RIGHT] - _CENTRE) / 0.05,
@@ -338,7 +345,7 @@ class ToolUse(Task):
         yaw = Rotation.from_euler("z", v["strap_yaw"])
         strap = CLAMP_AT + target[:3] + yaw.apply(STRAP_AT - CLAMP_AT)
         stand = STAND_AT + np.array([*target[4:6], 0.0])
-        grip, hand, *_ = self._held(target)
+        grip, hand, _, _ = self._held(target)
         start = grip, hand.as_matrix()
         posture, grasp = self._posture(target), target[12:15]
         return PutBack(self.reset_actions, posture, start, grasp, strap, stand)

@@ -51,7 +51,7 @@ def asked() -> Collection:
 
 def outcomes(**settings: Any) -> dict[str, Episode]:
     collection = asked()
-    jobs = Named("recover", Recover(estimate_steps=3, **settings)).collect(collection)
+    jobs = list(Named("recover", Recover(estimate_steps=3, **settings)).collect(collection))
     stations, waiting, done = collection.stations, jobs, []
     while waiting or stations.busy:
         for row in stations.idle[: len(waiting)]:
@@ -118,6 +118,6 @@ def test_a_corrector_of_ones_own() -> None:
         def helper(self, asked: Collection) -> tuple[str, Speed]:
             return "me", Speed(1.0)
 
-    jobs = Named("mine", Mine(estimate_steps=3)).collect(asked())
+    jobs = list(Named("mine", Mine(estimate_steps=3)).collect(asked()))
     assert [job.policy for job in jobs[3:]] == ["p1+me"] * 3
     assert all(isinstance(job.controller, Corrected) for job in jobs[3:])

@@ -7,12 +7,14 @@ from pathlib import Path
 
 import pytest
 
+from enpire.errors import EnpireError
 from enpire.observe import recipe_bench as bench
 from enpire.observe.plots import success_against_hours
 from enpire.store import Decision, RoundRow, Run
 from enpire.types import Outcome, Purpose, Verdict
 from tests.store.samples import episode
 
+PACKS = json.dumps({"tasks/t": "abc", "sim/bench": "def"})
 LOST = Verdict(Outcome.FAILURE)
 
 
@@ -31,7 +33,8 @@ def cell(folder: Path, recipe: str, seed: int, won: int, rounds: list[tuple[int,
             )
             note = Decision(number, "trained", "", numbers={"seconds": 20.0})
             run.ledger.add_decision(note)
-        run.ledger.set_facts({"state": "--max-rounds is used up", "wall_s": "90.0"})
+        facts = {"state": "--max-rounds is used up", "wall_s": "90.0", "packs": PACKS}
+        run.ledger.set_facts(facts)
     (made.folder / bench.SEALED).write_text(json.dumps({"successes": won, "n": 100}))
 
 
@@ -90,6 +93,47 @@ def test_what_was_cut_short_has_not_ended(folder: Path, state: str, over: bool) 
     assert not bench.ended(next(bench.cells(folder, ["t"], ["absent"], [0])))
 
 
+def test_all_recipes_begin_with_the_same_episodes(tmp_path: Path) -> None:
+    (one,) = bench.cells(tmp_path, ["t"], ["good"], [3])
+    first = bench.first_part(one)
+    assert first.run == tmp_path / "t" / "start" / "3" / "run"
+    settings = {"task": "t", "recipe": "lookahead", "recipe_settings": {"tries": "3"}}
+    config = {"loop": settings, "budget": {"max_rounds": 0}}
+    with Run.create(first.run, config) as run:
+        run.add_episodes([episode("shown")], [])
+        run.ledger.set_facts({"state": "--max-rounds is used up"})
+    bench.branched(one)
+    assert bench.ended(first)
+    assert not bench.ended(one)
+    with Run.open(one.run) as run:
+        assert [e.id for e in run.episodes()] == ["shown"]
+        assert run.config["loop"] == {"task": "t", "recipe": "good", "recipe_settings": {}}
+        assert not run.config["budget"]
+
+
 def test_a_plot(folder: Path, tmp_path: Path) -> None:
     success_against_hours(found(folder), tmp_path / "plot.png")
     assert (tmp_path / "plot.png").read_bytes().startswith(b"\x89PNG")
+
+
+BUDGET: dict[str, float | None] = {"max_time": 2700.0, "max_rounds": None}
+
+
+def test_what_was_measured_is_kept_for_a_later_session(folder: Path, tmp_path: Path) -> None:
+    kept = bench.Kept(tmp_path / "recipes.json", BUDGET)
+    assert kept.load(folder, {"t": "abc"}) == {}
+    before = [result for line in found(folder) for result in line.results]
+    kept.save(before)
+    again = kept.load(folder, {"t": "abc"})
+    assert list(again) == [result.cell for result in before]
+    assert bench.markdown(bench.lines(again.values())) == bench.markdown(found(folder))
+    assert kept.load(folder, {"t": "another"}) == {}, "the task is no longer the same"
+
+
+def test_what_was_measured_under_another_budget_is_no_part_of_the_table(tmp_path: Path) -> None:
+    bench.Kept(tmp_path / "recipes.json", BUDGET).save([])
+    with pytest.raises(EnpireError, match=r"another file"):
+        bench.Kept(tmp_path / "recipes.json", BUDGET | {"max_rounds": 3}).load(tmp_path, {})
+    (tmp_path / "recipes.json").write_text("{}")
+    with pytest.raises(EnpireError, match="no cells"):
+        bench.Kept(tmp_path / "recipes.json", BUDGET).load(tmp_path, {})

@@ -481,7 +481,8 @@ def test_a_collection_that_goes_astray_ends_the_round(
     assert state.incumbent == "policy-0"
     (note,) = notes(tmp_path / "run", "rejected")
     assert re.search(words, note.text)
-    assert not ids(tmp_path / "run", Purpose.COLLECTION)
+    sound = 1 if fault == "twice" else 0  # asked for before it went astray
+    assert len(ids(tmp_path / "run", Purpose.COLLECTION)) <= sound
 
 
 FIXED = (Purpose.DEMONSTRATION, Purpose.COLLECTION)

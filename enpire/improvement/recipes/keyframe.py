@@ -11,6 +11,7 @@ scene can be repeated so. The candidate is `lookahead`'s.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -44,16 +45,22 @@ class Keyframe(Lookahead):
     def collect(self, asked: Collection) -> Iterator[Job]:
         """See `Collector.collect`: the policy on fresh seeds, and variants of what failed."""
         failed = failures(asked)[: int(self.share * asked.count / self.variants)]
-        yield from asked.plain(asked.count - self.variants * len(failed))
-        if not failed:
-            return
-        period = asked.stations.period
-        span, before = (max(round(t / period), 1) for t in (self.span, self.before))
         begun = {episode.id for episode in failed}
         others = [episode for episode in asked.episodes if len(episode) and episode.id not in begun]
-        if not others:
+        if failed and not others:
             raise RecipeError("no episodes but those that failed: nothing says where they did")
-        value = Value.of(others, self.discount, self.members, self.keyframe_steps, asked.seed)
+        plain = asked.plain(asked.count - self.variants * len(failed))
+        if not failed:
+            yield from plain
+            return
+        with ThreadPoolExecutor(1) as beside:
+            learning = beside.submit(
+                Value.of, others, self.discount, self.members, self.keyframe_steps, asked.seed
+            )
+            yield from plain
+            value = learning.result()
+        period = asked.stations.period
+        span, before = (max(round(t / period), 1) for t in (self.span, self.before))
         controller = asked.controller(asked.base)
         for episode in failed:
             forked = max(wrong_step(value(episode.observations), span) - before, 1)

@@ -8,6 +8,7 @@ cloned: the policy's own whole, and of those in which somebody helped what the h
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import islice
 
@@ -48,11 +49,17 @@ class Recover(ReplayCloning):
     def collect(self, asked: Collection) -> Iterator[Job]:
         """See `Collector.collect`: the policy alone, exploring, and with a corrector beside it."""
         stations, count = asked.stations, int(self.share * asked.count)
-        yield from asked.plain(asked.count - count)
+        plain = asked.plain(asked.count - count)
         if not isinstance(stations, Stations) or not count:
+            yield from plain
             return
         known = [episode for episode in asked.episodes if len(episode)]
-        value = Value.of(known, self.discount, self.members, self.estimate_steps, asked.seed)
+        with ThreadPoolExecutor(1) as beside:
+            learning = beside.submit(
+                Value.of, known, self.discount, self.members, self.estimate_steps, asked.seed
+            )
+            yield from plain
+            value = learning.result()
         patience = max(round(self.patience / stations.period), 1)
         watch = NoProgress(value, stations.execute_periods, patience)
         who, corrector = self.helper(asked)

@@ -174,6 +174,26 @@ def test_a_hand_that_feels_a_push_turns_less_and_one_at_its_stop_unbends_first()
     assert np.linalg.norm(at_stop[3:6]) > 0.2
 
 
+def test_the_last_pin_is_carried_slowly_all_the_way_to_its_start() -> None:
+    """What a swinging arm holds slides outwards on the pads, the more the faster it swings."""
+    stations = build_stations("pin_box", 1, 1)
+    task, rng, skills = stations.task, np.random.default_rng(0), module("restorer")
+    drawn = task.sample(rng)
+    stations.place(0, drawn)
+    there = stations.sensors.read(np.array([0]), [0])[0]
+    restorer = task.restorer(rng, drawn[:12])
+    restorer._skill, restorer._pin = skills.Skill.HOLD, 2
+    restorer._grasp = replace(restorer._grasp, along=module("frames").GRIP)
+    above = np.array([0.0, 0.0, 0.010])
+    action = restorer.act(
+        replace(there, hand_position=there.hand_position + above, position=there.position + above)
+    )
+    assert np.linalg.norm(action[:3]) == pytest.approx(skills.EASY, rel=0.01)
+    assert action[6] == -1.0
+    assert restorer.act(there) is None
+    np.testing.assert_array_equal(restorer.posture[1], 0.0)
+
+
 def test_the_tray_is_moved_with_the_pins_that_are_in_it_and_no_others() -> None:
     stations = build_stations("pin_box", 1, 1)
     task, twin = stations.task, stations.twin

@@ -82,11 +82,10 @@ def test_on_its_outline_it_is_a_success_and_beside_it_none(bench: Bench) -> None
 
 def test_near_the_threshold_it_is_neither(bench: Bench) -> None:
     x, y, yaw = GOAL
-    share = [0.001 * i for i in range(8)]
-    states = [bench.judge(bench.views(x - off, y, yaw)).predicates[0].state for off in share]
-    assert states[0] is State.PASS
-    assert State.BOUNDARY in states
-    assert State.PASS not in states[5:]
+    # So far off along x 0.908, 0.902, 0.899 and 0.890 of the outline are covered.
+    offs = (0.0029, 0.0031, 0.0032, 0.0035)
+    states = [bench.judge(bench.views(x - off, y, yaw)).predicates[0].state for off in offs]
+    assert states == [State.PASS, State.BOUNDARY, State.BOUNDARY, State.FAIL]
 
 
 def test_what_does_not_lie_flat_is_not_believed(bench: Bench) -> None:

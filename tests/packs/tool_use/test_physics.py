@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from enpire.environment import Demonstrations, Job, Readings, Stations, Task, build_stations
-from enpire.types import Episode, FloatArray, Outcome, Purpose
+from enpire.types import Episode, FloatArray, Purpose
 
 STEP = 0.004  # of a full action [m]
 
@@ -186,23 +186,6 @@ def test_the_fingers_alone_hold_the_cutter() -> None:
         stations.wait()
     assert abs(height(held) - before[0]) < 0.003
     assert height(dropped) < before[1] - 0.02
-
-
-def test_from_the_stand_too() -> None:
-    """The other start: the cutter in its stand, to be taken first."""
-    stations = build_stations("tool_use", 1, 1)
-    stations.task.start = module("task").Start.STAND
-    stations.begin(0, Job(3, Purpose.DEMONSTRATION, Demonstrations(stations.task), "d"))
-    while not stations._running[0].execute:
-        stations.tick()
-    stations.wait()
-    twin, model = stations.twin, stations.twin.model
-    cutter, stand = (twin.site_xpos[0, model.site(f"task_{n}").id] for n in ("cutter", "stand"))
-    assert np.linalg.norm(cutter - stand - (0, 0, module("layout").STANDING)) < 0.004
-    done: list[Episode] = []
-    while stations.busy:
-        done += stations.tick()
-    assert done[0].verdict.outcome is Outcome.SUCCESS, done[0].verdict.reason
 
 
 def test_a_push_at_the_bundle_is_seen_afterwards() -> None:

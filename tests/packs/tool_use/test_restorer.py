@@ -6,6 +6,7 @@ import importlib
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 from enpire.environment import Job, ResetMode, Stations, build_stations
 from enpire.environment.kinematics import Kinematics
@@ -105,7 +106,7 @@ def test_the_feeder_waits_while_something_is_in_its_way() -> None:
     task.operate(twin, 0, ("feeder",))
     stations.twin.forward(0)
     assert twin.eq_active[0, strap]
-    clamp = twin.site_xpos[0, twin.model.site("task_clamp").id]
+    clamp = task._position[0, task._fixed[0]]
     np.testing.assert_allclose(clamp, module(stations, "task").CLAMP_AT + second[:3], atol=1e-9)
 
 
@@ -136,6 +137,77 @@ def test_a_hand_that_points_down_leans_as_far_as_the_arm_needs() -> None:
 def test_a_frame_that_does_not_point_down_does_not_lean() -> None:
     finding = module(build_stations("tool_use", 1, 1), "finding")
     np.testing.assert_array_equal(finding.leaning(np.eye(3), np.zeros(3)), np.eye(3))
+
+
+def test_a_hand_is_set_upright_round_its_own_axis() -> None:
+    finding = module(build_stations("tool_use", 1, 1), "finding")
+    at = np.array([0.4, -0.1, 0.3])
+    turned = Rotation.from_euler("ZYX", (finding.azimuth(at), 0.4, -1.3)).as_matrix()
+    frame = finding.unrolled(turned, at)
+    np.testing.assert_allclose(frame.T @ frame, np.eye(3), atol=1e-12)
+    np.testing.assert_allclose(frame[:, 0], turned[:, 0], atol=1e-12)
+    assert frame[2, 1] == pytest.approx(0.0, abs=1e-12), "it opens level"
+    assert frame[2, 2] > 0.0
+    down = finding.unrolled(finding.down(2.0), at)
+    np.testing.assert_allclose(down, finding.outward(at), atol=1e-12)
+
+
+def lies(stations: Stations, at: tuple[float, ...], turned: Rotation):  # type: ignore[no-untyped-def]
+    """What a hand that is raised sees of a cutter there, and skills that have seen nothing yet."""
+    task = stations.task
+    target = task.sample(np.random.default_rng(0))[: len(task.target_names)]
+    half = [(turned * Rotation.from_euler("x", side * 0.2)).as_matrix() for side in (-1, 1)]
+    names = ("CLAMP_AT", "STAND_AT", "STRAP_AT")
+    clamp, stand, strap = (getattr(module(stations, "task"), name) for name in names)
+    seen = module(stations, "finding").Situation(
+        pivot=np.array(at),
+        frame=turned.as_matrix(),
+        halves=np.array(half),
+        hand=np.array([0.40, -0.05, 0.25]),
+        hand_frame=np.eye(3),
+        strap=strap,
+        stand=stand,
+        clamp=clamp,
+        bundle=clamp,
+        gap=0.0,
+        gripper=0.043,
+    )
+    return seen, task.restorer(np.random.default_rng(0), target)
+
+
+def test_one_that_leans_is_taken_along_its_hinge_and_set_upright_before_it_is_lifted() -> None:
+    stations = build_stations("tool_use", 1, 1)
+    seen, skills = lies(stations, (0.42, -0.05, 0.12), Rotation.from_euler("x", -0.9))
+    skills._plan(seen)
+    *_, takes, upright, lifts = skills._moves
+    np.testing.assert_allclose(takes.to, seen.handles)
+    np.testing.assert_allclose(takes.frame, seen.frame)
+    np.testing.assert_allclose(upright.frame, np.eye(3), atol=1e-9)
+    np.testing.assert_allclose(upright.to[:2], seen.pivot[:2], atol=1e-9)
+    np.testing.assert_allclose(lifts.to[:2], upright.to[:2])
+    assert lifts.to[2] > upright.to[2]
+
+
+@pytest.mark.parametrize(
+    ("at", "turned"),
+    [
+        ((0.42, -0.05, 0.12), Rotation.from_euler("x", -0.9)),  # leans on the bundle
+        ((0.30, -0.20, 0.015), Rotation.from_euler("zx", (0.4, -1.4))),  # on its edge
+        ((0.28, -0.20, 0.006), Rotation.from_euler("zyx", (1.5, -np.pi / 2, 0.0))),  # flat
+    ],
+)
+def test_what_did_not_help_gives_way_to_another_way(
+    at: tuple[float, ...], turned: Rotation
+) -> None:
+    stations = build_stations("tool_use", 1, 1)
+    seen, skills = lies(stations, at, turned)
+    ways = []
+    for _ in range(2):
+        skills._plan(seen)
+        ways.append(tuple((*move.to.round(6), move.grip) for move in skills._moves))
+        skills._moves.clear()
+        skills._holds = ""
+    assert ways[0] != ways[1]
 
 
 class Felt:

@@ -27,8 +27,13 @@ def readings(
     pivot = pack.STAND_AT + np.array([off, 0.0, layout.STANDING])
     bundle = pack.STRAP_AT + np.array([0.0, 0.025, 0.0])
     moved = bundle + np.array([shift, 0.0, 0.0])
+    tags = [
+        foot * (1, 1, 0) + (r * np.cos(turn), r * np.sin(turn), height)
+        for foot, (r, height) in zip((moved, bundle), layout.RINGS.values(), strict=True)
+        for turn in 2 * np.pi / layout.TAGS * np.arange(layout.TAGS)
+    ]
     ends = pack.STRAP_AT + np.array([[-gap / 2, 0, 0], [gap / 2, 0, 0]])
-    position = np.array([pivot, pivot, *ends, moved, bundle, pack.STAND_AT])
+    position = np.array([pivot, pivot, *ends, pack.STAND_AT, *tags])
     rotation = np.broadcast_to(np.eye(3), (1, len(position), 3, 3)).copy()
     for jaw, side in ((layout.CUTTER, -1), (layout.JAW, 1)):
         rotation[0, jaw] = (up * Rotation.from_euler("x", 0.2 * side)).as_matrix()

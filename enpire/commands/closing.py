@@ -1,0 +1,64 @@
+"""What a loop says when it ends: what came of it, and the command that goes on."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from enpire.commands.loop_settings import flag
+
+if TYPE_CHECKING:
+    from enpire.store import Run
+
+
+def resume_command(folder: Path, limits: dict[str, Any], recover: str = "") -> str:
+    """The command that goes on with a run, with what only this start was given."""
+    words = [program(), "loop", "--resume", str(folder.resolve())]
+    for name, value in limits.items():
+        words += [flag(name), f"{value:g}s" if name == "max_time" else f"{value:g}"]
+    if recover:
+        words += ["--recover", recover]
+    return shlex.join(words)
+
+
+def program() -> str:
+    """How to call this command line again: a checkout's start script where it was called by it."""
+    called = Path(sys.argv[0])
+    if called.name != "enpire":
+        return "enpire"
+    script = called.absolute().parents[2] / "launch" / "enpire"  # beside .venv/bin/enpire
+    found = script if script.is_file() else called.absolute()
+    here = Path.cwd()
+    return str(found.relative_to(here) if found.is_relative_to(here) else found)
+
+
+def summary(run: Run, figures: dict[str, Any], command: str) -> str:
+    """What came of the run, for a person."""
+    from enpire.observe import account
+
+    start, final = account.text(figures["start"]), account.text(figures["final"])
+    kind = "on sealed seeds" if figures["final"]["sealed"] else "not on sealed seeds"
+    success = f"from {start} to {final}, {kind}" if figures["final"]["n"] else "nothing measured"
+    lines = [
+        "",
+        f"{figures['task']}: {success}, verified by {figures['verified_by']}",
+        f"target {figures['target']:g} {'reached' if figures['reached'] else 'not reached'}; "
+        f"{figures['rounds']} rounds, {figures['episodes']} episodes, "
+        f"sealed evaluations {figures['sealed_attempts']}",
+        f"robot-hours {figures['robot_hours']:.2f} (sealed: {figures['robot_hours_sealed']:.2f}), "
+        f"MRU {figures['mru']:.0%}, {figures['wall_s'] / 60:.1f} min on the clock",
+        f"recorded in {run.folder}",
+    ]
+    if figures["reached"]:
+        lines.append(f"next: {program()} eval --policy {run.folder} --episodes 200")
+    else:
+        if figures["ended"] == "interrupted":
+            lines.append(f"to go on: {command}")
+        else:
+            lines.append(
+                f"ended because {figures['ended']}; to go on, with a larger budget: {command}"
+            )
+        lines.append(f"to look at it: {program()} show {run.folder}")
+    return "\n".join(lines)

@@ -1,0 +1,167 @@
+"""What a loop is asked for: on the command line, by the task's `loop.toml`, in a run's folder."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from argparse import ArgumentTypeError
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from enpire.commands.options import (
+    duration,
+    level,
+    more_than_zero,
+    natural,
+    positive,
+    rate,
+    reset_mode,
+    share,
+    verifier,
+)
+from enpire.errors import PackError, StoreError, UsageError
+from enpire.packs.finder import GYM, LOOP
+
+if TYPE_CHECKING:
+    from enpire.improvement.recipe import Named
+    from enpire.packs import Pack
+    from enpire.rollout.loop import LoopSettings
+    from enpire.store import Run
+
+RECIPE, FIRST = "--recipe.", "--first-recipe."  # begin settings of recipes
+
+SETTINGS: dict[str, tuple[Callable[[str], Any], str, str]] = {
+    "python": (str, "", "gym:ENV_ID: run it with this interpreter, VENV/bin/python"),
+    "success": (str, "", "gym:ENV_ID: 'return>=X' or terminated, if its info does not say"),
+    "reset": (reset_mode, "fast", "fast: written into the twin; physical: by the task's skills"),
+    "robots": (positive, "4", "stations that hold an episode at one time"),
+    "seed": (natural, "0", "of everything random but the sealed seeds"),
+    "target": (rate, "0.99", "success rate to reach on sealed seeds"),
+    "recipe": (str, "lookahead", "how a round improves the policy; A,B,C: one round each, then C"),
+    "first_recipe": (str, "bc", "how the demonstrations make the first policy"),
+    "demonstrations": (positive, "40", "seed demonstrations"),
+    "start_episodes": (positive, "200", "episodes that measure the first policy"),
+    "collect": (positive, "300", "episodes a round, with exploration"),
+    "exploration": (share, "0.3", "chance that a chunk is varied"),
+    "max_pairs": (
+        positive,
+        "100",
+        "undecided pairs that keep the incumbent; 3 times as many if promising",
+    ),
+    "sealed_episodes": (positive, "300", "episodes of a sealed evaluation"),
+    "verify": (verifier, "sensors", "by sensors, or by cameras where the task has eyes"),
+    "alpha": (level, "0.05", "chance that a candidate that is no better is promoted"),
+}
+"""Fields of LoopSettings as options: type, default as shown in the help, what it is.
+
+They stand here once more because `--help` must not import what LoopSettings needs; a test compares.
+"""
+
+BUDGETS: dict[str, tuple[Callable[[str], Any], str, str]] = {
+    "max_time": (duration, "TIME", "on the clock, all starts of the run together: 90s, 30m, 10h"),
+    "max_robot_hours": (more_than_zero, "HOURS", "robot time before sealed evaluations"),
+    "max_rounds": (natural, "N", "rounds of collect, train, compare"),
+}
+
+
+OF_TASK = ("recipe", "first_recipe", "demonstrations", "start_episodes", "collect", "exploration")
+"""What a task's `loop.toml` may set."""
+OF_RECIPES = ("recipe", "first_recipe")  # each may have a table `NAME_settings` beside it
+
+
+def of_task(pack: Pack) -> dict[str, Any]:
+    """What the task's `loop.toml` says its loop does unless told otherwise; {} without one.
+
+    Raises:
+        PackError: it is no TOML, or has what is no such setting; the message names file and key.
+    """
+    path = pack.folder / LOOP
+    try:
+        said = tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (OSError, tomllib.TOMLDecodeError) as error:
+        raise PackError(f"{path}: {error}") from error
+    result: dict[str, Any] = {}
+    for name, value in said.items():
+        recipe = name.removesuffix("_settings")
+        if name in OF_RECIPES:
+            result[name] = ",".join(_in(pack.folder, one) for one in str(value).split(","))
+        elif name in OF_TASK:
+            try:
+                result[name] = SETTINGS[name][0](str(value))
+            except (ValueError, ArgumentTypeError) as error:
+                raise PackError(f"{path}: {name}: {error}") from None
+        elif name != recipe and recipe in OF_RECIPES and isinstance(value, dict):
+            result[name] = dict(_dotted(value))
+        else:
+            tables = [f"[{recipe}_settings]" for recipe in OF_RECIPES]
+            raise PackError(
+                f"{path}: unknown {name!r}; there are: {', '.join((*OF_TASK, *tables))}"
+            )
+    return result
+
+
+def merged(of_task: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
+    """The task's, and over them what was given.
+
+    Settings of a recipe count for that recipe: another one that is given begins without.
+    """
+    result = of_task | given
+    for recipe in OF_RECIPES:
+        name = f"{recipe}_settings"
+        settings = {} if recipe in given else of_task.get(name, {})
+        if settings := settings | given.get(name, {}):
+            result[name] = settings
+        else:
+            result.pop(name, None)
+    return result
+
+
+def _in(folder: Path, recipe: str) -> str:
+    """A recipe as it is found from any folder, where the pack may have it as a file."""
+    return str(folder / recipe) if recipe.endswith(".py") else recipe
+
+
+def _dotted(table: dict[str, Any], within: str = "") -> Iterator[tuple[str, str]]:
+    """`training.steps` and its text of {"training": {"steps": 100}}."""
+    for name, value in table.items():
+        if isinstance(value, dict):
+            yield from _dotted(value, f"{within}{name}.")
+        else:
+            yield within + name, str(value)
+
+
+def first(settings: LoopSettings) -> Named:
+    """How the first policy is made; raises UsageError as `recipe.schedule` does."""
+    from enpire.improvement import recipe as recipes
+
+    recipes.find(settings.first_recipe)  # one, no schedule
+    try:
+        (made,) = recipes.schedule(settings.first_recipe, settings.first_recipe_settings)
+    except UsageError as error:
+        raise UsageError(str(error).replace(RECIPE, FIRST)) from None
+    return made
+
+
+def plain(task: str) -> str:
+    """`gym:gym_pusht/PushT-v0` as a part of a folder's name."""
+    return re.sub(r"[^\w.-]+", "_", task.removeprefix(GYM))
+
+
+def read_settings(run: Run) -> LoopSettings:
+    """Settings of a run from its `config.toml`; raises StoreError when they are not all there."""
+    from enpire.rollout.loop import LoopSettings
+
+    try:
+        return LoopSettings(**run.config["loop"])
+    except (KeyError, TypeError) as error:
+        raise StoreError(
+            f"{run.folder / 'config.toml'} is not that of a loop ({error}): restore it from a copy"
+        ) from error
+
+
+def flag(name: str) -> str:
+    """The option of a setting's name."""
+    return f"--{name.replace('_', '-')}"

@@ -1,0 +1,41 @@
+"""A run that begins where another one stands, to go on in another way."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from enpire.errors import StoreError
+from enpire.store.durable import TEMPORARY_PREFIX, disk_errors
+from enpire.store.ledger import Ledger
+from enpire.store.run import CONFIG, LEDGER, LOCK, RESULT, Run, config_text
+
+
+def branch(source: Path, folder: Path, config: Mapping[str, Any], facts: Mapping[str, str]) -> None:
+    """Make `folder` a run that holds all that the run `source` does, under another config.
+
+    facts: of its ledger that differ. The folder appears when it is whole.
+
+    Raises:
+        StoreError: `source` is no run or is being written, `folder` is there already, or the disk
+            does not take it.
+    """
+    text = config_text(config)
+    unfinished = folder.with_name(TEMPORARY_PREFIX + folder.name)
+    with Run.open(source, writable=True), disk_errors(folder):  # nobody else writes meanwhile
+        if folder.exists():
+            raise StoreError(f"{folder} is there already: choose a new folder")
+        shutil.rmtree(unfinished, ignore_errors=True)
+        try:
+            unfinished.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copytree(source, unfinished, ignore=shutil.ignore_patterns(LOCK, RESULT))
+            (unfinished / CONFIG).write_text(text, encoding="utf-8")
+            with closing(Ledger(unfinished / LEDGER, writable=True)) as ledger:
+                ledger.set_facts(facts)
+            unfinished.rename(folder)
+        except BaseException:
+            shutil.rmtree(unfinished, ignore_errors=True)
+            raise

@@ -1,0 +1,72 @@
+"""What a task's `loop.toml` may say, and what is given over it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from enpire.commands.loop_settings import merged, of_task
+from enpire.errors import PackError
+from enpire.packs import find
+
+SAID = """
+recipe = "heuristic"
+first_recipe = "mine.py"
+demonstrations = 150
+exploration = 0.25
+[recipe_settings]
+candidates = 10
+[first_recipe_settings]
+policy = "flow"
+training.steps = 3000
+"""
+
+
+def said(folder: Path, text: str) -> dict[str, object]:
+    (folder / "task.py").touch()
+    (folder / "loop.toml").write_text(text)
+    return of_task(find("tasks", str(folder)))
+
+
+def test_a_task_has_a_loop_of_its_own(tmp_path: Path) -> None:
+    assert said(tmp_path, SAID) == {
+        "recipe": "heuristic",
+        "first_recipe": str(tmp_path / "mine.py"),
+        "demonstrations": 150,
+        "exploration": 0.25,
+        "recipe_settings": {"candidates": "10"},
+        "first_recipe_settings": {"policy": "flow", "training.steps": "3000"},
+    }
+    assert said(tmp_path, "") == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("demonstrations = ", "loop.toml"),
+        ("demonstrations = 0", "demonstrations"),
+        ("exploration = 1.5", "exploration"),
+        ("seed = 3", "unknown 'seed'"),
+        ("[settings]\nlr = 1", "unknown 'settings'"),
+        ("recipe_settings = 3", "unknown 'recipe_settings'"),
+    ],
+)
+def test_what_is_no_setting_is_named(text: str, words: str, tmp_path: Path) -> None:
+    with pytest.raises(PackError, match=words) as error:
+        said(tmp_path, text)
+    assert str(tmp_path / "loop.toml") in str(error.value)
+
+
+def test_what_is_given_counts_over_what_the_task_says() -> None:
+    own = {"recipe": "heuristic", "demonstrations": 150, "recipe_settings": {"a": "1", "b": "2"}}
+    assert merged(own, {}) == own
+    assert merged(own, {"demonstrations": 40})["demonstrations"] == 40
+    assert merged(own, {"recipe_settings": {"b": "3"}})["recipe_settings"] == {"a": "1", "b": "3"}
+
+
+def test_settings_of_a_recipe_do_not_count_for_another() -> None:
+    own = {"recipe": "heuristic", "recipe_settings": {"candidates": "10"}}
+    assert merged(own, {"recipe": "bc"}) == {"recipe": "bc"}
+    given = {"recipe": "bc", "recipe_settings": {"training.lr": "1e-3"}}
+    assert merged(own, given) == given

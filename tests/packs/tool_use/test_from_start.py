@@ -1,0 +1,109 @@
+"""The task from its beginning: the cutter in its stand, the hand before it and open."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from enpire.certification.controllers import Nothing
+from enpire.environment import Controller, Demonstrations, Job, Readings, Stations, build_stations
+from enpire.environment.stations import Phase
+from enpire.types import Episode, Float32Array, FloatArray, Outcome, Purpose
+
+STANDING = (0.0, 0.0, 0.0255)  # of the pivot from the stand's floor [m]
+BEFORE = (-0.080, 0.0, 0.065)  # of the hand from the pivot, nominal [m]
+
+
+@pytest.fixture(scope="module")
+def stations() -> Iterator[Stations]:
+    made = build_stations("tool_use@start", 1, 1)
+    yield made
+    made.wait()
+
+
+def site(stations: Stations, name: str) -> FloatArray:
+    """Its position [m]."""
+    twin = stations.twin
+    return twin.site_xpos[0, twin.model.site(f"task_{name}").id].copy()
+
+
+def hand(stations: Stations) -> FloatArray:
+    """Of the right arm, its grasp point [m]."""
+    return stations.twin.site_xpos[0, stations.control.arms[1].grasp].copy()
+
+
+def begin(stations: Stations, seed: int, controller: Controller) -> None:
+    """Until it executes."""
+    stations.begin(0, Job(seed, Purpose.DEMONSTRATION, controller, "d"))
+    while stations.phase(0) is not Phase.EXECUTE:
+        stations.tick()
+    stations.wait()
+
+
+def finish(stations: Stations) -> Episode:
+    done: list[Episode] = []
+    while stations.busy:
+        done += stations.tick()
+    stations.wait()
+    return done[0]
+
+
+class Watching(Demonstrations):
+    """Demonstrates, and looks at what holds the cutter, and how hard the wrist feels it."""
+
+    def __init__(self, stations: Stations) -> None:
+        super().__init__(stations.task)
+        self.stations = stations
+        self.welded: list[bool] = []
+        self.felt: list[float] = []
+
+    def act(self, rows: np.ndarray, observations: np.ndarray, readings: Readings) -> Float32Array:
+        weld = self.stations.twin.model.equality("reset_cutter").id
+        self.welded.append(bool(self.stations.twin.eq_active[0, weld]))
+        self.felt.append(float(np.linalg.norm(readings.wrist_force, axis=-1).max()))
+        return super().act(rows, observations, readings)
+
+
+def test_the_hand_takes_the_cutter_cuts_and_brings_it_back(stations: Stations) -> None:
+    watching = Watching(stations)
+    begin(stations, 3, watching)
+    strap = stations.twin.model.equality("task_strap").id
+    assert stations.twin.eq_active[0, strap]
+    episode = finish(stations)
+    assert episode.verdict.outcome is Outcome.SUCCESS, episode.verdict.reason
+    assert not stations.twin.eq_active[0, strap]
+    back = site(stations, "cutter") - site(stations, "stand") - STANDING
+    assert np.linalg.norm(back) < 0.008
+    assert not any(watching.welded)
+    assert max(watching.felt) < 25.0
+
+
+def test_a_cutter_that_nobody_takes_stands_in_its_stand(stations: Stations) -> None:
+    begin(stations, 1, Nothing(stations.control))
+    before = site(stations, "cutter")
+    for _ in range(25):
+        stations.tick()
+    stations.wait()
+    assert stations.phase(0) is Phase.EXECUTE
+    np.testing.assert_allclose(site(stations, "cutter"), before, atol=2e-5)
+    stations.abort("enough")
+
+
+def test_the_hand_begins_open_before_the_cutter_each_time_elsewhere(stations: Stations) -> None:
+    places = []
+    for seed in (2, 3):
+        begin(stations, seed, Nothing(stations.control))
+        back = site(stations, "cutter") - site(stations, "stand") - STANDING
+        assert np.linalg.norm(back) < 0.004
+        assert stations.twin.actuator_length[0, stations.control.arms[1].gripper] > 0.055
+        away = hand(stations) - site(stations, "cutter")
+        np.testing.assert_allclose(away, BEFORE, atol=0.024)
+        places.append(np.concatenate([site(stations, "stand")[:2], hand(stations)]))
+        stations.abort("enough")
+    assert abs(places[0] - places[1]).max() > 0.003
+
+
+def test_it_is_reset_fast_only(stations: Stations) -> None:
+    assert stations.task.target_names == ()
