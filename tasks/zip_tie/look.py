@@ -13,10 +13,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import cv2
-import mujoco
 import numpy as np
 
-from enpire.environment import Camera, Seen, View, aim, coloured, fresh, outline_area, triangulate
+from enpire.environment import Camera, Seen, View, coloured, fresh, outline_area, triangulate
 from enpire.types import FloatArray
 
 from .frames import HEAD, LEFT, hand_rotation
@@ -93,16 +92,6 @@ class Body:
     frame: FloatArray
     accuracy: float
     corners: FloatArray
-
-
-def set_up(spec: mujoco.MjSpec) -> None:
-    """Set the station's cameras up about where head and tail meet."""
-    aim(spec, CENTRE, CAMERAS)
-    cos, sin = np.cos(np.radians(ROLL)), np.sin(np.radians(ROLL))
-    for name in CAMERAS:
-        along = spec.camera(name).alt
-        axes = np.array(along.xyaxes).reshape(2, 3)
-        along.xyaxes = (np.array([[cos, sin], [-sin, cos]]) @ axes).ravel()
 
 
 def colours(views: Sequence[View], now: float) -> list[Colours]:

@@ -24,6 +24,7 @@ from enpire.environment import (
     Readings,
     Restorer,
     Task,
+    aim,
     time_left,
 )
 from enpire.environment.frames import pose_in_hand, rotation_vector
@@ -36,7 +37,7 @@ from . import strap
 from .demonstrator import Teleoperator
 from .fixture import Fixture, add_fixture
 from .frames import HEAD, HEAD_AT, LEFT, RIGHT, TAIL_AT, hand_rotation, in_head
-from .look import set_up
+from .look import CAMERAS, CENTRE, ROLL
 from .restorer import PutBack, Start, fetching
 from .skill import PARAMETERS, Feeder
 from .truth import truth
@@ -98,7 +99,7 @@ class ZipTie(Task):
         strap.add_strap(scene)
         add_fixture(scene)
         spec.attach(scene, prefix="task_", frame=spec.worldbody.add_frame())
-        set_up(spec)
+        aim(spec, CENTRE, CAMERAS, ROLL)
         for hand, held in (("left_link6", "task_head"), ("right_link6", GRASPED)):
             weld = spec.add_equality(
                 name=f"reset_{held}",

@@ -145,6 +145,11 @@ def test_a_camera_is_aimed_at_a_place_and_upright() -> None:
     assert up[2] > 0
     assert back[2] == pytest.approx(0.5)
     assert np.degrees(np.arctan2(back[1], back[0])) == pytest.approx(40.0)
+    aim(spec, AT, {"front": (0.5, 40.0, 30.0)}, roll=20.0)
+    rolled = spec.compile().cam_mat0[0].reshape(3, 3)
+    np.testing.assert_allclose(rolled[:, 2], back, atol=1e-9)
+    assert rolled[:, 0] @ right == pytest.approx(np.cos(np.radians(20.0)))
+    assert rolled[:, 0] @ up == pytest.approx(np.sin(np.radians(20.0)))
 
 
 def test_a_shape_is_seen_as_large_as_it_is_drawn() -> None:
