@@ -122,8 +122,8 @@ def aim(
     """Set a station's cameras up about a place (3,) [m].
 
     cameras: by name, how far away [m], and how far round from x and above the level [deg]. roll: of
-    all about where they look, from upright [deg]. What is upright is best not seen so: an edge along
-    rows or columns of pixels is known to half a pixel only, one across them to far less.
+    all about where they look, from upright [deg]: an edge along rows or columns of pixels is known
+    to half a pixel only, one across them to far less.
     """
     cos, sin = np.cos(np.radians(roll)), np.sin(np.radians(roll))
     for name, (away, round_, above) in cameras.items():
