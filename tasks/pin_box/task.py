@@ -47,6 +47,7 @@ STEP, TURN = (0.002,) * 3, (0.025,) * 3  # of the hand in a control period [m], 
 HAND = ArmAction(STEP, TURN, low=(0.39, -0.05, 0.195), high=(0.50, 0.05, 0.255))
 # The same of skills, which put pins back from the whole tray.
 REACH = ArmAction((0.004,) * 3, (0.04,) * 3, low=(0.25, -0.14, 0.150), high=(0.57, 0.14, 0.300))
+ASIDE = 0.004  # of its hole's axis a pin begins, at least: one let go nearer may fall in [m]
 OPEN, CLOSED = 0.012, 0.0  # gripper setpoints in the reset [m]
 GRIP_AT, RELEASE_AT, DONE_AT = 0.08, 0.28, 0.44  # times in the reset [s]
 HELD = 0.003  # opening that a held pin leaves, at least [m]
@@ -126,10 +127,14 @@ class PinBox(Task):
 
     def sample(self, rng: np.random.Generator) -> FloatArray:
         """Box, pin from its hole, hand, pin in the hand [m, rad]; friction's scale, latency [s]."""
+        box = rng.uniform((-0.008, -0.012, -0.15), (0.008, 0.012, 0.15))
+        pin = np.zeros(3)
+        while np.hypot(*pin[:2]) < ASIDE:
+            pin = rng.uniform((-0.012, -0.012, 0.006), (0.012, 0.012, 0.016))
         return np.concatenate(
             [
-                rng.uniform((-0.008, -0.012, -0.15), (0.008, 0.012, 0.15)),
-                rng.uniform((-0.012, -0.012, 0.006), (0.012, 0.012, 0.016)),
+                box,
+                pin,
                 rng.uniform(-0.15, 0.15, 3),
                 rng.uniform((-0.002, -0.001, -0.15), (0.002, 0.001, 0.15)),
                 rng.uniform((0.7, 0.0), (1.4, 0.03)),

@@ -252,3 +252,13 @@ def test_a_fast_reset_holds_the_pin_as_it_was_drawn() -> None:
         stations.wait()
     assert twin.eq_active[0, weld] == 0.0, "by the fingers alone"
     assert 0.0 < off[-1] < 0.02
+
+
+def test_no_pin_begins_where_it_would_fall_in() -> None:
+    stations = build_stations("pin_box", 1, 1)
+    names = list(stations.task.variation_names)
+    x, y = names.index("pin_x"), names.index("pin_y")
+    rng = np.random.default_rng(0)
+    drawn = np.array([stations.task.sample(rng) for _ in range(500)])
+    assert np.hypot(drawn[:, x], drawn[:, y]).min() > 0.004
+    assert abs(drawn[:, [x, y]]).max() < 0.012
