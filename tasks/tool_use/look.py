@@ -24,7 +24,7 @@ from .patches import Box, Patch, Thing, outline, patches, things, whole
 
 CENTRE = np.array([0.43, -0.105, 0.100])  # that both cameras look at [m]
 CAMERAS = {
-    "front": (0.60, -20.0, 32.0),
+    "front": (0.60, -24.0, 32.0),
     "side": (0.60, -58.0, 32.0),
 }  # away [m]; round, above [deg]
 ROLL = 20.0  # of both about where they look: edges then cross rows and columns of pixels [deg]
