@@ -3,7 +3,8 @@
 Labels on clamp and stand, a band on the bundle, the strap's two ends and a sleeve on each handle
 have colours of their own. A label is the same seen from opposite sides, so the middle of its patch
 shows its middle, and two cameras give it by triangulation. The cutter's pose and opening are those
-whose sleeves would make patches with the middles and variances that are seen.
+whose sleeves would make patches with the middles and variances that are seen, and the bundle's
+shift is that which would put its band, seen by the same cameras as the clamp's labels, where it is.
 """
 
 from __future__ import annotations
@@ -23,9 +24,10 @@ from .patches import Box, Patch, Thing, outline, patches, things, whole
 
 CENTRE = np.array([0.43, -0.105, 0.100])  # that both cameras look at [m]
 CAMERAS = {
-    "front": (0.60, -26.0, 32.0),
-    "side": (0.60, -64.0, 32.0),
+    "front": (0.60, -24.0, 32.0),
+    "side": (0.60, -58.0, 32.0),
 }  # away [m]; round, above [deg]
+ROLL = 20.0  # of both about where they look: edges then cross rows and columns of pixels [deg]
 
 HUES = {  # [deg]
     "one": (295.0, 330.0),
@@ -74,6 +76,10 @@ STRAP_NEAR = 0.024  # what may be an end is so near that [m]
 END = 0.011  # length of either end [m]
 SLEEVE = _box(0.0052, 0.0042, 0.013)
 SLEEVE_AT, SLEEVE_LEANS = np.array([0.0, 0.0081, 0.062]), 0.21  # in its jaw's frame [m], [rad]
+PLACED = 0.00015  # that a shift may be off where all that shows it is seen whole [m]
+UNHIDDEN = 0.985  # of an outline is seen if nothing hides it
+HIDES = 0.5 * 0.028 * 1.25  # that what hides a share of them puts a shift off, over that share [m]
+MOVES = np.array([1e-4, 1e-4, 1e-4, 3e-3, 1e-4, 1e-4])  # of that fit's differences [m], [rad]
 OPEN = 0.40  # of a cutter that nobody holds [rad]
 SCALE = np.array([0.001] * 3 + [0.02] * 4)  # units of the fit [m], [rad]
 STEP, ROUNDS, DAMPING = 0.1, 12, 1e-3  # of the fit
@@ -100,12 +106,14 @@ class Scene:
     """What the views show together; None, or not a number, where they do not.
 
     stand: where the pivot of a cutter that stands belongs, (3,) [m]. gap: between the strap's ends
-    [m]. shift: of the bundle in its clamp [m]. outlines: corners of what was found, (n, 3) [m].
+    [m]. shift: of the bundle in its clamp [m], and off: how far that may be off [m]. outlines:
+    corners of what was found, (n, 3) [m].
     """
 
     stand: FloatArray | None
     gap: float
     shift: float
+    off: float
     cutter: Cutter | None
     outlines: tuple[FloatArray, ...]
 
@@ -123,7 +131,7 @@ def find(seen: Sequence[dict[str, Seen]]) -> Scene:
 
     Nothing is, where the stand is not seen as high as it is: then a camera is not where it was.
     """
-    nothing = Scene(None, np.nan, np.nan, None, ())
+    nothing = Scene(None, np.nan, np.nan, np.nan, None, ())
     if len(seen) != 2:
         return nothing
     cameras = [one["labels"].view.camera for one in seen]
@@ -135,10 +143,10 @@ def find(seen: Sequence[dict[str, Seen]]) -> Scene:
     if stand is None or abs(stand.middle[2] - FLOOR - STAND_AT[2]) > HEIGHT:
         return nothing
     outlines = [stand.middle + STAND]
-    gap = shift = np.nan
+    gap = shift = off = np.nan
     clamp = _clamp(cameras, things(cameras, labels, ON_CLAMP, APART))
     if clamp is not None:
-        at, frame = clamp
+        at, frame, sides = clamp
         outlines += [
             at + (ON_X + np.array([FACE, 0.0, 0.0])) @ frame.T,
             at + (ON_Y - np.array([0.0, FACE, 0.0])) @ frame.T,
@@ -146,16 +154,16 @@ def find(seen: Sequence[dict[str, Seen]]) -> Scene:
         gap = _gap(cameras, seen, at + frame @ STRAP)
         band = _only(things(cameras, found["band"], ON_BUNDLE, APART), cameras, BAND, prism=True)
         if band is not None:
-            middle = _middle(cameras, band)
-            shift = float(np.linalg.norm((middle - at)[:2]))
-            outlines.append(middle + BAND)
+            moved, off = _shift(cameras, (*sides, band), at, frame)
+            shift = float(np.linalg.norm(moved))
+            outlines.append(at + (BAND + np.array([*moved, BAND_OVER])) @ frame.T)
     cutter = _cutter(
         cameras, *(things(cameras, found[n], ANYWHERE, APART) for n in ("one", "other"))
     )
     if cutter is not None:
         outlines += cutter.sleeves
     place = stand.middle - STAND_AT + (0.0, 0.0, STANDING)
-    return Scene(place, gap, shift, cutter, tuple(outlines))
+    return Scene(place, gap, shift, off, cutter, tuple(outlines))
 
 
 def _shows(camera: Camera, patch: Patch, corners: FloatArray, prism: bool = False) -> bool:
@@ -182,18 +190,53 @@ def _only(
     return fit[0] if len(fit) == 1 else None
 
 
-def _middle(cameras: Sequence[Camera], band: Thing) -> FloatArray:
-    """Of the band, whose upper cap is none of its colour: the patch's middle is a little low."""
-    would = [outline(camera, band.middle + BAND, prism=True).middle for camera in cameras]
-    off = triangulate(cameras, np.array(would))[0] - band.middle
-    result: FloatArray = band.middle - off
-    return result
+def _shift(
+    cameras: Sequence[Camera], found: Sequence[Thing], at: FloatArray, frame: FloatArray
+) -> tuple[FloatArray, float]:
+    """Of the bundle along its clamp's axes (2,), and how far that may be off, by what is hidden
+    and by pixels that do not fit [m].
+
+    Least squares over the middles of three patches in each view by Gauss and Newton's method: the
+    clamp stands upright, and the band as high over the labels as it was glued. found: the clamp's
+    two labels and the band. at, frame: of the clamp, about (3,) [m], (3, 3).
+    """
+
+    def bodies(pose: FloatArray) -> tuple[FloatArray, ...]:
+        """Their corners; pose: of the clamp (3) and round z, and shift (2)."""
+        turned = (frame @ Rotation.from_euler("z", pose[3]).as_matrix()).T
+        x, y = np.array([FACE, 0.0, 0.0]), np.array([0.0, -FACE, 0.0])
+        parts = ON_X + x, ON_Y + y, BAND + np.array([*pose[4:], BAND_OVER])
+        return tuple(at + pose[:3] + part @ turned for part in parts)
+
+    def would(pose: FloatArray) -> list[tuple[Patch, Patch]]:
+        """What would be seen, and what is."""
+        return [
+            (outline(camera, corners, prism=corners.shape == BAND.shape), patch)
+            for thing, corners in zip(found, bodies(pose), strict=True)
+            for camera, patch in zip(cameras, thing.patches, strict=True)
+        ]
+
+    def differs(pose: FloatArray) -> FloatArray:
+        return np.concatenate([one.middle - patch.middle for one, patch in would(pose)])
+
+    pose = np.zeros(6)
+    for _ in range(ROUNDS):
+        now = differs(pose)
+        slope = np.stack([differs(pose + by) - now for by in np.diag(MOVES)], axis=1)
+        step = np.linalg.lstsq(slope, now)[0]
+        pose = pose - MOVES * step
+        if abs(step).max() < STEP:
+            break
+    hidden = UNHIDDEN - min(patch.area / one.area for one, patch in would(pose))
+    pixel = max(float(np.linalg.norm(at - camera.position)) / camera.focal for camera in cameras)
+    unlike = float(abs(differs(pose)).max())
+    return pose[4:], PLACED + unlike * pixel + HIDES * max(0.0, hidden)
 
 
 def _clamp(
     cameras: Sequence[Camera], found: Sequence[Thing]
-) -> tuple[FloatArray, FloatArray] | None:
-    """The clamp's axis at its labels' height (3,) [m], and its frame (3, 3), upright."""
+) -> tuple[FloatArray, FloatArray, tuple[Thing, Thing]] | None:
+    """The clamp's axis at its labels' height (3,) [m], its frame (3, 3), upright, its labels."""
     fit = []
     for x, y in product(found, found):
         way = (x.middle - y.middle)[:2]
@@ -210,7 +253,7 @@ def _clamp(
             for camera, patch in zip(cameras, thing.patches, strict=True)
         ):
             middle = (x.middle + y.middle) / 2 - frame @ (FACE / 2, -FACE / 2, 0.0)
-            fit.append((middle, frame))
+            fit.append((middle, frame, (x, y)))
     return fit[0] if len(fit) == 1 else None
 
 

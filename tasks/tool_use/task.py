@@ -33,7 +33,7 @@ from enpire.types import Float32Array, FloatArray, Predicate, Verdict
 from . import layout
 from .demonstrator import OPEN, Teleoperator
 from .layout import BITE, FEEDER, GRIP, HAND, OPENED, RIGHT, TIP
-from .look import CAMERAS, CENTRE
+from .look import CAMERAS, CENTRE, ROLL
 from .restorer import PutBack
 from .truth import truth
 from .verify import AWAY, PARTED, PLACE, TILT, judge, judge_views
@@ -101,7 +101,7 @@ class ToolUse(Task):
                     size=(0.001,) * 3,
                     group=4,
                 )
-        aim(spec, CENTRE, CAMERAS)
+        aim(spec, CENTRE, CAMERAS, ROLL)
         weld = spec.add_equality(
             name="reset_cutter",
             type=mujoco.mjtEq.mjEQ_WELD,
