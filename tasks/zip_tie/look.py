@@ -231,13 +231,13 @@ def _directions(seen: Seen, head: Body) -> tuple[NDArray[np.bool_], NDArray[np.b
     order = np.argsort(turn)
     turn, points = turn[order], points[near][order]
     shown[(turn * DIRECTIONS).astype(int)] = True
-    covers = _covers(camera)
+    hides = covers(camera)
     to_camera = _turn((camera.position - axis) @ plane)
     gaps = np.diff(turn, append=turn[0] + 1.0)
     for i in np.flatnonzero((gaps > SEAM) & (gaps < 0.5)):
         facing = abs((turn[i] + gaps[i] / 2 - to_camera + 0.5) % 1.0 - 0.5)
         between = np.linspace(points[i], points[(i + 1) % len(points)], ALONG).round().astype(int)
-        if facing > 0.25 and covers[between[:, 1], between[:, 0]].all():
+        if facing > 0.25 and hides[between[:, 1], between[:, 0]].all():
             first, last = int(turn[i] * DIRECTIONS), int((turn[i] + gaps[i]) * DIRECTIONS)
             hidden[np.arange(first, last + 1) % DIRECTIONS] = True
     return shown, hidden
@@ -249,7 +249,7 @@ def _turn(around: FloatArray) -> FloatArray:
     return turn
 
 
-def _covers(camera: Camera) -> NDArray[np.bool_]:
+def covers(camera: Camera) -> NDArray[np.bool_]:
     """Where bundle and stand are in the camera's picture, and what is at their rim."""
     mask = np.zeros((camera.height, camera.width), np.uint8)
     for corners in (BUNDLE_CORNERS, POST_CORNERS):
