@@ -3,8 +3,9 @@
 A label on the head's side, shifted and turned in the plane between the pads that hold it flat, is
 fitted to the middles and spreads of its patches in both pictures; the tip is where the middles of
 its patches are. Both are seen by the same cameras, so that a camera that stands a little elsewhere
-shifts them alike, and not the depth between them. The strap goes round the bundle as far as it is
-seen from the bundle's axis, in the plane of the loop.
+shifts them alike, and not the depth between them. The strap goes round the bundle in the directions
+in which it is seen from the bundle's axis, in the plane of the loop, and in those between in which
+bundle or stand hide it.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from dataclasses import dataclass
 
 import cv2
 import numpy as np
+from numpy.typing import NDArray
 
 from enpire.environment import Camera, Seen, View, coloured, fresh, outline_area, triangulate
 from enpire.types import FloatArray
@@ -61,7 +63,18 @@ PIVOT = np.array([0.003, 0.0, -0.0007])  # from there the last link is straight,
 BENT = 0.12  # that its direction may be off that [rad]
 LARGEST = 1.25  # of its outline's area; what is larger is no tip
 
-RING = (0.012, 0.110)  # from the bundle's axis is what may be the strap [m]
+AROUND = np.linspace(0.0, 2 * np.pi, 24, endpoint=False)  # the bundle [rad]
+BUNDLE_CORNERS = np.array(  # from its middle, as those below [m]
+    [(x, 0.009 * np.cos(a), 0.009 * np.sin(a)) for x in (-0.035, 0.035) for a in AROUND]
+)
+POST_CORNERS = np.array(  # of its stand
+    [(x, y, z) for x in (0.035, 0.051) for y in (-0.012, 0.012) for z in (-0.164, 0.0)]
+)
+RING = (0.009, 0.110)  # from the bundle's axis is what may be the strap [m]
+DIRECTIONS = 720  # that are told apart
+SEAM = 0.01  # no wider is what hides nothing, between neighbouring pixels [turns]
+RIM = 3  # so near to bundle or stand a strap is seen that goes behind them [px]
+ALONG = 60  # places along the line between where it goes in and comes out
 OPEN = 0.6  # of a turn, as a strap may be seen that does not go round the bundle
 ROUND = 0.05  # of a turn, that the gap may be off for a strap that leans [turns]
 
@@ -173,39 +186,76 @@ def find_tip(seen: Sequence[Colours], head: Body) -> Body | None:
 
 
 def turns_seen(seen: Sequence[Colours], head: Body) -> float:
-    """How far round the bundle label, strap and tip are seen: a turn less the widest gap [turns].
+    """How far round the bundle label, strap and tip go: a turn less the widest gap [turns].
 
-    What hides a piece of the strap in one view does not in another. Not a number if one of them
-    shows so little that the strap need not go round the bundle, and another shows more.
+    They go where a view shows them, and where bundle and stand hide them from every view that does
+    not. Not a number if one view has so little that the strap need not go round the bundle, and
+    another has more.
     """
-    angles = [_directions(one.all, head) for one in seen]
-    round_ = {_round(one) > OPEN for one in angles}
-    return np.nan if len(round_) > 1 else _round(np.concatenate(angles))
-
-
-def _round(angles: FloatArray) -> float:
-    """A turn less the widest gap between some directions [turns]; 0 without any."""
-    if not len(angles):
+    if not seen:
         return 0.0
-    angles = np.sort(angles)
-    return float(1.0 - np.diff(angles, append=angles[0] + 2 * np.pi).max() / (2 * np.pi))
+    pairs = [_directions(one.all, head) for one in seen]
+    shown = np.array([pair[0] for pair in pairs])
+    known = shown | np.array([pair[1] for pair in pairs])
+    round_ = {_round(one) > OPEN for one in known}
+    return np.nan if len(round_) > 1 else _round(shown.any(axis=0) | known.all(axis=0))
 
 
-def _directions(seen: Seen, head: Body) -> FloatArray:
-    """From the bundle's axis to what is seen, in the plane of the head's length and height [rad].
+def _round(known: NDArray[np.bool_]) -> float:
+    """A turn less the widest gap between those of `DIRECTIONS` that are known [turns]."""
+    at = np.flatnonzero(known)
+    if not len(at):
+        return 0.0
+    return float(1.0 - np.diff(at, append=at[0] + DIRECTIONS).max() / DIRECTIONS)
 
-    Pixels at some distance from the axis, shape (n,).
+
+def _directions(seen: Seen, head: Body) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Of `DIRECTIONS` from the bundle's axis, those to what is seen, and those where it is hidden.
+
+    In the plane of the head's length and height. The strap is one piece. So where a gap in what is
+    seen has nothing in the picture but bundle and stand, from rim to rim, the strap goes on behind
+    them: on the side that looks away from the camera, and through less than half a turn.
     """
-    camera = seen.view.camera
-    normal = head.frame[:, 1]
-    rays = camera.ray(seen.points)
-    away = (head.middle - camera.position) @ normal / (rays @ normal)
+    shown, hidden = np.zeros((2, DIRECTIONS), np.bool_)
+    camera, points = seen.view.camera, seen.points
+    normal, plane = head.frame[:, 1], head.frame[:, [0, 2]]
     axis = BUNDLE + np.array([(head.middle - BUNDLE) @ normal / normal[0], 0.0, 0.0])
-    around = (camera.position + away[:, None] * rays - axis) @ head.frame[:, [0, 2]]
+    rays = camera.ray(points)
+    away = (head.middle - camera.position) @ normal / (rays @ normal)
+    around = (camera.position + away[:, None] * rays - axis) @ plane
     radius = np.linalg.norm(around, axis=1)
-    x, z = around[(radius > RING[0]) & (radius < RING[1])].T
-    angles: FloatArray = np.arctan2(z, x)
-    return angles
+    near = (radius > RING[0]) & (radius < RING[1])
+    if not near.any():
+        return shown, hidden
+    turn = _turn(around[near])
+    order = np.argsort(turn)
+    turn, points = turn[order], points[near][order]
+    shown[(turn * DIRECTIONS).astype(int)] = True
+    hides = covers(camera)
+    to_camera = _turn((camera.position - axis) @ plane)
+    gaps = np.diff(turn, append=turn[0] + 1.0)
+    for i in np.flatnonzero((gaps > SEAM) & (gaps < 0.5)):
+        facing = abs((turn[i] + gaps[i] / 2 - to_camera + 0.5) % 1.0 - 0.5)
+        between = np.linspace(points[i], points[(i + 1) % len(points)], ALONG).round().astype(int)
+        if facing > 0.25 and hides[between[:, 1], between[:, 0]].all():
+            first, last = int(turn[i] * DIRECTIONS), int((turn[i] + gaps[i]) * DIRECTIONS)
+            hidden[np.arange(first, last + 1) % DIRECTIONS] = True
+    return shown, hidden
+
+
+def _turn(around: FloatArray) -> FloatArray:
+    """Directions (...) of vectors (..., 2), from 0 to below 1 [turns]."""
+    turn: FloatArray = np.arctan2(around[..., 1], around[..., 0]) / (2 * np.pi) % 1.0
+    return turn
+
+
+def covers(camera: Camera) -> NDArray[np.bool_]:
+    """Where bundle and stand are in the camera's picture, and what is at their rim."""
+    mask = np.zeros((camera.height, camera.width), np.uint8)
+    for corners in (BUNDLE_CORNERS, POST_CORNERS):
+        outline = camera.outline(BUNDLE + corners).round().astype(np.int32)
+        cv2.fillConvexPoly(mask, outline, 1)
+    return cv2.dilate(mask, np.ones((2 * RIM + 1, 2 * RIM + 1), np.uint8)).astype(np.bool_)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+import cv2
 import numpy as np
 import pytest
 
@@ -179,6 +180,37 @@ def test_a_strap_that_does_not_go_round_the_bundle_is_no_loop(bench: Bench, apar
     assert loop.value < 0.5
     assert loop.state is State.FAIL
     assert still.value > 0.8
+
+
+def test_what_the_bundle_hides_of_a_loop_is_no_gap_in_it(fastened: Shot) -> None:
+    """And a gap beside the bundle is one, as in a strap that does not go on behind it."""
+    look = module("look")
+    views = []
+    for view, seen in zip(fastened.views, look.colours(fastened.views, 0.0), strict=True):
+        covers = look.covers(view.camera).astype(np.uint8)
+        beside = cv2.dilate(covers, np.ones((41, 41), np.uint8)).astype(bool)
+        image = view.image.copy()
+        image[beside & seen.strap.mask] = (120, 122, 125)
+        views.append(replace(view, image=image))
+    whole, open_ = (fastened.judge(v).predicates[2].value for v in (fastened.views, views))
+    assert whole > 0.95
+    assert open_ < whole - 0.1
+
+
+@pytest.mark.parametrize("shift", [(0.0, 0.09, 0.0), (0.0, -0.09, 0.0), (0.0, 0.0, 0.09)])
+def test_a_loop_beside_the_bundle_is_none(
+    bench: Bench, fastened: Shot, shift: tuple[float, float, float]
+) -> None:
+    """The same tie, closed, but elsewhere: bundle and stand hide some of it all the same."""
+    look = module("look")
+    last = fastened.readings[-1]
+    hand = last.hand_position[0, 0], last.hand_rotation[0, 0]
+    head = look.find_head(look.colours(fastened.views, 0.0), *hand)
+    at = bench.stations.twin.model.joint("task_head").qposadr[0]
+    qpos = fastened.qpos.copy()
+    qpos[at : at + 3] += shift
+    seen = look.colours(bench.look(qpos), 0.0)
+    assert look.turns_seen(seen, replace(head, middle=head.middle + shift)) < look.OPEN
 
 
 def test_a_hand_that_has_not_let_go_holds_the_tail_itself(fastened: Shot) -> None:
