@@ -2,82 +2,26 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import cv2
 import numpy as np
 import pytest
 
-from enpire.certification.hostile import scenes
-from enpire.environment import (
-    Demonstrations,
-    Evidence,
-    Job,
-    Readings,
-    Stations,
-    View,
-    build_stations,
-)
-from enpire.environment.eyes import TwinEyes
-from enpire.types import FloatArray, Outcome, Purpose, State, Verdict
-from tests.graphics import eyes_of
+from enpire.types import FloatArray, Outcome, State
+from tests.packs import looking
+from tests.packs.looking import GREY
 
 from .test_physics import module, tip
 
-PERIOD = 0.04
-
-
-@dataclass(frozen=True)
-class Shot:
-    """A station at the end of an episode, and what its verifier had felt by then."""
-
-    stations: Stations
-    readings: list[Readings]
-    views: list[View]
-    tip: FloatArray
-    qpos: FloatArray
-
-    def judge(self, views: list[View] | None = None, probed: int = 0) -> Verdict:
-        """By the cameras; probed: readings that count, all by default."""
-        felt = self.readings[: probed or None]
-        now = (len(felt) - 1) * PERIOD
-        seen = [replace(v, stamp=v.stamp + now) for v in (self.views if views is None else views)]
-        return self.stations.task.judge_views(Evidence(felt, PERIOD, seen))
-
-
-class Bench:
-    """One station that demonstrates, and its cameras."""
-
-    def __init__(self, stations: Stations, eyes: TwinEyes) -> None:
-        self.stations, self.eyes = stations, eyes
-
-    def after(self, seed: int, periods: int = 1000) -> Shot:
-        """A demonstration that is verified after so many periods, or when it looks done."""
-        stations = self.stations
-        stations.begin(0, Job(seed, Purpose.DEMONSTRATION, Demonstrations(stations.task), "p"))
-        running = stations._running[0]
-        stations.execute_periods = periods
-        while stations.busy:
-            stations.tick()
-        stations.wait()
-        readings = [one.untracked() for one in running.evidence]
-        qpos = stations.twin.qpos[0].copy()
-        return Shot(stations, readings, self.look(qpos), tip(stations), qpos)
-
-    def look(self, qpos: FloatArray) -> list[View]:
-        """At the station with its joints so; it has to be idle."""
-        self.stations.twin.qpos[0] = qpos
-        return self.eyes.look(0, 0.0, list).result()
+Shot = looking.Shot[FloatArray]  # its truth: where the tip is from the head
+Bench = looking.Bench[FloatArray]
 
 
 @pytest.fixture(scope="module")
 def bench() -> Iterator[Bench]:
-    stations = build_stations("zip_tie", 1, 1)
-    eyes = eyes_of(stations)
-    yield Bench(stations, eyes)
-    eyes.close()
+    yield from looking.bench_of("zip_tie", tip)
 
 
 @pytest.fixture(scope="module")
@@ -97,18 +41,17 @@ def test_a_fastened_zip_tie_is_a_success_without_a_tracker(fastened: Shot) -> No
     assert verdict.outcome is Outcome.SUCCESS, verdict.reason
     assert verdict.stage == "fastened"
     through, in_line, loop, pull = verdict.predicates
-    assert through.value == pytest.approx(fastened.tip[0] - 6.0, abs=through.accuracy)
-    assert in_line.value == pytest.approx(np.hypot(*fastened.tip[1:]), abs=in_line.accuracy)
+    assert through.value == pytest.approx(fastened.truth[0] - 6.0, abs=through.accuracy)
+    assert in_line.value == pytest.approx(np.hypot(*fastened.truth[1:]), abs=in_line.accuracy)
     assert through.accuracy < 1.2
     assert loop.value > 0.8
     assert 5.0 < pull.value < 9.0
-    assert [frame.name for frame in verdict.frames] == ["front", "side"]
-    assert all(((f.image == (255, 0, 255)).all(axis=2)).sum() > 50 for f in verdict.frames)
+    looking.require_overlays(verdict)
 
 
 def test_a_tail_before_the_slot_is_a_failure_beyond_doubt(apart: Shot) -> None:
     verdict = apart.judge()
-    assert apart.tip[0] < -6.0
+    assert apart.truth[0] < -6.0
     assert verdict.outcome is Outcome.FAILURE
     assert not verdict.undecided
     assert "holds_pull" in verdict.failed
@@ -122,19 +65,13 @@ def test_the_tail_is_found_wherever_it_stands(bench: Bench) -> None:
         through = shot.judge().predicates[0]
         if through.state is not State.UNSURE:
             seen += 1
-            assert abs(through.value - (shot.tip[0] - 6.0)) < through.accuracy, seed
+            assert abs(through.value - (shot.truth[0] - 6.0)) < through.accuracy, seed
     assert seen >= 2
 
 
 @pytest.mark.parametrize("camera", [0, 1])
 def test_one_view_is_not_enough(fastened: Shot, camera: int) -> None:
-    views = fastened.views
-    stale = [replace(v, stamp=-0.2 - 1e-6) if i == camera else v for i, v in enumerate(views)]
-    for left in ([views[camera]], stale, []):
-        verdict = fastened.judge(left)
-        assert verdict.undecided
-        assert verdict.stage == "unsure"
-        assert "through unsure" in verdict.reason
+    looking.require_two_views(fastened, camera, "unsure", "through unsure")
 
 
 @pytest.mark.parametrize("camera", [0, 1])
@@ -147,14 +84,12 @@ def test_what_hides_it_leaves_more_open_and_is_never_believed(
     view = fastened.views[camera]
     (seen,) = look.colours([view], view.stamp)
     x = getattr(seen, place).points[:, 0]
-    depth = fastened.tip[0] - 6.0
+    depth = fastened.truth[0] - 6.0
     states = []
     for edge in np.linspace(x.min(), x.max() + 1, 6).astype(int):
         image = view.image.copy()
-        image[:, int(x.min()) - 30 : edge] = (120, 122, 125)
-        views = [*fastened.views]
-        views[camera] = replace(view, image=image)
-        through = fastened.judge(views).predicates[0]
+        image[:, int(x.min()) - 30 : edge] = GREY
+        through = fastened.judge(fastened.painted(camera, image)).predicates[0]
         states.append(through.state)
         if through.state is State.PASS:
             assert abs(through.value - depth) < through.accuracy
@@ -166,7 +101,7 @@ def test_a_strap_that_one_view_does_not_show_leaves_the_loop_open(fastened: Shot
     view = fastened.views[1]
     (seen,) = look.colours([view], view.stamp)
     image = view.image.copy()
-    image[seen.strap.mask] = (120, 122, 125)
+    image[seen.strap.mask] = GREY
     verdict = fastened.judge([fastened.views[0], replace(view, image=image)])
     assert verdict.predicates[2].state is State.UNSURE
     assert verdict.undecided
@@ -190,7 +125,7 @@ def test_what_the_bundle_hides_of_a_loop_is_no_gap_in_it(fastened: Shot) -> None
         covers = look.covers(view.camera).astype(np.uint8)
         beside = cv2.dilate(covers, np.ones((41, 41), np.uint8)).astype(bool)
         image = view.image.copy()
-        image[beside & seen.strap.mask] = (120, 122, 125)
+        image[beside & seen.strap.mask] = GREY
         views.append(replace(view, image=image))
     whole, open_ = (fastened.judge(v).predicates[2].value for v in (fastened.views, views))
     assert whole > 0.95
@@ -233,49 +168,22 @@ def test_a_head_that_is_not_in_the_hand_is_not_the_one(fastened: Shot) -> None:
 @pytest.mark.parametrize("camera", [0, 1])
 @pytest.mark.parametrize("axis", [0, 1, 2])
 def test_a_camera_that_was_moved_is_noticed(fastened: Shot, camera: int, axis: int) -> None:
-    """5 mm from where the calibration has it, either way."""
-    for sign in (-1, 1):
-        views = [*fastened.views]
-        view = views[camera]
-        shift = sign * 0.005 * np.eye(3)[axis]
-        moved = replace(view.camera, position=view.camera.position + shift)
-        views[camera] = replace(view, camera=moved)
-        assert fastened.judge(views).undecided
+    looking.require_calibration(fastened, camera, axis, 0.005)
 
 
 def test_a_picture_of_success_deceives_one_camera_and_not_two(fastened: Shot, apart: Shot) -> None:
-    for camera in (0, 1):
-        views = [*apart.views]
-        views[camera] = fastened.views[camera]
-        assert apart.judge(views).outcome is Outcome.FAILURE
-        felt = replace(apart, readings=fastened.readings)  # even where the arms feel a success
-        assert felt.judge(views).outcome is Outcome.FAILURE
+    looking.require_two_pictures(apart, fastened)
 
 
 def test_every_hostile_scene_that_is_drawn_leaves_a_failure_a_failure(
     fastened: Shot, apart: Shot
 ) -> None:
-    model = apart.stations.twin.model
-    at = apart.stations.twin.site_xpos[0, model.site("task_head").id].copy()
-    for scene in scenes(model, "task_head", at):
-        views = scene.spoil(apart.views, fastened.views)
-        felt = replace(apart, readings=fastened.readings)
-        assert felt.judge(views).outcome is Outcome.FAILURE, scene.name
+    looking.require_undeceived(apart, fastened, "task_head")
 
 
 def test_the_colours_are_the_ties(fastened: Shot) -> None:
-    for shift in ([1, 2, 0], [2, 0, 1]):
-        other = [
-            replace(v, image=np.ascontiguousarray(v.image[..., shift])) for v in fastened.views
-        ]
-        assert fastened.judge(other).undecided
+    looking.require_colours(fastened)
 
 
 def test_looking_takes_less_than_the_time_there_is(fastened: Shot) -> None:
-    """Of the processor's time, whoever else is busy on it."""
-    took = []
-    for _ in range(5):
-        began = time.process_time()
-        fastened.judge()
-        took.append(time.process_time() - began)
-    assert min(took) < 0.150
+    looking.require_haste(fastened)
