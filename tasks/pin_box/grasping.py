@@ -177,6 +177,11 @@ def clearance(
     return result
 
 
+def palm_height(at: FloatArray, frame: FloatArray) -> float:
+    """Of the lowest part of the palm of a hand at a position (3,) in a frame (3, 3) [m]."""
+    return float(at[2] + (_grid(*PALM[0].T) @ frame[2]).min())
+
+
 def boxes(gap: float) -> tuple[FloatArray, FloatArray]:
     """Low and high corners (boxes, 3) of a hand whose pads are `gap` from the middle [m]."""
     right = np.concatenate([FINGER, SHANK, KNUCKLE])

@@ -21,7 +21,7 @@ from . import demonstrator, nudging
 from .demonstrator import Teleoperator
 from .frames import BOX_AT, hand_rotation, in_holes
 from .glances import GLANCE, Glances
-from .grasping import RETREAT, Grasp, plan
+from .grasping import RETREAT, Grasp, palm_height, plan
 from .parts import DEPTH, HOLES, PIN_LENGTH, PIN_RADIUS, PINS, STAGE, TRAY, in_tray
 from .reach import bent, eased, joints, reached, stops_near
 from .start import Start
@@ -48,6 +48,9 @@ SEATED, ASIDE, UPRIGHT = (
     0.10,
 )  # of a seated pin: depth, off its axis [m]; tilt [rad]
 IN_HOLE = 0.003  # depth from which on a pin is pushed home where it stands [m]
+# Of the palm over the bristles [m]: with less it meets the tray's rim before the pin lies; with
+# less it goes so slowly that it strikes nothing.
+PALM_CLEAR, PALM_NEAR = 0.003, 0.015
 LAID, LOW = 0.0005, 0.008  # of a pin over the bristles: it is down; it is lowered slowly [m]
 RISE = 0.15  # of a hand that goes back from a pin that stands: so much of the way is up
 BACK = 0.040  # that an open hand goes back before it is raised [m]
@@ -335,6 +338,7 @@ class HoldAgain(Restorer):
                 points = rotation @ axis
                 away = abs(math.atan2(points[1], points[0]))
                 cost = 3.0 * abs(points[2]) + 2.0 * max(0.0, away - 1.3) + 0.1 * away
+                cost += 50.0 * max(0.0, PALM_CLEAR - _palm(at, rotation))
                 if cost < least and reached(at, rotation):
                     best, least = rotation, cost
         return best
@@ -412,9 +416,12 @@ class HoldAgain(Restorer):
         if self._skill is Skill.SEAT:
             return self._person.act(readings)
         position, rotation, pace = self._goal()
-        if self._skill is Skill.LAY and self._height(readings) < LOW:
-            pace = SLOW
         hand = readings.hand_position[0, 0]
+        if self._skill is Skill.LAY:
+            if self._height(readings) < LOW:
+                pace = SLOW
+            if _palm(hand, readings.hand_rotation[0, 0]) < PALM_NEAR:
+                pace = EASY
         if hand[2] < FREE or stops_near(readings.joints[0, 0]):
             pace = min(pace, GENTLE)
         action = np.zeros(7)
@@ -481,3 +488,8 @@ def _turns(readings: Readings) -> float:
 def _limited(vector: FloatArray, most: float) -> FloatArray:
     """A vector (3,), no longer than `most`."""
     return vector * min(1.0, most / max(float(np.linalg.norm(vector)), 1e-9))
+
+
+def _palm(at: FloatArray, frame: FloatArray) -> float:
+    """Height of a hand's palm over the bristles [m]."""
+    return palm_height(at, frame) - float(BOX_AT[2]) - TRAY
