@@ -21,6 +21,7 @@ PALM, PALM_HALF = 0.070, (0.060, 0.031)
 SHOULDER, UPPER_ARM, FOREARM, HAND_LENGTH = (0.02, 0.104), 0.264, 0.2522, 0.244
 FOREARM_BEND = 0.2402  # of the way from elbow to wrist above link 3 [rad]
 BENT, STRETCHED, MOST_LEAN = 1.45, 0.96, 1.2  # of joint 4 [rad]; share of its length; [rad]
+ASIDE = 0.05  # of a hand's way outwards, at least: joint 5 is near its stop
 LEAN = 0.21  # of each handle from the axis of its half of the cutter [rad]
 
 
@@ -215,14 +216,17 @@ def _falls(out: float, up: float) -> float:
 def bend(at: FloatArray, way: FloatArray) -> float:
     """About of joint 4 [rad], the hand at a point (3,) [m], pointing along a unit vector (3,).
 
-    Infinite out of reach. Joint 5 turns the hand out of the arm's plane, joint 4 in it.
+    Joint 5 turns the hand out of the arm's plane, joint 4 in it. Infinite out of reach, or where
+    the hand would point inwards.
     """
     wrist = at - HAND_LENGTH * way
     round_ = azimuth(wrist)
     radius = float(np.linalg.norm(wrist[:2] - BASE[:2])) - SHOULDER[0]
     outwards = float(way[0] * np.cos(round_) + way[1] * np.sin(round_))
     falls = _falls(radius, float(wrist[2]) - SHOULDER[1])
-    return abs(falls) if np.isinf(falls) else falls + float(np.arctan2(way[2], outwards))
+    if np.isinf(falls) or outwards < ASIDE:
+        return np.inf
+    return falls + float(np.arctan2(way[2], outwards))
 
 
 def wrap(angle: float) -> float:

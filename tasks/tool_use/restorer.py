@@ -21,7 +21,7 @@ from enpire.environment import ActionSpec, Readings, Restorer
 from enpire.types import Float32Array, FloatArray, Predicate
 
 from . import layout
-from .finding import BENT, ROOM, Situation, azimuth, bend, down, leaning, outward, unrolled, wrap
+from .finding import ROOM, Situation, azimuth, bend, down, leaning, outward, unrolled, wrap
 from .layout import FEEDER, GRIP, RIGHT, STANDING
 from .retreat import Retreat
 
@@ -44,7 +44,9 @@ TURNS = 0.012, 1.19  # of the hand on the cutter then, mean [rad]; and by how mu
 HELD = 0.030  # of the handles from the grasp point, in the hand [m]
 WIDTHS = {"cutter": (0.030, 0.055), "handle": (0.004, 0.020)}  # of a hand that holds it [m]
 WIDEST, JAMMED = 0.075, 0.004  # of the gripper; so far from where it is to be [m]
-RAISED, LEVEL = 0.11, 0.3  # of handles that a level hand gets at [m]; its hinge's rise, at most
+RAISED, LEVEL = 0.11, 0.3  # of handles that a level hand gets at [m]; its own rise, at most
+ASLANT = (0.0, 0.2, -0.2, 0.4, -0.4)  # turns of that hand on the cutter, that are tried [rad]
+BENDS = 1.6  # joint 4 for it, as `bend` says, which is 0.17 more than it is, at most [rad]
 ROUND = (-0.35, 1.2)  # of a level hand that the wrist can turn so, from the world's x [rad]
 ENOUGH = 0.006  # room for the palm [m]
 SLOW = 0.4  # of full speed, near what stands on the bench
@@ -108,7 +110,7 @@ class PutBack(Restorer):
         self._start = start
         self._grasp, self._strap, self._stand = grasp, strap, stand
         self._stops = stops
-        self._room = np.inf  # of the joint that is nearest to its stop [rad]
+        self._room = 0.0  # of the joint that was nearest to its stop, in the period before [rad]
         self._scale = actions.scale[RIGHT]
         self._seen: deque[Readings] = deque(maxlen=GLANCE)
         self._moves: deque[Move] = deque()
@@ -221,9 +223,9 @@ class PutBack(Restorer):
             self._fetch(seen)
         else:
             ways: list[Callable[[Situation], None]] = [self._push, self._pinch]
-            frame = self._along(seen)
-            if frame is not None:
-                ways.insert(0, partial(self._along_hinge, frame=frame))
+            turn = self._along(seen)
+            if turn is not None:
+                ways.insert(0, partial(self._along_hinge, turn=turn))
             ways[self._turns % len(ways)](seen)
             self._turns += 1
 
@@ -288,41 +290,45 @@ class PutBack(Restorer):
         if np.linalg.norm(seen.hand - before) > 0.03 or self._attempts:
             self._go(Move(_at(seen.hand, CARRY), seen.hand_frame, OPEN))
             self._go(Move(_at(before, CARRY), level, OPEN))
-        self._go(Move(before, level, OPEN), Move(at, level, OPEN, gentle=True))
-        self._go(Move(at, frame, OPEN, fine=True, rest=8), Move(at, frame, HOLD, rest=10))
+        self._go(Move(before, level, OPEN), Move(at, level, OPEN, careful=True))
+        self._go(Move(at, frame, OPEN, fine=True, rest=8, careful=True))
+        self._go(Move(at, frame, HOLD, rest=10, careful=True))
         self._go(Move(_at(at, float(at[2]) + 0.09), frame, HOLD, rest=4))
         self._holds, self._taken = "cutter", True
 
-    def _along(self, seen: Situation) -> FloatArray | None:
-        """The frame of a level hand that comes to the handles along the hinge, if one can.
+    def _along(self, seen: Situation) -> float | None:
+        """How a level hand that comes to the handles is turned about the cutter's y [rad].
 
-        As the cutter's, or upright where the arm does not bend so far.
+        From the hinge, as little as the arm needs; None if it does not get at them.
         """
-        cutter = seen.facing(np.array([1.0, 0.0, 0.0]))
-        level = abs(cutter[2, 0]) < LEVEL
-        high = seen.frame[2, 2] > 0.0 and seen.handles[2] > RAISED
-        if not (level and high and ROUND[0] < np.arctan2(*cutter[[1, 0], 0]) < ROUND[1]):
+        if seen.frame[2, 2] < 0.0 or seen.handles[2] < RAISED:
             return None
-        for frame in (cutter, _upright(cutter)):
-            way = frame[:, 0]
+        cutter = seen.facing(np.array([1.0, 0.0, 0.0]))
+        for turn in ASLANT:
+            way = cutter @ (np.cos(turn), 0.0, -np.sin(turn))
             bent = (bend(at, way) for at in (seen.handles, seen.handles - BEFORE * way))
-            if all(abs(joint) < BENT for joint in bent):
-                return frame
+            round_ = ROUND[0] < np.arctan2(way[1], way[0]) < ROUND[1]
+            if abs(way[2]) < LEVEL and round_ and all(abs(joint) < BENDS for joint in bent):
+                return float(turn)
         return None
 
-    def _along_hinge(self, seen: Situation, frame: FloatArray) -> None:
+    def _along_hinge(self, seen: Situation, turn: float) -> None:
         """Take one that leans on something by both handles, set it upright, and lift it.
 
-        Upright, for its blades may be round the strap.
+        Upright, for its blades may be round the strap. turn: as `_along` says.
         """
+        cutter = seen.facing(np.array([1.0, 0.0, 0.0]))
+        turned = Rotation.from_euler("y", turn).as_matrix()
+        frame = cutter @ turned
         at, before = seen.handles, seen.handles - BEFORE * frame[:, 0]
         self._go(Move(_at(seen.hand, CARRY), seen.hand_frame, OPEN))
         self._go(Move(_at(before, CARRY), np.eye(3), OPEN))
         self._go(Move(_at(before, CARRY), frame, OPEN), Move(before, frame, OPEN, fine=True))
         self._go(Move(at, frame, OPEN, fine=True, gentle=True, rest=4))
         self._go(Move(at, frame, HOLD, rest=10))
-        upright = _upright(frame)
+        upright = _upright(cutter)
         over = seen.pivot + GRIP * upright[:, 2]
+        upright = upright @ turned
         self._go(Move(over, upright, HOLD), Move(_at(over, CARRY), upright, HOLD, rest=4))
         self._holds = "cutter"
 
@@ -499,6 +505,8 @@ class PutBack(Restorer):
                 self._arrived += 1
             if self._arrived > move.rest and abs(self._grip - move.grip) < 0.01:
                 self._next()
+                if move.gentle and not there:
+                    self._stay(move, readings.hand_position[0, RIGHT])
                 continue
             left = float(
                 np.linalg.norm(shift) / self._scale[0] + np.linalg.norm(turn) / self._scale[3]
@@ -536,6 +544,12 @@ class PutBack(Restorer):
     def _next(self) -> None:
         self._moves.popleft()
         self._periods = self._arrived = 0
+
+    def _stay(self, move: Move, hand: FloatArray) -> None:
+        """Do what was to be done where a way ends where it has, for something is in between."""
+        for i, later in enumerate(self._moves):
+            if np.array_equal(later.to, move.to):
+                self._moves[i] = replace(later, to=hand.copy())
 
     def _give_up(self) -> None:
         """Drop what was planned: the hand comes free and looks again."""
