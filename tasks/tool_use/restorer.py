@@ -505,7 +505,7 @@ class PutBack(Restorer):
                 self._arrived += 1
             if self._arrived > move.rest and abs(self._grip - move.grip) < 0.01:
                 self._next()
-                if move.gentle and not there:
+                if move.gentle and not there and move.frame[2, 0] > -0.5:
                     self._stay(move, readings.hand_position[0, RIGHT])
                 continue
             left = float(
