@@ -21,6 +21,7 @@ PALM, PALM_HALF = 0.070, (0.060, 0.031)
 SHOULDER, UPPER_ARM, FOREARM, HAND_LENGTH = (0.02, 0.104), 0.264, 0.2522, 0.244
 FOREARM_BEND = 0.2402  # of the way from elbow to wrist above link 3 [rad]
 BENT, STRETCHED, MOST_LEAN = 1.45, 0.96, 1.2  # of joint 4 [rad]; share of its length; [rad]
+ASIDE = 0.05  # of a hand's way outwards, at least: joint 5 is near its stop
 LEAN = 0.21  # of each handle from the axis of its half of the cutter [rad]
 
 
@@ -195,14 +196,37 @@ def _lean(at: FloatArray) -> float:
     height = float(at[2]) - SHOULDER[1]
     for lean in np.arange(0.0, MOST_LEAN, 0.04):
         out, up = radius - HAND_LENGTH * np.sin(lean), height + HAND_LENGTH * np.cos(lean)
-        reach = np.hypot(out, up)
-        if reach > STRETCHED * (UPPER_ARM + FOREARM):
-            continue
-        inner = np.arccos((reach**2 + FOREARM**2 - UPPER_ARM**2) / (2 * reach * FOREARM))
-        falls = inner - np.arctan2(up, out) + FOREARM_BEND  # of link 3 below the horizontal
-        if falls - np.pi / 2 + lean > -BENT:
+        if _falls(out, up) - np.pi / 2 + lean > -BENT:
             return float(lean)
     return MOST_LEAN
+
+
+def _falls(out: float, up: float) -> float:
+    """Of link 3 below the horizontal [rad], the wrist (out, up) from the shoulder [m].
+
+    Minus infinity out of reach.
+    """
+    reach = float(np.hypot(out, up))
+    if reach > STRETCHED * (UPPER_ARM + FOREARM):
+        return -np.inf
+    cosine = (reach**2 + FOREARM**2 - UPPER_ARM**2) / (2 * reach * FOREARM)
+    return float(np.arccos(np.clip(cosine, -1, 1)) - np.arctan2(up, out) + FOREARM_BEND)
+
+
+def bend(at: FloatArray, way: FloatArray) -> float:
+    """About of joint 4 [rad], the hand at a point (3,) [m], pointing along a unit vector (3,).
+
+    Joint 5 turns the hand out of the arm's plane, joint 4 in it. Infinite out of reach, or where
+    the hand would point inwards.
+    """
+    wrist = at - HAND_LENGTH * way
+    round_ = azimuth(wrist)
+    radius = float(np.linalg.norm(wrist[:2] - BASE[:2])) - SHOULDER[0]
+    outwards = float(way[0] * np.cos(round_) + way[1] * np.sin(round_))
+    falls = _falls(radius, float(wrist[2]) - SHOULDER[1])
+    if np.isinf(falls) or outwards < ASIDE:
+        return np.inf
+    return falls + float(np.arctan2(way[2], outwards))
 
 
 def wrap(angle: float) -> float:

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from scipy.spatial.transform import Rotation
@@ -20,7 +21,7 @@ from enpire.environment import ActionSpec, Readings, Restorer
 from enpire.types import Float32Array, FloatArray, Predicate
 
 from . import layout
-from .finding import ROOM, Situation, azimuth, down, leaning, outward, unrolled, wrap
+from .finding import ROOM, Situation, azimuth, bend, down, leaning, outward, unrolled, wrap
 from .layout import FEEDER, GRIP, RIGHT, STANDING
 from .retreat import Retreat
 
@@ -39,12 +40,22 @@ BEFORE = 0.075  # so far before handles a level hand comes down [m]
 PLACED = 0.012  # of the pivot from its place, of a cutter that is in its stand [m]
 STANDS = np.cos(np.radians(12.0))  # of its upward axis
 SLIPS = np.array([-0.0006, 0.0005])  # of the hand on the cutter's x and z, on its way, mean [m]
+TURNS = 0.012, 1.19  # of the hand on the cutter then, mean [rad]; and by how much it grows
 HELD = 0.030  # of the handles from the grasp point, in the hand [m]
 WIDTHS = {"cutter": (0.030, 0.055), "handle": (0.004, 0.020)}  # of a hand that holds it [m]
-RAISED, LEVEL = 0.11, 0.3  # of handles that a level hand gets at [m]; its hinge's rise, at most
+WIDEST, JAMMED = 0.075, 0.004  # of the gripper; so far from where it is to be [m]
+RAISED, LEVEL = 0.11, 0.3  # of handles that a level hand gets at [m]; its own rise, at most
+ASLANT = (0.0, 0.2, -0.2, 0.4, -0.4)  # turns of that hand on the cutter, that are tried [rad]
+BENDS = 1.6  # joint 4 for it, as `bend` says, which is 0.17 more than it is, at most [rad]
 ROUND = (-0.35, 1.2)  # of a level hand that the wrist can turn so, from the world's x [rad]
 ENOUGH = 0.006  # room for the palm [m]
 SLOW = 0.4  # of full speed, near what stands on the bench
+GENTLE = 0.3  # of full speed, on the way to what the hand is going to touch
+STOPS = (
+    0.10  # from a joint's stop, where the arm begins to go slowly, for there its hand sinks [rad]
+)
+CREEP, BRISK = 0.4, 0.7  # of the speed it has otherwise, at the stop; of one that points down
+RUNS = 0.03, 0.001  # from a stop, and nearer in a control period: of a level hand, in vain [rad]
 ASKEW = 0.5  # turn that is left, with which the hand goes slowly, for its arm has to follow [rad]
 GAIN = 0.3  # share of what is left that the hand goes in a control period
 NEAR, FINE = (0.012, 0.12), (0.0015, 0.02)  # when it is there: [m], [rad]
@@ -87,16 +98,19 @@ class PutBack(Restorer):
         grasp: FloatArray,
         strap: FloatArray,
         stand: FloatArray,
+        stops: FloatArray,
     ) -> None:
         """Do it by `actions`.
 
         start: grasp point (3,) [m] and frame (3, 3) of the hand in its posture. grasp: along x
         and z [m] and about y [rad], of the cutter. strap, stand: where the feeder will have
-        brought them (3,) [m].
+        brought them (3,) [m]. stops: of the right arm's joints, (dof, 2) [rad].
         """
         self.posture = posture
         self._start = start
         self._grasp, self._strap, self._stand = grasp, strap, stand
+        self._stops = stops
+        self._room = 0.0  # of the joint that was nearest to its stop, in the period before [rad]
         self._scale = actions.scale[RIGHT]
         self._seen: deque[Readings] = deque(maxlen=GLANCE)
         self._moves: deque[Move] = deque()
@@ -124,7 +138,8 @@ class PutBack(Restorer):
             if self._in_hand(readings):
                 self._grip = HOLD
             else:
-                self._grip = float(np.clip(readings.gripper[0, RIGHT] / 0.0375 - 1.0, SHUT, OPEN))
+                opening = readings.gripper[0, RIGHT]
+                self._grip = float(np.clip(2 * opening / WIDEST - 1.0, SHUT, OPEN))
                 if np.linalg.norm(layout.grip_from_hand(readings)[0]) < HELD:
                     self._go(Move(hand, frame, OPEN, rest=4))
         action = self._follow(readings)
@@ -145,13 +160,13 @@ class PutBack(Restorer):
         self._seen.append(readings)
         self.fixture = ()
         if not self._moves and self._retreat is None:
+            if self._done:
+                return None
             self._periods += 1
             if self._periods <= GLANCE + 2:
                 return self._rest()
             self._plan(Situation.of(list(self._seen)))
             self._periods = 0
-        if self._done:
-            return None
         action = self._follow(readings)
         return self._rest() if action is None else action
 
@@ -169,17 +184,29 @@ class PutBack(Restorer):
         )
 
     def _plan(self, seen: Situation) -> None:
-        """The next moves, by what is seen."""
+        """The next moves, by what is seen; slowly, where handles may be between the fingers."""
+        held = self._holds
+        self._choose(seen)
+        if self._moves and not held and seen.near(HELD):
+            self._moves[0] = replace(self._moves[0], gentle=True)
+
+    def _choose(self, seen: Situation) -> None:
         if self._holds and not self._has(seen):
             self._holds, self._taken = "", False
             self._attempts += not self._gave_up
+        if self._gave_up and not self._holds and self._grip < HOLD:
+            self._holds = "handle"  # and was on its way to lay it down
+            if not self._has(seen):
+                self._holds = ""
         self._gave_up = False
         if self._first and seen.near(HELD) and not self._stood(seen):
             self._holds = "cutter" if seen.frame[2, 2] > 0.8 else "handle"
             self._grip = HOLD
         self._first = False
-        if self._fed or self._attempts > ATTEMPTS:
+        if self._fed or self._attempts > ATTEMPTS or self._jammed(seen):
             self._done = True
+            if not self._fed:
+                self._retreat = Retreat(CARRY)  # for the arm goes straight to its posture
         elif self._holds == "cutter" and self._taken and self._is_good(seen):
             if seen.pivot[2] < CARRY - GRIP - 0.015:
                 self._go(Move(_at(seen.hand, CARRY), seen.hand_frame, HOLD))
@@ -195,8 +222,10 @@ class PutBack(Restorer):
         elif seen.flat:
             self._fetch(seen)
         else:
-            ways = [self._along_hinge] if self._gets_at(seen) else []
-            ways += [self._push, self._pinch]
+            ways: list[Callable[[Situation], None]] = [self._push, self._pinch]
+            turn = self._along(seen)
+            if turn is not None:
+                ways.insert(0, partial(self._along_hinge, turn=turn))
             ways[self._turns % len(ways)](seen)
             self._turns += 1
 
@@ -204,6 +233,10 @@ class PutBack(Restorer):
         """Whether what should be in the hand is."""
         low, high = WIDTHS[self._holds]
         return seen.near(HELD) and low < seen.gripper < high
+
+    def _jammed(self, seen: Situation) -> bool:
+        """Whether fingers that are to open do not: what they hold would be torn at in vain."""
+        return seen.near(HELD) and WIDEST * (1.0 + self._grip) / 2 - seen.gripper > JAMMED
 
     def _stood(self, seen: Situation) -> bool:
         """Whether the cutter stands in its stand."""
@@ -235,7 +268,7 @@ class PutBack(Restorer):
         if np.hypot(*off[:2]) < 0.0015 and abs(off[2] - FUNNEL) < 0.006 and upright < 0.035:
             self._go(Move(deep, frame, HOLD, gentle=True, fine=True))
             self._go(Move(deep, frame, OPEN, rest=10))
-            self._go(Move(deep - (BACK, 0.0, 0.0), np.eye(3), OPEN))
+            self._go(Move(deep - (BACK, 0.0, 0.0), np.eye(3), OPEN, gentle=True))
             self._holds, self._taken = "", False
             return
         if seen.hand_frame[2, 0] < -0.5:
@@ -249,39 +282,53 @@ class PutBack(Restorer):
     def _take(self, seen: Situation) -> None:
         """Take the cutter out of its stand, as the start wants it."""
         cutter = seen.facing(np.array([1.0, 0.0, 0.0]))
-        frame = cutter @ Rotation.from_euler("y", self._grasp[2]).as_matrix()
+        turn = (self._grasp[2] - TURNS[0]) / TURNS[1]
+        frame = cutter @ Rotation.from_euler("y", turn).as_matrix()
         along, up = self._grasp[:2] - SLIPS
         at = seen.pivot + cutter @ (along, 0.0, GRIP + up)
         level, before = np.eye(3), at - BACK * cutter[:, 0]
         if np.linalg.norm(seen.hand - before) > 0.03 or self._attempts:
             self._go(Move(_at(seen.hand, CARRY), seen.hand_frame, OPEN))
             self._go(Move(_at(before, CARRY), level, OPEN))
-        self._go(Move(before, level, OPEN), Move(at, level, OPEN))
-        self._go(Move(at, frame, OPEN, fine=True, rest=8), Move(at, frame, HOLD, rest=10))
+        self._go(Move(before, level, OPEN), Move(at, level, OPEN, careful=True))
+        self._go(Move(at, frame, OPEN, fine=True, rest=8, careful=True))
+        self._go(Move(at, frame, HOLD, rest=10, careful=True))
         self._go(Move(_at(at, float(at[2]) + 0.09), frame, HOLD, rest=4))
         self._holds, self._taken = "cutter", True
 
-    def _gets_at(self, seen: Situation) -> bool:
-        """Whether a level hand can come to the handles along the hinge."""
-        way = seen.facing(np.array([1.0, 0.0, 0.0]))[:, 0]
-        yaw = float(np.arctan2(way[1], way[0]))
-        level = abs(way[2]) < LEVEL and ROUND[0] < yaw < ROUND[1]
-        return level and seen.frame[2, 2] > 0.0 and bool(seen.handles[2] > RAISED)
+    def _along(self, seen: Situation) -> float | None:
+        """How a level hand that comes to the handles is turned about the cutter's y [rad].
 
-    def _along_hinge(self, seen: Situation) -> None:
+        From the hinge, as little as the arm needs; None if it does not get at them.
+        """
+        if seen.frame[2, 2] < 0.0 or seen.handles[2] < RAISED:
+            return None
+        cutter = seen.facing(np.array([1.0, 0.0, 0.0]))
+        for turn in ASLANT:
+            way = cutter @ (np.cos(turn), 0.0, -np.sin(turn))
+            bent = (bend(at, way) for at in (seen.handles, seen.handles - BEFORE * way))
+            round_ = ROUND[0] < np.arctan2(way[1], way[0]) < ROUND[1]
+            if abs(way[2]) < LEVEL and round_ and all(abs(joint) < BENDS for joint in bent):
+                return float(turn)
+        return None
+
+    def _along_hinge(self, seen: Situation, turn: float) -> None:
         """Take one that leans on something by both handles, set it upright, and lift it.
 
-        Upright, for its blades may be round the strap.
+        Upright, for its blades may be round the strap. turn: as `_along` says.
         """
         cutter = seen.facing(np.array([1.0, 0.0, 0.0]))
-        at, before = seen.handles, seen.handles - BEFORE * cutter[:, 0]
+        turned = Rotation.from_euler("y", turn).as_matrix()
+        frame = cutter @ turned
+        at, before = seen.handles, seen.handles - BEFORE * frame[:, 0]
         self._go(Move(_at(seen.hand, CARRY), seen.hand_frame, OPEN))
         self._go(Move(_at(before, CARRY), np.eye(3), OPEN))
-        self._go(Move(_at(before, CARRY), cutter, OPEN), Move(before, cutter, OPEN, fine=True))
-        self._go(Move(at, cutter, OPEN, fine=True, rest=4), Move(at, cutter, HOLD, rest=10))
-        hinge = cutter[:, 0] * (1.0, 1.0, 0.0) / np.linalg.norm(cutter[:2, 0])
-        upright = np.stack([hinge, np.cross((0.0, 0.0, 1.0), hinge), (0.0, 0.0, 1.0)], axis=1)
+        self._go(Move(_at(before, CARRY), frame, OPEN), Move(before, frame, OPEN, fine=True))
+        self._go(Move(at, frame, OPEN, fine=True, gentle=True, rest=4))
+        self._go(Move(at, frame, HOLD, rest=10))
+        upright = _upright(cutter)
         over = seen.pivot + GRIP * upright[:, 2]
+        upright = upright @ turned
         self._go(Move(over, upright, HOLD), Move(_at(over, CARRY), upright, HOLD, rest=4))
         self._holds = "cutter"
 
@@ -379,7 +426,7 @@ class PutBack(Restorer):
         self._go(Move(_at(seen.hand, max(high, float(seen.hand[2]))), seen.hand_frame, SHUT))
         self._go(Move(_at(start, high), outward(start), SHUT))
         self._go(Move(_at(start, high), frame, SHUT))
-        self._go(Move(start, frame, SHUT, gentle=True), Move(end, frame, SHUT))
+        self._go(Move(start, frame, SHUT, gentle=True), Move(end, frame, SHUT, gentle=True))
         self._go(Move(_at(end, high), frame, SHUT))
         self._attempts += 1
 
@@ -435,6 +482,11 @@ class PutBack(Restorer):
 
     def _follow(self, readings: Readings) -> Float32Array | None:
         """One control period of the moves, and of a retreat; None once there is nothing left."""
+        joints = readings.joints[0, RIGHT]
+        room = float((np.abs(self._stops - joints[:, None])).min())
+        level = _frame(readings)[2, 0] > -0.5
+        runs = level and room < RUNS[0] and room < self._room - RUNS[1]
+        self._room = room
         while self._moves:
             move = self._moves[0]
             push = -float(readings.wrist_force[0, RIGHT, 2])
@@ -453,6 +505,8 @@ class PutBack(Restorer):
                 self._arrived += 1
             if self._arrived > move.rest and abs(self._grip - move.grip) < 0.01:
                 self._next()
+                if move.gentle and not there and move.frame[2, 0] > -0.5:
+                    self._stay(move, readings.hand_position[0, RIGHT])
                 continue
             left = float(
                 np.linalg.norm(shift) / self._scale[0] + np.linalg.norm(turn) / self._scale[3]
@@ -461,15 +515,16 @@ class PutBack(Restorer):
                 self._left, self._nearer = left, self._periods
             strays = left > self._left + STRAYS
             stalls = not self._arrived and self._periods - self._nearer > PATIENCE
-            if strays or stalls:
+            if strays or stalls or (runs and not (move.careful or self._arrived)):
                 self._give_up()
                 return None
             self._grip += float(np.clip(move.grip - self._grip, -CLOSING, CLOSING))
             descends = shift[2] < -NEAR[0] and readings.hand_position[0, RIGHT, 2] < TRAVEL
-            slow = move.gentle or move.careful
+            slow = GENTLE if move.gentle else SLOW if move.careful else 1.0
             askew = descends or np.linalg.norm(turn) > ASKEW
-            step = _within(GAIN * shift / self._scale[:3], SLOW if slow or askew else 1.0)
-            spin = _within(GAIN * turn / self._scale[3:], SLOW if slow else 1.0)
+            share = float(np.clip(room / STOPS, CREEP if level else BRISK, 1.0))
+            step = _within(GAIN * shift / self._scale[:3], share * min(slow, SLOW if askew else 1))
+            spin = _within(GAIN * turn / self._scale[3:], share * slow)
             if self._arrived and move.gentle:
                 step[:] = 0.0
             action = self._rest()
@@ -490,6 +545,12 @@ class PutBack(Restorer):
         self._moves.popleft()
         self._periods = self._arrived = 0
 
+    def _stay(self, move: Move, hand: FloatArray) -> None:
+        """Do what was to be done where a way ends where it has, for something is in between."""
+        for i, later in enumerate(self._moves):
+            if np.array_equal(later.to, move.to):
+                self._moves[i] = replace(later, to=hand.copy())
+
     def _give_up(self) -> None:
         """Drop what was planned: the hand comes free and looks again."""
         self._moves.clear()
@@ -503,6 +564,12 @@ def _frame(readings: Readings) -> FloatArray:
     """Of the hand: its approach, its opening, and up as it holds the cutter, (3, 3)."""
     result: FloatArray = readings.hand_rotation[0, RIGHT] @ layout.HAND.T
     return result
+
+
+def _upright(frame: FloatArray) -> FloatArray:
+    """A frame (3, 3) whose first axis is level, the way of this one's, and its third upwards."""
+    way = frame[:, 0] * (1.0, 1.0, 0.0) / np.linalg.norm(frame[:2, 0])
+    return np.stack([way, np.cross((0.0, 0.0, 1.0), way), (0.0, 0.0, 1.0)], axis=1)
 
 
 def _within(way: FloatArray, most: float) -> FloatArray:

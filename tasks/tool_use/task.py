@@ -123,6 +123,7 @@ class ToolUse(Task):
         self._nominal = self._kinematics.solve(
             [LEFT_AT, STRAP_AT + OVER + (0.0, 0.0, BITE + GRIP)], [HAND, HAND]
         )
+        self._stops = model.jnt_range[twin.scene.arms[RIGHT].joints]
         self._felt = twin.bind("sensordata")
         self._weld = model.equality("reset_cutter").id
         self._strap = model.equality("task_strap").id
@@ -348,7 +349,8 @@ class ToolUse(Task):
         grip, hand, _, _ = self._held(target)
         start = grip, hand.as_matrix()
         posture, grasp = self._posture(target), target[12:15]
-        return PutBack(self.reset_actions, posture, start, grasp, strap, stand)
+        actions, stops = self.reset_actions, self._stops
+        return PutBack(actions, posture, start, grasp, strap, stand, stops)
 
     def truth(self, twin: Twin, row: int) -> tuple[Predicate, ...]:
         """The strap's bond, the bundle's slides, the cutter itself, and whether it stays."""
