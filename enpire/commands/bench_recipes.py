@@ -124,8 +124,8 @@ def _budget(options: Namespace) -> dict[str, float | None]:
 def _complete(cell: Cell, options: Namespace, until: float) -> None:
     """Begin a cell, or go on with it, until it has its sealed evaluation or time is up."""
     from enpire.observe import recipe_bench as bench
+    from enpire.store.durable import publish_file
 
-    cell.folder.mkdir(parents=True, exist_ok=True)
     if not bench.ended(cell):
         if not cell.run.exists():
             first = bench.first_part(cell)
@@ -139,9 +139,7 @@ def _complete(cell: Cell, options: Namespace, until: float) -> None:
         words = ["eval", "--policy", str(cell.run), "--episodes", str(options.episodes)]
         text = _enpire(cell, [*words, "--robots", str(options.robots), "--json"], until)
         if text is not None:
-            unfinished = cell.folder / f".{bench.SEALED}"
-            unfinished.write_text(text.rstrip().splitlines()[-1], encoding="utf-8")
-            unfinished.replace(cell.folder / bench.SEALED)
+            publish_file(cell.folder / bench.SEALED, text.rstrip().splitlines()[-1].encode())
 
 
 def _limits(options: Namespace) -> list[str]:

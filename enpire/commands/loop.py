@@ -17,10 +17,12 @@ from enpire.commands.graphics import choose_graphics
 from enpire.commands.loop_settings import (
     BUDGETS,
     FIRST,
+    OF_RECIPES,
     RECIPE,
     SETTINGS,
     first,
     flag,
+    found_from,
     merged,
     of_task,
     plain,
@@ -118,33 +120,30 @@ def _begin(options: Namespace, given: dict[str, Any], limits: dict[str, Any]) ->
         kept = [f"{name} {own[name]}" for name in own if given.get(name) == own[name]]
         if kept:
             print(f"{pack.folder / LOOP}: {', '.join(kept)}")
-    from enpire.improvement import recipe as recipes
     from enpire.rollout.loop import LoopSettings
 
     if os.sep in task and not foreign:
         task = str(Path(task).resolve())
-    for name in ("recipe", "first_recipe"):
+    for name in OF_RECIPES:
         if name in given:
-            given[name] = ",".join(map(_there, given[name].split(",")))
+            given[name] = found_from(Path.cwd(), given[name])
     if "python" in given:
         given["python"] = os.path.abspath(given["python"])  # links are a virtual environment's
     settings = LoopSettings(task=task, **given)
-    schedule = [first(settings)]
-    schedule += recipes.schedule(settings.recipe, settings.recipe_settings)
+    recipes = _recipes(settings)
     with recovery(options, task, settings.reset):  # wrong options cost nothing to find
         pass
     stations = _stations(settings)
-    _require_recipes(schedule, stations)
+    _require(recipes, stations)
     config = {"enpire": __version__, "loop": asdict(settings), "budget": limits}
     run = Run.create(options.run or default_folder(called), config)
     with run:
         facts = {"packs": json.dumps(stations.packs), "state": "running"}
         run.ledger.set_facts(facts | {"verified_by": stations.verified_by})
-        return _drive(run, settings, stations, limits, {}, options)
+        return _drive(run, settings, recipes, stations, limits, {}, options)
 
 
 def _resume(options: Namespace, limits: dict[str, Any]) -> int:
-    from enpire.improvement import recipe as recipes
     from enpire.store import Run
 
     with Run.open(options.resume, writable=True) as run:
@@ -152,12 +151,11 @@ def _resume(options: Namespace, limits: dict[str, Any]) -> int:
         stations = _stations(settings)
         _require_same_packs(run, stations)
         _require_same_verifier(run, stations)
-        schedule = recipes.schedule(settings.recipe, settings.recipe_settings)
-        _require_recipes([first(settings), *schedule], stations)
+        recipes = _recipes(settings)
+        _require(recipes, stations)
         run.ledger.set_facts({"state": "running"})
-        return _drive(
-            run, settings, stations, run.config.get("budget", {}) | limits, limits, options
-        )
+        both = run.config.get("budget", {}) | limits
+        return _drive(run, settings, recipes, stations, both, limits, options)
 
 
 def _stations(settings: LoopSettings) -> Workcells:
@@ -173,13 +171,15 @@ def _stations(settings: LoopSettings) -> Workcells:
     )
 
 
-def _there(recipe: str) -> str:
-    """A recipe as it is found from any folder."""
-    return str(Path(recipe).resolve()) if recipe.endswith(".py") else recipe
+def _recipes(settings: LoopSettings) -> tuple[Named, ...]:
+    """How the first policy is made, then how each round improves it."""
+    from enpire.improvement import recipe as recipes
+
+    return first(settings), *recipes.schedule(settings.recipe, settings.recipe_settings)
 
 
-def _require_recipes(schedule: Iterable[Named], stations: Workcells) -> None:
-    for recipe in schedule:
+def _require(recipes: Iterable[Named], stations: Workcells) -> None:
+    for recipe in recipes:
         recipe.require(stations)
 
 
@@ -205,12 +205,12 @@ def _require_same_verifier(run: Run, stations: Workcells) -> None:
 def _drive(
     run: Run,
     settings: LoopSettings,
+    recipes: tuple[Named, ...],
     stations: Workcells,
     limits: dict[str, Any],
     given: dict[str, Any],
     options: Namespace,
 ) -> int:
-    from enpire.improvement import recipe as recipes
     from enpire.improvement.training import Beside
     from enpire.observe import account
     from enpire.observe.progress import Progress
@@ -253,8 +253,8 @@ def _drive(
             run,
             writer,
             fleet,
-            first(settings),
-            recipes.schedule(settings.recipe, settings.recipe_settings),
+            recipes[0],
+            recipes[1:],
             trainer,
             budget,
             state,

@@ -87,7 +87,7 @@ def of_task(pack: Pack) -> dict[str, Any]:
     for name, value in said.items():
         recipe = name.removesuffix("_settings")
         if name in OF_RECIPES:
-            result[name] = ",".join(_in(pack.folder, one) for one in str(value).split(","))
+            result[name] = found_from(pack.folder, str(value))
         elif name in OF_TASK:
             try:
                 result[name] = SETTINGS[name][0](str(value))
@@ -119,9 +119,12 @@ def merged(of_task: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
     return result
 
 
-def _in(folder: Path, recipe: str) -> str:
-    """A recipe as it is found from any folder, where the pack may have it as a file."""
-    return str(folder / recipe) if recipe.endswith(".py") else recipe
+def found_from(folder: Path, recipes: str) -> str:
+    """Recipes `a,b.py` as they are found from anywhere, where files are named from a folder."""
+    return ",".join(
+        str((folder / name).resolve()) if name.endswith(".py") else name
+        for name in recipes.split(",")
+    )
 
 
 def _dotted(table: dict[str, Any], within: str = "") -> Iterator[tuple[str, str]]:

@@ -6,7 +6,8 @@ so that a round that was cut short asks for the same ones again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import islice
 
@@ -42,3 +43,11 @@ class Collection:
         controller = self.controller(self.base)
         for seed in islice(self.seeds, self.count if count is None else count):
             yield Job(seed, Purpose.COLLECTION, controller, self.base, self.round, self.exploration)
+
+
+def meanwhile[T](jobs: Iterable[Job], learn: Callable[[], T]) -> Generator[Job, None, T]:
+    """These jobs, while something is learned in a thread; `yield from` it gives what was."""
+    with ThreadPoolExecutor(1) as beside:
+        learning = beside.submit(learn)
+        yield from jobs
+        return learning.result()

@@ -23,6 +23,7 @@ from enpire.observe import account, overview
 from enpire.rollout.loop import ENOUGH
 from enpire.rollout.statistics import estimate
 from enpire.store import Run, branch
+from enpire.store.durable import disk_errors, publish_file
 from enpire.types import Estimate, Purpose
 
 RUN, SEALED, LOG = "run", "sealed.json", "log.txt"
@@ -202,15 +203,17 @@ class Kept:
         return {r.cell: r for r in results if r.pack == packs.get(r.cell.task)}
 
     def save(self, results: Iterable[Result]) -> None:
-        """Write these anew; a write that is cut short leaves what there was."""
+        """Write these anew; a write that is cut short leaves what there was.
+
+        Raises:
+            StoreError: the disk does not take it.
+        """
         rows = [_as_row(result) for result in results]
         text = ",\n".join(f"  {json.dumps(row)}" for row in rows)
-        unfinished = self.path.with_name(f".{self.path.name}")
-        unfinished.write_text(
-            f'{{\n "budget": {json.dumps(self.budget)},\n "cells": [\n{text}\n ]\n}}\n',
-            encoding="utf-8",
-        )
-        unfinished.replace(self.path)
+        text = f'{{\n "budget": {json.dumps(self.budget)},\n "cells": [\n{text}\n ]\n}}\n'
+        with disk_errors(self.path):
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+        publish_file(self.path, text.encode())
 
 
 def _as_row(result: Result) -> dict[str, Any]:

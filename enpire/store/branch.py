@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from enpire.errors import StoreError
-from enpire.store.durable import TEMPORARY_PREFIX, disk_errors
+from enpire.store.durable import disk_errors, publish_folder, temporary_name
 from enpire.store.ledger import Ledger
 from enpire.store.run import CONFIG, LEDGER, LOCK, RESULT, Run, config_text
 
@@ -24,18 +24,17 @@ def branch(source: Path, folder: Path, config: Mapping[str, Any], facts: Mapping
             does not take it.
     """
     text = config_text(config)
-    unfinished = folder.with_name(TEMPORARY_PREFIX + folder.name)
+    unfinished = temporary_name(folder)
     with Run.open(source, writable=True), disk_errors(folder):  # nobody else writes meanwhile
         if folder.exists():
             raise StoreError(f"{folder} is there already: choose a new folder")
-        shutil.rmtree(unfinished, ignore_errors=True)
         try:
             unfinished.parent.mkdir(parents=True, exist_ok=True)
             shutil.copytree(source, unfinished, ignore=shutil.ignore_patterns(LOCK, RESULT))
             (unfinished / CONFIG).write_text(text, encoding="utf-8")
             with closing(Ledger(unfinished / LEDGER, writable=True)) as ledger:
                 ledger.set_facts(facts)
-            unfinished.rename(folder)
+            publish_folder(unfinished, folder)
         except BaseException:
             shutil.rmtree(unfinished, ignore_errors=True)
             raise

@@ -11,14 +11,13 @@ scene can be repeated so. The candidate is `lookahead`'s.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from enpire.environment import Job, Replay, Workcells
 from enpire.errors import RecipeError, UsageError
-from enpire.improvement.collection import Collection
+from enpire.improvement.collection import Collection, meanwhile
 from enpire.improvement.recipes.lookahead import Lookahead
 from enpire.improvement.value import Value
 from enpire.types import Episode, Float32Array, Outcome, Purpose
@@ -53,12 +52,8 @@ class Keyframe(Lookahead):
         if not failed:
             yield from plain
             return
-        with ThreadPoolExecutor(1) as beside:
-            learning = beside.submit(
-                Value.of, others, self.discount, self.members, self.keyframe_steps, asked.seed
-            )
-            yield from plain
-            value = learning.result()
+        sizes = self.discount, self.members, self.keyframe_steps
+        value = yield from meanwhile(plain, lambda: Value.of(others, *sizes, asked.seed))
         period = asked.stations.period
         span, before = (max(round(t / period), 1) for t in (self.span, self.before))
         controller = asked.controller(asked.base)

@@ -8,13 +8,12 @@ cloned: the policy's own whole, and of those in which somebody helped what the h
 from __future__ import annotations
 
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import islice
 
 from enpire.environment import Controller, Corrected, Job, Stations, Workcells
 from enpire.errors import UsageError
-from enpire.improvement.collection import Collection
+from enpire.improvement.collection import Collection, meanwhile
 from enpire.improvement.recipes.replay_bc import ReplayCloning
 from enpire.improvement.trouble import NoProgress
 from enpire.improvement.value import Value
@@ -54,12 +53,8 @@ class Recover(ReplayCloning):
             yield from plain
             return
         known = [episode for episode in asked.episodes if len(episode)]
-        with ThreadPoolExecutor(1) as beside:
-            learning = beside.submit(
-                Value.of, known, self.discount, self.members, self.estimate_steps, asked.seed
-            )
-            yield from plain
-            value = learning.result()
+        sizes = self.discount, self.members, self.estimate_steps
+        value = yield from meanwhile(plain, lambda: Value.of(known, *sizes, asked.seed))
         patience = max(round(self.patience / stations.period), 1)
         watch = NoProgress(value, stations.execute_periods, patience)
         who, corrector = self.helper(asked)
