@@ -162,17 +162,32 @@ def test_half_written_run_is_refused(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert capsys.readouterr().err.count("never fully created") == 2
 
 
+def without_a_script(name: str) -> None:
+    """A task of one's own, where one is."""
+    assert main(["new", "task", name]) == 0
+    path = Path("tasks") / name / "task.py"
+    text, script = path.read_text(), "    parameters = PARAMETERS\n"
+    assert script in text
+    path.write_text(text.replace(script, ""))
+
+
 @pytest.mark.parametrize(
     ("argv", "words"),
     [
-        (["tool_use", "--recipe", "bc,heuristic"], "tool_use has none"),
-        (["tool_use", "--first-recipe", "heuristic"], "tool_use has none"),
+        (["mine", "--recipe", "bc,heuristic"], "mine has none"),
+        (["mine", "--first-recipe", "heuristic"], "mine has none"),
         (["pick_cube", "--recipe", "keyframe", "--reset", "physical"], "--reset fast"),
     ],
 )
 def test_a_recipe_that_stations_cannot_serve_begins_no_run(
-    argv: list[str], words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    argv: list[str],
+    words: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
+    monkeypatch.chdir(tmp_path)
+    without_a_script("mine")
     assert main(["loop", "--task", *argv, "--run", str(tmp_path / "r")]) == 2
     assert words in capsys.readouterr().err
     assert not (tmp_path / "r").exists()

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
+from dataclasses import dataclass
 from enum import Enum
 
 import numpy as np
@@ -30,21 +31,30 @@ from .frames import (
     slot_frame,
 )
 
-ABOVE = 0.003  # of the edge over the mouth while it is lined up [m]
-ENTERED = 0.0026  # depth from which on the slot guides the edge [m]
-STEER = 0.22  # share of an error that is corrected in a control period
 FASTEST = 0.0013  # of the card in a control period [m]
 TURNING = 0.009  # of the card in a control period, at most [rad]
-FELT = 3.0  # push of both hands together at which a person notices the rim [N]
-LIGHT = 6.0  # the same while wiggling on it [N]
 SEARCH = 50  # control periods of a search on the rim, in a spiral
-SPIRAL = 0.0016  # its radius in the end [m]
-GIVE = 4e-5  # how far the card gives way to what pushes it aside, in a control period [m/N]
-YAW_GIVE = 4e-3  # and to what turns it about the vertical [rad/(N m)]
-EVEN = 5e-5  # how far a person tips the card towards the hand that feels less [rad/N]
 STUCK = 20  # control periods of pushing without depth after which a person searches again
-HARD = 13.0  # of one hand, at which a person pushes no harder [N]
 TREMOR = 0.25  # of the hands, in full actions (0.4 mm, 3 mrad)
+
+
+@dataclass(frozen=True, slots=True)
+class Manner:
+    """How the card is seated: the numbers of it that may differ."""
+
+    pace: float  # of the card in a control period, at most [m]
+    care: float  # of either end off its place over the slot, lined up [m]
+    above: float = 0.003  # of the edge over the mouth while it is lined up [m]
+    steer: float = 0.22  # share of an error that is corrected in a control period
+    felt: float = 3.0  # push of both hands together at which the rim is noticed [N]
+    light: float = 6.0  # the same while wiggling on it [N]
+    spiral: float = 0.0016  # radius of that in the end [m]
+    entered: float = 0.0026  # depth from which on the slot guides the edge [m]
+    down: float = 0.7  # way down in the slot, as a share of the pace
+    hard: float = 13.0  # of one hand, at which it pushes no harder [N]
+    even: float = 5e-5  # how far the card is tipped towards the hand that feels less [rad/N]
+    give: float = 4e-5  # how far it gives way to what pushes it aside, in a period [m/N]
+    yaw_give: float = 4e-3  # and to what turns it about the vertical [rad/(N m)]
 
 
 class Skill(Enum):
@@ -60,17 +70,28 @@ class Teleoperator(Demonstrator):
     """One episode's person."""
 
     def __init__(
-        self, rng: np.random.Generator, actions: ActionSpec, tremor: float = TREMOR
+        self,
+        rng: np.random.Generator,
+        actions: ActionSpec,
+        manner: Manner | None = None,
+        late: int | None = None,
+        tremor: float = TREMOR,
     ) -> None:
-        """Draw the person's pace, care, reaction time and way of wiggling; `tremor` as `TREMOR`."""
+        """Draw the person's pace, care and reaction time, unless given; where a search begins.
+
+        late: readings, of which the first is acted on. tremor: in full actions.
+        """
         self._rng = rng
         self._scale = actions.scale
         self._skill = Skill.ALIGN
         self._periods = 0  # since the skill began
-        self._pace = FASTEST * rng.uniform(0.6, 1.0)
-        self._care = rng.uniform(0.0008, 0.0014)
+        if manner is None:
+            manner = Manner(FASTEST * rng.uniform(0.6, 1.0), rng.uniform(0.0008, 0.0014))
+        self._manner = manner
         self._phase = rng.uniform(0, 2 * math.pi)
-        self._seen: deque[Readings] = deque(maxlen=int(rng.integers(1, 4)))
+        self._seen: deque[Readings] = deque(
+            maxlen=int(rng.integers(1, 4)) if late is None else late
+        )
         self._trembling = tremor
         self._tremor: FloatArray = np.zeros(actions.size)
 
@@ -96,19 +117,19 @@ class Teleoperator(Demonstrator):
         """Go on to the next skill, or back."""
         self._periods += 1
         deep = float(depth(ends))
-        off = float(aside(ends))
+        off, manner = float(aside(ends)), self._manner
         match self._skill:
-            case Skill.ALIGN if off < self._care and self._straight(ends, lean_now):
+            case Skill.ALIGN if off < manner.care and self._straight(ends, lean_now):
                 self._go(Skill.LOWER)
-            case Skill.LOWER | Skill.WIGGLE if deep > ENTERED:
+            case Skill.LOWER | Skill.WIGGLE if deep > manner.entered:
                 self._go(Skill.PUSH)
-            case Skill.LOWER if push.sum() > FELT:
+            case Skill.LOWER if push.sum() > manner.felt:
                 self._go(Skill.WIGGLE)
             case Skill.LOWER if off > 0.003:
                 self._go(Skill.ALIGN)
             case Skill.WIGGLE if off > 0.003 or self._periods > SEARCH:
                 self._go(Skill.ALIGN)
-            case Skill.PUSH if deep < ENTERED and self._periods > STUCK:
+            case Skill.PUSH if deep < manner.entered and self._periods > STUCK:
                 self._go(Skill.WIGGLE)
             case _:
                 pass
@@ -117,32 +138,33 @@ class Teleoperator(Demonstrator):
         self, ends: FloatArray, lean_now: float, force: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
         """Of the card about the edge's middle over one period, slot frame [m], [rad]."""
-        middle = ends.mean(axis=0)
+        manner, middle = self._manner, ends.mean(axis=0)
+        pace, steer = manner.pace, manner.steer
         slope = float(ends[LEFT, 2] - ends[RIGHT, 2]) / (2 * HALF)
         yaw = float(ends[RIGHT, 0] - ends[LEFT, 0]) / (2 * HALF)
-        turn = np.clip(-STEER * np.array([slope, lean_now, yaw]), -TURNING, TURNING)
+        turn = np.clip(-steer * np.array([slope, lean_now, yaw]), -TURNING, TURNING)
         push = -force[:, 2]
-        given = GIVE * force[:, :2].sum(axis=0)
-        given_yaw = YAW_GIVE * float((GRASPS[:, 1] - GRASPS[:, 1].mean()) @ force[:, 0])
-        move = np.clip(-STEER * middle, -self._pace, self._pace)
+        given = manner.give * force[:, :2].sum(axis=0)
+        given_yaw = manner.yaw_give * float((GRASPS[:, 1] - GRASPS[:, 1].mean()) @ force[:, 0])
+        move = np.clip(-steer * middle, -pace, pace)
         match self._skill:
             case Skill.ALIGN:
-                move[2] = np.clip(STEER * (ABOVE - middle[2]), -self._pace, self._pace)
+                move[2] = np.clip(steer * (manner.above - middle[2]), -pace, pace)
             case Skill.LOWER:
-                move[2] = -0.6 * self._pace
+                move[2] = -0.6 * pace
             case Skill.WIGGLE:
                 angle = self._phase + 0.5 * self._periods
-                spiral = SPIRAL * self._periods / SEARCH
+                spiral = manner.spiral * self._periods / SEARCH
                 goal = spiral * np.array([math.cos(angle), math.sin(angle)])
-                move[:2] = np.clip(STEER * (goal - middle[:2]), -self._pace, self._pace)
+                move[:2] = np.clip(steer * (goal - middle[:2]), -pace, pace)
                 move[:2] -= given
                 turn[2] = 0.3 * turn[2] + given_yaw  # yaw is felt better than seen
-                move[2] = 0.0004 * np.clip((push.sum() - LIGHT) / LIGHT, -1, 1)
+                move[2] = 0.0004 * np.clip((push.sum() - manner.light) / manner.light, -1, 1)
             case Skill.PUSH:
                 move[:2] = -given
                 turn[1:] = 0.0, given_yaw
-                turn[0] = 0.5 * turn[0] + EVEN * (push[LEFT] - push[RIGHT])
-                move[2] = -0.7 * self._pace * np.clip(2.0 * (1 - push.max() / HARD), -1, 1)
+                turn[0] = 0.5 * turn[0] + manner.even * (push[LEFT] - push[RIGHT])
+                move[2] = -manner.down * pace * np.clip(2.0 * (1 - push.max() / manner.hard), -1, 1)
         return move, turn
 
     def _of_hands(self, readings: Readings, move: FloatArray, turn: FloatArray) -> FloatArray:

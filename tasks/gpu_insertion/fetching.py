@@ -15,7 +15,7 @@ import numpy as np
 from enpire.environment import ActionSpec, Readings
 from enpire.types import Float32Array, FloatArray
 
-from .demonstrator import TREMOR, Teleoperator
+from .demonstrator import TREMOR, Manner, Teleoperator
 from .frames import (
     GRASPS,
     LEFT,
@@ -60,10 +60,15 @@ class Fetcher(Teleoperator):
     """One episode's person, from the cradle on."""
 
     def __init__(
-        self, rng: np.random.Generator, actions: ActionSpec, tremor: float = TREMOR
+        self,
+        rng: np.random.Generator,
+        actions: ActionSpec,
+        manner: Manner | None = None,
+        late: int | None = None,
+        tremor: float = TREMOR,
     ) -> None:
         """Draw the person as `Teleoperator` does."""
-        super().__init__(rng, actions, tremor)
+        super().__init__(rng, actions, manner, late, tremor)
         self._step = Step.REACH
         self._begun = 0  # control periods since then
         self._glance: deque[Readings] = deque(maxlen=GLANCE)

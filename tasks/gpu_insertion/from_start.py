@@ -6,6 +6,7 @@ may go, that they open and shut, and how long it may take are its own.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import ClassVar
 
 import mujoco
@@ -25,6 +26,7 @@ from enpire.types import FloatArray
 
 from .fetching import HOLDS, Fetcher
 from .frames import hands_on
+from .skill import FetchingSeater
 from .task import STEP, TURN, GpuInsertion
 
 CRADLE_AT = np.array([0.265, 0.020, 0.055])  # the card's origin in it, nominal [m]
@@ -126,6 +128,10 @@ class FromCradle(GpuInsertion):
     def demonstrator(self, rng: np.random.Generator) -> Demonstrator:
         """The same person, who fetches the card first."""
         return Fetcher(rng, self.actions)
+
+    def skill(self, values: Mapping[str, float]) -> Demonstrator:
+        """The skill script, which fetches the card first."""
+        return FetchingSeater(self.actions, values)
 
 
 def _box(body: mujoco.MjsBody, size: tuple[float, ...], pos: tuple[float, ...]) -> None:

@@ -7,6 +7,7 @@ let go, and no wrist has felt more than the force limit.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import ClassVar
 
 import mujoco
@@ -48,6 +49,7 @@ from .frames import (
 )
 from .look import CAMERAS, CENTRE
 from .restorer import HoldAgain
+from .skill import PARAMETERS, Seater
 from .truth import truth
 from .verify import FIRST, SEEN_SEATED, judge, judge_views, seated
 
@@ -96,6 +98,7 @@ class GpuInsertion(Task):
         *("friction", "springs", "mass", "latency"),
     )
     target_names = variation_names[:18]
+    parameters = PARAMETERS
 
     def prepare(self, twin: Twin) -> None:
         """Expand what the reset varies."""
@@ -288,6 +291,10 @@ class GpuInsertion(Task):
     def demonstrator(self, rng: np.random.Generator) -> Demonstrator:
         """A person at two leader arms."""
         return Teleoperator(rng, self.actions)
+
+    def skill(self, values: Mapping[str, float]) -> Demonstrator:
+        """The skill script with these numbers."""
+        return Seater(self.actions, values)
 
     def restorer(self, rng: np.random.Generator, target: FloatArray) -> Restorer:
         """Seats the card, takes it anew, holds it over where the slot will be."""

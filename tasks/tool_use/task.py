@@ -7,6 +7,8 @@ apart, the bundle is where it was, and the cutter stands in its stand with the h
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import mujoco
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +37,7 @@ from .demonstrator import OPEN, Teleoperator
 from .layout import BITE, FEEDER, GRIP, HAND, OPENED, RIGHT, TIP
 from .look import CAMERAS, CENTRE, ROLL
 from .restorer import PutBack
+from .skill import PARAMETERS, Snipper
 from .truth import truth
 from .verify import AWAY, PARTED, PLACE, TILT, judge, judge_views
 
@@ -87,6 +90,7 @@ class ToolUse(Task):
         *("friction", "strength", "latency"),
     )
     target_names = variation_names[:18]
+    parameters = PARAMETERS
     restore_limit = 120.0
     reset_actions = ActionSpec((STILL, REACH), lead=0.10, push=10.0)
 
@@ -339,6 +343,10 @@ class ToolUse(Task):
     def demonstrator(self, rng: np.random.Generator) -> Demonstrator:
         """Skills of a person at a leader arm."""
         return Teleoperator(rng, self.actions)
+
+    def skill(self, values: Mapping[str, float]) -> Demonstrator:
+        """The skill script with these numbers."""
+        return Snipper(self.actions, values)
 
     def restorer(self, rng: np.random.Generator, target: FloatArray) -> Restorer:
         """Puts the cutter back into the hand."""

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from enpire.certification.controllers import Nothing
-from enpire.environment import Controller, Demonstrations, Job, Readings, Stations, build_stations
+from enpire.environment import Stations, build_stations
 from enpire.environment.stations import Phase
-from enpire.types import Episode, Float32Array, FloatArray, Outcome, Purpose
+from enpire.types import FloatArray, Outcome
+from tests.packs.starting import Watching, begin, finish
 
 
 @pytest.fixture(scope="module")
@@ -24,37 +25,6 @@ def card(stations: Stations) -> FloatArray:
     """Its position [m]."""
     at = stations.twin.model.joint("task_card").qposadr[0]
     return stations.twin.qpos[0, at : at + 3].copy()
-
-
-def begin(stations: Stations, seed: int, controller: Controller) -> None:
-    """Until it executes."""
-    stations.begin(0, Job(seed, Purpose.DEMONSTRATION, controller, "d"))
-    while stations.phase(0) is not Phase.EXECUTE:
-        stations.tick()
-
-
-def finish(stations: Stations) -> Episode:
-    done: list[Episode] = []
-    while stations.busy:
-        done += stations.tick()
-    stations.wait()
-    return done[0]
-
-
-class Watching(Demonstrations):
-    """Demonstrates, and looks at what holds the card, and how hard the wrists feel it."""
-
-    def __init__(self, stations: Stations) -> None:
-        super().__init__(stations.task)
-        self.stations = stations
-        self.welded: list[bool] = []
-        self.felt: list[float] = []
-
-    def act(self, rows: np.ndarray, observations: np.ndarray, readings: Readings) -> Float32Array:
-        weld = self.stations.twin.model.equality("reset_card").id
-        self.welded.append(bool(self.stations.twin.eq_active[0, weld]))
-        self.felt.append(float(np.linalg.norm(readings.wrist_force, axis=-1).max()))
-        return super().act(rows, observations, readings)
 
 
 def test_both_hands_fetch_the_card_and_seat_it(stations: Stations) -> None:
@@ -71,7 +41,6 @@ def test_both_hands_fetch_the_card_and_seat_it(stations: Stations) -> None:
 
 def test_a_card_that_nobody_fetches_stands_in_its_cradle(stations: Stations) -> None:
     begin(stations, 1, Nothing(stations.control))
-    stations.wait()
     before = card(stations)
     for _ in range(25):
         stations.tick()
@@ -86,7 +55,6 @@ def test_the_hands_begin_open_above_the_card_each_time_elsewhere(stations: Stati
     for seed in (2, 3):
         begin(stations, seed, Nothing(stations.control))
         twin = stations.twin
-        stations.wait()
         hands = twin.site_xpos[0, [arm.grasp for arm in stations.control.arms]]
         opening = twin.actuator_length[0, [arm.gripper for arm in stations.control.arms]]
         assert (opening > 0.035).all()

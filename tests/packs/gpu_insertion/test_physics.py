@@ -10,14 +10,12 @@ from scipy.spatial.transform import Rotation
 
 from enpire.environment import Demonstrations, Job, Readings, Stations, build_stations
 from enpire.types import Episode, FloatArray, Outcome, Purpose
+from tests.packs.starting import Watching, finish, welds
 
 
 def run(stations: Stations, seed: int, controller: Demonstrations) -> Episode:
     stations.begin(0, Job(seed, Purpose.DEMONSTRATION, controller, "d"))
-    done: list[Episode] = []
-    while stations.busy:
-        done += stations.tick()
-    return done[0]
+    return finish(stations)
 
 
 def ends(stations: Stations, row: int = 0) -> FloatArray:
@@ -43,20 +41,6 @@ def test_tags_are_where_frames_has_them() -> None:
     assert not along[:, [0, 2]].any(), "the pairs' line is the connector's"
 
 
-class Watching(Demonstrations):
-    """Demonstrates, and looks at the weld."""
-
-    def __init__(self, stations: Stations) -> None:
-        super().__init__(stations.task)
-        self.stations = stations
-        self.seen: list[bool] = []
-
-    def act(self, rows: np.ndarray, observations: np.ndarray, readings: Readings) -> np.ndarray:
-        weld = self.stations.twin.model.equality("reset_card").id
-        self.seen.append(bool(self.stations.twin.eq_active[0, weld]))
-        return super().act(rows, observations, readings)
-
-
 class Forcing(Demonstrations):
     """Presses straight down with all it has, beside the slot."""
 
@@ -76,13 +60,11 @@ def test_nothing_holds_the_card_but_hands_while_a_policy_acts() -> None:
     watching = Watching(stations)
     stations.begin(0, Job(0, Purpose.DEMONSTRATION, watching, "d"))
     stations.tick()
-    weld = stations.twin.model.equality("reset_card").id
-    assert stations.twin.eq_active[0, weld], "the reset holds the card with it"
-    while stations.busy:
-        stations.tick()
-    assert len(watching.seen) > 15
-    assert not any(watching.seen)
-    assert not stations.twin.eq_active[0, weld]
+    assert welds(stations).tolist() == [1.0], "the reset holds the card with it"
+    finish(stations)
+    assert len(watching.welded) > 15
+    assert not any(watching.welded)
+    assert not welds(stations).any()
 
 
 def test_a_reset_leaves_the_card_in_both_hands_above_the_slot() -> None:

@@ -2,20 +2,8 @@
 
 from __future__ import annotations
 
-from enpire.environment import Job, Stations, build_stations
-from enpire.policies.skill import SkillController
-from enpire.types import Episode, Purpose
-
-
-def run(stations: Stations, seeds: range, **changed: float) -> list[Episode]:
-    values = {p.name: p.plain for p in stations.parameters} | changed
-    controller = SkillController(stations.task, values)
-    waiting, done = list(seeds), []
-    while waiting or stations.busy:
-        for row in stations.idle[: len(waiting)]:
-            stations.begin(row, Job(waiting.pop(0), Purpose.COLLECTION, controller, "s"))
-        done += stations.tick()
-    return sorted(done, key=lambda e: e.seed)
+from enpire.environment import build_stations
+from tests.packs.scripts import run
 
 
 def test_the_plain_script_picks_cubes_up_and_a_careful_one_more() -> None:

@@ -9,17 +9,14 @@ import pytest
 from enpire.environment import Demonstrations, Job, Readings, Stations, build_stations
 from enpire.environment.running import Phase
 from enpire.types import Episode, FloatArray, Outcome, Purpose
+from tests.packs.starting import Watching, finish, welds
 
 from .samples import from_tray, module, task
 
 
 def run(stations: Stations, seed: int, controller: object) -> Episode:
     stations.begin(0, Job(seed, Purpose.DEMONSTRATION, controller, "d"))  # type: ignore[arg-type]
-    done: list[Episode] = []
-    while stations.busy:
-        done += stations.tick()
-    stations.wait()
-    return done[0]
+    return finish(stations)
 
 
 def pins(stations: Stations, row: int = 0) -> tuple[FloatArray, FloatArray]:
@@ -99,28 +96,13 @@ def test_a_pin_goes_into_its_hole_and_nowhere_else() -> None:
     assert min(lowest[1:]) > -0.3
 
 
-class Watching(Demonstrations):
-    """Demonstrates, and looks at the welds."""
-
-    def __init__(self, stations: Stations) -> None:
-        super().__init__(stations.task)
-        self.stations = stations
-        self.welded: list[float] = []
-
-    def act(self, rows: np.ndarray, observations: np.ndarray, readings: Readings) -> np.ndarray:
-        weld = self.stations.twin.model.equality("reset_pin").id
-        self.welded.append(float(self.stations.twin.eq_active[0, weld]))
-        return super().act(rows, observations, readings)
-
-
 def test_nothing_is_welded_while_a_policy_acts() -> None:
     stations = build_stations("pin_box", 1, 1)
     watching = Watching(stations)
     stations.begin(0, Job(0, Purpose.DEMONSTRATION, watching, "d"))
     stations.tick()
-    assert stations.twin.eq_active[0, stations.twin.model.equality("reset_pin").id] == 1.0
-    while stations.busy:
-        stations.tick()
+    assert welds(stations).tolist() == [1.0]
+    finish(stations)
     assert len(watching.welded) > 20
     assert not any(watching.welded)
 

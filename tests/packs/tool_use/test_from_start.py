@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from enpire.certification.controllers import Nothing
-from enpire.environment import Controller, Demonstrations, Job, Readings, Stations, build_stations
+from enpire.environment import Stations, build_stations
 from enpire.environment.stations import Phase
-from enpire.types import Episode, Float32Array, FloatArray, Outcome, Purpose
+from enpire.types import FloatArray, Outcome
+from tests.packs.starting import Watching, begin, finish
 
 STANDING = (0.0, 0.0, 0.0255)  # of the pivot from the stand's floor [m]
 BEFORE = (-0.080, 0.0, 0.065)  # of the hand from the pivot, nominal [m]
@@ -32,38 +33,6 @@ def site(stations: Stations, name: str) -> FloatArray:
 def hand(stations: Stations) -> FloatArray:
     """Of the right arm, its grasp point [m]."""
     return stations.twin.site_xpos[0, stations.control.arms[1].grasp].copy()
-
-
-def begin(stations: Stations, seed: int, controller: Controller) -> None:
-    """Until it executes."""
-    stations.begin(0, Job(seed, Purpose.DEMONSTRATION, controller, "d"))
-    while stations.phase(0) is not Phase.EXECUTE:
-        stations.tick()
-    stations.wait()
-
-
-def finish(stations: Stations) -> Episode:
-    done: list[Episode] = []
-    while stations.busy:
-        done += stations.tick()
-    stations.wait()
-    return done[0]
-
-
-class Watching(Demonstrations):
-    """Demonstrates, and looks at what holds the cutter, and how hard the wrist feels it."""
-
-    def __init__(self, stations: Stations) -> None:
-        super().__init__(stations.task)
-        self.stations = stations
-        self.welded: list[bool] = []
-        self.felt: list[float] = []
-
-    def act(self, rows: np.ndarray, observations: np.ndarray, readings: Readings) -> Float32Array:
-        weld = self.stations.twin.model.equality("reset_cutter").id
-        self.welded.append(bool(self.stations.twin.eq_active[0, weld]))
-        self.felt.append(float(np.linalg.norm(readings.wrist_force, axis=-1).max()))
-        return super().act(rows, observations, readings)
 
 
 def test_the_hand_takes_the_cutter_cuts_and_brings_it_back(stations: Stations) -> None:

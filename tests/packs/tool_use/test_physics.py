@@ -10,6 +10,7 @@ import pytest
 
 from enpire.environment import Demonstrations, Job, Readings, Stations, Task, build_stations
 from enpire.types import Episode, FloatArray, Purpose
+from tests.packs.starting import Watching, finish, welds
 
 STEP = 0.004  # of a full action [m]
 
@@ -138,30 +139,15 @@ def test_a_cut_strap_gapes_and_stays_cut() -> None:
     assert not whole(stations)
 
 
-class Watching(Demonstrations):
-    """Demonstrates, and looks at whether the reset's weld is in force."""
-
-    def __init__(self, stations: Stations) -> None:
-        super().__init__(stations.task)
-        self.twin = stations.twin
-        self.weld = stations.twin.model.equality("reset_cutter").id
-        self.seen: list[float] = []
-
-    def act(self, rows: np.ndarray, observations: np.ndarray, readings: Readings) -> np.ndarray:
-        self.seen.append(float(self.twin.eq_active[0, self.weld]))
-        return super().act(rows, observations, readings)
-
-
 def test_nothing_is_welded_while_a_policy_acts() -> None:
     stations = build_stations("tool_use", 1, 1)
     watching = Watching(stations)
     stations.begin(0, Job(2, Purpose.DEMONSTRATION, watching, "d"))
     stations.tick()
-    assert stations.twin.eq_active[0, watching.weld], "the reset holds the cutter with it"
-    while stations.busy:
-        stations.tick()
-    assert len(watching.seen) > 50
-    assert not any(watching.seen)
+    assert welds(stations).tolist() == [1.0], "the reset holds the cutter with it"
+    finish(stations)
+    assert len(watching.welded) > 50
+    assert not any(watching.welded)
 
 
 class Opening(Still):

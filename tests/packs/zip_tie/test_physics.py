@@ -10,6 +10,7 @@ import pytest
 
 from enpire.environment import Demonstrations, Job, Readings, Stations, Task, build_stations
 from enpire.types import Episode, FloatArray, Outcome, Purpose
+from tests.packs.starting import Watching, finish, welds
 
 ROW = np.array([0])
 RIGHT = 1
@@ -150,35 +151,16 @@ def test_the_tail_goes_through_the_slot_only() -> None:
         assert done[row].verdict.outcome is Outcome.FAILURE
 
 
-class Watching(Demonstrations):
-    """Demonstrates, and looks at which welds are in force."""
-
-    def __init__(self, stations: Stations) -> None:
-        super().__init__(stations.task)
-        self.stations = stations
-        self.seen: list[FloatArray] = []
-
-    def act(self, rows: np.ndarray, observations: np.ndarray, readings: Readings) -> np.ndarray:
-        model = self.stations.twin.model
-        welds = [i for i in range(model.neq) if "reset_" in model.equality(i).name]
-        self.seen.append(self.stations.twin.eq_active[0, welds].copy())
-        return super().act(rows, observations, readings)
-
-
 def test_nothing_is_welded_while_a_policy_acts() -> None:
     stations = build_stations("zip_tie", 1, 1)
     watching = Watching(stations)
     stations.begin(0, Job(0, Purpose.DEMONSTRATION, watching, "d"))
     stations.tick()
-    model = stations.twin.model
-    welds = [i for i in range(model.neq) if "reset_" in model.equality(i).name]
-    assert len(welds) == 2
-    assert stations.twin.eq_active[0, welds].all(), "the reset holds things with them"
-    while stations.busy:
-        stations.tick()
-    assert len(watching.seen) > 20
-    assert not np.any(watching.seen)
-    assert not stations.twin.eq_active[0, welds].any()
+    assert welds(stations).tolist() == [1.0, 1.0], "the reset holds things with them"
+    finish(stations)
+    assert len(watching.welded) > 20
+    assert not any(watching.welded)
+    assert not welds(stations).any()
 
 
 def test_a_reset_leaves_the_strap_in_the_fingers_and_before_the_slot() -> None:
