@@ -6,7 +6,7 @@ import tempfile
 from argparse import Namespace
 from pathlib import Path
 
-from enpire.commands import bench_recipes
+from enpire.commands import bench_recipes, bench_statistics
 from enpire.commands.options import (
     Parser,
     add_start,
@@ -25,14 +25,18 @@ twin: closed-loop steps a second of a fleet of twins, with policy, verification 
 fraction of raw mj_step in C on as many threads, from the same states, in the same run.
 recipes: every recipe from the same start, under the same budget, on the same tasks: success on
 sealed seeds, robot-hours, training time. It takes hours; --stop-after ends it, and the same command
-goes on where it was."""
+goes on where it was.
+statistics: how often candidates that are no better are promoted, how many episodes the test saves
+over one of a fixed size, and how often intervals hold the true rate."""
 
-SUBJECTS = ["recipes", "twin"]
+SUBJECTS = ["recipes", "statistics", "twin"]
 
 
 def add_options(parser: Parser) -> None:
     """The options of `enpire bench`."""
-    parser.add_argument("subject", metavar="SUBJECT", help="what to measure: twin or recipes")
+    parser.add_argument(
+        "subject", metavar="SUBJECT", help="what to measure: twin, recipes or statistics"
+    )
     parser.add_argument("--robots", type=positive, default=4, metavar="N", help="default 4")
     parser.add_argument("--json", action="store_true", help="print the result as the last line")
     group = parser.add_argument_group("twin")
@@ -47,6 +51,7 @@ def add_options(parser: Parser) -> None:
     )
     group.add_argument("--seed", type=natural, default=0, metavar="N", help="default 0")
     bench_recipes.add_options(parser)
+    bench_statistics.add_options(parser)
 
 
 def run(options: Namespace) -> int:
@@ -55,6 +60,8 @@ def run(options: Namespace) -> int:
         raise UsageError(unknown("subject", options.subject, SUBJECTS))
     if options.subject == "recipes":
         return bench_recipes.run(options)
+    if options.subject == "statistics":
+        return bench_statistics.run(options)
     from enpire.environment import build_stations
     from enpire.observe import frozen
     from enpire.observe.bench import bench_twin

@@ -24,18 +24,10 @@ from enpire.improvement.training import FOLDER as TRAINING
 from enpire.improvement.training import Asked, Trainer
 from enpire.policies import ChunkSpec, Policy, load, metadata
 from enpire.rollout.budget import Budget
+from enpire.rollout.comparison import EXTENSION, Decision, PairedRecord, decide
 from enpire.rollout.fleet import Fleet, Stopped
 from enpire.rollout.seeds import fresh_entropy, stream
-from enpire.rollout.statistics import (
-    EXTENSION,
-    Decision,
-    PairedRecord,
-    decide,
-    estimate,
-    evidence,
-    misses_allowed,
-    sealed_hopeless,
-)
+from enpire.rollout.statistics import estimate, misses_allowed, sealed_hopeless
 from enpire.store import Decision as Note
 from enpire.store import EpisodeWriter, RoundRow, Run, SealedRow
 from enpire.types import Episode, Estimate, Outcome, Purpose
@@ -56,7 +48,7 @@ class LoopSettings:
     success. reset: how scenes are put back, fast or physical. demonstrations: seed demonstrations.
     start_episodes: evaluation of the first policy. collect: episodes a round with exploration.
     exploration: chance that a chunk of theirs is varied. max_pairs: after so many pairs without a
-    decision the incumbent stays, unless the candidate is promising (`statistics.decide`).
+    decision the incumbent stays, unless the candidate is promising (`comparison.decide`).
     sealed_episodes: of an examination. recipe: of the rounds, in order, the last one goes on;
     recipe_settings, first_recipe_settings: by dotted name. verify: by `sensors`, or by `cameras`
     where the task has eyes.
@@ -314,8 +306,8 @@ class Loop:
         self._note(
             "promoted" if promote else "kept",
             f"{candidate} against {incumbent} on {record.pairs} common seeds: better on "
-            f"{record.wins}, worse on {record.losses}, alike on {record.ties}; evidence "
-            f"{evidence(record):.1f} (needs {1 / settings.alpha:.0f})",
+            f"{record.wins}, worse on {record.losses}, alike on {record.ties}; the "
+            f"chance that it is better {record.chance_better:.3f}",
             incumbent,
             candidate,
             {"wins": record.wins, "losses": record.losses, "ties": record.ties, "better": promote},

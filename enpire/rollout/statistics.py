@@ -1,44 +1,26 @@
-"""What may be claimed from a count of episodes: intervals, paired test, sealed evaluations, audits.
+"""What may be claimed from a count of episodes: intervals, sealed evaluations, audits.
 
 Counts are of judged episodes, success or failure. Settings a person can mistype (a confidence, a
 target, an alpha) raise UsageError; counts that cannot be are a fault of the caller: ValueError.
 
 Sources:
     Clopper and Pearson, "The use of confidence or fiducial limits", Biometrika 1934.
-    McNemar, "Note on the sampling error of the difference ...", Psychometrika 1947: in paired
-        yes/no data only the discordant pairs tell which side is better.
-    Ville, "Étude critique de la notion de collectif", 1939: a non-negative martingale that starts
-        at 1 ever reaches 1/alpha with probability at most alpha.
-    Robbins, "Statistical methods related to the law of the iterated logarithm", Annals of
-        Mathematical Statistics 1970: mix over the unknown parameter and the martingale stays one.
     Rogan and Gladen, "Estimating prevalence from the results of a screening test", American Journal
         of Epidemiology 1978: a rate seen through a judge whose errors are known.
     Lang and Reiczigel, "Confidence limits for prevalence of disease adjusted for estimated
         sensitivity and specificity", Preventive Veterinary Medicine 2014.
-    Waudby-Smith and Ramdas, "Estimating means of bounded random variables by betting", JRSS B
-        2024: the martingale as the wealth of one who bets against the hypothesis.
 """
 
 from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from dataclasses import astuple, dataclass, replace
-from enum import StrEnum
+from dataclasses import astuple, dataclass
 
-import numpy as np
 from scipy import special
 
 from enpire.errors import UsageError
 from enpire.types import Estimate
-
-# Bets as shares of the wealth that the bettor may lose, in (0, 1), weighed as the uniform mixture.
-# Any finite mixture is a test in its own right, so alpha holds whatever the quadrature's error;
-# with 128 nodes there is none (a polynomial of degree <= 255) up to 255 discordant pairs.
-_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(128)
-_BETS = (_NODES + 1.0) / 2.0
-_LOG_PRIOR = np.log(_WEIGHTS / _WEIGHTS.sum())
-
 
 # Intervals
 
@@ -71,145 +53,6 @@ def _lower(successes: int, trials: int, tail: float) -> float:
     if successes == 0:
         return 0.0
     return float(special.betaincinv(successes, trials - successes + 1, tail))
-
-
-# Candidate against incumbent, on the same seeds
-
-PROMISING = 3.0  # evidence at which a comparison that is undecided goes on,
-EXTENSION = 3  # for so many times the pairs: cheaper than to train another candidate
-
-
-class Decision(StrEnum):
-    """What to do with the candidate after the pairs so far."""
-
-    PROMOTE = "promote"
-    KEEP = "keep"
-    CONTINUE = "continue"
-
-
-@dataclass(frozen=True, slots=True)
-class PairedRecord:
-    """Seeds on which both policies were run and judged, counted by who succeeded.
-
-    wins: the candidate alone. losses: the incumbent alone. ties: both or neither.
-    """
-
-    wins: int = 0
-    losses: int = 0
-    ties: int = 0
-
-    def __post_init__(self) -> None:
-        if min(self.wins, self.losses, self.ties) < 0:
-            raise ValueError(f"{self} counts below zero")
-
-    @property
-    def pairs(self) -> int:
-        """Seeds run by both."""
-        return self.wins + self.losses + self.ties
-
-    def add(self, *, candidate: bool, incumbent: bool) -> PairedRecord:
-        """The record with one more pair: whether each policy succeeded on the same seed.
-
-        Add pairs in the order in which their seeds were drawn, not in which they finished: where
-        failures run into the time limit the early finishers are not a fair sample.
-        """
-        if candidate == incumbent:
-            return replace(self, ties=self.ties + 1)
-        if candidate:
-            return replace(self, wins=self.wins + 1)
-        return replace(self, losses=self.losses + 1)
-
-
-def evidence(record: PairedRecord) -> float:
-    """Wealth won by betting that the candidate is better; 1.0 before the first pair.
-
-    Hypothesis bet against: p_candidate <= p_incumbent, pairs independent and alike. Then
-
-        P(win) - P(loss) = p_candidate - p_incumbent <= 0,
-
-    however strongly the two outcomes on a seed depend on each other, so a discordant pair is a win
-    with probability q <= 1/2. Betting theta in (1/2, 1) on a win multiplies the wealth by 2 theta
-    on a win, 2 (1 - theta) on a loss, and by 1 on a tie: in expectation, on a discordant pair,
-
-        2 theta q + 2 (1 - theta) (1 - q) = 1 - (2 theta - 1) (1 - 2 q) <= 1.
-
-    So the wealth is a supermartingale, its mixture over theta uniform in (1/2, 1) is one too, and
-    it ever reaches 1/alpha with probability at most alpha (Ville): look after every pair, stop when
-    you like. With w wins, l losses, n = w + l and I the regularised incomplete beta function,
-
-        wealth = 2^(n+1) B(w+1, l+1) I_1/2(l+1, w+1).
-
-    Wins alone give (2^(w+1) - 1) / (w + 1): 18.1 after 6, 31.9 after 7. At alpha 0.05 nothing is
-    promoted on fewer than 7 discordant pairs.
-    """
-    return _exp(_log_evidence(record))
-
-
-def evidence_against(record: PairedRecord, min_effect: float = 0.0) -> float:
-    """Wealth won by betting that the candidate is not better by `min_effect`, a rate difference.
-
-    Hypothesis bet against: p_candidate - p_incumbent >= min_effect. A stake pays min_effect - D,
-    where D is +1 on a win, -1 on a loss, 0 on a tie; that is nothing or less in expectation. With
-    `min_effect` 0 this is `evidence` with wins and losses exchanged; above it ties pay too: some
-    4.5 / min_effect of them in a row reach 1/alpha = 20.
-    """
-    return _exp(_log_evidence_against(record, min_effect))
-
-
-def decide(
-    record: PairedRecord, alpha: float = 0.05, max_pairs: int = 400, min_effect: float = 0.0
-) -> Decision:
-    """Promote the candidate, keep the incumbent, or run another pair.
-
-    A candidate that is no better is promoted with probability at most `alpha`, however often this
-    is asked. The ways to KEEP only take promotions away. By `evidence_against` at 1/alpha a
-    candidate better by `min_effect` or more is lost with probability at most `alpha`; `max_pairs`
-    end it too, or `EXTENSION` times as many while the evidence stays `PROMISING`.
-
-    `alpha` is for one candidate: of R that are no better, at most alpha R are promoted on average.
-    The seeds must be drawn after the candidate is frozen; seeds it was chosen on flatter it.
-    """
-    _fraction("alpha", alpha)
-    if max_pairs < 1:
-        raise UsageError(f"max_pairs is {max_pairs}: give at least 1")
-    threshold = -math.log(alpha)
-    against = _log_evidence_against(record, min_effect)
-    if _log_evidence(record) >= threshold:
-        return Decision.PROMOTE
-    promising = _log_evidence(record) >= math.log(PROMISING)
-    if against >= threshold or record.pairs >= max_pairs * (EXTENSION if promising else 1):
-        return Decision.KEEP
-    return Decision.CONTINUE
-
-
-def _log_evidence(record: PairedRecord) -> float:
-    return _log_wealth(record, win=1.0, tie=0.0, loss=-1.0)
-
-
-def _log_evidence_against(record: PairedRecord, min_effect: float) -> float:
-    if not 0.0 <= min_effect < 1.0:
-        raise UsageError(f"min_effect is {min_effect}: give a rate difference in [0, 1)")
-    # Scaled so that the worst pay-off is -1: a bet is then the share of the wealth it can lose.
-    worst = 1.0 - min_effect
-    return _log_wealth(record, win=-1.0, tie=min_effect / worst, loss=(1.0 + min_effect) / worst)
-
-
-def _log_wealth(record: PairedRecord, *, win: float, tie: float, loss: float) -> float:
-    """Logarithm of the wealth, mixed over bets, given what one unit at stake pays on each pair.
-
-    The bet b in (0, 1) of the uniform mixture is 2 theta - 1 where the pay-offs are 1, 0 and -1.
-    """
-    growth = (
-        record.wins * np.log1p(_BETS * win)
-        + record.ties * np.log1p(_BETS * tie)
-        + record.losses * np.log1p(_BETS * loss)
-    )
-    return float(np.logaddexp.reduce(_LOG_PRIOR + growth))
-
-
-def _exp(logarithm: float) -> float:
-    """Exponential that saturates at infinity."""
-    return math.exp(logarithm) if logarithm < 709.0 else math.inf
 
 
 # Sealed evaluation

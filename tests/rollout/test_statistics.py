@@ -3,26 +3,16 @@
 from __future__ import annotations
 
 import math
-from functools import cache
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.typing import NDArray
-from scipy import special
 
 from enpire.errors import UsageError
 from enpire.rollout.statistics import (
-    EXTENSION,
-    PROMISING,
     Confusion,
-    Decision,
-    PairedRecord,
-    decide,
     estimate,
-    evidence,
-    evidence_against,
     lower_bound,
     misses_allowed,
     mru,
@@ -129,187 +119,6 @@ def test_confidence_is_a_fraction(confidence: float) -> None:
         estimate(1, 2, confidence)
     with pytest.raises(UsageError, match="confidence"):
         lower_bound(1, 2, confidence)
-
-
-# The paired test
-
-
-def closed_form(wins: int, losses: int) -> float:
-    n = wins + losses
-    tail = special.betainc(losses + 1, wins + 1, 0.5)
-    return float(np.exp((n + 1) * np.log(2) + special.betaln(wins + 1, losses + 1)) * tail)
-
-
-@cache
-def wins_to_promote(losses: int) -> int:
-    """Fewest wins that promote after so many losses."""
-    wins = wins_to_promote(losses - 1) if losses else 0
-    while evidence(PairedRecord(wins, losses)) < 1.0 / ALPHA:
-        wins += 1
-    return wins
-
-
-def chance_of_promotion(win: float, discordant: int) -> float:
-    """Exact probability that the wealth reaches 1/alpha within so many discordant pairs."""
-    alive, promoted = np.array([1.0]), 0.0  # alive[w]: w wins so far and never promoted
-    for n in range(1, discordant + 1):
-        alive = np.append(alive * (1.0 - win), 0.0) + np.append(0.0, alive * win)
-        over = np.array([w >= wins_to_promote(n - w) for w in range(n + 1)])
-        promoted += float(alive[over].sum())
-        alive[over] = 0.0
-    return promoted
-
-
-def run(rng: np.random.Generator, candidate: float, incumbent: float) -> tuple[Decision, int]:
-    record = PairedRecord()
-    while (decision := decide(record, ALPHA, max_pairs=400)) is Decision.CONTINUE:
-        a, b = rng.random(2)
-        record = record.add(candidate=bool(a < candidate), incumbent=bool(b < incumbent))
-    return decision, record.pairs
-
-
-def test_record_counts_pairs() -> None:
-    record = PairedRecord()
-    for candidate, incumbent in [(True, True), (True, False), (False, True), (False, False)]:
-        record = record.add(candidate=candidate, incumbent=incumbent)
-    assert record == PairedRecord(wins=1, losses=1, ties=2)
-    assert record.pairs == 4
-    with pytest.raises(ValueError, match="below zero"):
-        PairedRecord(wins=-1)
-
-
-@given(wins=counts, losses=counts)
-@repeatable
-def test_evidence_is_the_uniform_mixture(wins: int, losses: int) -> None:
-    assert evidence(PairedRecord(wins, losses)) == pytest.approx(closed_form(wins, losses))
-
-
-@pytest.mark.parametrize("depth", range(11))
-def test_evidence_is_one_in_expectation_at_every_depth(depth: int) -> None:
-    leaves = ((w, evidence(PairedRecord(w, depth - w))) for w in range(depth + 1))
-    assert sum(binomial(w, depth, 0.5) * wealth for w, wealth in leaves) == pytest.approx(1.0)
-
-
-@given(wins=counts, losses=counts, ties=counts, q=st.floats(0.0, 0.5))
-@repeatable
-def test_evidence_never_gains_under_the_hypothesis(
-    wins: int, losses: int, ties: int, q: float
-) -> None:
-    now = evidence(PairedRecord(wins, losses, ties))
-    up = evidence(PairedRecord(wins + 1, losses, ties))
-    down = evidence(PairedRecord(wins, losses + 1, ties))
-    assert down <= now <= up
-    assert (up + down) / 2.0 == pytest.approx(now)  # a martingale at q = 1/2
-    assert q * up + (1.0 - q) * down <= now * (1.0 + 1e-9)
-    assert evidence(PairedRecord(wins, losses, ties + 1)) == now
-
-
-@given(
-    wins=counts,
-    losses=counts,
-    ties=counts,
-    min_effect=st.floats(0.0, 0.9),
-    share=st.floats(0.0, 1.0),
-)
-@repeatable
-def test_evidence_against_is_fair_at_its_boundary(
-    wins: int, losses: int, ties: int, min_effect: float, share: float
-) -> None:
-    loss = share * (1.0 - min_effect) / 2.0
-    win = loss + min_effect  # the candidate is better by exactly min_effect
-    following = (
-        win * evidence_against(PairedRecord(wins + 1, losses, ties), min_effect)
-        + loss * evidence_against(PairedRecord(wins, losses + 1, ties), min_effect)
-        + (1.0 - win - loss) * evidence_against(PairedRecord(wins, losses, ties + 1), min_effect)
-    )
-    now = evidence_against(PairedRecord(wins, losses, ties), min_effect)
-    assert following == pytest.approx(now, rel=1e-6)
-
-
-@given(wins=counts, losses=counts, ties=counts)
-@repeatable
-def test_exchanging_the_policies_exchanges_the_evidence(wins: int, losses: int, ties: int) -> None:
-    record, exchanged = PairedRecord(wins, losses, ties), PairedRecord(losses, wins, ties)
-    assert evidence_against(record) == pytest.approx(evidence(exchanged))
-    promote_exchanged = decide(exchanged, ALPHA, max_pairs=1000) is Decision.PROMOTE
-    assert (decide(record, ALPHA, max_pairs=1000) is Decision.KEEP) == promote_exchanged
-
-
-def test_wealth_does_not_overflow() -> None:
-    assert evidence(PairedRecord(wins=5000)) == math.inf
-    assert decide(PairedRecord(wins=5000), max_pairs=10_000) is Decision.PROMOTE
-    assert evidence(PairedRecord(losses=2000)) == pytest.approx(1.0 / 2001, rel=1e-2)
-
-
-def test_fewest_wins_that_promote() -> None:
-    assert evidence(PairedRecord()) == pytest.approx(1.0)
-    assert evidence(PairedRecord(wins=7)) == pytest.approx((2**8 - 1) / 8)
-    assert decide(PairedRecord(wins=6), ALPHA, max_pairs=400) is Decision.CONTINUE
-    assert decide(PairedRecord(wins=7), ALPHA, max_pairs=400) is Decision.PROMOTE
-    assert decide(PairedRecord(losses=7), ALPHA, max_pairs=400) is Decision.KEEP
-
-
-def test_false_promotion_is_below_alpha_exactly() -> None:
-    assert 0.01 < chance_of_promotion(0.5, 400) <= ALPHA
-    assert chance_of_promotion(0.4, 400) < chance_of_promotion(0.5, 400)
-
-
-@pytest.mark.parametrize("rate", [0.5, 0.9, 0.98])
-def test_false_promotion_when_looking_after_every_pair(rate: float) -> None:
-    runs, pairs = 2000, 400
-    rng = np.random.default_rng(7)
-    candidate: NDArray[np.bool_] = rng.random((runs, pairs)) < rate
-    incumbent: NDArray[np.bool_] = rng.random((runs, pairs)) < rate
-    wins = np.cumsum(candidate & ~incumbent, axis=1)
-    losses = np.cumsum(incumbent & ~candidate, axis=1)
-    needed = np.array([wins_to_promote(n) for n in range(int(losses.max()) + 1)])
-    promoted = int((wins >= needed[losses]).any(axis=1).sum())
-    tolerance = 3.0 * math.sqrt(ALPHA * (1.0 - ALPHA) / runs)
-    assert promoted / runs <= ALPHA + tolerance
-
-
-def test_a_better_candidate_is_promoted_soon_and_a_worse_one_dropped() -> None:
-    rng = np.random.default_rng(11)
-    better = [run(rng, 0.7, 0.4) for _ in range(150)]
-    worse = [run(rng, 0.4, 0.7) for _ in range(50)]
-    assert np.mean([decision is Decision.PROMOTE for decision, _ in better]) > 0.9
-    assert np.median([pairs for _, pairs in better]) < 60
-    assert np.mean([decision is Decision.KEEP for decision, _ in worse]) > 0.9
-    assert np.median([pairs for _, pairs in worse]) < 60
-
-
-def test_budget_ends_the_test() -> None:
-    assert decide(PairedRecord(ties=9), ALPHA, max_pairs=10) is Decision.CONTINUE
-    assert decide(PairedRecord(ties=10), ALPHA, max_pairs=10) is Decision.KEEP
-    assert decide(PairedRecord(wins=10), ALPHA, max_pairs=10) is Decision.PROMOTE
-
-
-def test_a_promising_candidate_gets_more_pairs() -> None:
-    promising, hopeless = PairedRecord(wins=4, ties=96), PairedRecord(wins=6, losses=5, ties=89)
-    assert evidence(promising) >= PROMISING > evidence(hopeless)
-    assert decide(promising, ALPHA, max_pairs=100) is Decision.CONTINUE
-    assert decide(hopeless, ALPHA, max_pairs=100) is Decision.KEEP
-    most = PairedRecord(wins=4, ties=100 * EXTENSION - 4)
-    assert decide(most, ALPHA, max_pairs=100) is Decision.KEEP
-
-
-def test_policies_that_never_differ_are_futile_when_an_effect_is_asked_for() -> None:
-    record = PairedRecord(ties=90)  # 4.5 / min_effect, as documented
-    assert decide(record, ALPHA, max_pairs=400) is Decision.CONTINUE
-    assert decide(record, ALPHA, max_pairs=400, min_effect=0.05) is Decision.KEEP
-
-
-def test_settings_of_the_test_are_checked() -> None:
-    for alpha in (0.0, 1.0, 5.0):
-        with pytest.raises(UsageError, match="alpha"):
-            decide(PairedRecord(), alpha, max_pairs=10)
-    with pytest.raises(UsageError, match="max_pairs"):
-        decide(PairedRecord(), ALPHA, max_pairs=0)
-    for min_effect in (-0.1, 1.0):
-        with pytest.raises(UsageError, match="min_effect"):
-            decide(PairedRecord(), ALPHA, max_pairs=10, min_effect=min_effect)
-        with pytest.raises(UsageError, match="min_effect"):
-            evidence_against(PairedRecord(), min_effect)
 
 
 # Sealed evaluation
