@@ -9,7 +9,7 @@ brings the next tie.
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -28,7 +28,7 @@ from .retreat import Retreat
 OPEN, HOLD, SHUT = 0.95, 0.15, -1.0  # gripper actions: 73 mm; 43 mm; shut
 BESIDE, ACROSS = -0.28, 0.0  # round one handle, before it is pinched: 27 mm; 37 mm
 WRIST = 1.85  # of joint 6 to either side, at most [rad]
-WELL = 1.5  # of the wrist's turn to a cutter that is laid down, at most [rad]
+WELL, AWRY = 1.5, 1.75  # turn to a cutter that is laid down as it is held; that the wrist adds [rad]
 LOW = 0.0125  # of a hand that grasps on the bench [m]
 HOVER, TRAVEL, CARRY = 0.075, 0.19, 0.26  # heights: before a grasp; empty; with the cutter [m]
 MIDST = np.array([[0.36, -0.20, 0.0], [0.46, -0.04, 1.0]])  # where an arm holds its hand level [m]
@@ -66,8 +66,9 @@ PATIENCE = 25  # control periods in which the hand comes no nearer
 STRAYS = 5.0  # further from where it goes than it was, in full actions
 ATTEMPTS = 12  # that may fail before the try is over
 STUCK = 2  # ways that a retreat has tried, when the hand lets go of what it holds
-GOOD = (0.002, 0.035)  # of the grasp: shift [m], turn [rad]
+GOOD, RETAKEN = (0.002, 0.035), 2  # of the grasp: shift [m], turn [rad]; so many times at most
 ALLOWED = (0.005, 0.08)
+EDGE = 0.010  # that hands keep from the edge of their workspace [m]
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +113,8 @@ class PutBack(Restorer):
         self._stops = stops
         self._room = 0.0  # of the joint that was nearest to its stop, in the period before [rad]
         self._scale = actions.scale[RIGHT]
+        box = np.array([actions.arms[RIGHT].low, actions.arms[RIGHT].high])
+        self._box = box[:, :2] + np.array([[EDGE], [-EDGE]])  # where hands get to
         self._seen: deque[Readings] = deque(maxlen=GLANCE)
         self._moves: deque[Move] = deque()
         self._periods = 0  # since the move or the look began
@@ -125,9 +128,9 @@ class PutBack(Restorer):
         self._begun = self._level = self._fed = self._done = False
         self._first, self._gave_up = True, False
         self._retreat: Retreat | None = None
-        self._laid = False  # once before
-        self._pushes = 0
-        self._turns = self._fetches = 0  # of the ways to take one that leans; one that lies flat
+        self._pushes = self._turns = 0  # the latter: of the ways to take one that leans
+        self._retaken = 0  # out of the stand once more
+        self._tried: Counter[str] = Counter()  # ways to take one that lies flat, since it does
 
     def clear(self, readings: Readings) -> Float32Array | None:
         """Keep a cutter that is held, let go of one that is not; up, to where nothing stands."""
@@ -213,9 +216,10 @@ class PutBack(Restorer):
                 return
             self.fixture, self._fed = (FEEDER,), True
             self._go(Move(*self._start, HOLD, fine=True, gentle=True))
-        elif self._holds == "cutter":
+        elif self._holds == "cutter" and seen.hand_frame[:, 2] @ seen.frame[:, 2] > 0.0:
+            self._retaken += self._taken
             self._to_stand(seen)
-        elif self._holds == "handle":
+        elif self._holds:
             self._lay(seen)
         elif self._stood(seen):
             self._take(seen)
@@ -244,8 +248,10 @@ class PutBack(Restorer):
         return off < PLACED and bool(seen.frame[2, 2] > STANDS)
 
     def _is_good(self, seen: Situation) -> bool:
+        """Whether it is held as asked for; less exactly where it was taken more than once."""
         shift, turn = self._off(seen)
-        return shift < GOOD[0] * (1 + self._attempts) and turn < GOOD[1] * (1 + self._attempts)
+        share = min(1 + self._retaken, RETAKEN)
+        return shift < share * GOOD[0] and turn < share * GOOD[1]
 
     def _off(self, seen: Situation) -> tuple[float, float]:
         """How far the grasp is from the one asked for [m], [rad]."""
@@ -271,10 +277,12 @@ class PutBack(Restorer):
             self._go(Move(deep - (BACK, 0.0, 0.0), np.eye(3), OPEN, gentle=True))
             self._holds, self._taken = "", False
             return
-        if seen.hand_frame[2, 0] < -0.5:
-            self._go(Move(_at(seen.hand, 0.13), outward(seen.hand), HOLD))
+        turned = seen.hand_frame
+        if turned[2, 0] < -0.5:
+            turned = outward(seen.hand)
+            self._go(Move(_at(seen.hand, 0.13), turned, HOLD))
         if np.hypot(*off[:2]) > 0.03:
-            self._go(Move(_at(seen.hand, max(0.16, float(seen.hand[2]))), seen.hand_frame, HOLD))
+            self._go(Move(_at(seen.hand, max(0.16, float(seen.hand[2]))), turned, HOLD))
             self._go(Move(_at(over - (0.05, 0.0, 0.0), CARRY + 0.01), frame, HOLD))
             self._go(Move(_at(over, CARRY + 0.01), frame, HOLD))
         self._go(Move(over, frame, HOLD, fine=True))
@@ -342,7 +350,7 @@ class PutBack(Restorer):
         up = seen.frame[:, 2]
         yaw = float(np.arctan2(up[1], up[0]))
         ways = [(_over(seen.handles + along * up), yaw) for along in (0.0, 0.008, -0.008)]
-        return sorted(ways, key=lambda way: -min(seen.room(*way, 0.05), ENOUGH))
+        return sorted(ways, key=lambda way: -min(self._room_at(seen, *way, 0.05), ENOUGH))
 
     def _pinches(self, seen: Situation) -> list[tuple[FloatArray, float]]:
         """The same for one handle: with most room first, or the upper one."""
@@ -354,7 +362,7 @@ class PutBack(Restorer):
             yaw = min(side, side + np.pi, key=lambda y: abs(wrap(out - y)))
             ways += [(_over(bar.at + along * bar.along), yaw) for along in (0.0, 0.006, -0.008)]
         if seen.flat:
-            return sorted(ways, key=lambda way: -min(seen.room(*way, 0.028), ENOUGH))
+            return sorted(ways, key=lambda way: -min(self._room_at(seen, *way, 0.028), ENOUGH))
         return sorted(ways, key=lambda way: -way[0][2])
 
     def _fetch(self, seen: Situation) -> None:
@@ -363,16 +371,25 @@ class PutBack(Restorer):
         Where there is no room for a way, it is left out.
         """
         whole, parts = self._grasps(seen)[0], self._pinches(seen)
-        ways: list[Callable[[], None]] = []
-        if self._lies_well(seen) and seen.room(*whole, 0.05) > 0.0:
-            ways.append(lambda: self._hold(seen, *whole))
-        if seen.room(*parts[0], 0.028) > 0.0:
-            ways.append(lambda: self._pinch_at(seen, *parts[0], BESIDE))
-        ways.append(lambda: self._push(seen))
-        if seen.room(*parts[3], 0.028) > 0.0:
-            ways.append(lambda: self._pinch_at(seen, *parts[3], BESIDE))
-        ways[self._fetches % len(ways)]()
-        self._fetches += len(ways) > 1
+        ways: dict[str, Callable[[], None]] = {}
+        if self._room_at(seen, *whole, 0.05) > 0.0:
+            if self._lies_well(seen):
+                ways["hold"] = lambda: self._hold(seen, *whole)
+            else:
+                ways["turn"] = lambda: self._hold(seen, whole[0], whole[1] + np.pi)
+        for name, part in (("pinch", parts[0]), ("push", None), ("pinch otherwise", parts[3])):
+            if part is None:
+                ways[name] = lambda: self._push(seen)
+            elif self._room_at(seen, *part, 0.028) > 0.0:
+                ways[name] = partial(self._pinch_at, seen, *part, BESIDE)
+        way = min(ways, key=lambda name: self._tried[name])
+        self._tried[way] += 1
+        ways[way]()
+
+    def _room_at(self, seen: Situation, at: FloatArray, yaw: float, wide: float) -> float:
+        """As `Situation.room`; none where hands do not get to."""
+        within = bool((np.clip(at[:2], *self._box) == at[:2]).all())
+        return seen.room(at, yaw, wide) if within else -1.0
 
     def _hold(self, seen: Situation, at: FloatArray, yaw: float) -> None:
         """Take one that lies flat by both handles."""
@@ -410,7 +427,9 @@ class PutBack(Restorer):
             begins = [(top - w * 0.035 * hinge, w * hinge) for w in (-1, 1)]
         ways: list[tuple[float, FloatArray, FloatArray, float]] = []
         for begin, way in begins:
-            start, end = _over(begin), _over(begin) + 0.12 * way * (1.0, 1.0, 0.0)
+            start = _over(begin)
+            end = start + 0.12 * way * (1.0, 1.0, 0.0)
+            start[:2], end[:2] = np.clip(start[:2], *self._box), np.clip(end[:2], *self._box)
             heading = float(np.arctan2(way[1], way[0]))
             for yaw in heading + np.pi / 2 * np.arange(4):
                 if abs(wrap(azimuth(start) - yaw)) < WRIST:
@@ -449,23 +468,23 @@ class PutBack(Restorer):
         inside = seen.hand_frame.T
         cutter = inside @ seen.frame
         behind = float(np.arctan2(*(cutter[[1, 2], 2] * (-1.0, 1.0))))  # of its upward axis
-        aside = 0.0 if abs(behind) < WELL else float(np.copysign(np.pi / 2, behind))
+        aside = 0.0 if abs(behind) < WELL else float(np.clip(behind, -AWRY, AWRY))
+        closed, wide = (HOLD, OPEN) if self._holds == "cutter" else (SHUT, ACROSS)
         yaw = azimuth(ROOM) + aside
         frame = down(yaw)
         points = frame @ (inside @ (seen.pivot - seen.hand)[:, None] + cutter @ seen.corners.T)
         at = _at(ROOM, max(LOW, 0.002 - float(points[2].min())))
-        self._go(Move(_at(seen.hand, max(TRAVEL, float(seen.hand[2]))), outward(seen.hand), SHUT))
-        self._go(Move(_at(ROOM, 0.16), outward(ROOM), SHUT))
-        self._go(Move(_at(at, float(at[2]) + 0.03), frame, SHUT, fine=True))
-        self._go(Move(at, frame, SHUT, gentle=True), Move(at, frame, ACROSS, rest=6))
+        self._go(Move(_at(seen.hand, max(TRAVEL, float(seen.hand[2]))), outward(seen.hand), closed))
+        self._go(Move(_at(ROOM, 0.16), outward(ROOM), closed))
+        self._go(Move(_at(at, float(at[2]) + 0.03), frame, closed, fine=True))
+        self._go(Move(at, frame, closed, gentle=True), Move(at, frame, wide, rest=6))
         on_edge = abs(cutter[1, 0]) > 0.7
         if on_edge:
-            self._go(Move(at + 0.06 * frame[:, 1], frame, ACROSS))
-        self._go(Move(_at(ROOM, 0.13), frame, ACROSS))
+            self._go(Move(at + 0.06 * frame[:, 1], frame, wide))
+        self._go(Move(_at(ROOM, 0.13), frame, wide))
         self._holds = ""
         self._attempts += 1
-        self._fetches *= self._laid  # it lies anew; where that did not help, the next way
-        self._laid = True
+        self._tried.clear()
 
     def _in_hand(self, readings: Readings) -> bool:
         near = np.linalg.norm(layout.grip_from_hand(readings)[0]) < HELD
