@@ -46,6 +46,7 @@ WIDTHS = {"cutter": (0.030, 0.055), "handle": (0.004, 0.020)}  # of a hand that 
 WIDEST, JAMMED = 0.075, 0.004  # of the gripper; so far from where it is to be [m]
 RAISED, LEVEL = 0.11, 0.3  # of handles that a level hand gets at [m]; its own rise, at most
 ASLANT = (0.0, 0.2, -0.2, 0.4, -0.4)  # turns of that hand on the cutter, that are tried [rad]
+RAISES = 1.52  # joint 4 of a hand that takes it out of its stand, as `bend` says, at most [rad]
 BENDS = 1.6  # joint 4 for it, as `bend` says, which is 0.17 more than it is, at most [rad]
 ROUND = (-0.35, 1.2)  # of a level hand that the wrist can turn so, from the world's x [rad]
 ENOUGH = 0.006  # room for the palm [m]
@@ -221,6 +222,8 @@ class PutBack(Restorer):
             self._to_stand(seen)
         elif self._holds:
             self._lay(seen)
+        elif self._stood(seen) and seen.near(HELD) and self._grip < OPEN - 0.1:
+            self._let_go(seen.hand, seen.hand_frame)
         elif self._stood(seen):
             self._take(seen)
         elif seen.flat:
@@ -273,8 +276,7 @@ class PutBack(Restorer):
         upright = np.arccos(np.clip((np.trace(cutter) - 1) / 2, -1, 1))
         if np.hypot(*off[:2]) < 0.0015 and abs(off[2] - FUNNEL) < 0.006 and upright < 0.035:
             self._go(Move(deep, frame, HOLD, gentle=True, fine=True))
-            self._go(Move(deep, frame, OPEN, rest=10))
-            self._go(Move(deep - (BACK, 0.0, 0.0), np.eye(3), OPEN, gentle=True))
+            self._let_go(deep, frame)
             self._holds, self._taken = "", False
             return
         turned = seen.hand_frame
@@ -287,13 +289,21 @@ class PutBack(Restorer):
             self._go(Move(_at(over, CARRY + 0.01), frame, HOLD))
         self._go(Move(over, frame, HOLD, fine=True))
 
+    def _let_go(self, at: FloatArray, frame: FloatArray) -> None:
+        """Let go of a cutter in its stand, and back off."""
+        self._go(Move(at, frame, OPEN, rest=10))
+        self._go(Move(at - (BACK, 0.0, 0.0), np.eye(3), OPEN, gentle=True))
+
     def _take(self, seen: Situation) -> None:
         """Take the cutter out of its stand, as the start wants it."""
         cutter = seen.facing(np.array([1.0, 0.0, 0.0]))
-        turn = (self._grasp[2] - TURNS[0]) / TURNS[1]
-        frame = cutter @ Rotation.from_euler("y", turn).as_matrix()
         along, up = self._grasp[:2] - SLIPS
         at = seen.pivot + cutter @ (along, 0.0, GRIP + up)
+        first = (self._grasp[2] - TURNS[0]) / TURNS[1]
+        for turn in first + 0.01 * np.arange(20):
+            frame = cutter @ Rotation.from_euler("y", turn).as_matrix()
+            if bend(at, frame[:, 0]) < RAISES:
+                break
         level, before = np.eye(3), at - BACK * cutter[:, 0]
         if np.linalg.norm(seen.hand - before) > 0.03 or self._attempts:
             self._go(Move(_at(seen.hand, CARRY), seen.hand_frame, OPEN))
