@@ -363,7 +363,7 @@ class PutBack(Restorer):
         return sorted(ways, key=lambda way: -min(self._room_at(seen, *way, 0.05), ENOUGH))
 
     def _pinches(self, seen: Situation) -> list[tuple[FloatArray, float]]:
-        """The same for one handle: with most room first, or the upper one."""
+        """The same for one handle: with most room first, or the upper one that has some."""
         ways: list[tuple[FloatArray, float]] = []
         for bar in seen.bars():
             across = np.cross(bar.along, (0.0, 0.0, 1.0)) if seen.flat else seen.frame[:, 0]
@@ -373,7 +373,7 @@ class PutBack(Restorer):
             ways += [(_over(bar.at + along * bar.along), yaw) for along in (0.0, 0.006, -0.008)]
         if seen.flat:
             return sorted(ways, key=lambda way: -min(self._room_at(seen, *way, 0.028), ENOUGH))
-        return sorted(ways, key=lambda way: -way[0][2])
+        return sorted(ways, key=lambda way: (self._room_at(seen, *way, 0.028) < 0.0, -way[0][2]))
 
     def _fetch(self, seen: Situation) -> None:
         """Take a cutter that lies flat, by both handles or one; or push it; another way each time.
