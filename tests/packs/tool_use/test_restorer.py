@@ -180,7 +180,7 @@ def test_one_that_leans_is_taken_along_its_hinge_and_set_upright_before_it_is_li
     stations = build_stations("tool_use", 1, 1)
     seen, skills = lies(stations, (0.46, -0.05, 0.12), Rotation.from_euler("x", -0.9))
     skills._plan(seen)
-    *_, takes, upright, lifts = skills._moves
+    *_, takes, upright, lifts = skills._hand.moves
     np.testing.assert_allclose(takes.to, seen.handles)
     np.testing.assert_allclose(takes.frame, seen.frame)
     np.testing.assert_allclose(upright.frame, np.eye(3), atol=1e-9)
@@ -194,28 +194,28 @@ def test_a_hand_does_not_come_along_the_hinge_where_joint_5_would_be_at_its_stop
     seen, skills = lies(stations, (0.42, -0.05, 0.12), Rotation.from_euler("x", -0.9))
     assert np.isinf(module(stations, "finding").bend(seen.handles - (0.075, 0, 0), np.eye(3)[0]))
     skills._plan(seen)
-    assert skills._moves[-1].frame[2, 0] == pytest.approx(-1.0)
+    assert skills._hand.moves[-1].frame[2, 0] == pytest.approx(-1.0)
 
 
 def test_a_hand_that_has_touched_something_on_its_way_closes_there() -> None:
     stations = build_stations("tool_use", 1, 1)
     _, skills = lies(stations, (0.42, -0.05, 0.12), Rotation.identity())
-    move, to = module(stations, "restorer").Move, np.array([0.40, -0.10, 0.10])
-    skills._moves.extend([move(to, np.eye(3), -1.0, gentle=True), move(to, np.eye(3), 0.15)])
-    skills._grip = -1.0
+    move, to = module(stations, "moving").Move, np.array([0.40, -0.10, 0.10])
+    skills._hand.moves.extend([move(to, np.eye(3), -1.0, gentle=True), move(to, np.eye(3), 0.15)])
+    skills._hand.grip = -1.0
     hand = module(stations, "layout").HAND
     for felt in (0.0, 10.0):
         readings = Felt((0.40, -0.10, 0.15), (0.0, 0.0, felt), hand)
         readings.joints = np.full((1, 2, 6), 0.8)
-        skills._follow(readings)
-    np.testing.assert_allclose(skills._moves[0].to, (0.40, -0.10, 0.15))
+        skills._hand.step(readings)
+    np.testing.assert_allclose(skills._hand.moves[0].to, (0.40, -0.10, 0.15))
 
 
 def test_fingers_that_do_not_open_are_not_torn_at() -> None:
     stations = build_stations("tool_use", 1, 1)
     seen, skills = lies(stations, (0.40, -0.05, 0.185), Rotation.identity())
     for gripper in (0.046, 0.036):
-        skills._holds, skills._grip = "cutter", 0.15  # 43 mm
+        skills._holds, skills._hand.grip = "cutter", 0.15  # 43 mm
         skills._plan(replace(seen, gripper=gripper))
         assert skills._done == (gripper < 0.043)
 
@@ -225,13 +225,13 @@ def test_a_level_hand_whose_arm_runs_into_a_stop_gives_up(stop: float) -> None:
     stations = build_stations("tool_use", 1, 1)
     _, skills = lies(stations, (0.42, -0.05, 0.12), Rotation.identity())
     to = np.array([0.40, -0.10, 0.12])
-    skills._moves.append(module(stations, "restorer").Move(to, np.eye(3), 0.95))
+    skills._hand.moves.append(module(stations, "moving").Move(to, np.eye(3), 0.95))
     readings = Felt((0.40, -0.10, 0.25), (0.0,) * 3, module(stations, "layout").HAND)
     readings.joints = np.zeros((1, 2, 6))
     readings.joints[0, 1] = 0.5, 1.5, 0.5, np.pi / 2 - stop - 0.005, 0.3, 0.0
-    assert skills._follow(readings) is not None
+    assert skills._hand.step(readings) is not None
     readings.joints[0, 1, 3] += 0.005
-    gone_on = skills._follow(readings) is not None
+    gone_on = skills._hand.step(readings) is not None
     assert gone_on == (stop > 0.1)
 
 
@@ -251,8 +251,8 @@ def test_what_did_not_help_gives_way_to_another_way(
     ways = []
     for _ in range(2):
         skills._plan(seen)
-        ways.append(tuple((*move.to.round(6), move.grip) for move in skills._moves))
-        skills._moves.clear()
+        ways.append(tuple((*move.to.round(6), move.grip) for move in skills._hand.moves))
+        skills._hand.moves.clear()
         skills._holds = ""
     assert ways[0] != ways[1]
 
