@@ -58,7 +58,7 @@ GLANCE = 8  # readings that are seen as one
 ATTEMPTS = 12  # that may fail before the try is over
 GOOD, RETAKEN = (0.002, 0.035), 2  # of the grasp: shift [m], turn [rad]; so many times at most
 ALLOWED = (0.005, 0.08)
-EDGE = 0.010  # that hands keep from the edge of their workspace [m]
+EDGE = 0.002  # that hands keep from the edge of their workspace [m]
 
 
 class PutBack(Restorer):
@@ -392,34 +392,32 @@ class PutBack(Restorer):
         """
         up, side = seen.frame[:, 2], np.cross(seen.frame[:, 2], (0.0, 0.0, 1.0))
         if seen.flat:
-            begins = [
-                *(
-                    (seen.pivot + s * up - w * 0.05 * side, w * side)
-                    for s in (0.0, 0.07)
-                    for w in (-1, 1)
-                ),
-                (seen.pivot - 0.05 * up, up),
-                (seen.pivot + 0.11 * up, -up),
+            hit = [
+                *((seen.pivot + s * up, w * side, 0.05) for s in (0.0, 0.07) for w in (-1, 1)),
+                (seen.pivot - 0.02 * up, up, 0.03),
+                (seen.pivot + 0.075 * up, -up, 0.035),
             ]
         else:
             top = max(seen.bars(), key=lambda bar: bar.at[2]).at - (0.0, 0.0, 0.010)
             hinge = np.array([*seen.frame[:2, 0], 0.0]) / np.linalg.norm(seen.frame[:2, 0])
-            begins = [(top - w * 0.035 * hinge, w * hinge) for w in (-1, 1)]
+            hit = [(top, w * hinge, 0.035) for w in (-1, 1)]
         ways: list[tuple[float, FloatArray, FloatArray, float]] = []
-        for begin, way in begins:
-            start = _over(begin)
-            end = start + 0.12 * way * (1.0, 1.0, 0.0)
-            start[:2], end[:2] = np.clip(start[:2], *self._box), np.clip(end[:2], *self._box)
+        for part, way, before in hit:
+            level = way * (1.0, 1.0, 0.0)
+            start, end = (
+                at_height(np.clip(point[:2], *self._box), float(_over(part)[2]))
+                for point in (part - before * level, part + (0.12 - before) * level)
+            )
             heading = float(np.arctan2(way[1], way[0]))
-            for yaw in heading + np.pi / 2 * np.arange(4):
-                if abs(wrap(azimuth(start) - yaw)) < WRIST:
-                    room = min(
-                        seen.room(point, yaw, 0.014) for point in (start, 0.5 * (start + end), end)
-                    )
-                    freed = min(0.04, seen.clear(seen.pivot + 0.03 * up + 0.08 * way)) / 4
-                    ways.append((room + freed, start, end, float(yaw)))
+            room, yaw = max(
+                (min(seen.room(at, yaw, 0.014) for at in (start, 0.5 * (start + end), end)), yaw)
+                for yaw in heading + np.pi / 2 * np.arange(4)
+                if abs(wrap(azimuth(start) - yaw)) < WRIST
+            )
+            freed = min(0.04, seen.clear(seen.pivot + 0.03 * up + 0.08 * way)) / 4
+            ways.append((room + freed, start, end, float(yaw)))
         ways.sort(key=lambda way: -way[0])
-        _, start, end, yaw = ways[self._pushes % 3]
+        _, start, end, yaw = ways[self._pushes % min(len(ways), 4)]
         self._pushes += 1
         frame, high = down(yaw), max(TRAVEL, float(start[2]) + 0.06)
         self._hand.go(
