@@ -262,7 +262,7 @@ def test_one_that_lies_the_wrong_way_round_is_taken_by_both_handles_and_turned()
     flat = Rotation.from_euler("zyx", (np.pi, -np.pi / 2, 0.0))  # its handles to the robot
     seen, skills = lies(stations, (0.34, -0.20, 0.006), flat)
     skills._plan(seen)
-    *_, takes, closes, lifts = skills._hand.moves
+    *_, closes, lifts = skills._hand.moves
     assert closes.grip == pytest.approx(0.15), "round both handles"
     assert closes.frame[:, 2] @ seen.frame[:, 2] == pytest.approx(-1.0, abs=1e-6)
     skills._hand.moves.clear()
@@ -288,7 +288,7 @@ def test_a_hand_does_not_go_for_what_lies_out_of_its_reach() -> None:
 def test_a_cutter_that_stands_in_its_stand_is_let_go_of_before_it_is_taken_anew() -> None:
     stations = build_stations("tool_use", 1, 1)
     layout, task = module(stations, "layout"), module(stations, "task")
-    at = task.STAND_AT + (0.0, 0.0, layout.STANDING + 0.006)
+    at = task.STAND_AT + np.array([0.0, 0.0, layout.STANDING + 0.006])
     seen, skills = lies(stations, tuple(at), Rotation.identity())
     skills._hand.grip, skills._first = 0.15, False
     skills._plan(replace(seen, hand=seen.handles))
@@ -301,7 +301,7 @@ def test_a_cutter_that_stands_in_its_stand_is_let_go_of_before_it_is_taken_anew(
 def test_a_hand_takes_a_cutter_from_its_stand_no_further_up_than_its_wrist_bends() -> None:
     stations = build_stations("tool_use", 1, 1)
     finding, layout = module(stations, "finding"), module(stations, "layout")
-    at = module(stations, "task").STAND_AT + (0.0, 0.0, layout.STANDING)
+    at = module(stations, "task").STAND_AT + np.array([0.0, 0.0, layout.STANDING])
     for leans in (0.0, -0.1):  # to the robot: the hand has to come from further below
         seen, skills = lies(stations, tuple(at), Rotation.from_euler("y", leans))
         skills._grasp = np.array([0.0, 0.0, -0.1])
