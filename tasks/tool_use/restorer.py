@@ -1,9 +1,9 @@
 """A physical reset: the cutter back into the hand, as asked for, by way of its stand.
 
 Look; do what brings the cutter one step further; look again. A cutter that lies on its flat side is
-taken by both handles from above, and one that leans on something by a level hand, along its hinge;
-any other, or one that lies the wrong way round for the wrist, by one handle from above, and is laid
-down flat where there is room. From its stand it is taken as the start wants it. Then the feeder
+taken by both handles from above, and turned where there is room if it lies the wrong way round for
+the wrist; one that leans on something is taken by a level hand, along its hinge; any other by one
+handle from above, and laid down flat. From its stand it is taken as the start wants it. Then the feeder
 brings the next tie.
 """
 
@@ -29,10 +29,7 @@ from .retreat import Retreat
 HOLD = 0.15  # gripper action: 43 mm
 BESIDE, ACROSS = -0.28, 0.0  # round one handle, before it is pinched: 27 mm; 37 mm
 WRIST = 1.85  # of joint 6 to either side, at most [rad]
-WELL, AWRY = (
-    1.5,
-    1.75,
-)  # turn to a cutter that is laid down as it is held; that the wrist adds [rad]
+WELL, AWRY = 1.5, 1.75  # of the cutter in the hand: laid down so; otherwise turned by [rad]
 LOW = 0.0125  # of a hand that grasps on the bench [m]
 HOVER, CARRY = 0.075, 0.26  # heights: before a grasp; with the cutter [m]
 MIDST = np.array([[0.36, -0.20, 0.0], [0.46, -0.04, 1.0]])  # where an arm holds its hand level [m]
@@ -56,8 +53,8 @@ ROUND = (-0.35, 1.2)  # of a level hand that the wrist can turn so, from the wor
 ENOUGH = 0.006  # room for the palm [m]
 GLANCE = 8  # readings that are seen as one
 ATTEMPTS = 12  # that may fail before the try is over
-GOOD, RETAKEN = (0.002, 0.035), 2  # of the grasp: shift [m], turn [rad]; so many times at most
-ALLOWED = (0.005, 0.08)
+GOOD, ALLOWED = (0.002, 0.035), (0.005, 0.08)  # of the grasp: shift [m], turn [rad]
+RETAKEN = 2.0  # of `GOOD`, once it has been taken anew
 EDGE = 0.002  # that hands keep from the edge of their workspace [m]
 
 
@@ -94,7 +91,7 @@ class PutBack(Restorer):
         self._begun = self._level = self._fed = self._done = False
         self._first = True
         self._pushes = self._turns = 0  # the latter: of the ways to take one that leans
-        self._retaken = 0  # out of the stand once more
+        self._retaken = False  # out of the stand once more
         self._tried: Counter[str] = Counter()  # ways to take one that lies flat, since it does
 
     def clear(self, readings: Readings) -> Float32Array | None:
@@ -184,7 +181,7 @@ class PutBack(Restorer):
             self.fixture, self._fed = (FEEDER,), True
             self._hand.go(Move(*self._start, HOLD, fine=True, gentle=True))
         elif self._holds == "cutter" and seen.hand_frame[:, 2] @ seen.frame[:, 2] > 0.0:
-            self._retaken += self._taken
+            self._retaken |= self._taken
             self._to_stand(seen)
         elif self._holds:
             self._lay(seen)
@@ -219,7 +216,7 @@ class PutBack(Restorer):
     def _is_good(self, seen: Situation) -> bool:
         """Whether it is held as asked for; less exactly where it was taken more than once."""
         shift, turn = self._off(seen)
-        share = min(1 + self._retaken, RETAKEN)
+        share = RETAKEN if self._retaken else 1.0
         return shift < share * GOOD[0] and turn < share * GOOD[1]
 
     def _off(self, seen: Situation) -> tuple[float, float]:
