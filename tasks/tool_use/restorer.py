@@ -3,8 +3,8 @@
 Look; do what brings the cutter one step further; look again. A cutter that lies on its flat side is
 taken by both handles from above, and turned where there is room if it lies the wrong way round for
 the wrist; one that leans on something is taken by a level hand, along its hinge; any other by one
-handle from above, and laid down flat. From its stand it is taken as the start wants it. Then the feeder
-brings the next tie.
+handle from above, and laid down flat. From its stand it is taken as the start wants it. Then the
+feeder brings the next tie.
 """
 
 from __future__ import annotations
