@@ -1,17 +1,17 @@
 """A physical reset: the cutter back into the hand, as asked for, by way of its stand.
 
 Look; do what brings the cutter one step further; look again. A cutter that lies on its flat side is
-taken by both handles from above, and one that leans on something by a level hand, along its hinge;
-any other, or one that lies the wrong way round for the wrist, by one handle from above, and is laid
-down flat where there is room. From its stand it is taken as the start wants it. Then the feeder
-brings the next tie.
+taken by both handles from above, and turned where there is room if it lies the wrong way round for
+the wrist; one that leans on something is taken by a level hand, along its hinge; any other by one
+handle from above, and laid down flat. From its stand it is taken as the start wants it. Then the
+feeder brings the next tie.
 """
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -21,16 +21,17 @@ from enpire.environment import ActionSpec, Readings, Restorer
 from enpire.types import Float32Array, FloatArray, Predicate
 
 from . import layout
-from .finding import ROOM, Situation, azimuth, bend, down, leaning, outward, unrolled, wrap
+from .finding import ROOM, Situation, azimuth, bend, down, outward, unrolled, wrap
 from .layout import FEEDER, GRIP, RIGHT, STANDING
+from .moving import OPEN, SHUT, TRAVEL, Hand, Move, at_height, hand_frame
 from .retreat import Retreat
 
-OPEN, HOLD, SHUT = 0.95, 0.15, -1.0  # gripper actions: 73 mm; 43 mm; shut
+HOLD = 0.15  # gripper action: 43 mm
 BESIDE, ACROSS = -0.28, 0.0  # round one handle, before it is pinched: 27 mm; 37 mm
 WRIST = 1.85  # of joint 6 to either side, at most [rad]
-WELL = 1.5  # of the wrist's turn to a cutter that is laid down, at most [rad]
+WELL, AWRY = 1.5, 1.75  # of the cutter in the hand: laid down so; otherwise turned by [rad]
 LOW = 0.0125  # of a hand that grasps on the bench [m]
-HOVER, TRAVEL, CARRY = 0.075, 0.19, 0.26  # heights: before a grasp; empty; with the cutter [m]
+HOVER, CARRY = 0.075, 0.26  # heights: before a grasp; with the cutter [m]
 MIDST = np.array([[0.36, -0.20, 0.0], [0.46, -0.04, 1.0]])  # where an arm holds its hand level [m]
 STRETCHED = 2.7  # of joint 3: from there on it runs into its stop as the hand turns [rad]
 FUNNEL = 0.050  # of the pivot over its place when the tips are over the stand's funnel [m]
@@ -46,45 +47,15 @@ WIDTHS = {"cutter": (0.030, 0.055), "handle": (0.004, 0.020)}  # of a hand that 
 WIDEST, JAMMED = 0.075, 0.004  # of the gripper; so far from where it is to be [m]
 RAISED, LEVEL = 0.11, 0.3  # of handles that a level hand gets at [m]; its own rise, at most
 ASLANT = (0.0, 0.2, -0.2, 0.4, -0.4)  # turns of that hand on the cutter, that are tried [rad]
+RAISES = 1.52  # joint 4 of a hand that takes it out of its stand, as `bend` says, at most [rad]
 BENDS = 1.6  # joint 4 for it, as `bend` says, which is 0.17 more than it is, at most [rad]
 ROUND = (-0.35, 1.2)  # of a level hand that the wrist can turn so, from the world's x [rad]
 ENOUGH = 0.006  # room for the palm [m]
-SLOW = 0.4  # of full speed, near what stands on the bench
-GENTLE = 0.3  # of full speed, on the way to what the hand is going to touch
-STOPS = (
-    0.10  # from a joint's stop, where the arm begins to go slowly, for there its hand sinks [rad]
-)
-CREEP, BRISK = 0.4, 0.7  # of the speed it has otherwise, at the stop; of one that points down
-RUNS = 0.03, 0.001  # from a stop, and nearer in a control period: of a level hand, in vain [rad]
-ASKEW = 0.5  # turn that is left, with which the hand goes slowly, for its arm has to follow [rad]
-GAIN = 0.3  # share of what is left that the hand goes in a control period
-NEAR, FINE = (0.012, 0.12), (0.0015, 0.02)  # when it is there: [m], [rad]
-FELT = 4.0  # push from below at which a hand that goes down has touched something [N]
-CLOSING = 0.2  # of the gripper action in a control period, at most
 GLANCE = 8  # readings that are seen as one
-PATIENCE = 25  # control periods in which the hand comes no nearer
-STRAYS = 5.0  # further from where it goes than it was, in full actions
 ATTEMPTS = 12  # that may fail before the try is over
-STUCK = 2  # ways that a retreat has tried, when the hand lets go of what it holds
-GOOD = (0.002, 0.035)  # of the grasp: shift [m], turn [rad]
-ALLOWED = (0.005, 0.08)
-
-
-@dataclass(frozen=True, slots=True)
-class Move:
-    """A way of the hand: to a grasp point (3,) [m], in a frame (3, 3), with a gripper action.
-
-    gentle: slowly, and done once something is touched. rest: control periods there. careful:
-    slowly, and pointing just so, for the arm may be at its stops, and the hand sink.
-    """
-
-    to: FloatArray
-    frame: FloatArray
-    grip: float
-    fine: bool = False
-    gentle: bool = False
-    rest: int = 0
-    careful: bool = False
+GOOD, ALLOWED = (0.002, 0.035), (0.005, 0.08)  # of the grasp: shift [m], turn [rad]
+RETAKEN = 2.0  # of `GOOD`, once it has been taken anew
+EDGE = 0.002  # that hands keep from the edge of their workspace [m]
 
 
 class PutBack(Restorer):
@@ -109,66 +80,60 @@ class PutBack(Restorer):
         self.posture = posture
         self._start = start
         self._grasp, self._strap, self._stand = grasp, strap, stand
-        self._stops = stops
-        self._room = 0.0  # of the joint that was nearest to its stop, in the period before [rad]
-        self._scale = actions.scale[RIGHT]
+        self._hand = Hand(actions.scale[RIGHT], stops, OPEN)
+        box = np.array([actions.arms[RIGHT].low, actions.arms[RIGHT].high])
+        self._box = box[:, :2] + np.array([[EDGE], [-EDGE]])  # where hands get to
         self._seen: deque[Readings] = deque(maxlen=GLANCE)
-        self._moves: deque[Move] = deque()
-        self._periods = 0  # since the move or the look began
-        self._arrived = 0  # since it is there
-        self._pushed = 0.0
-        self._left, self._nearer = np.inf, 0  # least that was left of the move, in full actions
-        self._grip = OPEN
+        self._looked = 0  # control periods, since the hand came to rest
         self._attempts = 0
         self._holds = ""  # "cutter", "handle", or nothing
         self._taken = False  # out of the stand, as the start wants it
         self._begun = self._level = self._fed = self._done = False
-        self._first, self._gave_up = True, False
-        self._retreat: Retreat | None = None
-        self._laid = False  # once before
-        self._pushes = 0
-        self._turns = self._fetches = 0  # of the ways to take one that leans; one that lies flat
+        self._first = True
+        self._pushes = self._turns = 0  # the latter: of the ways to take one that leans
+        self._retaken = False  # out of the stand once more
+        self._tried: Counter[str] = Counter()  # ways to take one that lies flat, since it does
 
     def clear(self, readings: Readings) -> Float32Array | None:
         """Keep a cutter that is held, let go of one that is not; up, to where nothing stands."""
         if not self._begun:
             self._begun = True
-            self._retreat = Retreat(CARRY)
-            hand, frame = readings.hand_position[0, RIGHT], _frame(readings)
+            self._hand.retreat = Retreat(CARRY)
+            hand, frame = readings.hand_position[0, RIGHT], hand_frame(readings)
             if self._in_hand(readings):
-                self._grip = HOLD
+                self._hand.grip = HOLD
             else:
                 opening = readings.gripper[0, RIGHT]
-                self._grip = float(np.clip(2 * opening / WIDEST - 1.0, SHUT, OPEN))
+                self._hand.grip = float(np.clip(2 * opening / WIDEST - 1.0, SHUT, OPEN))
                 if np.linalg.norm(layout.grip_from_hand(readings)[0]) < HELD:
-                    self._go(Move(hand, frame, OPEN, rest=4))
-        action = self._follow(readings)
+                    self._hand.go(Move(hand, frame, OPEN, rest=4))
+        action = self._hand.step(readings)
         if action is None and not self._level:
             self._level = True
             hand = readings.hand_position[0, RIGHT]
             stretched = readings.joints[0, RIGHT, 2] > STRETCHED  # bends by its joints alone
             if hand[2] > TRAVEL and not stretched:  # level: on its way one that hangs swings down
-                at, frame = _at(np.clip(hand, *MIDST), CARRY), _frame(readings)
+                at, frame = at_height(np.clip(hand, *MIDST), CARRY), hand_frame(readings)
                 for turned in (frame, unrolled(frame, at)):
-                    self._go(Move(at, turned, self._grip, careful=True))
-                self._go(Move(at, np.eye(3), self._grip, careful=True))
-                action = self._follow(readings)
+                    self._hand.go(Move(at, turned, self._hand.grip, careful=True))
+                self._hand.go(Move(at, np.eye(3), self._hand.grip, careful=True))
+                action = self._hand.step(readings)
         return action
 
     def act(self, readings: Readings) -> Float32Array | None:
         """Look; do what is next; look again."""
         self._seen.append(readings)
         self.fixture = ()
-        if not self._moves and self._retreat is None:
+        if self._hand.idle:
             if self._done:
                 return None
-            self._periods += 1
-            if self._periods <= GLANCE + 2:
-                return self._rest()
+            self._looked += 1
+            if self._looked <= GLANCE + 2:
+                return self._hand.rest()
             self._plan(Situation.of(list(self._seen)))
-            self._periods = 0
-        action = self._follow(readings)
-        return self._rest() if action is None else action
+            self._looked = 0
+        action = self._hand.step(readings)
+        return self._hand.rest() if action is None else action
 
     def in_place(self, readings: Sequence[Readings]) -> tuple[Predicate, ...]:
         """The cutter in the hand, the tie whole and where it belongs, the stand too."""
@@ -187,36 +152,41 @@ class PutBack(Restorer):
         """The next moves, by what is seen; slowly, where handles may be between the fingers."""
         held = self._holds
         self._choose(seen)
-        if self._moves and not held and seen.near(HELD):
-            self._moves[0] = replace(self._moves[0], gentle=True)
+        moves = self._hand.moves
+        if moves and not held and seen.near(HELD):
+            moves[0] = replace(moves[0], gentle=True)
 
     def _choose(self, seen: Situation) -> None:
+        gave_up, self._hand.gave_up = self._hand.gave_up, False
+        self._attempts += gave_up
         if self._holds and not self._has(seen):
             self._holds, self._taken = "", False
-            self._attempts += not self._gave_up
-        if self._gave_up and not self._holds and self._grip < HOLD:
+            self._attempts += not gave_up
+        if gave_up and not self._holds and self._hand.grip < HOLD:
             self._holds = "handle"  # and was on its way to lay it down
             if not self._has(seen):
                 self._holds = ""
-        self._gave_up = False
         if self._first and seen.near(HELD) and not self._stood(seen):
             self._holds = "cutter" if seen.frame[2, 2] > 0.8 else "handle"
-            self._grip = HOLD
+            self._hand.grip = HOLD
         self._first = False
         if self._fed or self._attempts > ATTEMPTS or self._jammed(seen):
             self._done = True
             if not self._fed:
-                self._retreat = Retreat(CARRY)  # for the arm goes straight to its posture
+                self._hand.retreat = Retreat(CARRY)  # for the arm goes straight to its posture
         elif self._holds == "cutter" and self._taken and self._is_good(seen):
             if seen.pivot[2] < CARRY - GRIP - 0.015:
-                self._go(Move(_at(seen.hand, CARRY), seen.hand_frame, HOLD))
+                self._hand.go(Move(at_height(seen.hand, CARRY), seen.hand_frame, HOLD))
                 return
             self.fixture, self._fed = (FEEDER,), True
-            self._go(Move(*self._start, HOLD, fine=True, gentle=True))
-        elif self._holds == "cutter":
+            self._hand.go(Move(*self._start, HOLD, fine=True, gentle=True))
+        elif self._holds == "cutter" and seen.hand_frame[:, 2] @ seen.frame[:, 2] > 0.0:
+            self._retaken |= self._taken
             self._to_stand(seen)
-        elif self._holds == "handle":
+        elif self._holds:
             self._lay(seen)
+        elif self._stood(seen) and seen.near(HELD) and self._hand.grip < OPEN - 0.1:
+            self._let_go(seen.hand, seen.hand_frame)
         elif self._stood(seen):
             self._take(seen)
         elif seen.flat:
@@ -236,7 +206,7 @@ class PutBack(Restorer):
 
     def _jammed(self, seen: Situation) -> bool:
         """Whether fingers that are to open do not: what they hold would be torn at in vain."""
-        return seen.near(HELD) and WIDEST * (1.0 + self._grip) / 2 - seen.gripper > JAMMED
+        return seen.near(HELD) and WIDEST * (1.0 + self._hand.grip) / 2 - seen.gripper > JAMMED
 
     def _stood(self, seen: Situation) -> bool:
         """Whether the cutter stands in its stand."""
@@ -244,8 +214,10 @@ class PutBack(Restorer):
         return off < PLACED and bool(seen.frame[2, 2] > STANDS)
 
     def _is_good(self, seen: Situation) -> bool:
+        """Whether it is held as asked for; less exactly where it was taken more than once."""
         shift, turn = self._off(seen)
-        return shift < GOOD[0] * (1 + self._attempts) and turn < GOOD[1] * (1 + self._attempts)
+        share = RETAKEN if self._retaken else 1.0
+        return shift < share * GOOD[0] and turn < share * GOOD[1]
 
     def _off(self, seen: Situation) -> tuple[float, float]:
         """How far the grasp is from the one asked for [m], [rad]."""
@@ -261,39 +233,48 @@ class PutBack(Restorer):
         cutter = seen.facing(seen.hand_frame[:, 0])
         frame = cutter.T @ seen.hand_frame
         from_pivot = frame @ seen.hand_frame.T @ (seen.hand - seen.pivot)
-        place = _at(seen.stand, float(seen.stand[2]) + STANDING)
+        place = at_height(seen.stand, float(seen.stand[2]) + STANDING)
         over, deep = (place + from_pivot + (0.0, 0.0, z) for z in (FUNNEL, DEEP))
         off = seen.pivot - place
         upright = np.arccos(np.clip((np.trace(cutter) - 1) / 2, -1, 1))
         if np.hypot(*off[:2]) < 0.0015 and abs(off[2] - FUNNEL) < 0.006 and upright < 0.035:
-            self._go(Move(deep, frame, HOLD, gentle=True, fine=True))
-            self._go(Move(deep, frame, OPEN, rest=10))
-            self._go(Move(deep - (BACK, 0.0, 0.0), np.eye(3), OPEN, gentle=True))
+            self._hand.go(Move(deep, frame, HOLD, gentle=True, fine=True))
+            self._let_go(deep, frame)
             self._holds, self._taken = "", False
             return
-        if seen.hand_frame[2, 0] < -0.5:
-            self._go(Move(_at(seen.hand, 0.13), outward(seen.hand), HOLD))
+        turned = seen.hand_frame
+        if turned[2, 0] < -0.5:
+            turned = outward(seen.hand)
+            self._hand.go(Move(at_height(seen.hand, 0.13), turned, HOLD))
         if np.hypot(*off[:2]) > 0.03:
-            self._go(Move(_at(seen.hand, max(0.16, float(seen.hand[2]))), seen.hand_frame, HOLD))
-            self._go(Move(_at(over - (0.05, 0.0, 0.0), CARRY + 0.01), frame, HOLD))
-            self._go(Move(_at(over, CARRY + 0.01), frame, HOLD))
-        self._go(Move(over, frame, HOLD, fine=True))
+            self._hand.go(Move(at_height(seen.hand, max(0.16, float(seen.hand[2]))), turned, HOLD))
+            self._hand.go(Move(at_height(over - (0.05, 0.0, 0.0), CARRY + 0.01), frame, HOLD))
+            self._hand.go(Move(at_height(over, CARRY + 0.01), frame, HOLD))
+        self._hand.go(Move(over, frame, HOLD, fine=True))
+
+    def _let_go(self, at: FloatArray, frame: FloatArray) -> None:
+        """Let go of a cutter in its stand, and back off."""
+        self._hand.go(Move(at, frame, OPEN, rest=10))
+        self._hand.go(Move(at - (BACK, 0.0, 0.0), np.eye(3), OPEN, gentle=True))
 
     def _take(self, seen: Situation) -> None:
         """Take the cutter out of its stand, as the start wants it."""
         cutter = seen.facing(np.array([1.0, 0.0, 0.0]))
-        turn = (self._grasp[2] - TURNS[0]) / TURNS[1]
-        frame = cutter @ Rotation.from_euler("y", turn).as_matrix()
         along, up = self._grasp[:2] - SLIPS
         at = seen.pivot + cutter @ (along, 0.0, GRIP + up)
+        first = (self._grasp[2] - TURNS[0]) / TURNS[1]
+        for turn in first + 0.01 * np.arange(20):
+            frame = cutter @ Rotation.from_euler("y", turn).as_matrix()
+            if bend(at, frame[:, 0]) < RAISES:
+                break
         level, before = np.eye(3), at - BACK * cutter[:, 0]
         if np.linalg.norm(seen.hand - before) > 0.03 or self._attempts:
-            self._go(Move(_at(seen.hand, CARRY), seen.hand_frame, OPEN))
-            self._go(Move(_at(before, CARRY), level, OPEN))
-        self._go(Move(before, level, OPEN), Move(at, level, OPEN, careful=True))
-        self._go(Move(at, frame, OPEN, fine=True, rest=8, careful=True))
-        self._go(Move(at, frame, HOLD, rest=10, careful=True))
-        self._go(Move(_at(at, float(at[2]) + 0.09), frame, HOLD, rest=4))
+            self._hand.go(Move(at_height(seen.hand, CARRY), seen.hand_frame, OPEN))
+            self._hand.go(Move(at_height(before, CARRY), level, OPEN))
+        self._hand.go(Move(before, level, OPEN), Move(at, level, OPEN, careful=True))
+        self._hand.go(Move(at, frame, OPEN, fine=True, rest=8, careful=True))
+        self._hand.go(Move(at, frame, HOLD, rest=10, careful=True))
+        self._hand.go(Move(at_height(at, float(at[2]) + 0.09), frame, HOLD, rest=4))
         self._holds, self._taken = "cutter", True
 
     def _along(self, seen: Situation) -> float | None:
@@ -321,15 +302,19 @@ class PutBack(Restorer):
         turned = Rotation.from_euler("y", turn).as_matrix()
         frame = cutter @ turned
         at, before = seen.handles, seen.handles - BEFORE * frame[:, 0]
-        self._go(Move(_at(seen.hand, CARRY), seen.hand_frame, OPEN))
-        self._go(Move(_at(before, CARRY), np.eye(3), OPEN))
-        self._go(Move(_at(before, CARRY), frame, OPEN), Move(before, frame, OPEN, fine=True))
-        self._go(Move(at, frame, OPEN, fine=True, gentle=True, rest=4))
-        self._go(Move(at, frame, HOLD, rest=10))
+        self._hand.go(Move(at_height(seen.hand, CARRY), seen.hand_frame, OPEN))
+        self._hand.go(Move(at_height(before, CARRY), np.eye(3), OPEN))
+        self._hand.go(
+            Move(at_height(before, CARRY), frame, OPEN), Move(before, frame, OPEN, fine=True)
+        )
+        self._hand.go(Move(at, frame, OPEN, fine=True, gentle=True, rest=4))
+        self._hand.go(Move(at, frame, HOLD, rest=10))
         upright = _upright(cutter)
         over = seen.pivot + GRIP * upright[:, 2]
         upright = upright @ turned
-        self._go(Move(over, upright, HOLD), Move(_at(over, CARRY), upright, HOLD, rest=4))
+        self._hand.go(
+            Move(over, upright, HOLD), Move(at_height(over, CARRY), upright, HOLD, rest=4)
+        )
         self._holds = "cutter"
 
     def _lies_well(self, seen: Situation) -> bool:
@@ -342,10 +327,10 @@ class PutBack(Restorer):
         up = seen.frame[:, 2]
         yaw = float(np.arctan2(up[1], up[0]))
         ways = [(_over(seen.handles + along * up), yaw) for along in (0.0, 0.008, -0.008)]
-        return sorted(ways, key=lambda way: -min(seen.room(*way, 0.05), ENOUGH))
+        return sorted(ways, key=lambda way: -min(self._room_at(seen, *way, 0.05), ENOUGH))
 
     def _pinches(self, seen: Situation) -> list[tuple[FloatArray, float]]:
-        """The same for one handle: with most room first, or the upper one."""
+        """The same for one handle: with most room first, or the upper one that has some."""
         ways: list[tuple[FloatArray, float]] = []
         for bar in seen.bars():
             across = np.cross(bar.along, (0.0, 0.0, 1.0)) if seen.flat else seen.frame[:, 0]
@@ -354,8 +339,8 @@ class PutBack(Restorer):
             yaw = min(side, side + np.pi, key=lambda y: abs(wrap(out - y)))
             ways += [(_over(bar.at + along * bar.along), yaw) for along in (0.0, 0.006, -0.008)]
         if seen.flat:
-            return sorted(ways, key=lambda way: -min(seen.room(*way, 0.028), ENOUGH))
-        return sorted(ways, key=lambda way: -way[0][2])
+            return sorted(ways, key=lambda way: -min(self._room_at(seen, *way, 0.028), ENOUGH))
+        return sorted(ways, key=lambda way: (self._room_at(seen, *way, 0.028) < 0.0, -way[0][2]))
 
     def _fetch(self, seen: Situation) -> None:
         """Take a cutter that lies flat, by both handles or one; or push it; another way each time.
@@ -363,16 +348,25 @@ class PutBack(Restorer):
         Where there is no room for a way, it is left out.
         """
         whole, parts = self._grasps(seen)[0], self._pinches(seen)
-        ways: list[Callable[[], None]] = []
-        if self._lies_well(seen) and seen.room(*whole, 0.05) > 0.0:
-            ways.append(lambda: self._hold(seen, *whole))
-        if seen.room(*parts[0], 0.028) > 0.0:
-            ways.append(lambda: self._pinch_at(seen, *parts[0], BESIDE))
-        ways.append(lambda: self._push(seen))
-        if seen.room(*parts[3], 0.028) > 0.0:
-            ways.append(lambda: self._pinch_at(seen, *parts[3], BESIDE))
-        ways[self._fetches % len(ways)]()
-        self._fetches += len(ways) > 1
+        ways: dict[str, Callable[[], None]] = {}
+        if self._room_at(seen, *whole, 0.05) > 0.0:
+            if self._lies_well(seen):
+                ways["hold"] = lambda: self._hold(seen, *whole)
+            else:
+                ways["turn"] = lambda: self._hold(seen, whole[0], whole[1] + np.pi)
+        for name, part in (("pinch", parts[0]), ("push", None), ("pinch otherwise", parts[3])):
+            if part is None:
+                ways[name] = lambda: self._push(seen)
+            elif self._room_at(seen, *part, 0.028) > 0.0:
+                ways[name] = partial(self._pinch_at, seen, *part, BESIDE)
+        way = min(ways, key=lambda name: self._tried[name])
+        self._tried[way] += 1
+        ways[way]()
+
+    def _room_at(self, seen: Situation, at: FloatArray, yaw: float, wide: float) -> float:
+        """As `Situation.room`; none where hands do not get to."""
+        within = bool((np.clip(at[:2], *self._box) == at[:2]).all())
+        return seen.room(at, yaw, wide) if within else -1.0
 
     def _hold(self, seen: Situation, at: FloatArray, yaw: float) -> None:
         """Take one that lies flat by both handles."""
@@ -395,39 +389,41 @@ class PutBack(Restorer):
         """
         up, side = seen.frame[:, 2], np.cross(seen.frame[:, 2], (0.0, 0.0, 1.0))
         if seen.flat:
-            begins = [
-                *(
-                    (seen.pivot + s * up - w * 0.05 * side, w * side)
-                    for s in (0.0, 0.07)
-                    for w in (-1, 1)
-                ),
-                (seen.pivot - 0.05 * up, up),
-                (seen.pivot + 0.11 * up, -up),
+            hit = [
+                *((seen.pivot + s * up, w * side, 0.05) for s in (0.0, 0.07) for w in (-1, 1)),
+                (seen.pivot - 0.02 * up, up, 0.03),
+                (seen.pivot + 0.075 * up, -up, 0.035),
             ]
         else:
             top = max(seen.bars(), key=lambda bar: bar.at[2]).at - (0.0, 0.0, 0.010)
             hinge = np.array([*seen.frame[:2, 0], 0.0]) / np.linalg.norm(seen.frame[:2, 0])
-            begins = [(top - w * 0.035 * hinge, w * hinge) for w in (-1, 1)]
+            hit = [(top, w * hinge, 0.035) for w in (-1, 1)]
         ways: list[tuple[float, FloatArray, FloatArray, float]] = []
-        for begin, way in begins:
-            start, end = _over(begin), _over(begin) + 0.12 * way * (1.0, 1.0, 0.0)
+        for part, way, before in hit:
+            level = way * (1.0, 1.0, 0.0)
+            start, end = (
+                at_height(np.clip(point[:2], *self._box), float(_over(part)[2]))
+                for point in (part - before * level, part + (0.12 - before) * level)
+            )
             heading = float(np.arctan2(way[1], way[0]))
-            for yaw in heading + np.pi / 2 * np.arange(4):
-                if abs(wrap(azimuth(start) - yaw)) < WRIST:
-                    room = min(
-                        seen.room(point, yaw, 0.014) for point in (start, 0.5 * (start + end), end)
-                    )
-                    freed = min(0.04, seen.clear(seen.pivot + 0.03 * up + 0.08 * way)) / 4
-                    ways.append((room + freed, start, end, float(yaw)))
+            room, yaw = max(
+                (min(seen.room(at, yaw, 0.014) for at in (start, 0.5 * (start + end), end)), yaw)
+                for yaw in heading + np.pi / 2 * np.arange(4)
+                if abs(wrap(azimuth(start) - yaw)) < WRIST
+            )
+            freed = min(0.04, seen.clear(seen.pivot + 0.03 * up + 0.08 * way)) / 4
+            ways.append((room + freed, start, end, float(yaw)))
         ways.sort(key=lambda way: -way[0])
-        _, start, end, yaw = ways[self._pushes % 3]
+        _, start, end, yaw = ways[self._pushes % min(len(ways), 4)]
         self._pushes += 1
         frame, high = down(yaw), max(TRAVEL, float(start[2]) + 0.06)
-        self._go(Move(_at(seen.hand, max(high, float(seen.hand[2]))), seen.hand_frame, SHUT))
-        self._go(Move(_at(start, high), outward(start), SHUT))
-        self._go(Move(_at(start, high), frame, SHUT))
-        self._go(Move(start, frame, SHUT, gentle=True), Move(end, frame, SHUT, gentle=True))
-        self._go(Move(_at(end, high), frame, SHUT))
+        self._hand.go(
+            Move(at_height(seen.hand, max(high, float(seen.hand[2]))), seen.hand_frame, SHUT)
+        )
+        self._hand.go(Move(at_height(start, high), outward(start), SHUT))
+        self._hand.go(Move(at_height(start, high), frame, SHUT))
+        self._hand.go(Move(start, frame, SHUT, gentle=True), Move(end, frame, SHUT, gentle=True))
+        self._hand.go(Move(at_height(end, high), frame, SHUT))
         self._attempts += 1
 
     def _from_above(
@@ -435,135 +431,46 @@ class PutBack(Restorer):
     ) -> None:
         """Come down on `at` [m], close, and lift."""
         up = max(TRAVEL, float(at[2]) + 0.08)
-        self._go(Move(_at(seen.hand, max(up, float(seen.hand[2]))), seen.hand_frame, wide))
-        self._go(Move(_at(at, up), outward(at), wide))
-        hover = _at(at, max(HOVER, float(at[2]) + 0.05))
-        frame, lifted = down(yaw), _at(at, float(at[2]) + 0.10)
-        self._go(Move(hover, frame, wide, fine=True))
-        self._go(Move(at, frame, wide, fine=True, gentle=True))
-        self._go(Move(at, frame, closed, rest=10))
-        self._go(Move(lifted, frame, closed, rest=4))
+        self._hand.go(
+            Move(at_height(seen.hand, max(up, float(seen.hand[2]))), seen.hand_frame, wide)
+        )
+        self._hand.go(Move(at_height(at, up), outward(at), wide))
+        hover = at_height(at, max(HOVER, float(at[2]) + 0.05))
+        frame, lifted = down(yaw), at_height(at, float(at[2]) + 0.10)
+        self._hand.go(Move(hover, frame, wide, fine=True))
+        self._hand.go(Move(at, frame, wide, fine=True, gentle=True))
+        self._hand.go(Move(at, frame, closed, rest=10))
+        self._hand.go(Move(lifted, frame, closed, rest=4))
 
     def _lay(self, seen: Situation) -> None:
         """Lay the cutter down where there is room."""
         inside = seen.hand_frame.T
         cutter = inside @ seen.frame
         behind = float(np.arctan2(*(cutter[[1, 2], 2] * (-1.0, 1.0))))  # of its upward axis
-        aside = 0.0 if abs(behind) < WELL else float(np.copysign(np.pi / 2, behind))
+        aside = 0.0 if abs(behind) < WELL else float(np.clip(behind, -AWRY, AWRY))
+        closed, wide = (HOLD, OPEN) if self._holds == "cutter" else (SHUT, ACROSS)
         yaw = azimuth(ROOM) + aside
         frame = down(yaw)
         points = frame @ (inside @ (seen.pivot - seen.hand)[:, None] + cutter @ seen.corners.T)
-        at = _at(ROOM, max(LOW, 0.002 - float(points[2].min())))
-        self._go(Move(_at(seen.hand, max(TRAVEL, float(seen.hand[2]))), outward(seen.hand), SHUT))
-        self._go(Move(_at(ROOM, 0.16), outward(ROOM), SHUT))
-        self._go(Move(_at(at, float(at[2]) + 0.03), frame, SHUT, fine=True))
-        self._go(Move(at, frame, SHUT, gentle=True), Move(at, frame, ACROSS, rest=6))
+        at = at_height(ROOM, max(LOW, 0.002 - float(points[2].min())))
+        self._hand.go(
+            Move(at_height(seen.hand, max(TRAVEL, float(seen.hand[2]))), outward(seen.hand), closed)
+        )
+        self._hand.go(Move(at_height(ROOM, 0.16), outward(ROOM), closed))
+        self._hand.go(Move(at_height(at, float(at[2]) + 0.03), frame, closed, fine=True))
+        self._hand.go(Move(at, frame, closed, gentle=True), Move(at, frame, wide, rest=6))
         on_edge = abs(cutter[1, 0]) > 0.7
         if on_edge:
-            self._go(Move(at + 0.06 * frame[:, 1], frame, ACROSS))
-        self._go(Move(_at(ROOM, 0.13), frame, ACROSS))
+            self._hand.go(Move(at + 0.06 * frame[:, 1], frame, wide))
+        self._hand.go(Move(at_height(ROOM, 0.13), frame, wide))
         self._holds = ""
         self._attempts += 1
-        self._fetches *= self._laid  # it lies anew; where that did not help, the next way
-        self._laid = True
+        self._tried.clear()
 
     def _in_hand(self, readings: Readings) -> bool:
         near = np.linalg.norm(layout.grip_from_hand(readings)[0]) < HELD
         lifted = layout.from_stand(readings)[0, 2] > 0.02
         return bool(near and lifted)
-
-    def _go(self, *moves: Move) -> None:
-        self._moves.extend(moves)
-
-    def _rest(self) -> Float32Array:
-        action = np.zeros(14, dtype=np.float32)
-        action[[6, 13]] = SHUT, self._grip
-        return action
-
-    def _follow(self, readings: Readings) -> Float32Array | None:
-        """One control period of the moves, and of a retreat; None once there is nothing left."""
-        joints = readings.joints[0, RIGHT]
-        room = float((np.abs(self._stops - joints[:, None])).min())
-        level = _frame(readings)[2, 0] > -0.5
-        runs = level and room < RUNS[0] and room < self._room - RUNS[1]
-        self._room = room
-        while self._moves:
-            move = self._moves[0]
-            push = -float(readings.wrist_force[0, RIGHT, 2])
-            if self._periods == 0:
-                self._pushed = push
-            self._periods += 1
-            shift = move.to - readings.hand_position[0, RIGHT]
-            frame = move.frame
-            if not move.careful:
-                frame = leaning(frame, readings.hand_position[0, RIGHT])
-            turn = Rotation.from_matrix(frame @ _frame(readings).T).as_rotvec()
-            near = FINE if move.fine else NEAR
-            there = np.linalg.norm(shift) < near[0] and np.linalg.norm(turn) < near[1]
-            touched = move.gentle and push - self._pushed > FELT
-            if there or touched or self._arrived:
-                self._arrived += 1
-            if self._arrived > move.rest and abs(self._grip - move.grip) < 0.01:
-                self._next()
-                if move.gentle and not there and move.frame[2, 0] > -0.5:
-                    self._stay(move, readings.hand_position[0, RIGHT])
-                continue
-            left = float(
-                np.linalg.norm(shift) / self._scale[0] + np.linalg.norm(turn) / self._scale[3]
-            )
-            if self._periods == 1 or left < self._left - 0.2:
-                self._left, self._nearer = left, self._periods
-            strays = left > self._left + STRAYS
-            stalls = not self._arrived and self._periods - self._nearer > PATIENCE
-            if strays or stalls or (runs and not (move.careful or self._arrived)):
-                self._give_up()
-                return None
-            self._grip += float(np.clip(move.grip - self._grip, -CLOSING, CLOSING))
-            descends = shift[2] < -NEAR[0] and readings.hand_position[0, RIGHT, 2] < TRAVEL
-            slow = GENTLE if move.gentle else SLOW if move.careful else 1.0
-            askew = descends or np.linalg.norm(turn) > ASKEW
-            share = float(np.clip(room / STOPS, CREEP if level else BRISK, 1.0))
-            step = _within(GAIN * shift / self._scale[:3], share * min(slow, SLOW if askew else 1))
-            spin = _within(GAIN * turn / self._scale[3:], share * slow)
-            if self._arrived and move.gentle:
-                step[:] = 0.0
-            action = self._rest()
-            action[7:10], action[10:13] = step, spin
-            return action
-        freeing = None if self._retreat is None else self._retreat.step(readings)
-        if freeing is None:
-            self._retreat = None
-            return None
-        if self._retreat is not None and self._retreat.ways >= STUCK:
-            self._grip += float(np.clip(OPEN - self._grip, 0.0, CLOSING))
-        action = self._rest()
-        action[7:10] = freeing[0]
-        action[10:13] = _within(GAIN * freeing[1] / self._scale[3:], SLOW)
-        return action
-
-    def _next(self) -> None:
-        self._moves.popleft()
-        self._periods = self._arrived = 0
-
-    def _stay(self, move: Move, hand: FloatArray) -> None:
-        """Do what was to be done where a way ends where it has, for something is in between."""
-        for i, later in enumerate(self._moves):
-            if np.array_equal(later.to, move.to):
-                self._moves[i] = replace(later, to=hand.copy())
-
-    def _give_up(self) -> None:
-        """Drop what was planned: the hand comes free and looks again."""
-        self._moves.clear()
-        self._periods = self._arrived = 0
-        self._attempts += 1
-        self._retreat = Retreat(TRAVEL)
-        self._gave_up = True
-
-
-def _frame(readings: Readings) -> FloatArray:
-    """Of the hand: its approach, its opening, and up as it holds the cutter, (3, 3)."""
-    result: FloatArray = readings.hand_rotation[0, RIGHT] @ layout.HAND.T
-    return result
 
 
 def _upright(frame: FloatArray) -> FloatArray:
@@ -572,18 +479,9 @@ def _upright(frame: FloatArray) -> FloatArray:
     return np.stack([way, np.cross((0.0, 0.0, 1.0), way), (0.0, 0.0, 1.0)], axis=1)
 
 
-def _within(way: FloatArray, most: float) -> FloatArray:
-    """A way (3,) that is no longer than `most`."""
-    return way / max(1.0, float(np.linalg.norm(way)) / most)
-
-
 def _over(point: FloatArray) -> FloatArray:
     """Where a hand grasps or pushes at a point of the cutter (3,): its fingers off the bench."""
-    return _at(point, max(LOW, float(point[2]) + 0.004))
-
-
-def _at(point: FloatArray, height: float) -> FloatArray:
-    return np.array([point[0], point[1], height])
+    return at_height(point, max(LOW, float(point[2]) + 0.004))
 
 
 def _most(name: str, value: float, threshold: float, unit: str) -> Predicate:

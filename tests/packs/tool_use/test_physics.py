@@ -226,3 +226,30 @@ def test_the_truth_of_a_cut_and_of_what_lacks_something() -> None:
     grip = twin.qpos[0, cutter : cutter + 3] + (0.0, 0.0, module("layout").GRIP)
     twin.site_xpos[0, stations.control.arms[1].grasp] = grip + np.array([0.02, 0.0, 0.0])
     assert missed() == {"hand_away"}
+
+
+def test_all_of_the_cutter_touches_what_it_falls_on() -> None:
+    stations = build_stations("tool_use", 1, 1)
+    twin, model = stations.twin, stations.twin.model
+    stations.place(0, stations.task.sample(np.random.default_rng(0)))
+    twin.forward(0)
+    twin.eq_active[0, model.equality("reset_cutter").id] = 0.0
+    bundle = twin.site_xpos[0, model.site("task_bundle_tag0").id]
+    at = model.joint("task_cutter").qposadr[0]
+    half = np.sqrt(0.5)
+    # On its side, the bundle's end between pivot and handles, 5 mm below.
+    pivot = (bundle[0] - 0.0112 - 0.022, bundle[1], bundle[2] + 0.026)
+    twin.qpos[0, at : at + 7] = (*pivot, half, 0.0, half, 0.0)
+    low = []
+    for _ in range(20):
+        twin.fly(0, 4)
+        low.append(twin.qpos[0, at + 2])
+    assert min(low[:15]) > bundle[2] + 0.005, "its shanks do not fall through"
+
+
+def test_there_is_no_gap_between_pivot_and_jaws_for_a_strap_to_be_caught_in() -> None:
+    model = build_stations("tool_use", 1, 1).twin.model
+    boss = model.geom("task_boss")
+    for name in ("edge_a", "jaw_a", "edge_b", "jaw_b"):
+        geom = model.geom(f"task_{name}")
+        assert geom.pos[2] + geom.size[2] > -0.5 * boss.size[0]
