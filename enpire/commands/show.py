@@ -64,6 +64,16 @@ def report(run: Run) -> dict[str, Any]:
         "robot_s_by_phase": {str(k): v for k, v in ledger.robot_seconds().items()},
         "failures_by_predicate": dict(predicates.most_common()),
         "failures_by_stage": dict(stages.most_common()),
+        "stations": [
+            {
+                "station": number,
+                **account.as_json(station.success),
+                "expected": station.expected,
+                "chance_alike": station.chance,
+                "apart": station.apart,
+            }
+            for number, station in account.stations(rows).items()
+        ],
         "rounds": [
             {
                 "round": row.number,
@@ -120,6 +130,12 @@ def _print(run: Run, console: Console) -> None:
     for row in figures["sealed_evaluations"]:
         success = [account.text(row), certificate.text(row["corrected"])]
         table.add_row(str(row["attempt"]), row["policy"], "\n".join(filter(None, success)))
+    console.print(table)
+    table = Table("station", "success", "with the others' rates", "")
+    for row in figures["stations"]:
+        expected = f"{row['expected'] / row['n']:.3f}"
+        said = f"not like the others: chance {row['chance_alike']:.1g}" if row["apart"] else ""
+        table.add_row(str(row["station"]), account.text(row), expected, said)
     console.print(table)
     for title in ("episodes", "failures_by_predicate", "failures_by_stage"):
         _histogram(console, title.replace("_", " "), figures[title])

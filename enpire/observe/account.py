@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
-from enpire.rollout.statistics import estimate, mru
+from enpire.rollout.statistics import Stratum, apart, chance_alike, estimate, mru
 from enpire.store import EpisodeRow, Phase
 from enpire.store.ledger import Ledger
 from enpire.types import Estimate, Outcome, Purpose
@@ -71,6 +72,45 @@ def failures(ledger: Ledger, rows: Iterable[EpisodeRow]) -> tuple[Counter[str], 
             stages[row.stage or "none"] += 1
             predicates.update(p.name for p in ledger.predicates(row.id) if not p.holds)
     return predicates, stages
+
+
+@dataclass(frozen=True, slots=True)
+class Station:
+    """A station's judged episodes beside what the others would have had in its place.
+
+    expected: successes, by the rates of all stations at what it ran. apart: it is not like them.
+    """
+
+    success: Estimate
+    expected: float
+    chance: float
+    apart: bool
+
+
+def stations(rows: Iterable[EpisodeRow]) -> dict[int, Station]:
+    """Every station by number. Like is compared with like: policy, purpose and round."""
+    counts: dict[tuple[str, str, int], dict[int, list[bool]]] = {}
+    for row in rows:
+        if row.outcome in JUDGED:
+            kind = counts.setdefault((row.policy, row.purpose, row.round), {})
+            kind.setdefault(row.station, []).append(row.outcome is Outcome.SUCCESS)
+    strata: dict[int, list[Stratum]] = {}
+    for kind in counts.values():
+        everybody = [good for station in kind.values() for good in station]
+        for number, good in kind.items():
+            stratum = Stratum(sum(good), len(good), sum(everybody), len(everybody))
+            strata.setdefault(number, []).append(stratum)
+    chances = {number: chance_alike(of) for number, of in strata.items()}
+    found = apart(chances)
+    return {
+        number: Station(
+            estimate(sum(s.successes for s in of), sum(s.trials for s in of)),
+            sum(s.expected for s in of),
+            chances[number],
+            number in found,
+        )
+        for number, of in sorted(strata.items())
+    }
 
 
 def as_json(measured: Estimate) -> dict[str, Any]:

@@ -9,18 +9,25 @@ Sources:
         of Epidemiology 1978: a rate seen through a judge whose errors are known.
     Lang and Reiczigel, "Confidence limits for prevalence of disease adjusted for estimated
         sensitivity and specificity", Preventive Veterinary Medicine 2014.
+    Mantel and Haenszel, "Statistical aspects of the analysis of data from retrospective studies of
+        disease", Journal of the National Cancer Institute 1959: like is compared with like, in
+        strata, and what is found there added up.
+    Holm, "A simple sequentially rejective multiple test procedure", Scandinavian Journal of
+        Statistics 1979: of many tests, none wrongly positive with a chance for all together.
 """
 
 from __future__ import annotations
 
 import math
 from bisect import bisect_left
+from collections.abc import Iterable, Mapping
 from dataclasses import astuple, dataclass
 
-from scipy import special
+import numpy as np
+from scipy import special, stats
 
 from enpire.errors import UsageError
-from enpire.types import Estimate
+from enpire.types import Estimate, FloatArray
 
 # Intervals
 
@@ -168,6 +175,56 @@ def rogan_gladen(
     ) / (se + sp - 1.0)
     low, high = centre + shift - z * spread, centre + shift + z * spread
     return Corrected(*(min(max(x, 0.0), 1.0) for x in (rate, low, high)))
+
+
+# Stations that are not like the others
+
+
+@dataclass(frozen=True, slots=True)
+class Stratum:
+    """Judged episodes of one kind, a policy's say: of one station, and of all, its own included."""
+
+    successes: int
+    trials: int
+    all_successes: int
+    all_trials: int
+
+    @property
+    def expected(self) -> float:
+        """Successes that the station would have with the rate of all."""
+        return self.trials * self.all_successes / self.all_trials
+
+
+def chance_alike(strata: Iterable[Stratum]) -> float:
+    """How often a station that is like the others is as far from them, either way, as this one.
+
+    Exactly (twice the smaller tail), given how many episodes of each stratum it ran and how many
+    succeeded in all: then its successes there are hypergeometric (Fisher), and those of all strata
+    the sum. 1.0 without an episode.
+    """
+    chances: FloatArray = np.ones(1)  # of 0, 1, ... successes in the strata so far
+    successes = 0
+    for stratum in strata:
+        there = stats.hypergeom(stratum.all_trials, stratum.all_successes, stratum.trials)
+        chances = np.convolve(chances, there.pmf(np.arange(stratum.trials + 1)))
+        successes += stratum.successes
+    below, above = chances[: successes + 1].sum(), chances[successes:].sum()
+    return min(1.0, 2.0 * float(min(below, above)))
+
+
+def apart(chances: Mapping[int, float], alpha: float = 0.01) -> set[int]:
+    """Stations whose `chance_alike` says that they are not like the others (Holm).
+
+    Where all are alike, any is named with probability `alpha` at most.
+    """
+    found: set[int] = set()
+    for left, station in zip(
+        range(len(chances), 0, -1), sorted(chances, key=lambda s: chances[s]), strict=True
+    ):
+        if chances[station] > alpha / left:
+            break
+        found.add(station)
+    return found
 
 
 # Use of the robots
