@@ -9,10 +9,6 @@ tie, and so lifts the pawl.
 While a policy runs, and when hands carry the tie, the eyelets are up out of the way, the lines are
 slack and the cable is loose. On the twin a line is a spring that pulls only beyond its length, and
 has no stiffness at all then; the cable is a torque at the pawl's hinge.
-
-Where an episode begins with the tie before the bundle (`from_start.py`), it hangs from the same
-lines, whose winches stand still, and each ends at the tie in a magnet: one that is pulled with more
-than `GIVE` comes off, and stays off.
 """
 
 from __future__ import annotations
@@ -41,13 +37,12 @@ STIFFNESS, DAMPING = 150.0, 0.3  # of a line [N/m], [N s/m]
 PULL, SPEED = 2.5, 0.15  # of a line by its winch [N], [m/s]
 SLACK = 2.0  # of a line that is paid out [m]
 LIFT = 0.02  # of the cable at the pawl, against its spring [N m]
-GIVE = 1.0  # at which a line's magnet comes off [N]
 
 
 def add_fixture(spec: mujoco.MjSpec) -> None:
     """Eyelets, and lines without any stiffness; the strap is there already."""
     for name, (_, body, tied) in TIED.items():
-        eyelet = _eyelet(name, PRESENTED, HEAD)
+        eyelet = eyelet_of(name, PRESENTED, HEAD)
         spec.worldbody.add_site(name=f"eyelet_{name}", pos=eyelet, size=[0.001] * 3, group=4)
         spec.body(body).add_site(name=f"line_{name}", pos=tied, size=[0.001] * 3, group=4)
         line = spec.add_tendon(name=f"line_{name}", springlength=(0.0, SLACK), group=4)
@@ -60,7 +55,7 @@ class Fixture:
 
     def __init__(self, twin: Twin) -> None:
         """At rest."""
-        self._twin, model = twin, twin.model
+        model = twin.model
         self._lines = [model.tendon(f"task_line_{name}").id for name in TIED]
         self._eyelets = [model.site(f"task_eyelet_{name}").id for name in TIED]
         self._tied = [model.site(f"task_line_{name}").id for name in TIED]
@@ -85,33 +80,8 @@ class Fixture:
             length = np.maximum(drawn, np.maximum(REST, span - PULL / STIFFNESS))
         self._length[row, self._lines, 1] = length
 
-    def present_at(self, row: int, ends: FloatArray, frame: FloatArray) -> None:
-        """Where it is presented: head and held place of the tail, (2, 3) [m]; both turned so."""
-        eyelets = self._twin.expand("site_pos")
-        for site, name in zip(self._eyelets, TIED, strict=True):
-            eyelets[row, site] = _eyelet(name, ends, frame)
 
-    def hang(self, row: int) -> None:
-        """Have the tie hang from all lines, which are wound in."""
-        self._stiffness[row, self._lines] = STIFFNESS
-        self._damping[row, self._lines] = DAMPING
-        self._length[row, self._lines, 1] = REST
-
-    def give(self, row: int) -> None:
-        """Lines that hang by magnets come off where they are pulled too hard."""
-        off = np.array(self._lines)[self.pulls(row) > GIVE]
-        self._stiffness[row, off] = self._damping[row, off] = 0.0
-        self._length[row, off, 1] = SLACK
-
-    def pulls(self, row: int) -> FloatArray:
-        """With which each line pulls, (lines,) [N]; 0 for one that is slack or has come off."""
-        lines = self._site[row, self._tied] - self._site[row, self._eyelets]
-        stretch = np.linalg.norm(lines, axis=1) - self._length[row, self._lines, 1]
-        pulls: FloatArray = self._stiffness[row, self._lines] * np.maximum(stretch, 0.0)
-        return pulls
-
-
-def _eyelet(name: str, ends: FloatArray, frame: FloatArray) -> FloatArray:
+def eyelet_of(name: str, ends: FloatArray, frame: FloatArray) -> FloatArray:
     """Where it is, if head and held place of the tail are to hang at `ends` (2, 3) [m]."""
     which, _, tied = TIED[name]
     eyelet: FloatArray = ends[which] + frame @ (tied - HELD if which else tied) + (0.0, 0.0, REST)

@@ -6,6 +6,8 @@ that they open and shut, and how long it may take are its own.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import mujoco
 import numpy as np
 from scipy.spatial.transform import Rotation
@@ -15,8 +17,10 @@ from enpire.errors import ResetFailed
 from enpire.twin import Twin
 from enpire.types import FloatArray
 
+from .demonstrator import Manner
 from .fixture import PRESENTED
 from .frames import HEAD, hand_rotation
+from .hanging import Hanging
 from .restorer import BACK, HANGS
 from .taking import Taker
 from .task import STEP, TURN, ZipTie
@@ -41,6 +45,11 @@ class FromLines(ZipTie):
     )
     target_names = ()
 
+    def prepare(self, twin: Twin) -> None:
+        """Lines that come off."""
+        super().prepare(twin)
+        self._hanging = Hanging(twin)
+
     def sample(self, rng: np.random.Generator) -> FloatArray:
         """Head [m, rad], tail off its place [m], hands off theirs [m, rad], the rest."""
         return np.concatenate(
@@ -58,8 +67,8 @@ class FromLines(ZipTie):
         turn = Rotation.from_rotvec((0.0, 0.0, variation[3])).as_matrix()
         frame = turn @ HEAD
         ends = np.array([at[0], at[0] + turn @ (at[1] - at[0] + variation[4:7])])
-        self._fixture.present_at(row, ends, frame)
-        self._fixture.hang(row)
+        self._hanging.present_at(row, ends, frame)
+        self._hanging.hang(row)
         twin.qpos[row, model.jnt_qposadr[self._bends]] = self._rest
         head = model.joint("task_head").qposadr[0]
         twin.qpos[row, head : head + 3] = ends[0]
@@ -79,7 +88,7 @@ class FromLines(ZipTie):
     def settle(self, twin: Twin, control: CartesianControl, row: int, elapsed: float) -> float:
         """Wait until the tie hangs still."""
         if left := time_left(elapsed, CALM_AT):
-            self._fixture.hang(row)  # what it pulls before it hangs still counts for nothing
+            self._hanging.hang(row)  # what it pulls before it hangs still counts for nothing
             return left
         upright = twin.site_xmat[row, self._sites[:2]].reshape(2, 3, 3)[:, 2, 2]
         if (upright < HANGS).any():
@@ -89,8 +98,13 @@ class FromLines(ZipTie):
 
     def plant(self, twin: Twin, row: int) -> None:
         """A line that is pulled too hard comes off."""
-        self._fixture.give(row)
+        self._hanging.give(row)
 
     def demonstrator(self, rng: np.random.Generator) -> Demonstrator:
         """The same person, who takes the tie first."""
         return Taker(rng, self.actions)
+
+    def skill(self, values: Mapping[str, float]) -> Demonstrator:
+        """The skill script with these numbers, which takes the tie first."""
+        rng = np.random.default_rng(0)
+        return Taker(rng, self.actions, Manner(**values), late=1, tremor=0.0, beside=0.0)

@@ -20,7 +20,7 @@ from .frames import HEAD, HEAD_AT, TAIL_AT, Poses, away, both_ends, hand_rotatio
 WIDE, SHUT = 0.2, -1.0  # gripper actions: 45 mm open; shut
 ABOUT = np.array([-0.68, -0.92])  # the same, about head and tail, to still them: 12 and 3 mm
 GLANCE = 6  # readings that are seen as one: the tie swings a little
-BESIDE = 0.0015  # that a person takes head and tail beside where it is meant [m]
+BESIDE = 0.0015  # that a person takes head and tail beside where they are meant to be held [m]
 GAIN = 0.2  # share of what is left that a hand goes in a control period
 GRASPING = 0.0025, 0.04  # of a hand from its grasp, to close [m], [rad]
 CALM, CLOSE = 12, 10  # control periods until the tie is still between the pads, and until they hold
@@ -49,13 +49,14 @@ class Taker(Teleoperator):
         manner: Manner | None = None,
         late: int | None = None,
         tremor: float = TREMOR,
+        beside: float = BESIDE,
     ) -> None:
-        """Draw the person as `Teleoperator` does, and how far beside its place each end is held."""
+        """Draw the person as `Teleoperator` does, and where beside its place each end is held."""
         super().__init__(rng, actions, manner, late, tremor)
         self._step = Step.REACH
         self._begun = 0  # control periods since then
         self._glance: deque[Readings] = deque(maxlen=GLANCE + self._late - 1)
-        self._beside = rng.uniform(-BESIDE, BESIDE, (2, 3)) * (1.0, 0.0, 1.0)
+        self._beside = rng.uniform(-beside, beside, (2, 3)) * (1.0, 0.0, 1.0)
 
     def act(self, readings: Readings) -> Float32Array:
         """One control period's action."""

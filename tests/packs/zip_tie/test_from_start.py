@@ -11,6 +11,7 @@ import pytest
 from enpire.certification.controllers import Nothing
 from enpire.environment import Controller, Demonstrations, Job, Readings, Stations, build_stations
 from enpire.environment.stations import Phase
+from enpire.policies.skill import SkillController
 from enpire.types import Episode, Float32Array, FloatArray, Outcome, Purpose
 
 from .test_physics import tip
@@ -98,6 +99,13 @@ def test_both_hands_take_the_tie_bring_it_round_the_bundle_and_fasten_it(
     assert not any(watching.welded)
     assert not any(watching.applied)
     assert max(watching.felt) < 12.0
+
+
+def test_the_skill_script_takes_the_tie_too(stations: Stations) -> None:
+    plain = {p.name: p.plain for p in stations.parameters}
+    begin(stations, 2, SkillController(stations.task, plain))
+    episode = finish(stations)
+    assert episode.verdict.outcome is Outcome.SUCCESS, episode.verdict.reason
 
 
 def test_a_tie_that_nobody_takes_hangs_still(stations: Stations) -> None:
