@@ -73,16 +73,14 @@ class Teleoperator(Demonstrator):
         if manner is None:
             manner = Manner(FASTEST * rng.uniform(0.6, 1.1), rng.uniform(0.0008, 0.0020))
         self._manner = manner
-        self._seen: deque[tuple[FloatArray, FloatArray, FloatArray]] = deque(
-            maxlen=int(rng.integers(1, 4)) if late is None else late
-        )
+        self._late = int(rng.integers(1, 4)) if late is None else late
+        self._seen: deque[tuple[FloatArray, FloatArray, FloatArray]] = deque(maxlen=self._late)
         self._trembles = tremor
         self._tremor = np.zeros(actions.size)
 
     def act(self, readings: Readings) -> Float32Array:
         """One control period's action."""
-        hand = readings.hand_position[0, RIGHT]
-        if (hand < self._low).any() or (hand > self._high).any():
+        if self._astray(readings):
             self._skill = Skill.STOP
         tip, direction, side = in_head(readings)
         self._seen.append((tip[0], direction[0], side[0]))
@@ -97,15 +95,25 @@ class Teleoperator(Demonstrator):
         rotation = readings.rotation[0, 0]
         action = np.zeros_like(self._tremor)
         action[7:13] = np.concatenate([rotation @ move, rotation @ turn]) / self._scale[1]
-        before = self._tremor
-        self._tremor = 0.7 * before + 0.7 * self._rng.normal(0, self._trembles, before.shape)
-        action += self._tremor - before
-        room = np.clip((STOP - readings.joints[0, :, WRIST]) / SLOWS, SLOWEST, 1.0)
-        action = np.repeat(room, len(action) // 2) * np.clip(action, -1, 1)
+        action = self._by_hand(action, readings)
         if self._skill is Skill.STOP:
             action[:] = 0.0
         action[[6, 13]] = -1.0
         return action.astype(np.float32)
+
+    def _astray(self, readings: Readings) -> bool:
+        """Whether the tail's hand is not where it is led."""
+        hand = readings.hand_position[0, RIGHT]
+        return bool((hand < self._low).any() or (hand > self._high).any())
+
+    def _by_hand(self, action: FloatArray, readings: Readings) -> FloatArray:
+        """As a person's hands do it: trembling, and slowly near a wrist's stop."""
+        before = self._tremor
+        self._tremor = 0.7 * before + 0.7 * self._rng.normal(0, self._trembles, before.shape)
+        action += self._tremor - before
+        room = np.clip((STOP - readings.joints[0, :, WRIST]) / SLOWS, SLOWEST, 1.0)
+        by_hand: FloatArray = np.repeat(room, len(action) // 2) * np.clip(action, -1, 1)
+        return by_hand
 
     def _move(self, tip: FloatArray, push: float) -> FloatArray:
         """The tip's translation over one period, head frame [m]."""

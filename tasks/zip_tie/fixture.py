@@ -17,6 +17,7 @@ import mujoco
 import numpy as np
 
 from enpire.twin import Twin
+from enpire.types import FloatArray
 
 from .frames import HEAD
 from .strap import GRASPED, TAIL
@@ -40,9 +41,8 @@ LIFT = 0.02  # of the cable at the pawl, against its spring [N m]
 
 def add_fixture(spec: mujoco.MjSpec) -> None:
     """Eyelets, and lines without any stiffness; the strap is there already."""
-    for name, (which, body, tied) in TIED.items():
-        inside = tied - HELD if which else tied
-        eyelet = PRESENTED[which] + HEAD @ inside + (0.0, 0.0, REST)
+    for name, (_, body, tied) in TIED.items():
+        eyelet = eyelet_of(name, PRESENTED, HEAD)
         spec.worldbody.add_site(name=f"eyelet_{name}", pos=eyelet, size=[0.001] * 3, group=4)
         spec.body(body).add_site(name=f"line_{name}", pos=tied, size=[0.001] * 3, group=4)
         line = spec.add_tendon(name=f"line_{name}", springlength=(0.0, SLACK), group=4)
@@ -79,3 +79,10 @@ class Fixture:
             drawn = np.minimum(self._length[row, self._lines, 1], span) - SPEED * period
             length = np.maximum(drawn, np.maximum(REST, span - PULL / STIFFNESS))
         self._length[row, self._lines, 1] = length
+
+
+def eyelet_of(name: str, ends: FloatArray, frame: FloatArray) -> FloatArray:
+    """Where it is, if head and held place of the tail are to hang at `ends` (2, 3) [m]."""
+    which, _, tied = TIED[name]
+    eyelet: FloatArray = ends[which] + frame @ (tied - HELD if which else tied) + (0.0, 0.0, REST)
+    return eyelet

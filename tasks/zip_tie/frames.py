@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Sequence
 
 import numpy as np
+from scipy.spatial.transform import Rotation
 
 from enpire.environment import Readings
 from enpire.environment.frames import seen_from
@@ -17,7 +19,11 @@ HEAD = np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])  # head fr
 HEAD_AT = np.array([0.42, 0.0, 0.20])  # nominal [m]
 TAIL_AT = np.array([0.42, -0.006 - 0.022 - GRASP, 0.20])  # the right hand's, nominal [m]
 SHOULDERS = np.array([[0.10, 0.34, 0.104], [0.10, -0.34, 0.104]])  # of the arms, nearly [m]
+BUNDLE_HALF = 0.035  # of the bundle, along its axis [m]
 YAW = math.radians(35.0)  # hands turn outwards by this: palms apart, wrists off their limits
+
+Poses = tuple[Sequence[FloatArray], Sequence[FloatArray]]
+"""Of both hands: positions (3,) [m] and rotations (3, 3)."""
 
 
 def hand_rotation(arm: int) -> FloatArray:
@@ -32,3 +38,37 @@ def in_head(readings: Readings) -> tuple[FloatArray, FloatArray, FloatArray]:
     """The tail's tip [m], direction and width axis (unit) in the head's frame, each (m, 3)."""
     tip, frame = seen_from(0, 1, readings.position, readings.rotation)
     return tip, frame[..., 0], frame[..., 1]
+
+
+def both_ends(glance: Iterable[Readings]) -> list[tuple[FloatArray, FloatArray]]:
+    """Poses of the head and of the place on the tail that is held, over some readings."""
+    seen = list(glance)
+    head, tip = np.mean([r.position[0, :2] for r in seen], axis=0)
+    frames = [
+        Rotation.from_matrix([r.rotation[0, i] for r in seen]).mean().as_matrix() for i in (0, 1)
+    ]
+    return [(head, frames[0]), (tip - GRASP * frames[1][:, 0], frames[1])]
+
+
+def away(readings: Readings, poses: Poses) -> tuple[FloatArray, FloatArray]:
+    """How far hands are from their poses, each (arms, 3) [m], [rad]."""
+    hands, frames = readings.hand_position[0], readings.hand_rotation[0]
+    turns = [
+        Rotation.from_matrix(wanted @ now.T).as_rotvec()
+        for wanted, now in zip(poses[1], frames, strict=True)
+    ]
+    return np.array(poses[0]) - hands, np.array(turns)
+
+
+def within(off: FloatArray, turn: FloatArray, allowed: tuple[float, float]) -> bool:
+    """Whether hands are no farther away than that [m], [rad]."""
+    return bool(np.linalg.norm(off, axis=1).max() < allowed[0] and abs(turn).max() < allowed[1])
+
+
+def crossing(loop: FloatArray) -> float:
+    """Where a loop's plane crosses the bundle's axis, from the bundle's middle [m].
+
+    loop: points of it from there, (points, 3) [m]; the plane is their least squares.
+    """
+    over = np.column_stack([np.ones(len(loop)), loop[:, 1:]])
+    return float(np.linalg.lstsq(over, loop[:, 0])[0][0])

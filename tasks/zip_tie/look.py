@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from enpire.environment import Camera, Seen, View, coloured, fresh, outline_area, triangulate
 from enpire.types import FloatArray
 
-from .frames import HEAD, LEFT, hand_rotation
+from .frames import BUNDLE_HALF, HEAD, LEFT, hand_rotation
 from .strap import TIP
 
 CENTRE = np.array([0.42, -0.015, 0.175])  # that both cameras look at [m]
@@ -65,7 +65,7 @@ LARGEST = 1.25  # of its outline's area; what is larger is no tip
 
 AROUND = np.linspace(0.0, 2 * np.pi, 24, endpoint=False)  # the bundle [rad]
 BUNDLE_CORNERS = np.array(  # from its middle, as those below [m]
-    [(x, 0.009 * np.cos(a), 0.009 * np.sin(a)) for x in (-0.035, 0.035) for a in AROUND]
+    [(x, 0.009 * np.cos(a), 0.009 * np.sin(a)) for x in (-BUNDLE_HALF, BUNDLE_HALF) for a in AROUND]
 )
 POST_CORNERS = np.array(  # of its stand
     [(x, y, z) for x in (0.035, 0.051) for y in (-0.012, 0.012) for z in (-0.164, 0.0)]
@@ -77,6 +77,7 @@ RIM = 3  # so near to bundle or stand a strap is seen that goes behind them [px]
 ALONG = 60  # places along the line between where it goes in and comes out
 OPEN = 0.6  # of a turn, as a strap may be seen that does not go round the bundle
 ROUND = 0.05  # of a turn, that the gap may be off for a strap that leans [turns]
+LEANS = 0.006  # that a loop may cross the bundle's axis beside the head's plane [m]
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,16 +190,28 @@ def turns_seen(seen: Sequence[Colours], head: Body) -> float:
     """How far round the bundle label, strap and tip go: a turn less the widest gap [turns].
 
     They go where a view shows them, and where bundle and stand hide them from every view that does
-    not. Not a number if one view has so little that the strap need not go round the bundle, and
-    another has more.
+    not. 0 if the head's plane passes beside the bundle. Not a number if it passes by one of its
+    ends, or if one view has so little that the strap need not go round the bundle, and another has
+    more.
     """
-    if not seen:
+    beyond = abs(float(_on_axis(head)[0] - BUNDLE[0])) - BUNDLE_HALF
+    if not seen or beyond > LEANS:
         return 0.0
+    if beyond > -LEANS:
+        return np.nan
     pairs = [_directions(one.all, head) for one in seen]
     shown = np.array([pair[0] for pair in pairs])
     known = shown | np.array([pair[1] for pair in pairs])
     round_ = {_round(one) > OPEN for one in known}
     return np.nan if len(round_) > 1 else _round(shown.any(axis=0) | known.all(axis=0))
+
+
+def _on_axis(head: Body) -> FloatArray:
+    """Where the plane of the head's length and height crosses the bundle's axis, (3,) [m]."""
+    normal = head.frame[:, 1]
+    along = (head.middle - BUNDLE) @ normal / normal[0]
+    place: FloatArray = BUNDLE + np.array([along, 0.0, 0.0])
+    return place
 
 
 def _round(known: NDArray[np.bool_]) -> float:
@@ -219,7 +232,7 @@ def _directions(seen: Seen, head: Body) -> tuple[NDArray[np.bool_], NDArray[np.b
     shown, hidden = np.zeros((2, DIRECTIONS), np.bool_)
     camera, points = seen.view.camera, seen.points
     normal, plane = head.frame[:, 1], head.frame[:, [0, 2]]
-    axis = BUNDLE + np.array([(head.middle - BUNDLE) @ normal / normal[0], 0.0, 0.0])
+    axis = _on_axis(head)
     rays = camera.ray(points)
     away = (head.middle - camera.position) @ normal / (rays @ normal)
     around = (camera.position + away[:, None] * rays - axis) @ plane

@@ -22,8 +22,8 @@ from enpire.environment import ActionSpec, Readings, Restorer
 from enpire.types import Float32Array, FloatArray, Predicate
 
 from .fixture import LINES, PAWL, PRESENTED
-from .frames import HEAD, SHOULDERS, hand_rotation
-from .strap import GRASP, TAIL
+from .frames import HEAD, SHOULDERS, Poses, away, both_ends, hand_rotation, within
+from .strap import TAIL
 from .verify import CLOSED as CLOSED_LOOP
 from .verify import turns
 
@@ -51,9 +51,6 @@ HANGS = 0.85  # cosine of the angle by which head and tail may be turned there
 GRASPING = 0.001, 0.015  # of a hand from its grasp, to close [m], [rad]
 NEAR = 0.004, 0.06  # of a hand from its start, to go straight to the posture [m], [rad]
 OFF, ASKEW = (6.0, 8.0), 14.0  # of head and tail in their hands, at the look [mm], [deg]
-
-Poses = tuple[Sequence[FloatArray], Sequence[FloatArray]]
-"""Of both hands: positions (3,) [m] and rotations (3, 3)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,9 +151,9 @@ class PutBack(Restorer):
                     self._go(Skill.WIND)
             case Skill.REACH:
                 jaws[:] = TAKING
-                off, turn = _away(readings, self._taking)
+                off, turn = away(readings, self._taking)
                 move, rotate = GAIN * off, GAIN * turn
-                if _within(off, turn, GRASPING) or self._periods > REACH:
+                if within(off, turn, GRASPING) or self._periods > REACH:
                     self._go(Skill.CLOSE)
             case Skill.CLOSE:
                 if self._periods < CALM:
@@ -165,9 +162,9 @@ class PutBack(Restorer):
                     self.fixture = ()
                     self._go(Skill.CARRY)
             case Skill.CARRY:
-                off, turn = _away(readings, (self._start.hands, self._start.hand_rotations))
+                off, turn = away(readings, (self._start.hands, self._start.hand_rotations))
                 move, rotate = GAIN * off, GAIN * turn
-                if _within(off, turn, NEAR) or self._periods > CARRY:
+                if within(off, turn, NEAR) or self._periods > CARRY:
                     self.posture = self._start.joints, np.full(2, SHUT)
                     return None
             case _:
@@ -179,7 +176,7 @@ class PutBack(Restorer):
         self._seen = deque(readings)
         predicates: list[Predicate] = []
         start = self._start
-        names, found = ("head", "tail"), self._objects()
+        names, found = ("head", "tail"), both_ends(self._seen)
         held = zip(names, found, start.objects, start.object_rotations, strict=True)
         for arm, (name, (at, frame), wanted, turned) in enumerate(held):
             off = turned.T @ (at - wanted)
@@ -198,22 +195,13 @@ class PutBack(Restorer):
         near: NDArray[np.bool_] = np.linalg.norm(off[:, 1:], axis=1) < ABREAST
         return near
 
-    def _objects(self) -> list[tuple[FloatArray, FloatArray]]:
-        """Poses of the head and of the place on the tail that is held."""
-        head, tip = np.mean([r.position[0, :2] for r in self._seen], axis=0)
-        frames = [
-            Rotation.from_matrix([r.rotation[0, i] for r in self._seen]).mean().as_matrix()
-            for i in (0, 1)
-        ]
-        return [(head, frames[0]), (tip - GRASP * frames[1][:, 0], frames[1])]
-
     def _grasps(self) -> Poses:
         """Of hands that hold head and tail as they are to be held.
 
         A strap bends in its plane only: at the start that runs through both hands, whichever way
         these are turned, and so they take it.
         """
-        start, objects = self._start, self._objects()
+        start, objects = self._start, both_ends(self._seen)
         held = start.objects[1] - TAIL[0] / 2 * start.object_rotations[1][:, 0]  # the link's begin
         plane = _heading(start.objects[0] - held)
         hands, frames = [], []
@@ -226,7 +214,7 @@ class PutBack(Restorer):
 
     def _presented(self) -> bool:
         """Whether head and tail are where the lines draw them, and the loop hangs."""
-        objects = self._objects()
+        objects = both_ends(self._seen)
         off = np.linalg.norm([at for at, _ in objects] - PRESENTED, axis=1).max()
         turned = min(float(np.diag(HEAD.T @ frame).min()) for _, frame in objects)
         return bool(off < PRESENT and turned > HANGS)
@@ -252,23 +240,6 @@ def _lifted(readings: Readings) -> tuple[FloatArray, FloatArray]:
     return np.cross(turn, arms), turn
 
 
-def _away(readings: Readings, poses: Poses) -> tuple[FloatArray, FloatArray]:
-    """How far hands are from their poses, each (arms, 3) [m], [rad]."""
-    hands, frames = readings.hand_position[0], readings.hand_rotation[0]
-    turns = [_vector(wanted @ now.T) for wanted, now in zip(poses[1], frames, strict=True)]
-    return np.array(poses[0]) - hands, np.array(turns)
-
-
-def _within(off: FloatArray, turn: FloatArray, allowed: tuple[float, float]) -> bool:
-    return bool(np.linalg.norm(off, axis=1).max() < allowed[0] and abs(turn).max() < allowed[1])
-
-
 def _heading(along: FloatArray) -> float:
     """Of a direction, from where the tail is fed, about the vertical [rad]."""
     return float(np.arctan2(-along[0], along[1]))
-
-
-def _vector(matrix: FloatArray) -> FloatArray:
-    """A rotation as a vector (3,) [rad]."""
-    result: FloatArray = Rotation.from_matrix(matrix).as_rotvec()
-    return result

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from enpire.twin import Twin
 from enpire.types import FloatArray, Predicate
 
-from .frames import RIGHT
+from .frames import BUNDLE_HALF, RIGHT, crossing
 from .strap import GRASPED, LENGTHS, SLOT_END
 from .verify import CLOSED
 
@@ -32,7 +32,7 @@ def truth(twin: Twin, row: int, sites: NDArray[np.int64]) -> tuple[Predicate, ..
     tip = frame.T @ (end - head)
     links = [model.body(f"task_link{i}").id for i in range(len(LENGTHS))]
     chain = np.vstack([head, copy.xpos[links], end]) - bundle
-    loop = winding(chain[:, 1:])
+    loop = winding(chain[:, 1:]) if abs(crossing(chain)) < BUNDLE_HALF else 0.0
     copy.ctrl[twin.scene.arms[RIGHT].gripper] = OPEN
     mujoco.mj_step(model, copy, nstep=FREE)
     weigh(model, copy, model.body(f"task_link{GRASPED}").id, -frame[:, 0])

@@ -12,7 +12,7 @@ import numpy as np
 from enpire.environment import Evidence, Readings, overlay
 from enpire.types import FloatArray, Outcome, Predicate, State, Verdict
 
-from .frames import LEFT, RIGHT, in_head
+from .frames import BUNDLE_HALF, LEFT, RIGHT, crossing, in_head
 from .look import ACROSS, BENT, IN_HAND, ROUND, colours, find_head, find_tip, turns_seen
 from .strap import ARCS, SLOT_END, TIP
 
@@ -160,13 +160,17 @@ def turns(position: FloatArray, rotation: FloatArray) -> float:
 
     Between two marks half the loop may lie, and the angle between them alone does not say on which
     side of the bundle. The strap's direction at both does: a cubic between them (Hermite), as long
-    as the strap is. 0 where that passes through the bundle: then it is not known.
+    as the strap is. 0 where that passes through the bundle: then it is not known. 0 too for a loop
+    beyond the bundle's ends.
 
     position: of head, tip, bundle and marks, shape (objects, 3) [m]. rotation: theirs,
     (objects, 3, 3); the strap runs along their x.
     """
     order = [0, *range(3, len(position)), 1]
-    points = (position[order] - position[2])[:, 1:]
+    loop = position[order] - position[2]
+    if abs(crossing(loop)) > BUNDLE_HALF:
+        return 0.0
+    points = loop[:, 1:]
     along = rotation[order, 1:, 0]
     s = PIECE[:, None, None]
     begin, end, arcs = points[:-1], points[1:], np.array(ARCS)[:, None]

@@ -187,3 +187,25 @@ def test_the_colours_are_the_ties(fastened: Shot) -> None:
 
 def test_looking_takes_less_than_the_time_there_is(fastened: Shot) -> None:
     looking.require_haste(fastened)
+
+
+@pytest.mark.parametrize(("beyond", "closed"), [(-0.015, 1.0), (0.0, None), (0.015, 0.0)])
+def test_a_loop_beyond_the_bundles_free_end_is_none(
+    bench: Bench, fastened: Shot, beyond: float, closed: float | None
+) -> None:
+    """And by that end nobody can tell."""
+    look = module("look")
+    last = fastened.readings[-1]
+    hand = last.hand_position[0, 0], last.hand_rotation[0, 0]
+    head = look.find_head(look.colours(fastened.views, 0.0), *hand)
+    along = look.BUNDLE[0] - look.BUNDLE_HALF - beyond - look._on_axis(head)[0]
+    shift = np.array([along, 0.0, 0.0])
+    at = bench.stations.twin.model.joint("task_head").qposadr[0]
+    qpos = fastened.qpos.copy()
+    qpos[at : at + 3] += shift
+    seen = look.colours(bench.look(qpos), 0.0)
+    turns = look.turns_seen(seen, replace(head, middle=head.middle + shift))
+    if closed is None:
+        assert np.isnan(turns)
+    else:
+        assert turns == pytest.approx(closed, abs=0.1)

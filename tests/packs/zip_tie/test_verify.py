@@ -184,6 +184,19 @@ def test_the_truth_counts_turns_by_itself() -> None:
     assert winding(ring[:5]) == pytest.approx(1 / 3)
 
 
+@pytest.mark.parametrize(("along", "closed"), [(-0.034, True), (-0.036, False), (0.036, False)])
+def test_a_loop_beyond_the_bundles_ends_is_none(along: float, closed: bool) -> None:
+    """Though it goes round the bundle's axis; the plane of one that leans may pass the end."""
+    seen = readings()
+    for lean in (0.0, 0.4):
+        position = seen.position.copy()
+        tie = [0, 1, 3, 4, 5, 6]
+        off = position[:, tie] - position[:, 2:3]
+        position[:, tie, 0] += along + lean * off[..., 1] - lean * off[..., 2]
+        verdict = judge(*[replace(seen, position=position)] * ENOUGH)
+        assert ("loop_closed" in verdict.failed) is not closed, lean
+
+
 def test_ready_needs_the_tip_through_and_in_line() -> None:
     seen = [readings(0.021), readings(0.010), readings(0.021, aside=0.008)]
     joined = Readings(
