@@ -51,6 +51,9 @@ def summary(run: Run, figures: dict[str, Any], command: str) -> str:
         f"MRU {figures['mru']:.0%}, {figures['wall_s'] / 60:.1f} min on the clock",
         f"recorded in {run.folder}",
     ]
+    if figures["stations_apart"]:
+        numbers = ", ".join(map(str, figures["stations_apart"]))
+        lines.append(f"not like the other stations: {numbers}; {program()} show says by how much")
     if figures["reached"]:
         lines.append(f"next: {program()} eval --policy {run.folder} --episodes 200")
     else:

@@ -95,3 +95,20 @@ def test_state_of_a_run_whose_process_is_gone(run: Run) -> None:
     assert overview(run).state == "running"
     (run.folder / "writer.lock").write_text(str(2**22 + 1))  # above any process id
     assert overview(run).state == "killed"
+
+
+def test_a_station_that_fails_where_the_others_do_not_is_apart(tmp_path: Path) -> None:
+    failed = Verdict(Outcome.FAILURE)
+    rows = [
+        episode(f"{station}-{i}", station=station, **({"verdict": failed} if bad else {}))
+        for station in range(3)
+        for i in range(30)
+        for bad in [i % 10 == 0 or (station == 2 and i % 2 == 0)]
+    ]
+    with Run.create(tmp_path / "other", {"loop": SETTINGS}) as made:
+        made.add_episodes(rows, [])
+        found = account.stations(made.ledger.episodes())
+        assert result(made, "done")["stations_apart"] == [2]
+    assert [number for number, station in found.items() if station.apart] == [2]
+    assert found[2].success.successes == 15
+    assert found[2].expected == pytest.approx(30 * (27 + 27 + 15) / 90)

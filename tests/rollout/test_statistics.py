@@ -12,6 +12,9 @@ from hypothesis import strategies as st
 from enpire.errors import UsageError
 from enpire.rollout.statistics import (
     Confusion,
+    Stratum,
+    apart,
+    chance_alike,
     estimate,
     lower_bound,
     misses_allowed,
@@ -240,3 +243,33 @@ def test_the_corrected_interval_covers(rate: float, sensitivity: float, specific
         assert found is not None
         covered += found.low <= rate <= found.high
     assert covered >= 0.93 * 400
+
+
+# Stations
+
+
+def test_one_stratum_is_fishers_exact_test() -> None:
+    """9 of 10 at a station where all four have 30 of 40: the sum of hypergeometric chances."""
+    chances = [math.comb(30, k) * math.comb(10, 10 - k) / math.comb(40, 10) for k in range(11)]
+    expected = 2 * sum(chances[9:])
+    assert chance_alike([Stratum(9, 10, 30, 40)]) == pytest.approx(expected)
+
+
+def test_like_is_compared_with_like() -> None:
+    """A station that ran the hard policy more often is not worse for it."""
+    hard, easy = Stratum(4, 40, 5, 50), Stratum(9, 10, 45, 50)
+    assert chance_alike([hard, easy]) > 0.5
+    assert chance_alike([Stratum(13, 50, 50, 100)]) < 1e-3
+
+
+def test_strata_add_up() -> None:
+    little = Stratum(1, 6, 12, 24)
+    assert chance_alike([little] * 8) < 0.01 < chance_alike([little])
+    assert chance_alike([]) == 1.0
+
+
+def test_stations_are_named_apart_with_alpha_for_all_of_them() -> None:
+    assert apart({0: 0.004, 1: 0.5, 2: 0.6, 3: 0.7}) == set()
+    assert apart({0: 0.002, 1: 0.5, 2: 0.6, 3: 0.7}) == {0}
+    assert apart({0: 0.002, 1: 0.003, 2: 0.6, 3: 0.7}) == {0, 1}
+    assert apart({}) == set()
