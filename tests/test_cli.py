@@ -277,6 +277,14 @@ def test_loop_runs_to_its_end_and_is_read_back(
     assert main(["eval", "--policy", f"{folder}:policy-9"]) == 1
     assert "policy-1" in capsys.readouterr().err
 
+    both = [f"{folder}:policy-0", f"{folder}:policy-1"]
+    assert main(["rank", *both, "--episodes", "3", "--robots", "2", "--seed", "5", "--json"]) == 0
+    ranked = _last(capsys.readouterr().out)["policies"]
+    assert sorted(row["policy"] for row in ranked) == both
+    assert [row["n"] for row in ranked] == [3, 3]
+    assert main(["rank", both[0], both[0]]) == 2
+    assert "two different" in capsys.readouterr().err
+
     assert main(["loop", "--resume", str(folder), "--json"]) == 3
     again = _last(capsys.readouterr().out)
     assert again["episodes"] == figures["episodes"]

@@ -7,17 +7,21 @@ Sources:
         Statistics 1950: when to stop, by backward induction.
     Snyder et al., "Is your imitation learning policy better than mine? Policy comparison with
         near-optimal stopping", arXiv 2503.10966: such a test, for robot policies.
+    Holm, "A simple sequentially rejective multiple test procedure", Scandinavian Journal of
+        Statistics 1979: many tests, with one chance for any of them to be wrong.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cache
+from itertools import combinations
 
 import numpy as np
-from scipy import special
+from scipy import special, stats
 
 from enpire.errors import UsageError
 from enpire.types import Flags, FloatArray
@@ -206,3 +210,42 @@ class _Price:
             keep.append(int(down.sum()) - 1)
             after = cost
         return Stopping(tuple(reversed(promote)), tuple(reversed(keep)))
+
+
+# Many policies on the same seeds
+
+
+def better_than(
+    outcomes: Mapping[str, Sequence[bool | None]], alpha: float = 0.05
+) -> dict[str, set[str]]:
+    """Which policies each one is shown to be better than.
+
+    outcomes: of each policy on the same seeds, in the same order; None where nothing was judged.
+    Every two are compared on the seeds of both by McNemar's exact test, two-sided, and Holm's
+    procedure holds the chance of any wrong claim at `alpha`. For outcomes all there are: the number
+    of seeds was fixed beforehand.
+    """
+    records = {(a, b): _paired(outcomes[a], outcomes[b]) for a, b in combinations(outcomes, 2)}
+    chances = {pair: _two_sided(record) for pair, record in records.items()}
+    found: dict[str, set[str]] = {name: set() for name in outcomes}
+    for left, pair in zip(
+        range(len(chances), 0, -1), sorted(chances, key=lambda pair: chances[pair]), strict=True
+    ):
+        if chances[pair] > alpha / left:
+            break
+        winner, loser = pair if records[pair].wins > records[pair].losses else reversed(pair)
+        found[winner].add(loser)
+    return found
+
+
+def _paired(candidate: Sequence[bool | None], incumbent: Sequence[bool | None]) -> PairedRecord:
+    record = PairedRecord()
+    for a, b in zip(candidate, incumbent, strict=True):
+        if a is not None and b is not None:
+            record = record.add(candidate=a, incumbent=b)
+    return record
+
+
+def _two_sided(record: PairedRecord) -> float:
+    discordant = record.wins + record.losses
+    return float(stats.binomtest(record.wins, discordant).pvalue) if discordant else 1.0

@@ -16,6 +16,7 @@ from enpire.rollout.comparison import (
     Decision,
     PairedRecord,
     Stopping,
+    better_than,
     decide,
     prospect,
     stopping,
@@ -131,3 +132,40 @@ def test_settings_of_the_test_are_checked() -> None:
             decide(PairedRecord(), alpha, max_pairs=10)
     with pytest.raises(UsageError, match="max_pairs"):
         decide(PairedRecord(), ALPHA, max_pairs=0)
+
+
+# Many policies
+
+
+def outcomes(successes: int, trials: int) -> list[bool | None]:
+    return [k < successes for k in range(trials)]
+
+
+def test_policies_are_ranked_only_as_far_as_it_is_shown() -> None:
+    found = better_than(
+        {"good": outcomes(90, 100), "as good": outcomes(88, 100), "bad": outcomes(40, 100)}
+    )
+    assert found == {"good": {"bad"}, "as good": {"bad"}, "bad": set()}
+    assert better_than({"alone": outcomes(5, 10)}) == {"alone": set()}
+
+
+def test_many_policies_need_more_to_be_told_apart() -> None:
+    """8 wins to 0 alone are 0.8%; as one of 15 comparisons, that may be chance."""
+    two = {"a": outcomes(58, 60), "b": outcomes(50, 60)}
+    assert better_than(two)["a"] == {"b"}
+    more = {f"{i}": outcomes(54, 60) for i in range(4)}
+    assert better_than(two | more)["a"] == set()
+
+
+def test_seeds_without_a_verdict_do_not_count() -> None:
+    unknown: list[bool | None] = [None] * 60
+    assert better_than({"a": outcomes(60, 60), "b": unknown}) == {"a": set(), "b": set()}
+
+
+def test_chance_alone_ranks_none_of_ten_alike_as_often_as_it_may() -> None:
+    rng = np.random.default_rng(3)
+    named = 0
+    for _ in range(60):
+        alike = {str(i): (rng.random(50) < 0.8).tolist() for i in range(10)}
+        named += any(better_than(alike).values())
+    assert named <= 6  # 0.05 of 60 is 3; more than 6 has a chance of 3%
