@@ -76,7 +76,9 @@ def run(options: Namespace) -> int:
         rows.append({"policy": reference, **figures, "better_than": sorted(better[reference])})
     rows.sort(key=lambda row: -(row["success"] or 0.0))
     print(f"{stations.name}, {options.episodes} seeds, verified by {stations.verified_by}")
-    table = Table("policy", "success", "shown to be better than")
+    table = Table()
+    for title in ("policy", "success", "shown to be better than"):
+        table.add_column(title, overflow="fold")  # of long names it is the end that differs
     for row in rows:
         table.add_row(row["policy"], account.text(row), "\n".join(row["better_than"]) or "none")
     Console(highlight=False, markup=False).print(table)
