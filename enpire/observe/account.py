@@ -7,13 +7,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from enpire.rollout.statistics import Stratum, apart, chance_alike, estimate, mru
+from enpire.rollout.statistics import Stratum, chance_alike, estimate, mru, unlikely
 from enpire.store import EpisodeRow, Phase
 from enpire.store.ledger import Ledger
 from enpire.types import Estimate, Outcome, Purpose
 
 FIRST = "policy-0"
 JUDGED = (Outcome.SUCCESS, Outcome.FAILURE)
+APART = 0.01  # chance to say of any station that it is not like the others, where all are
 
 
 def success(rows: Iterable[EpisodeRow]) -> Estimate:
@@ -101,7 +102,7 @@ def stations(rows: Iterable[EpisodeRow]) -> dict[int, Station]:
             stratum = Stratum(sum(good), len(good), sum(everybody), len(everybody))
             strata.setdefault(number, []).append(stratum)
     chances = {number: chance_alike(of) for number, of in strata.items()}
-    found = apart(chances)
+    found = unlikely(chances, APART)
     return {
         number: Station(
             estimate(sum(s.successes for s in of), sum(s.trials for s in of)),

@@ -7,8 +7,6 @@ Sources:
         Statistics 1950: when to stop, by backward induction.
     Snyder et al., "Is your imitation learning policy better than mine? Policy comparison with
         near-optimal stopping", arXiv 2503.10966: such a test, for robot policies.
-    Holm, "A simple sequentially rejective multiple test procedure", Scandinavian Journal of
-        Statistics 1979: many tests, with one chance for any of them to be wrong.
 """
 
 from __future__ import annotations
@@ -24,6 +22,7 @@ import numpy as np
 from scipy import special, stats
 
 from enpire.errors import UsageError
+from enpire.rollout.statistics import unlikely
 from enpire.types import Flags, FloatArray
 
 HORIZON = 100  # discordant pairs by which it is decided in any case
@@ -228,11 +227,7 @@ def better_than(
     records = {(a, b): _paired(outcomes[a], outcomes[b]) for a, b in combinations(outcomes, 2)}
     chances = {pair: _two_sided(record) for pair, record in records.items()}
     found: dict[str, set[str]] = {name: set() for name in outcomes}
-    for left, pair in zip(
-        range(len(chances), 0, -1), sorted(chances, key=lambda pair: chances[pair]), strict=True
-    ):
-        if chances[pair] > alpha / left:
-            break
+    for pair in unlikely(chances, alpha):
         winner, loser = pair if records[pair].wins > records[pair].losses else reversed(pair)
         found[winner].add(loser)
     return found

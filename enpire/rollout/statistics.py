@@ -212,18 +212,21 @@ def chance_alike(strata: Iterable[Stratum]) -> float:
     return min(1.0, 2.0 * float(min(below, above)))
 
 
-def apart(chances: Mapping[int, float], alpha: float = 0.01) -> set[int]:
-    """Stations whose `chance_alike` says that they are not like the others (Holm).
+# Many tests at once
 
-    Where all are alike, any is named with probability `alpha` at most.
+
+def unlikely[K](chances: Mapping[K, float], alpha: float) -> set[K]:
+    """Those of many tests, by their p-values, that do not hold (Holm).
+
+    Where all hold, any is named with probability `alpha` at most.
     """
-    found: set[int] = set()
-    for left, station in zip(
-        range(len(chances), 0, -1), sorted(chances, key=lambda s: chances[s]), strict=True
+    found: set[K] = set()
+    for left, test in zip(
+        range(len(chances), 0, -1), sorted(chances, key=lambda k: chances[k]), strict=True
     ):
-        if chances[station] > alpha / left:
+        if chances[test] > alpha / left:
             break
-        found.add(station)
+        found.add(test)
     return found
 
 

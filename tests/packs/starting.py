@@ -26,6 +26,13 @@ def finish(stations: Stations) -> Episode:
     return done[0]
 
 
+def wait(stations: Stations, periods: int) -> None:
+    """So long."""
+    for _ in range(periods):
+        stations.tick()
+    stations.wait()
+
+
 def welds(stations: Stations) -> FloatArray:
     """Of the reset: 1 for each that is in force."""
     model = stations.twin.model

@@ -13,7 +13,6 @@ from enpire.errors import UsageError
 from enpire.rollout.statistics import (
     Confusion,
     Stratum,
-    apart,
     chance_alike,
     estimate,
     lower_bound,
@@ -21,6 +20,7 @@ from enpire.rollout.statistics import (
     mru,
     rogan_gladen,
     sealed_hopeless,
+    unlikely,
 )
 
 ALPHA = 0.05
@@ -268,8 +268,8 @@ def test_strata_add_up() -> None:
     assert chance_alike([]) == 1.0
 
 
-def test_stations_are_named_apart_with_alpha_for_all_of_them() -> None:
-    assert apart({0: 0.004, 1: 0.5, 2: 0.6, 3: 0.7}) == set()
-    assert apart({0: 0.002, 1: 0.5, 2: 0.6, 3: 0.7}) == {0}
-    assert apart({0: 0.002, 1: 0.003, 2: 0.6, 3: 0.7}) == {0, 1}
-    assert apart({}) == set()
+def test_of_many_tests_any_is_named_with_alpha_for_all_of_them() -> None:
+    assert unlikely({0: 0.004, 1: 0.5, 2: 0.6, 3: 0.7}, 0.01) == set()
+    assert unlikely({0: 0.002, 1: 0.5, 2: 0.6, 3: 0.7}, 0.01) == {0}
+    assert unlikely({0: 0.002, 1: 0.003, 2: 0.6, 3: 0.7}, 0.01) == {0, 1}
+    assert unlikely({}, 0.01) == set()

@@ -11,7 +11,7 @@ from enpire.certification.controllers import Nothing
 from enpire.environment import Stations, build_stations
 from enpire.environment.stations import Phase
 from enpire.types import FloatArray, Outcome
-from tests.packs.starting import Watching, begin, finish
+from tests.packs.starting import Watching, begin, finish, wait
 
 
 @pytest.fixture(scope="module")
@@ -42,9 +42,7 @@ def test_both_hands_fetch_the_card_and_seat_it(stations: Stations) -> None:
 def test_a_card_that_nobody_fetches_stands_in_its_cradle(stations: Stations) -> None:
     begin(stations, 1, Nothing(stations.control))
     before = card(stations)
-    for _ in range(25):
-        stations.tick()
-    stations.wait()
+    wait(stations, 25)
     assert stations.phase(0) is Phase.EXECUTE
     np.testing.assert_allclose(card(stations), before, atol=1e-5)
     stations.abort("enough")

@@ -11,7 +11,7 @@ from enpire.certification.controllers import Nothing
 from enpire.environment import Stations, build_stations
 from enpire.environment.stations import Phase
 from enpire.types import FloatArray, Outcome
-from tests.packs.starting import Watching, begin, finish
+from tests.packs.starting import Watching, begin, finish, wait
 
 STANDING = (0.0, 0.0, 0.0255)  # of the pivot from the stand's floor [m]
 BEFORE = (-0.080, 0.0, 0.065)  # of the hand from the pivot, nominal [m]
@@ -52,9 +52,7 @@ def test_the_hand_takes_the_cutter_cuts_and_brings_it_back(stations: Stations) -
 def test_a_cutter_that_nobody_takes_stands_in_its_stand(stations: Stations) -> None:
     begin(stations, 1, Nothing(stations.control))
     before = site(stations, "cutter")
-    for _ in range(25):
-        stations.tick()
-    stations.wait()
+    wait(stations, 25)
     assert stations.phase(0) is Phase.EXECUTE
     np.testing.assert_allclose(site(stations, "cutter"), before, atol=2e-5)
     stations.abort("enough")

@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 from enpire.certification.controllers import Nothing
-from enpire.environment import Controller, Demonstrations, Job, Readings, Stations, build_stations
+from enpire.environment import Demonstrations, Readings, Stations, build_stations
 from enpire.environment.stations import Phase
 from enpire.policies.skill import SkillController
-from enpire.types import Episode, Float32Array, FloatArray, Outcome, Purpose
+from enpire.types import Float32Array, FloatArray, Outcome
+from tests.packs.starting import Watching, begin, finish, wait
 
 from .test_physics import tip
 
@@ -42,52 +43,22 @@ def lines(stations: Stations) -> list[int]:
     return [model.tendon(f"task_line_{name}").id for name in ("head_near", "head_far", "tail")]
 
 
-def begin(stations: Stations, seed: int, controller: Controller) -> None:
-    """Until it executes."""
-    stations.begin(0, Job(seed, Purpose.DEMONSTRATION, controller, "d"))
-    while stations.phase(0) is not Phase.EXECUTE:
-        stations.tick()
-    stations.wait()
-
-
-def wait(stations: Stations, periods: int) -> None:
-    for _ in range(periods):
-        stations.tick()
-    stations.wait()
-
-
-def finish(stations: Stations) -> Episode:
-    done: list[Episode] = []
-    while stations.busy:
-        done += stations.tick()
-    stations.wait()
-    return done[0]
-
-
-class Watching(Demonstrations):
-    """Demonstrates, and looks at what holds the tie, and how hard the wrists feel it."""
+class Pulling(Watching):
+    """Looks, too, whether anything but physics moves the tie."""
 
     def __init__(self, stations: Stations) -> None:
-        super().__init__(stations.task)
-        self.stations = stations
-        self.welded: list[bool] = []
+        super().__init__(stations)
         self.applied: list[bool] = []
-        self.felt: list[float] = []
 
     def act(self, rows: np.ndarray, observations: np.ndarray, readings: Readings) -> Float32Array:
-        twin = self.stations.twin
-        names = ("reset_task_head", "reset_task_link11")
-        welds = [twin.model.equality(name).id for name in names]
-        self.welded.append(bool(twin.eq_active[0, welds].any()))
-        self.applied.append(bool(twin.bind("qfrc_applied")[0].any()))
-        self.felt.append(float(np.linalg.norm(readings.wrist_force, axis=-1).max()))
+        self.applied.append(bool(self.stations.twin.bind("qfrc_applied")[0].any()))
         return super().act(rows, observations, readings)
 
 
 def test_both_hands_take_the_tie_bring_it_round_the_bundle_and_fasten_it(
     stations: Stations,
 ) -> None:
-    watching = Watching(stations)
+    watching = Pulling(stations)
     begin(stations, 0, watching)
     assert head(stations)[0] < BUNDLE_END - 0.005, "it is before the bundle's free end"
     assert hanging(stations).all()
