@@ -19,6 +19,7 @@ VERBS = {
     "show": ("show", "what happened in a run"),
     "eval": ("evaluate", "measure a policy of a run on seeds it has never seen"),
     "rank": ("rank", "which of several policies are shown to be better than which"),
+    "station": ("station", "pause or resume a station of a run that is under way"),
     "task": ("task", "certify a task: enpire task check NAME"),
     "new": ("new", "begin a task of your own: enpire new task NAME --robot so101"),
     "tasks": ("tasks", "the tasks that can be found"),

@@ -14,6 +14,9 @@ Float32Array = NDArray[np.float32]
 Image = NDArray[np.uint8]
 Flags = NDArray[np.bool_]
 
+LOST = "lost"
+"""Stage of an episode whose station was lost under it: the same job may do well on another."""
+
 
 class Outcome(StrEnum):
     """How an episode ended.
@@ -148,6 +151,7 @@ class Episode:
     at its start that only repeat what was done in the seed's own episode. intervened: shape (T,),
     rows in which somebody else than the policy acted, to help it; by default none. attempts: that
     were judged, one after the other with no reset in between; the verdict is the last one's.
+    staleness: as in `Job`.
     """
 
     id: str
@@ -169,6 +173,7 @@ class Episode:
     forked: int = 0
     intervened: Flags = field(default_factory=lambda: np.zeros(0, bool))
     attempts: int = 1
+    staleness: int = 0
 
     def __post_init__(self) -> None:
         if not len(self.intervened):

@@ -9,6 +9,7 @@ import signal
 from argparse import Namespace
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,12 +19,14 @@ from enpire.commands.loop_settings import (
     BUDGETS,
     FIRST,
     OF_RECIPES,
+    REAL_PACE,
     RECIPE,
     SETTINGS,
     first,
     flag,
     found_from,
     merged,
+    of_pace,
     of_task,
     plain,
     read_settings,
@@ -120,6 +123,7 @@ def _begin(options: Namespace, given: dict[str, Any], limits: dict[str, Any]) ->
         kept = [f"{name} {own[name]}" for name in own if given.get(name) == own[name]]
         if kept:
             print(f"{pack.folder / LOOP}: {', '.join(kept)}")
+    given = of_pace(given)
     from enpire.rollout.loop import LoopSettings
 
     if os.sep in task and not foreign:
@@ -160,8 +164,9 @@ def _resume(options: Namespace, limits: dict[str, Any]) -> int:
 
 def _stations(settings: LoopSettings) -> Workcells:
     from enpire.environment import ResetMode, open_stations
+    from enpire.rollout.conditions import Conditions, Realistic
 
-    return open_stations(
+    stations = open_stations(
         settings.task,
         settings.robots,
         settings.python,
@@ -169,6 +174,10 @@ def _stations(settings: LoopSettings) -> Workcells:
         ResetMode(settings.reset),
         settings.verify,
     )
+    conditions = Conditions(
+        **{each.name: getattr(settings, each.name) for each in fields(Conditions)}
+    )
+    return Realistic(stations, conditions, settings.seed) if conditions else stations
 
 
 def _recipes(settings: LoopSettings) -> tuple[Named, ...]:
@@ -216,8 +225,10 @@ def _drive(
     from enpire.observe.progress import Progress
     from enpire.observe.result import result
     from enpire.rollout.budget import Budget
+    from enpire.rollout.clock import Free, Wall
     from enpire.rollout.fleet import Fleet, Stopped
     from enpire.rollout.loop import Loop, LoopState
+    from enpire.rollout.requests import Requests
     from enpire.store import EpisodeWriter
 
     leave_cores_to_physics()
@@ -243,9 +254,12 @@ def _drive(
             writer,
             budget.spent,
             robot_s=account.robot_seconds(ledger.episodes())[0],
-            now=max((interval.end_s for interval in ledger.intervals()), default=0.0),
+            clock=(Wall if settings.pace == REAL_PACE else Free)(
+                max((interval.end_s for interval in ledger.intervals()), default=0.0)
+            ),
             recovery=helping,
             note=note,
+            requests=Requests(run.folder),
         )
         save = _accounts(run, budget, fleet, facts)
         loop = Loop(

@@ -14,6 +14,8 @@ from enpire.commands.options import (
     level,
     more_than_zero,
     natural,
+    no_or_one,
+    pace,
     positive,
     rate,
     reset_mode,
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from enpire.store import Run
 
 RECIPE, FIRST = "--recipe.", "--first-recipe."  # begin settings of recipes
+REAL_PACE = "real"
 
 SETTINGS: dict[str, tuple[Callable[[str], Any], str, str]] = {
     "python": (str, "", "gym:ENV_ID: run it with this interpreter, VENV/bin/python"),
@@ -52,6 +55,26 @@ SETTINGS: dict[str, tuple[Callable[[str], Any], str, str]] = {
     "sealed_episodes": (positive, "300", "episodes of a sealed evaluation"),
     "verify": (verifier, "sensors", "by sensors, or by cameras where the task has eyes"),
     "alpha": (level, "0.05", "chance that a candidate that is no better is promoted"),
+    "staleness": (
+        no_or_one,
+        "0",
+        "1: a round's collection begins under the policy of the round before, so none waits for "
+        "training (default with --pace real)",
+    ),
+    "collect_share": (
+        share,
+        "0",
+        "of robot time that it then has beside an evaluation; 0: what is idle",
+    ),
+    "pace": (
+        pace,
+        "free",
+        "free: twins as fast as they can be; real: on the clock on the wall, with the following",
+    ),
+    "reset_time": (duration, "8s with --pace real", "that a reset takes longer, on average"),
+    "latency": (duration, "0.3s with --pace real", "until a verdict is there"),
+    "fault_every": (duration, "30m with --pace real", "mean time between failures of a station"),
+    "repair_time": (duration, "1m with --pace real", "mean time until it works again"),
 }
 """Fields of LoopSettings as options: type, default as shown in the help, what it is.
 
@@ -117,6 +140,17 @@ def merged(of_task: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
         else:
             result.pop(name, None)
     return result
+
+
+def of_pace(given: dict[str, Any]) -> dict[str, Any]:
+    """With what goes with `--pace real` unless it is given."""
+    if given.get("pace") != REAL_PACE:
+        return given
+    from dataclasses import asdict
+
+    from enpire.rollout.conditions import REAL
+
+    return {"staleness": 1} | asdict(REAL) | given
 
 
 def found_from(folder: Path, recipes: str) -> str:

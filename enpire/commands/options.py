@@ -14,6 +14,7 @@ from enpire.packs.finder import AT_START, unknown
 
 RESETS = ("fast", "physical")
 VERIFIERS = ("sensors", "cameras")
+PACES = ("free", "real")
 STARTS = ("start", "phase")
 _SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)([smhd])")
@@ -92,6 +93,13 @@ def natural(text: str) -> int:
     return _whole(text, 0)
 
 
+def no_or_one(text: str) -> int:
+    """0 or 1."""
+    if text not in ("0", "1"):
+        raise argparse.ArgumentTypeError(f"{text!r} is neither 0 nor 1")
+    return int(text)
+
+
 def more_than_zero(text: str) -> float:
     """A finite number above 0."""
     value = _number(text)
@@ -135,6 +143,13 @@ def verifier(text: str) -> str:
     """`sensors` or `cameras`."""
     if text not in VERIFIERS:
         raise argparse.ArgumentTypeError(f"{text!r} verifies nothing: {' or '.join(VERIFIERS)}")
+    return text
+
+
+def pace(text: str) -> str:
+    """`free` or `real`."""
+    if text not in PACES:
+        raise argparse.ArgumentTypeError(f"{text!r} is no pace: {' or '.join(PACES)}")
     return text
 
 

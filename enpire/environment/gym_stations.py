@@ -30,7 +30,7 @@ from enpire.environment.sensing import Readings
 from enpire.environment.task import Parameter
 from enpire.errors import EnpireError, EnvironmentFault, UsageError
 from enpire.packs.finder import GYM
-from enpire.types import Episode, Float32Array, FloatArray, Outcome, Predicate, Times, Verdict
+from enpire.types import LOST, Episode, Float32Array, FloatArray, Outcome, Predicate, Times, Verdict
 
 SEEDS = 2**31  # a job's seed modulo this: environments hand theirs to generators of 32 bits
 START_S, ANSWER_S, END_S = 300.0, 60.0, 5.0  # a worker may take to start, to answer, to end
@@ -127,7 +127,7 @@ class GymStations:
         self.period = 1.0 / about["hz"]
         self.packs = {name: about["version"]}
         self.steps_done = 0
-        self.aside: dict[int, str] = {}  # an environment that does not reset raises
+        self.aside: dict[int, str] = {}  # on request: an environment that does not reset raises
         self._running: dict[int, _Running] = {}
 
     def __len__(self) -> int:
@@ -154,7 +154,13 @@ class GymStations:
         job.controller.begin(row, job.streams().exploration, job.exploration)
 
     def recover(self, row: int) -> None:
-        """Nothing to do: no station is ever set aside."""
+        """Take a station back that was lost."""
+        self.aside.pop(row, None)
+
+    def lose(self, row: int, reason: str) -> Episode:
+        """A station is lost in the middle of its episode: that ends, and the station is aside."""
+        self.aside[row] = reason
+        return self._finish(row, Verdict(Outcome.INVALID, stage=LOST, reason=reason))
 
     def abort(self, reason: str) -> list[Episode]:
         """End every episode under way, labelled aborted; returns them."""

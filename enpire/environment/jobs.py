@@ -35,7 +35,8 @@ class Job:
     controller that does in them what was done in the seed's episode sees what was seen in it.
     overtime: that it may take beyond the task's time limit, where somebody helps [s]. attempts: how
     often it may act and be judged: after a failure again from where that has led, with no reset in
-    between, and with all of the task's time.
+    between, and with all of the task's time. staleness: rounds of training that were still to end
+    when its policy was chosen, before the one that learns from it.
     """
 
     seed: int
@@ -48,6 +49,7 @@ class Job:
     forked: int = 0
     overtime: float = 0.0
     attempts: int = 1
+    staleness: int = 0
 
     @property
     def id(self) -> str:

@@ -29,7 +29,7 @@ from enpire.environment.task import Parameter, Task
 from enpire.packs import Robot, World
 from enpire.twin import Twin, compose
 from enpire.twin.twin import Rows
-from enpire.types import Episode, FloatArray, Outcome, Times, Verdict
+from enpire.types import LOST, Episode, FloatArray, Outcome, Times, Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,6 +193,12 @@ class Stations:
         self.wait()
         verdict = Verdict(Outcome.ABORTED, reason=reason)
         return [self._finish(row, verdict) for row in sorted(self._running)]
+
+    def lose(self, row: int, reason: str) -> Episode:
+        """A station is lost in the middle of its episode: that ends, and the station is aside."""
+        self.wait()
+        self._running[row].lost = True
+        return self._finish(row, Verdict(Outcome.INVALID, stage=LOST, reason=reason))
 
     def tick(self, ahead: int = 0) -> list[Episode]:
         """One control period of every busy station; returns the episodes that ended.
@@ -416,5 +422,6 @@ class Stations:
             variant=job.variant,
             forked=job.forked,
             attempts=running.attempt,
+            staleness=job.staleness,
             intervened=intervened(job.controller, row, length),
         )

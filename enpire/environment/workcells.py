@@ -14,12 +14,18 @@ class Workcells(Protocol):
     """Stations that run jobs: `Stations` or `GymStations`, which say more on each member.
 
     period: of control [s]. packs: what an episode's outcome depends on, by name. aside: stations
-    that take no more jobs, and why.
+    that take no more jobs, and why; a station may be put in. lose: one that is busy is lost, which
+    sets it aside; `recover` takes it back.
     """
 
-    period: float
-    packs: dict[str, str]
-    aside: dict[int, str]
+    @property
+    def period(self) -> float: ...
+
+    @property
+    def packs(self) -> dict[str, str]: ...
+
+    @property
+    def aside(self) -> dict[int, str]: ...
 
     def __len__(self) -> int: ...
 
@@ -56,6 +62,8 @@ class Workcells(Protocol):
     def begin(self, row: int, job: Job) -> None: ...
 
     def recover(self, row: int) -> None: ...
+
+    def lose(self, row: int, reason: str) -> Episode: ...
 
     def abort(self, reason: str) -> list[Episode]: ...
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib
+import math
 import os
 import pkgutil
 import traceback
@@ -100,6 +101,11 @@ class Named:
     recipe: Recipe
     source: str = ""
     settings: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def max_staleness(self) -> float:
+        """Rounds that its collection may lag behind: a recipe may cap it by an attribute."""
+        return float(getattr(self.recipe, "max_staleness", math.inf))
 
     def improve(self, given: Given) -> Candidate:
         """As `Recipe.improve`; whatever else goes wrong in it is a RecipeError too."""

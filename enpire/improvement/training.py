@@ -64,12 +64,16 @@ def train(run: Run, asked: Asked) -> Candidate:
 
 
 def learned_from(episodes: Iterable[Episode], number: int) -> list[Episode]:
-    """All before round `number`, and what was collected in it.
+    """All before round `number`, and what was collected for it.
 
-    Its evaluations are left out: how many there are by now is a matter of time, and a training that
-    begins again must learn from the same.
+    Its evaluations are left out, and what is collected ahead of later rounds: how many there are by
+    now is a matter of time, and a training that begins again must learn from the same.
     """
-    return [e for e in episodes if e.round < number or e.purpose is not Purpose.EVALUATION]
+    return [
+        e
+        for e in episodes
+        if e.round < number or (e.round == number and e.purpose is not Purpose.EVALUATION)
+    ]
 
 
 class Training(Protocol):

@@ -64,6 +64,15 @@ def ledger_mru(ledger: Ledger) -> float:
     return mru(seconds[Phase.EXECUTE], sum(seconds.values()))
 
 
+def at_work(seconds: Mapping[Phase, float]) -> float:
+    """Share of the time neither resetting nor aside in which stations executed or verified.
+
+    The rest is idleness. seconds: of robot time by phase. Not a number before there is any.
+    """
+    working = seconds[Phase.EXECUTE] + seconds[Phase.VERIFY]
+    return mru(working, working + seconds[Phase.IDLE])
+
+
 def failures(ledger: Ledger, rows: Iterable[EpisodeRow]) -> tuple[Counter[str], Counter[str]]:
     """Judged failures of `rows` by predicate that did not hold, and by last stage reached."""
     predicates: Counter[str] = Counter()

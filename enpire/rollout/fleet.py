@@ -1,8 +1,8 @@
 """R: a fleet of stations that is handed episodes one at a time, and recorded.
 
-A station that finishes gets the next episode at once. Every episode is put to the store before it
-is handed on, and every stretch of robot time is accounted for: reset, execution, verification,
-idleness.
+A station that finishes gets the next episode at once, of whichever work is furthest behind its
+share (`scheduler.py`). Every episode is put to the store before it is handed on, and every stretch
+of robot time is accounted for: reset, execution, verification, idleness, and being set aside.
 """
 
 from __future__ import annotations
@@ -14,12 +14,16 @@ from dataclasses import replace
 
 from enpire.environment import Job, Workcells
 from enpire.errors import EnpireError, ResetFailed
+from enpire.rollout.clock import Clock, Free
 from enpire.rollout.recovery import Recovery
+from enpire.rollout.requests import Requests
+from enpire.rollout.scheduler import Drawn, Queue, Scheduler
 from enpire.store import EpisodeWriter, Interval, Phase
-from enpire.types import Episode, Purpose
+from enpire.types import LOST, Episode, Outcome, Purpose
 
 AHEAD = 32  # control periods that stations may run ahead of the fleet's clock
 WAIT_S = 0.2  # for help, before it is asked again whether to stop
+LOOK_S = 0.05  # while no work is due, before it is asked again
 PHASES = (Phase.RESET, Phase.EXECUTE, Phase.VERIFY)  # of an episode, in order
 
 
@@ -37,79 +41,142 @@ class Fleet:
         should_stop: Callable[[float], str | None] = lambda robot_s: None,
         on_episode: Callable[[Episode], None] = lambda episode: None,
         robot_s: float = 0.0,
-        now: float = 0.0,
+        clock: Clock | None = None,
         recovery: Recovery | None = None,
         note: Callable[[str, int, str], None] = lambda kind, station, text: None,
+        requests: Requests | None = None,
     ) -> None:
         """Record to `writer`; ask `should_stop` (with robot seconds so far, sealed evaluations
         apart) before every episode and every control period: a reason ends the run.
 
-        robot_s, now: robot time used so far and the stations' clock, where a run is continued [s].
-        recovery: is called for stations that are set aside; without it they stay so. note: told of
-        such stations what happened (`aside`, `back`, `left aside`), which, and why.
+        robot_s: robot time used so far, where a run is continued [s]. clock: the stations'; by
+        default a twin's. recovery: is called for stations that are set aside; without it they stay
+        so. note: told of such stations what happened (`aside`, `back`, `left aside`), which, and
+        why. requests: of a person, to pause or resume stations.
         """
         self.stations = stations
         self.robot_s = robot_s
         self.stepping_s = 0.0  # on the clock, in which the stations stepped
+        self.clock: Clock = clock or Free()
         self._writer = writer
         self._should_stop = should_stop
         self._on_episode = on_episode
-        self._recovery, self._note = recovery, note
-        self._noted: set[int] = set()  # of the stations that are aside
-        self._now = now
-        self._free_since = dict.fromkeys(range(len(stations)), now)
+        self._recovery, self._note, self._requests = recovery, note, requests
+        self._aside: set[int] = set()  # stations that are aside, as far as is noted
+        self._paused: set[int] = set()  # those of them, or soon, that a person has paused
+        self._scheduler = Scheduler()
+        self._drawn: dict[int, Drawn] = {}  # what stations run
+        self._now = self.clock.now
+        self._free_since = dict.fromkeys(range(len(stations)), self._now)
 
-    def run(self, jobs: Iterable[Job]) -> Generator[Episode]:
-        """Run all jobs; yields episodes as they end, in any order.
+    def beside(self, jobs: Iterable[Job | None], share: float = 0.0) -> Queue:
+        """Have jobs run beside those of the next `run`s, which yield their episodes too.
 
-        Jobs are drawn when a station is free, so an iterable may decide late what comes next.
+        share: of robot time; 0.0 is what would otherwise be idle. Such work outlasts a `run`: end
+        it with `run_out`, or with `stop`.
+        """
+        return self._scheduler.add(jobs, share)
+
+    def run(self, jobs: Iterable[Job | None]) -> Generator[Episode]:
+        """Run all jobs; yields episodes as they end, in any order, those `beside` among them.
+
+        Jobs are drawn when a station is free, so an iterable may decide late what comes next, or
+        say with `None` that nothing is due yet. A job whose station is lost goes to another.
 
         Raises:
             Stopped: told to; episodes under way were recorded as aborted.
             ResetFailed: there are jobs, all stations are set aside, and no help is under way.
             PolicyError: a policy returned something that is no action; likewise.
         """
-        waiting = iter(jobs)
-        drawn: Job | None = None  # for want of a station not begun yet
-        self._free_since = dict.fromkeys(self._free_since, self._now)
-        more = True
+        yield from self.run_out(self._scheduler.add(jobs))
+
+    def run_out(self, queue: Queue) -> Generator[Episode]:
+        """Go on until all jobs of a queue have had their episodes; otherwise as `run`."""
+        queue.share = queue.share or 1.0
         try:
-            while more or self.stations.busy:
-                for row in self.stations.idle if more else ():
-                    job, drawn = drawn or next(waiting, None), None
-                    if job is None:
-                        more = False
-                        break
-                    self._idle(row)
-                    self.stations.begin(row, job)
-                stuck = more and not self.stations.busy
-                if stuck:
-                    drawn = drawn or next(waiting, None)
-                    if drawn is None:
-                        break
+            while not queue.over:
+                self._hand_out()
                 reason = self._should_stop(self.robot_s)
                 if reason is not None:
                     raise Stopped(reason)
-                if stuck:
-                    self._look_after(WAIT_S)
-                    continue
-                began = time.perf_counter()
-                done = self.stations.tick(AHEAD) if self.stations.busy else []
-                self.stepping_s += time.perf_counter() - began
-                self._now += self.stations.period
-                self._record(done)
-                if self.stations.aside:
-                    self._look_after()
-                yield from done
+                yield from self._period()
         except BaseException as error:
-            cut_short = self.stations.abort(str(error) or type(error).__name__)
-            # Under a name of their own: a run that is continued begins the same episodes anew.
-            token = secrets.token_hex(4)
-            self._record([replace(e, id=f"{e.id}-aborted-{token}") for e in cut_short])
+            self.stop(str(error) or type(error).__name__)
             raise
         finally:
-            for row in range(len(self.stations)):
+            self._scheduler.remove(queue)
+            for row in self._free_since.keys() - self._drawn.keys():
                 self._idle(row)
+
+    def drop(self, queue: Queue) -> None:
+        """Begin no more of a queue's jobs."""
+        self._scheduler.remove(queue)
+
+    def stop(self, reason: str) -> None:
+        """End everything; what is under way is recorded as aborted."""
+        cut_short = self.stations.abort(reason)
+        # Under a name of their own: a run that is continued begins the same episodes anew.
+        token = secrets.token_hex(4)
+        self._record([replace(e, id=f"{e.id}-aborted-{token}") for e in cut_short])
+        self._drawn.clear()
+        self._scheduler = Scheduler()
+
+    def _hand_out(self) -> None:
+        """Begin an episode on every station that is free, while there is work."""
+        for row in self.stations.idle:
+            drawn = self._scheduler.next()
+            if drawn is None:
+                return
+            self._idle(row)
+            self._drawn[row] = drawn
+            self.stations.begin(row, drawn.job)
+
+    def _period(self) -> list[Episode]:
+        """Let a control period pass; the episodes that ended in it and are not run again."""
+        if not self.stations.busy:
+            self._rest()
+            return []
+        began = time.perf_counter()
+        ended = self.stations.tick(AHEAD)
+        self.stepping_s += time.perf_counter() - began
+        self.clock.tick(self.stations.period)
+        self._now = self.clock.now
+        done = self._handed_back(ended)
+        self._record([episode for episode, _ in done])
+        self._look_after()
+        return [episode for episode, again in done if not again]
+
+    def _rest(self) -> None:
+        """No station does anything: all are aside, or no work is due."""
+        drawn = None if self.stations.idle else self._scheduler.next()
+        if drawn is not None:
+            self._scheduler.give_back(drawn)
+            self._look_after(WAIT_S)
+        else:
+            self.clock.wait(LOOK_S)
+            self._look_after()
+        self._now = self.clock.now
+
+    def _handed_back(self, ended: list[Episode]) -> list[tuple[Episode, bool]]:
+        """Episodes that ended, and whether their jobs go to other stations."""
+        result = []
+        for episode in ended:
+            drawn = self._drawn.pop(episode.station)
+            again = self._scheduler.ended(drawn, episode.times.total, lost=self._lost(episode))
+            if again:  # its name is the one of the episode to come
+                episode = replace(episode, id=f"{episode.id}-lost-{secrets.token_hex(4)}")
+            result.append((episode, again))
+        return result
+
+    def _lost(self, episode: Episode) -> bool:
+        """Whether an episode came to nothing for its station's sake.
+
+        Where the same seed gives the same episode, a reset that fails would fail elsewhere too.
+        """
+        verdict = episode.verdict
+        if verdict.outcome is not Outcome.INVALID or episode.station not in self.stations.aside:
+            return False
+        return verdict.stage == LOST or not self.stations.repeatable
 
     def _record(self, episodes: list[Episode]) -> None:
         """Put all of a period's episodes before anyone hears of one: a caller may raise."""
@@ -119,9 +186,11 @@ class Fleet:
         for episode in episodes:
             row, times = episode.station, episode.times
             begun, end = self._free_since[row], self._now
-            # An exception within a period leaves a reset counted that the clock has not seen.
-            marks = [begun, begun + times.reset, begun + times.reset + times.execute, end]
-            marks = [min(mark, end) for mark in marks]
+            # On the wall a period may take longer than it should; and an exception within one
+            # leaves a reset counted that the clock has not seen.
+            scale = (end - begun) / times.total if times.total else 0.0
+            until = begun + scale * times.reset
+            marks = [begun, until, min(until + scale * times.execute, end), end]
             intervals += [
                 Interval(row, phase, start, stop, episode.id)
                 for phase, start, stop in zip(PHASES, marks, marks[1:], strict=False)
@@ -139,26 +208,58 @@ class Fleet:
         Raises:
             ResetFailed: to be waited for was help, and none is under way.
         """
-        for row, reason in self.stations.aside.items():
-            if row not in self._noted:
-                self._noted.add(row)
-                self._note("aside", row, reason)
-                if self._recovery is not None:
-                    self._recovery.call(row, reason)
-        if self._recovery is None or not self._recovery.under_way:
-            if wait_s:
-                raise ResetFailed(_all_aside(self.stations.aside))
-            return
-        for found in self._recovery.ended(wait_s):
-            if found.came:
-                self.stations.recover(found.station)
-                self._noted.discard(found.station)
-            self._note("back" if found.came else "left aside", found.station, found.said)
+        aside = self.stations.aside
+        for row in self._aside - aside.keys():
+            self._back(row, "by itself")
+        for row in aside.keys() - self._aside - self._drawn.keys():
+            self._set_aside(row, aside[row])
+        if self._requests is not None:
+            self._carry_out(self._requests)
+        if self._recovery is not None and self._recovery.under_way:
+            for found in self._recovery.ended(wait_s):
+                if found.came:
+                    self.stations.recover(found.station)
+                    self._back(found.station, found.said)
+                else:
+                    self._note("left aside", found.station, found.said)
+        elif wait_s and aside and not self._paused:
+            raise ResetFailed(_all_aside(aside))
+        else:
+            self.clock.wait(wait_s)
+
+    def _carry_out(self, requests: Requests) -> None:
+        """Pause and resume stations as a person asks."""
+        for asked in requests.taken():
+            row = asked.station
+            if asked.pause and row not in self.stations.aside:
+                self._paused.add(row)
+                self.stations.aside[row] = asked.reason
+            elif not asked.pause and row in self._aside:
+                self.stations.recover(row)
+                self._back(row, asked.reason)
+            elif not asked.pause and row in self._paused:  # in its last episode still
+                self.stations.aside.pop(row, None)
+                self._paused.discard(row)
+
+    def _set_aside(self, row: int, reason: str) -> None:
+        self._idle(row)
+        self._aside.add(row)
+        self._note("aside", row, reason)
+        if self._recovery is not None and row not in self._paused:
+            self._recovery.call(row, reason)
+
+    def _back(self, row: int, said: str) -> None:
+        self._idle(row)
+        self._aside.discard(row)
+        self._paused.discard(row)
+        self._note("back", row, said)
 
     def _idle(self, row: int) -> None:
+        """Account for a station's time since it last had an episode, or came aside, or back."""
         since = self._free_since[row]
         if self._now - since > 0.5 * self.stations.period:
-            self._writer.put([], [Interval(row, Phase.IDLE, since, self._now)])
+            phase = Phase.ASIDE if row in self._aside else Phase.IDLE
+            self._writer.put([], [Interval(row, phase, since, self._now)])
         self._free_since[row] = self._now
 
 

@@ -13,19 +13,20 @@ from __future__ import annotations
 import contextlib
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 
 from enpire.environment import Controller, Job, Workcells
 from enpire.errors import PolicyError, RecipeError
 from enpire.improvement.collection import Collection
-from enpire.improvement.recipe import Named
+from enpire.improvement.recipe import Candidate, Named
 from enpire.improvement.training import FOLDER as TRAINING
 from enpire.improvement.training import Asked, Trainer
 from enpire.policies import ChunkSpec, Policy, load, metadata
 from enpire.rollout.budget import Budget
 from enpire.rollout.comparison import EXTENSION, Decision, PairedRecord, decide
-from enpire.rollout.fleet import Fleet, Stopped
+from enpire.rollout.fleet import Fleet
+from enpire.rollout.scheduler import Queue
 from enpire.rollout.seeds import fresh_entropy, stream
 from enpire.rollout.statistics import estimate, misses_allowed, sealed_hopeless
 from enpire.store import Decision as Note
@@ -34,7 +35,6 @@ from enpire.types import Episode, Estimate, Outcome, Purpose
 
 POLICY = "policy"
 AHEAD = 20  # pairs whose one half is run while the candidate is made: as few decide nearly never
-LOOK_S = 0.2  # between two looks whether the budget is used up while a candidate is made
 ENOUGH = 60  # judged episodes of a policy before a sealed evaluation is worth its robot time
 DECIDED = ("promoted", "kept", "rejected")  # kinds of notes that close a comparison
 JUDGED = (Outcome.SUCCESS, Outcome.FAILURE)
@@ -51,7 +51,10 @@ class LoopSettings:
     decision the incumbent stays, unless the candidate is promising (`comparison.decide`).
     sealed_episodes: of an examination. recipe: of the rounds, in order, the last one goes on;
     recipe_settings, first_recipe_settings: by dotted name. verify: by `sensors`, or by `cameras`
-    where the task has eyes.
+    where the task has eyes. staleness: rounds that a round's collection may begin ahead, under the
+    policy of then, beside training and evaluation; collect_share: of robot time that it then has
+    beside an evaluation, 0.0 is what would otherwise be idle. pace: free, or real for twins on the
+    clock on the wall; the rest is in seconds, see `Conditions`.
     """
 
     task: str
@@ -73,6 +76,13 @@ class LoopSettings:
     recipe_settings: dict[str, str] = field(default_factory=dict)
     first_recipe_settings: dict[str, str] = field(default_factory=dict)
     verify: str = "sensors"
+    staleness: int = 0
+    collect_share: float = 0.0
+    pace: str = "free"
+    reset_time: float = 0.0
+    latency: float = 0.0
+    fault_every: float = 0.0
+    repair_time: float = 0.0
 
 
 @dataclass(slots=True)
@@ -88,6 +98,14 @@ class LoopState:
     reached: bool = False
     sealed: SealedRow | None = None
     sealed_attempts: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Collecting:
+    """A round's collection under way, and what its recipe raised when it was asked for jobs."""
+
+    queue: Queue
+    errors: list[RecipeError]
 
 
 class Loop:
@@ -120,6 +138,8 @@ class Loop:
         )
         self._policies: dict[str, Policy] = {}
         self._known: dict[str, Episode] = {}
+        self._begun: dict[int, _Collecting] = {}  # collections under way, by round
+        self._pairs: Queue | None = None  # the incumbent's part of the next comparison's first
 
     def run(self) -> LoopState:
         """Go on until the target holds on sealed seeds or the budget's rounds are used up.
@@ -132,6 +152,7 @@ class Loop:
         self._start()
         while not self.state.reached and self.state.round < self.budget.rounds:
             self._round(self.state.round + 1)
+        self.fleet.stop("the loop has ended")
         return self.state
 
     # Steps
@@ -151,6 +172,8 @@ class Loop:
                     "nothing to begin with: ask for more with --demonstrations"
                 )
             name = self._train(self.first, 0, "")
+        if not self.run_store.ledger.rounds():
+            self._begin_collection(1)
         self._evaluate_start(name)
         # A round is done when it has a row; one cut short begins again under its own incumbent.
         rounds = self.run_store.ledger.rounds()
@@ -172,43 +195,91 @@ class Loop:
         candidate = self._policy_of(number)
         try:
             if candidate is None:
-                recipe = self.schedule[min(number, len(self.schedule)) - 1]
-                self._collect(recipe, number, base)
-                candidate = self._train(recipe, number, base)
+                self._collect(number)
+                candidate = self._train(self._recipe(number), number, base)
             better = self._compare(number, incumbent, candidate) or self._passes(candidate)
         except (RecipeError, PolicyError) as error:
             if isinstance(error, PolicyError) and candidate is None:
                 raise
             self._note("rejected", f"round {number}: {error}", incumbent, candidate or "")
             better = False
+            if self._pairs is not None:
+                self.fleet.drop(self._pairs)
+            if isinstance(error, PolicyError):  # it has ended all that was under way
+                self._begun.clear()
         if better and candidate is not None:
             self.run_store.ledger.set_policy_state(candidate, "incumbent")
             self._make_incumbent(candidate)
         self._close_round(number)
         self._passes(self.state.incumbent)
 
-    def _collect(self, recipe: Named, number: int, base: str) -> None:
-        settings, row = self.settings, self.run_store.ledger.policy(base)
+    def _recipe(self, number: int) -> Named:
+        """Of a round."""
+        return self.schedule[min(number, len(self.schedule)) - 1]
+
+    def _collect(self, number: int) -> None:
+        """Have all that is collected for a round, of which some may have been before."""
+        collecting = self._begun.pop(number, None) or self._collection(number)
+        self._doing("collecting", self.settings.collect)
+        # While the last ones end, others begin what the comparison needs anyway.
+        self._pairs = self.fleet.beside(self._unknown(self._ahead(number)))
+        self._run_out(collecting.queue)
+        for error in collecting.errors:
+            raise error
+
+    def _begin_collection(self, number: int) -> None:
+        """Have what a later round collects begin now, beside what else there is to do."""
+        if number not in self._begun and self._begins_early(number):
+            self._begun[number] = self._collection(number)
+
+    def _begins_early(self, number: int) -> bool:
+        """Whether a round's collection begins while the round before is under way."""
+        wanted = self.settings.staleness and number <= self.budget.rounds
+        return bool(wanted and self._stale(number) <= self._recipe(number).max_staleness)
+
+    def _stale(self, number: int) -> int:
+        """Rounds that a collection lags behind that begins early; the first policy is new."""
+        return min(self.settings.staleness, number - 1)
+
+    def _collection(self, number: int) -> _Collecting:
+        """What is collected for a round: it follows from what was known before, whenever asked."""
+        recipe, settings = self._recipe(number), self.settings
+        early = self._begins_early(number)
+        stale = self._stale(number) if early else 0
+        base = self._base(number - stale)
+        row = self.run_store.ledger.policy(base)
+        before = number - 1 if early else number  # whose evaluations are not over yet
         earlier = (
-            e for e in self._known.values() if e.round < number and e.purpose is not Purpose.SEALED
+            e
+            for e in self._known.values()
+            if e.round < number
+            and e.purpose is not Purpose.SEALED
+            and (e.round < before or e.purpose is not Purpose.EVALUATION)
         )
-        jobs = recipe.collect(
-            Collection(
-                stations=self.stations,
-                base=base,
-                parent=row.parent if row else "",
-                policy=self._policy,
-                controller=self._controller,
-                round=number,
-                count=settings.collect,
-                seeds=stream(settings.seed, "collect", number),
-                exploration=settings.exploration,
-                seed=self._seed(number),
-                episodes=sorted(earlier, key=lambda e: e.id),
-            )
+        asked = Collection(
+            stations=self.stations,
+            base=base,
+            parent=row.parent if row else "",
+            policy=self._policy,
+            controller=self._controller,
+            round=number,
+            count=settings.collect,
+            seeds=stream(settings.seed, "collect", number),
+            exploration=settings.exploration,
+            seed=self._seed(number),
+            episodes=sorted(earlier, key=lambda e: e.id),
         )
-        self._doing("collecting", settings.collect)
-        self._episodes(jobs)
+        errors: list[RecipeError] = []
+
+        def jobs() -> Iterator[Job]:
+            try:
+                for job in recipe.collect(asked):
+                    yield replace(job, staleness=stale)
+            except RecipeError as error:  # of this round, whichever is under way
+                errors.append(error)
+
+        queue = self.fleet.beside(self._unknown(jobs()), settings.collect_share)
+        return _Collecting(queue, errors)
 
     def _seed(self, number: int) -> int:
         """Of what is random in a round apart from its episodes."""
@@ -220,17 +291,33 @@ class Loop:
         parameters = self.stations.parameters
         asked = Asked(recipe, self.spec, number, parent, self._seed(number), parameters)
         training = self.trainer.begin(self.run_store, asked)
+        if parent:
+            self._begin_collection(number + 1)
+        found: list[Candidate | RecipeError] = []
+
+        def until_trained() -> Iterator[Job | None]:
+            while not found:
+                try:
+                    candidate = training.candidate(0.0)
+                except RecipeError as error:  # what is collected meanwhile goes on
+                    found.append(error)
+                    return
+                if candidate is None:
+                    yield None
+                else:
+                    found.append(candidate)
+
         try:
-            ahead = self._ahead(number) if parent else []
-            self._doing(f"training ({recipe.name})", len(ahead))
-            self._episodes(ahead)
-            while (candidate := training.candidate(LOOK_S)) is None:
-                reason = self.budget.spent(self.fleet.robot_s)
-                if reason is not None:
-                    raise Stopped(reason)
+            self._doing(f"training ({recipe.name})", 0)
+            if self._pairs is not None:
+                self._run_out(self._pairs)
+            self._episodes(until_trained())
         except BaseException:
             training.cancel()
             raise
+        (candidate,) = found
+        if isinstance(candidate, RecipeError):
+            raise candidate
         row = self.run_store.save_policy(
             f"{POLICY}-{number}",
             candidate.policy.tensors(),
@@ -377,21 +464,38 @@ class Loop:
 
     # Helpers
 
-    def _episodes(self, jobs: Iterable[Job]) -> list[Episode]:
+    def _unknown(self, jobs: Iterable[Job]) -> Iterator[Job]:
+        """Those whose episodes are not in the store."""
+        return (job for job in jobs if job.id not in self._known)
+
+    def _run_out(self, queue: Queue) -> None:
+        """Have all of a queue's episodes in the store."""
+        with contextlib.closing(self.fleet.run_out(queue)) as running:
+            for episode in running:
+                self._known[episode.id] = episode
+                self.state.done += 1
+
+    def _episodes(self, jobs: Iterable[Job | None]) -> list[Episode]:
         done = []
         for episode in self._stream(iter(jobs)):
             done.append(episode)
             self.state.done = len(done)
         return done
 
-    def _stream(self, jobs: Iterator[Job]) -> Iterator[Episode]:
-        """Episodes of `jobs`: those in the store at once, the others from the fleet."""
-        known: list[Episode] = []
+    def _stream(self, jobs: Iterator[Job | None]) -> Iterator[Episode]:
+        """Episodes of `jobs`: those in the store at once, the others from the fleet.
 
-        def missing() -> Iterator[Job]:
+        What is done beside them goes to the store only.
+        """
+        known: list[Episode] = []
+        asked: set[str] = set()
+
+        def missing() -> Iterator[Job | None]:
             for job in jobs:
-                earlier = self._known.get(job.id)
+                earlier = self._known.get(job.id) if job else None
                 if earlier is None:
+                    if job:
+                        asked.add(job.id)
                     yield job
                 else:
                     known.append(earlier)
@@ -401,7 +505,8 @@ class Loop:
                 while known:
                     yield known.pop(0)
                 self._known[episode.id] = episode
-                yield episode
+                if episode.id in asked:
+                    yield episode
         yield from known
 
     def _show_success(self, name: str) -> Estimate:
@@ -464,7 +569,8 @@ class Loop:
         last = decided[-1] if decided else None
         if last and last.kind == "kept" and last.numbers["wins"] >= last.numbers["losses"]:
             return last.candidate
-        return self.state.incumbent
+        earlier = [row for row in self.run_store.ledger.rounds() if row.number < number]
+        return earlier[-1].policy if earlier else f"{POLICY}-0"
 
     def _entropy(self, name: str, attempt: int) -> int:
         for note in self.run_store.ledger.decisions():

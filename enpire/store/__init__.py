@@ -10,7 +10,7 @@ from enpire.store.rows import (
     RoundRow,
     SealedRow,
 )
-from enpire.store.run import Run, default_folder
+from enpire.store.run import Run, default_folder, under_way
 from enpire.store.writer import EpisodeWriter
 
 __all__ = [
@@ -25,4 +25,5 @@ __all__ = [
     "SealedRow",
     "branch",
     "default_folder",
+    "under_way",
 ]

@@ -109,6 +109,7 @@ def _describe(episode: Episode) -> dict[str, object]:
         "variant": int(episode.variant),
         "forked": int(episode.forked),
         "attempts": int(episode.attempts),
+        "staleness": int(episode.staleness),
         "packs": dict(episode.packs),
         "times": {name: _number(getattr(times, name)) for name in ("reset", "execute", "verify")},
         "verdict": {
@@ -165,6 +166,7 @@ def _restore(about: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Episode:
         variant=about.get("variant", 0),  # runs of before there were any do not say
         forked=about.get("forked", 0),
         attempts=about.get("attempts", 1),
+        staleness=about.get("staleness", 0),
         **arrays,
     )
 

@@ -10,6 +10,22 @@ from enpire.errors import StoreError
 from enpire.store.durable import disk_errors
 
 
+def held(path: Path) -> bool:
+    """Whether some process holds the lock on a file."""
+    try:
+        handle = os.open(path, os.O_RDWR)
+    except FileNotFoundError:
+        return False
+    with disk_errors(path):
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+        finally:
+            os.close(handle)
+    return False
+
+
 class WriterLock:
     """An exclusive lock on a file, held from construction until `release` or the process's death.
 

@@ -16,6 +16,7 @@ class Phase(StrEnum):
     EXECUTE = "execute"
     VERIFY = "verify"
     IDLE = "idle"
+    ASIDE = "aside"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +51,7 @@ class EpisodeRow:
 class Interval:
     """A stretch of one station's own clock [s], the account that MRU is taken from.
 
-    `episode` is empty where the station was idle.
+    `episode` is empty where the station was idle or set aside.
     """
 
     station: int

@@ -35,7 +35,7 @@ from enpire.store import weights, zarr3
 from enpire.store.durable import TEMPORARY_PREFIX, disk_errors, publish_file
 from enpire.store.episodes import frozen, read_batch, write_batch
 from enpire.store.ledger import Ledger
-from enpire.store.lock import WriterLock
+from enpire.store.lock import WriterLock, held
 from enpire.store.rows import EpisodeRow, Interval, PolicyRow
 from enpire.types import Episode, Purpose
 
@@ -56,6 +56,11 @@ def default_folder(task: str, root: Path = Path("runs"), day: date | None = None
     while (root / f"{stem}-{number}").exists():
         number += 1
     return root / f"{stem}-{number}"
+
+
+def under_way(folder: Path) -> bool:
+    """Whether a process writes to the run in `folder` now."""
+    return held(folder / LOCK)
 
 
 class Run:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,8 +14,10 @@ import pytest
 from enpire.environment import Job, ResetMode, Stations
 from enpire.environment.restoring import TRIES
 from enpire.errors import PolicyError, ResetFailed
+from enpire.rollout import requests
 from enpire.rollout.fleet import Fleet, Stopped
 from enpire.rollout.recovery import Recovery
+from enpire.rollout.requests import Request, Requests, ask
 from enpire.store import Interval, Phase
 from enpire.types import Episode, Outcome, Purpose
 from tests.environment.reach import Restored, Speed, reach_stations
@@ -232,13 +235,14 @@ def test_a_fleet_goes_on_without_a_station_that_is_set_aside() -> None:
     task = Restored()
     fleet, kept = physical_fleet(task, 2)
     running = fleet.run(jobs(10))
-    next(running)
+    done = [next(running).id]
     task.failing = 2 * TRIES - 1  # however they meet them, one station fails for good
-    list(running)
+    done += [episode.id for episode in running]
+    assert sorted(done) == sorted(job.id for job in jobs(10)), "its work went to the other"
     lost = [e for e in kept.episodes if e.verdict.outcome is Outcome.INVALID]
     assert len(lost) == 1
     assert lost[0].times.reset > 1.0
-    assert len(kept.episodes) == 10
+    assert len(kept.episodes) == 11
     after = kept.episodes[kept.episodes.index(lost[0]) + 1 :]
     assert after
     assert {e.station for e in after} == {1 - lost[0].station}
@@ -276,7 +280,7 @@ def test_a_station_comes_back_when_help_has_come() -> None:
         task.failing = TRIES
         list(running)
     assert [e.verdict.outcome for e in kept.episodes].count(Outcome.INVALID) == 1
-    assert len(kept.episodes) == 5
+    assert len(kept.episodes) == 6, "what was lost is run again"
     assert notes == [("aside", 0), ("back", 0)]
     account(kept, 1)
 
@@ -337,5 +341,76 @@ def test_jobs_that_are_over_need_no_station() -> None:
     fleet, kept = physical_fleet(task, 1)
     list(fleet.run(jobs(1)))
     task.failing = TRIES
-    list(fleet.run(jobs(1)))
+    with pytest.raises(ResetFailed):
+        list(fleet.run(jobs(1)))
     assert kept.episodes[-1].verdict.outcome is Outcome.INVALID
+    assert list(fleet.run([])) == []
+
+
+def test_work_beside_takes_what_would_be_idle_and_outlasts_a_run() -> None:
+    fleet, kept = fleet_of(3)
+    other = fleet.beside([replace(job, policy="q") for job in jobs(5)])
+    done = [episode.policy for episode in fleet.run(jobs(7, Speeds()))]
+    assert done.count("p") == 7
+    assert {e.policy for e in kept.episodes} == {"p"}
+    assert fleet.stations.busy, "the last ones left stations free"
+    assert Phase.IDLE not in {i.phase for i in kept.intervals}
+    list(fleet.run_out(other))
+    assert len(kept.episodes) == 12
+    assert not fleet.stations.busy
+    account(kept, 3)
+
+
+def test_work_beside_goes_on_while_nothing_else_is_due() -> None:
+    """As while a candidate is trained."""
+    fleet, kept = fleet_of(2)
+    fleet.beside([replace(job, policy="q") for job in jobs(6)])
+
+    def until_there_are(count: int) -> Iterator[Job | None]:
+        while len(kept.episodes) < count:
+            yield None
+
+    list(fleet.run(until_there_are(4)))
+    assert 4 <= len(kept.episodes) <= 5
+    fleet.stop("over")
+    assert {e.verdict.outcome for e in kept.episodes[-1:]} == {Outcome.ABORTED}
+    account(kept, 2)
+
+
+def test_a_person_pauses_a_station_and_resumes_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(requests, "LOOK_S", 0.0)
+    notes = Notes()
+    fleet, kept = fleet_of(2, note=notes, requests=Requests(tmp_path))
+    running = fleet.run(jobs(60))
+    next(running)
+    ask(tmp_path, Request(1, True, "a cable"))
+    for _ in running:
+        if len(kept.episodes) == 20:
+            assert fleet.stations.aside == {1: "a cable"}
+            assert {e.station for e in kept.episodes[-10:]} == {0}
+            ask(tmp_path, Request(1, False, "mended"))
+    assert notes == [("aside", 1), ("back", 1)]
+    assert {e.station for e in kept.episodes[-10:]} == {0, 1}
+    assert {e.verdict.outcome for e in kept.episodes} == {Outcome.SUCCESS}, "none was cut short"
+    phases = {i.phase for i in kept.intervals if i.station == 1}
+    assert Phase.ASIDE in phases
+    account(kept, 2)
+
+
+def test_all_paused_are_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(requests, "LOOK_S", 0.0)
+    looks = iter(range(1000))
+
+    def resume(robot_s: float) -> None:
+        if next(looks) == 100:
+            ask(tmp_path, Request(0, False, "back from lunch"))
+
+    fleet, kept = fleet_of(1, requests=Requests(tmp_path), should_stop=resume)
+    monkeypatch.setattr("enpire.rollout.fleet.WAIT_S", 0.001)
+    running = fleet.run(jobs(3))
+    next(running)
+    ask(tmp_path, Request(0, True, "lunch"))
+    assert len(list(running)) == 2
+    assert len(kept.episodes) == 3

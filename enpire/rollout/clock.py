@@ -1,0 +1,61 @@
+"""The clock of a fleet's stations: the twin's own, or the one on the wall."""
+
+from __future__ import annotations
+
+import time
+from typing import Protocol
+
+
+class Clock(Protocol):
+    """Says how late it is for the stations [s], and lets a control period pass."""
+
+    @property
+    def now(self) -> float:
+        """Seconds since the run began, over all its starts."""
+        ...
+
+    def tick(self, period: float) -> None:
+        """The stations have begun a control period of so many seconds: let it pass."""
+        ...
+
+    def wait(self, seconds: float) -> None:
+        """No station has anything to do: look again after so long."""
+        ...
+
+
+class Free:
+    """A twin's: time passes as fast as it can be simulated, and stands still while nothing is."""
+
+    def __init__(self, now: float = 0.0) -> None:
+        self.now = now
+
+    def tick(self, period: float) -> None:
+        """See `Clock`."""
+        self.now += period
+
+    def wait(self, seconds: float) -> None:
+        """See `Clock`."""
+        time.sleep(seconds)
+
+
+class Wall:
+    """Real time, as arms have it. Where the machine cannot keep up, periods take longer."""
+
+    def __init__(self, now: float = 0.0) -> None:
+        self._began = time.monotonic() - now
+        self._due = self.now
+
+    @property
+    def now(self) -> float:
+        """See `Clock`."""
+        return time.monotonic() - self._began
+
+    def tick(self, period: float) -> None:
+        """See `Clock`. What was late is not caught up with: an arm would not move faster either."""
+        late = self.now
+        self._due = max(self._due + period, late)
+        time.sleep(self._due - late)
+
+    def wait(self, seconds: float) -> None:
+        """See `Clock`."""
+        time.sleep(seconds)

@@ -1,0 +1,38 @@
+"""What a person asks of a running fleet reaches it once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from enpire.errors import StoreError
+from enpire.rollout import requests
+from enpire.rollout.requests import FOLDER, Request, Requests, ask
+
+
+@pytest.fixture(autouse=True)
+def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(requests, "LOOK_S", 0.0)
+
+
+def test_taken_once_and_in_order(tmp_path: Path) -> None:
+    taking = Requests(tmp_path)
+    asked = [Request(2, True, "a camera is loose"), Request(2, False, "mended")]
+    for each in asked:
+        ask(tmp_path, each)
+    assert taking.taken() == asked
+    assert taking.taken() == []
+
+
+def test_requests_of_an_earlier_start_are_forgotten(tmp_path: Path) -> None:
+    ask(tmp_path, Request(0, True, "of yesterday"))
+    assert Requests(tmp_path).taken() == []
+
+
+def test_what_is_no_request(tmp_path: Path) -> None:
+    taking = Requests(tmp_path)
+    (tmp_path / FOLDER).mkdir()
+    (tmp_path / FOLDER / "1.json").write_text("[]")
+    with pytest.raises(StoreError, match="is no request"):
+        taking.taken()
