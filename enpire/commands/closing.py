@@ -48,7 +48,8 @@ def summary(run: Run, figures: dict[str, Any], command: str) -> str:
         f"{figures['rounds']} rounds, {figures['episodes']} episodes, "
         f"sealed evaluations {figures['sealed_attempts']}",
         f"robot-hours {figures['robot_hours']:.2f} (sealed: {figures['robot_hours_sealed']:.2f}), "
-        f"MRU {figures['mru']:.0%}, {figures['wall_s'] / 60:.1f} min on the clock",
+        f"MRU {figures['mru']:.0%}, {figures['at_work']:.0%} at work of the time not resetting or "
+        f"aside, {figures['wall_s'] / 60:.1f} min on the clock",
         f"recorded in {run.folder}",
     ]
     if figures["stations_apart"]:

@@ -16,10 +16,12 @@ from enpire.commands.options import (
     natural,
     no_or_one,
     pace,
+    part,
     positive,
     rate,
     reset_mode,
     share,
+    spell,
     verifier,
 )
 from enpire.errors import PackError, StoreError, UsageError
@@ -58,11 +60,11 @@ SETTINGS: dict[str, tuple[Callable[[str], Any], str, str]] = {
     "staleness": (
         no_or_one,
         "0",
-        "1: a round's collection begins under the policy of the round before, so none waits for "
-        "training (default with --pace real)",
+        "1: a round's collection begins under the policy of the round before, so no station waits "
+        "for training; 1 with --pace real",
     ),
     "collect_share": (
-        share,
+        part,
         "0",
         "of robot time that it then has beside an evaluation; 0: what is idle",
     ),
@@ -71,10 +73,10 @@ SETTINGS: dict[str, tuple[Callable[[str], Any], str, str]] = {
         "free",
         "free: twins as fast as they can be; real: on the clock on the wall, with the following",
     ),
-    "reset_time": (duration, "8s with --pace real", "that a reset takes longer, on average"),
-    "latency": (duration, "0.3s with --pace real", "until a verdict is there"),
-    "fault_every": (duration, "30m with --pace real", "mean time between failures of a station"),
-    "repair_time": (duration, "1m with --pace real", "mean time until it works again"),
+    "reset_time": (spell, "0", "that a reset takes longer, on average; 8s with --pace real"),
+    "latency": (spell, "0", "until a verdict is there; 0.3s with --pace real"),
+    "fault_every": (spell, "0", "mean time between failures of a station; 30m with --pace real"),
+    "repair_time": (spell, "0", "mean time until it works again; 1m with --pace real"),
 }
 """Fields of LoopSettings as options: type, default as shown in the help, what it is.
 

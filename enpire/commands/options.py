@@ -83,6 +83,11 @@ def duration(text: str) -> float:
     return seconds
 
 
+def spell(text: str) -> float:
+    """Seconds as `duration`, or 0 for none at all."""
+    return 0.0 if text == "0" else duration(text)
+
+
 def positive(text: str) -> int:
     """A whole number of at least 1."""
     return _whole(text, 1)
@@ -113,6 +118,14 @@ def share(text: str) -> float:
     value = _number(text)
     if not 0.0 <= value <= 1.0:
         raise argparse.ArgumentTypeError(f"{text} is out of range: give 0 to 1")
+    return value
+
+
+def part(text: str) -> float:
+    """A number from 0 to below 1."""
+    value = _number(text)
+    if not 0.0 <= value < 1.0:
+        raise argparse.ArgumentTypeError(f"{text} is out of range: give 0 or more, below 1")
     return value
 
 

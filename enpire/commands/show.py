@@ -61,6 +61,7 @@ def report(run: Run) -> dict[str, Any]:
         "robot_hours": open_s / 3600,
         "robot_hours_sealed": sealed_s / 3600,
         "mru": account.ledger_mru(ledger),
+        "at_work": account.at_work(ledger.robot_seconds()),
         "robot_s_by_phase": {str(k): v for k, v in ledger.robot_seconds().items()},
         "failures_by_predicate": dict(predicates.most_common()),
         "failures_by_stage": dict(stages.most_common()),
@@ -121,6 +122,7 @@ def _print(run: Run, console: Console) -> None:
         f"MRU {figures['mru']:.0%}; start {account.text(figures['start'])}",
         soft_wrap=True,
     )
+    console.print(_spent(figures["robot_s_by_phase"], figures["at_work"]), soft_wrap=True)
     table = Table("round", "policy", "success over all its evaluations", "robot-hours", "min")
     for row in figures["rounds"]:
         hours, minutes = f"{row['robot_hours']:.2f}", f"{row['wall_s'] / 60:.1f}"
@@ -143,6 +145,13 @@ def _print(run: Run, console: Console) -> None:
     for decision in figures["decisions"]:
         text = f"  round {decision['round']}  {decision['kind']}: {decision['text']}"
         console.print(text, soft_wrap=True)
+
+
+def _spent(seconds: dict[str, float], at_work: float) -> str:
+    """Where robot time went."""
+    total = sum(seconds.values()) or 1.0
+    shares = ", ".join(f"{phase} {spent / total:.0%}" for phase, spent in seconds.items())
+    return f"robot time: {shares}; {at_work:.1%} at work of the time neither resetting nor aside"
 
 
 def _histogram(console: Console, title: str, counts: dict[str, int]) -> None:

@@ -38,7 +38,8 @@ def result(run: Run, ended: str) -> dict[str, Any]:
     `final` is the sealed evaluation that passed; without one, all evaluations of the incumbent.
     `robot_hours` are those before and between sealed evaluations, `robot_hours_sealed` the rest;
     both count from reset to verdict. `wall_s` and `sim_steps_per_s` are over all starts of the run;
-    the latter is of the time in which the stations stepped. `stations_apart` do not succeed like
+    the latter is of the time in which the stations stepped. `mru` is the share of all robot time in
+    which stations executed, `at_work` see `account.at_work`. `stations_apart` do not succeed like
     the others.
     """
     ledger, settings = run.ledger, run.config["loop"]
@@ -50,6 +51,7 @@ def result(run: Run, ended: str) -> dict[str, Any]:
     else:
         final = account.as_json(account.evaluations(ledger, account.incumbent(ledger)))
     open_s, sealed_s = account.robot_seconds(rows)
+    by_phase = ledger.robot_seconds()
     stepping_s = float(facts.get("stepping_s", 0.0))
     return {
         "task": settings["task"],
@@ -69,6 +71,8 @@ def result(run: Run, ended: str) -> dict[str, Any]:
         "robot_hours_sealed": sealed_s / 3600,
         "wall_s": float(facts.get("wall_s", 0.0)),
         "mru": account.ledger_mru(ledger),
+        "at_work": account.at_work(by_phase),
+        "robot_s_by_phase": {str(phase): seconds for phase, seconds in by_phase.items()},
         "stations_apart": [n for n, one in account.stations(rows).items() if one.apart],
         "sim_steps_per_s": float(facts.get("sim_steps", 0.0)) / stepping_s if stepping_s else None,
         "versions": versions(),

@@ -278,7 +278,8 @@ class Loop:
             except RecipeError as error:  # of this round, whichever is under way
                 errors.append(error)
 
-        queue = self.fleet.beside(self._unknown(jobs()), settings.collect_share)
+        weight = settings.collect_share / (1.0 - settings.collect_share)  # an evaluation has 1.0
+        queue = self.fleet.beside(self._unknown(jobs()), weight)
         return _Collecting(queue, errors)
 
     def _seed(self, number: int) -> int:

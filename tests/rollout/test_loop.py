@@ -548,6 +548,76 @@ def same_end(folder: Path, whole: Path, state: LoopState) -> None:
     assert len(deciding ^ set(ids(folder, Purpose.EVALUATION, round=1))) <= 2 * TINY.robots
 
 
+EARLY = replace(TINY, staleness=1)
+
+
+def test_a_collection_may_begin_before_the_last_candidate_is_there(
+    tmp_path: Path, patient: None
+) -> None:
+    recipe, folder = Moves(FAST), tmp_path / "run"
+    go(folder, Moves(SLOW), recipe, rounds=3, settings=EARLY)
+    with Run.open(folder) as run:
+        collected = [e for e in run.episodes() if e.purpose is Purpose.COLLECTION]
+    assert Counter((e.round, e.policy, e.staleness) for e in collected) == {
+        (1, "policy-0", 0): TINY.collect,
+        (2, "policy-0", 1): TINY.collect,
+        (3, "policy-1", 1): TINY.collect,
+    }
+    for number, given in enumerate(recipe.given, 1):
+        assert {e.round for e in given if e.purpose is Purpose.COLLECTION} == set(
+            range(1, number + 1)
+        ), "nothing that is collected ahead of a later round"
+
+
+class Capped(Moves):
+    """Learns from what its own policy does only."""
+
+    max_staleness = 0
+
+
+def test_a_recipe_may_cap_staleness(tmp_path: Path, patient: None) -> None:
+    folder = tmp_path / "run"
+    go(folder, Moves(SLOW), Capped(FAST), rounds=2, settings=EARLY)
+    with Run.open(folder) as run:
+        collected = [e for e in run.episodes() if e.purpose is Purpose.COLLECTION]
+    assert {(e.round, e.policy, e.staleness) for e in collected} == {
+        (1, "policy-0", 0),
+        (2, "policy-1", 0),
+    }
+
+
+def test_a_round_that_fails_takes_none_of_the_next_ones_episodes(
+    tmp_path: Path, patient: None
+) -> None:
+    folder = tmp_path / "run"
+    recipes: list[Recipe] = [Diverges(0.0), Moves(np.nan), Moves(FAST)]
+    state = go(folder, Moves(SLOW), recipes, rounds=3, settings=EARLY)
+    assert state.incumbent == "policy-3"
+    for number in (1, 2, 3):
+        found = ids(folder, Purpose.COLLECTION, round=number)
+        assert len([id for id in found if "aborted" not in id]) == TINY.collect
+
+
+@pytest.mark.parametrize("lives", [(3, 5), (11,)])
+def test_a_loop_that_collects_ahead_may_be_killed_too(
+    tmp_path: Path, patient: None, lives: tuple[int, ...]
+) -> None:
+    whole, folder = tmp_path / "whole", tmp_path / "run"
+    go(whole, Moves(SLOW), Again(FAST), rounds=2, settings=EARLY)
+    kills, state = 0, None
+    while state is None:
+        steps = Steps(lives[kills % len(lives)])
+        try:
+            state = go(folder, Moves(SLOW), Again(FAST), steps, rounds=2, settings=EARLY)
+        except Killed:
+            kills += 1
+            assert kills < 100, "it never ends"
+    assert kills > 3
+    assert ids(folder, *FIXED) == ids(whole, *FIXED)
+    decided = [[note.text for note in notes(f, "promoted", "kept")] for f in (folder, whole)]
+    assert decided[0] == decided[1]
+
+
 def test_a_finished_loop_that_is_continued_does_nothing(tmp_path: Path) -> None:
     folder = tmp_path / "run"
     go(folder, Moves(SLOW), Moves(FAST))
