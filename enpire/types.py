@@ -124,6 +124,11 @@ class Verdict:
         states = {p.state for p in self.predicates}
         return State.FAIL not in states and bool(states - {State.PASS})
 
+    @property
+    def unsure(self) -> bool:
+        """Whether nothing fails and something could not be measured at all."""
+        return self.undecided and any(p.state is State.UNSURE for p in self.predicates)
+
 
 @dataclass(frozen=True, slots=True)
 class Times:

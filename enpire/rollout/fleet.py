@@ -23,6 +23,7 @@ from enpire.types import LOST, Episode, Outcome, Purpose
 
 AHEAD = 32  # control periods that stations may run ahead of the fleet's clock
 WAIT_S = 0.2  # for help, before it is asked again whether to stop
+UNSURE = 2  # episodes in a row, in which the verifier is, that set a station aside
 LOOK_S = 0.05  # while no work is due, before it is asked again
 PHASES = (Phase.RESET, Phase.EXECUTE, Phase.VERIFY)  # of an episode, in order
 
@@ -64,6 +65,7 @@ class Fleet:
         self._recovery, self._note, self._requests = recovery, note, requests
         self._aside: set[int] = set()  # stations that are aside, as far as is noted
         self._paused: set[int] = set()  # those of them, or soon, that a person has paused
+        self._unsure = dict.fromkeys(range(len(stations)), 0)  # verdicts in a row
         self._scheduler = Scheduler()
         self._drawn: dict[int, Drawn] = {}  # what stations run
         self._now = self.clock.now
@@ -143,6 +145,8 @@ class Fleet:
         self._now = self.clock.now
         done = self._handed_back(ended)
         self._record([episode for episode, _ in done])
+        for episode in ended:
+            self._doubt(episode)
         self._look_after()
         return [episode for episode, again in done if not again]
 
@@ -177,6 +181,17 @@ class Fleet:
         if verdict.outcome is not Outcome.INVALID or episode.station not in self.stations.aside:
             return False
         return verdict.stage == LOST or not self.stations.repeatable
+
+    def _doubt(self, episode: Episode) -> None:
+        """Set a station aside whose verifier could not tell, time and again.
+
+        Not where a reset puts everything right, eyes too: there it is the policy that hides things.
+        """
+        row = episode.station
+        self._unsure[row] = self._unsure[row] + 1 if episode.verdict.unsure else 0
+        if self._unsure[row] >= UNSURE and not self.stations.repeatable:
+            self._unsure[row] = 0
+            self.stations.aside[row] = f"the verifier was unsure {UNSURE} times in a row: its eyes?"
 
     def _record(self, episodes: list[Episode]) -> None:
         """Put all of a period's episodes before anyone hears of one: a caller may raise."""

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from enpire.environment import Job, ResetMode, Stations
+from enpire.environment import Evidence, Job, ResetMode, Stations
 from enpire.environment.restoring import TRIES
 from enpire.errors import PolicyError, ResetFailed
 from enpire.rollout import requests
@@ -19,7 +19,7 @@ from enpire.rollout.fleet import Fleet, Stopped
 from enpire.rollout.recovery import Recovery
 from enpire.rollout.requests import Request, Requests, ask
 from enpire.store import Interval, Phase
-from enpire.types import Episode, Outcome, Purpose
+from enpire.types import Episode, Outcome, Purpose, Verdict
 from tests.environment.reach import Restored, Speed, reach_stations
 
 
@@ -414,3 +414,25 @@ def test_all_paused_are_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     ask(tmp_path, Request(0, True, "lunch"))
     assert len(list(running)) == 2
     assert len(kept.episodes) == 3
+
+
+def test_a_station_whose_verifier_is_unsure_again_and_again_is_set_aside() -> None:
+    task, notes = Restored(), Notes()
+    fleet, kept = physical_fleet(task, 2, note=notes)
+    judge = task.judge
+
+    def blind(evidence: Evidence) -> Verdict:
+        verdict = judge(evidence)
+        if len(kept.episodes) in (3, 4, 5):
+            unseen = tuple(replace(p, value=np.nan) for p in verdict.predicates)
+            return replace(verdict, outcome=Outcome.FAILURE, predicates=unseen)
+        return verdict
+
+    task.judge = blind
+    list(fleet.run(jobs(12)))
+    assert notes[0][0] == "aside"
+    row = notes[0][1]
+    mine = [e for e in kept.episodes if e.station == row]
+    assert [e.verdict.unsure for e in mine[-2:]] == [True, True]
+    assert "unsure" in fleet.stations.aside[row]
+    account(kept, 2)
