@@ -360,6 +360,40 @@ def test_interrupted_loop_goes_on_and_repeats_nothing(
     assert all(a <= b + 1e-9 for a, b in zip(ends, starts[1:], strict=False))
 
 
+def test_a_station_of_a_run_is_asked_for(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from enpire.rollout.requests import Request, Requests
+
+    folder = tmp_path / "run"
+    assert main(["station", "pause", str(folder), "0"]) != 0
+    with Run.create(folder, {"loop": {"task": "reach", "robots": 2}}) as run:
+        requests = Requests(run.folder)
+        assert main(["station", "pause", str(folder), "2"]) == 2
+        assert "no station 2: 0 to 1" in capsys.readouterr().err
+        assert main(["station", "resume", str(folder), "1", "--why", "new cable"]) == 0
+        assert requests.taken() == [Request(1, False, "resumed by a person: new cable")]
+    assert main(["station", "resume", str(folder), "1"]) == 1
+    assert "no loop works on" in capsys.readouterr().err
+
+
+def test_real_pace_takes_its_time(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Robot time is time on the wall, and where it went adds up."""
+    real = ("--pace", "real", "--reset-time", "1s", "--latency", "0.1s", "--fault-every", "0")
+    assert main([*SMALL, *real, "--max-rounds", "0", "--run", str(tmp_path)]) == 3
+    figures = _last(capsys.readouterr().out)
+    spent = figures["robot_s_by_phase"]
+    assert spent["reset"] > 0.5 * figures["episodes"]
+    assert sum(spent.values()) <= 3 * figures["wall_s"]
+    with Run.open(tmp_path) as run:
+        assert run.config["loop"]["staleness"] == 1
+        assert run.config["loop"]["repair_time"] == 60.0
+        ends = [max(i.end_s for i in run.ledger.intervals(row)) for row in range(3)]
+    assert max(ends) - min(ends) < 0.1
+
+
 def test_a_run_is_called_after_its_task(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert main([*SMALL, "--max-robot-hours", "0.001"]) == 3

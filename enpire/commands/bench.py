@@ -6,7 +6,7 @@ import tempfile
 from argparse import Namespace
 from pathlib import Path
 
-from enpire.commands import bench_recipes, bench_statistics
+from enpire.commands import bench_fleet, bench_recipes, bench_statistics
 from enpire.commands.options import (
     Parser,
     add_start,
@@ -26,21 +26,23 @@ fraction of raw mj_step in C on as many threads, from the same states, in the sa
 recipes: every recipe from the same start, under the same budget, on the same tasks: success on
 sealed seeds, robot-hours, training time. It takes hours; --stop-after ends it, and the same command
 goes on where it was.
+fleet: 1, 2, 4 and 8 stations to the target in real time, with resets, faults and training as real
+ones have them: hours, robot-hours, utilisation. It takes as long as one station does.
 statistics: how often candidates that are no better are promoted, how many episodes the test saves
 over one of a fixed size, and how often intervals hold the true rate."""
 
-SUBJECTS = ["recipes", "statistics", "twin"]
+SUBJECTS = ["fleet", "recipes", "statistics", "twin"]
 
 
 def add_options(parser: Parser) -> None:
     """The options of `enpire bench`."""
     parser.add_argument(
-        "subject", metavar="SUBJECT", help="what to measure: twin, recipes or statistics"
+        "subject", metavar="SUBJECT", help="what to measure: twin, recipes, fleet or statistics"
     )
     parser.add_argument("--robots", type=positive, default=4, metavar="N", help="default 4")
     parser.add_argument("--json", action="store_true", help="print the result as the last line")
     group = parser.add_argument_group("twin")
-    group.add_argument("--task", default="zip_tie", metavar="NAME", help="default zip_tie")
+    group.add_argument("--task", metavar="NAME", help="default zip_tie; fleet: pin_box")
     add_start(group)
     group.add_argument(
         "--policy", metavar="RUN[:NAME]", help="of a run (default: random small motions)"
@@ -51,6 +53,7 @@ def add_options(parser: Parser) -> None:
     )
     group.add_argument("--seed", type=natural, default=0, metavar="N", help="default 0")
     bench_recipes.add_options(parser)
+    bench_fleet.add_options(parser)
     bench_statistics.add_options(parser)
 
 
@@ -58,6 +61,9 @@ def run(options: Namespace) -> int:
     """Measure and print."""
     if options.subject not in SUBJECTS:
         raise UsageError(unknown("subject", options.subject, SUBJECTS))
+    if options.subject == "fleet":
+        options.task = options.task or "pin_box"
+        return bench_fleet.run(options)
     if options.subject == "recipes":
         return bench_recipes.run(options)
     if options.subject == "statistics":
@@ -68,7 +74,7 @@ def run(options: Namespace) -> int:
     from enpire.observe.result import versions
 
     leave_cores_to_physics()
-    stations = build_stations(task_asked(options), options.robots)
+    stations = build_stations(task_asked(options, "zip_tie"), options.robots)
     policy = None
     if options.policy:
         chosen = frozen.load(options.policy)

@@ -57,6 +57,14 @@ def test_mru_is_execution_over_all_time(run: Run) -> None:
     assert account.ledger_mru(run.ledger) == pytest.approx(0.75)
 
 
+def test_at_work_is_apart_from_resets_and_from_being_aside() -> None:
+    seconds = dict.fromkeys(Phase, 0.0)
+    assert math.isnan(account.at_work(seconds))
+    seconds |= {Phase.RESET: 100.0, Phase.ASIDE: 50.0}
+    seconds |= {Phase.EXECUTE: 6.0, Phase.VERIFY: 3.0, Phase.IDLE: 1.0}
+    assert account.at_work(seconds) == pytest.approx(0.9)
+
+
 def test_failures_by_predicate_and_stage(run: Run) -> None:
     predicates, stages = account.failures(run.ledger, run.ledger.episodes())
     assert (dict(predicates), dict(stages)) == ({"depth": 1}, {"inserted": 1})

@@ -1,0 +1,73 @@
+"""`enpire bench fleet`: how much sooner more stations are done."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from argparse import Namespace
+from dataclasses import asdict
+from pathlib import Path
+
+from enpire.commands.options import Parser, positive, print_json
+from enpire.errors import EnpireError, UsageError
+
+ALONE = 0  # exit code of a loop that reached its target
+NOT_REACHED = 3
+
+
+def add_options(parser: Parser) -> None:
+    """The options of `enpire bench fleet`."""
+    group = parser.add_argument_group("fleet")
+    group.add_argument("--stations", metavar="A,B", default="1,2,4,8", help="default 1,2,4,8")
+    group.add_argument(
+        "--runs-in", type=Path, metavar="DIR", default=Path("runs/fleet"), help="of all runs"
+    )
+    group.add_argument(
+        "--sealed-episodes", type=positive, metavar="N", default=300, help="default 300"
+    )
+
+
+def run(options: Namespace) -> int:
+    """Run the loops that are missing, all at once as none is in another's way; print the table."""
+    from enpire.observe import fleet_bench as bench
+    from enpire.packs import find
+
+    task = find("tasks", options.task).name
+    try:
+        sizes = [positive(text) for text in options.stations.split(",")]
+    except Exception:
+        raise UsageError(f"--stations {options.stations}: numbers, such as 1,2,4,8") from None
+    folders = {size: options.runs_in / task / str(size) for size in sizes}
+    under_way = {size: _loop(task, size, folder, options) for size, folder in folders.items()}
+    try:
+        for size, loop in under_way.items():
+            if loop.wait() not in (ALONE, NOT_REACHED):
+                raise EnpireError(f"the loop of {size} stations failed: see {_log(folders[size])}")
+    finally:
+        for loop in under_way.values():
+            loop.terminate()
+        for loop in under_way.values():
+            loop.wait()
+    fleets = [bench.read(folder) for folder in folders.values()]
+    print(bench.markdown(fleets))
+    if options.json:
+        print_json({"fleets": [asdict(fleet) for fleet in fleets]})
+    return 0
+
+
+def _log(folder: Path) -> Path:
+    return folder.with_suffix(".log")
+
+
+def _loop(task: str, size: int, folder: Path, options: Namespace) -> subprocess.Popen[bytes]:
+    """Begin a loop, or go on with it."""
+    if (folder / "config.toml").is_file():
+        words = ["--resume", str(folder)]
+    else:
+        words = ["--task", task, "--robots", str(size), "--seed", str(options.seed)]
+        words += ["--pace", "real", "--sealed-episodes", str(options.sealed_episodes)]
+        words += ["--run", str(folder)]
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with _log(folder).open("ab") as log:
+        command = [sys.executable, "-m", "enpire.cli", "loop", *words]
+        return subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT)
