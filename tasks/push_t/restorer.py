@@ -38,12 +38,15 @@ class PutBack(Restorer):
         self._poses: deque[FloatArray] = deque(maxlen=GLANCE)
 
     def clear(self, readings: Readings) -> Float32Array | None:
-        """Straight up."""
-        left = LIFTED - float(readings.hand_position[0, 0, 2])
+        """Straight up, and back to where the hand may be, where a joint's stop has kept it out."""
+        x, _, z = readings.hand_position[0, 0]
+        left = LIFTED - z
         if left < 0.003:
             return None
         action = np.zeros(self._actions.size, dtype=np.float32)
-        action[2], action[6] = min(1.0, 0.4 * left / self._actions.scale[0, 2]), -1.0
+        way = np.array([max(0.0, self._actions.arms[0].low[0] - x), 0.0, left])
+        action[:3] = np.minimum(1.0, 0.4 * way / self._actions.scale[0, :3])
+        action[6] = -1.0
         return action
 
     def act(self, readings: Readings) -> Float32Array | None:

@@ -130,6 +130,16 @@ def test_the_jaw_stays_shut_and_a_lifted_hand_moves_nothing() -> None:
     assert up.most_open < -0.15
 
 
+@pytest.mark.parametrize("y", [-0.4, 0, 1])
+def test_a_hand_left_low_anywhere_is_out_of_the_way_when_it_is_judged(y: float) -> None:
+    stations = build_stations("push_t", 1, 1)
+    stations.execute_periods = 50
+    episode = run(stations, Press(0, y, -0.5))
+    assert "clear" not in episode.verdict.failed, episode.verdict.reason
+    hand = stations.twin.site_xpos[0, stations.twin.scene.arms[0].grasp]
+    assert hand[1] > module("task").ASIDE
+
+
 @pytest.mark.parametrize("move", [(1, 0, 0), (-1, 0, 0), (0, 1, 0), (0, -1, 0), (0.3, 0, -1)])
 def test_the_block_stays_in_the_tray_and_flat(move: tuple[float, ...]) -> None:
     stations = build_stations("push_t", 1, 1)

@@ -24,12 +24,16 @@ def readings(
     height: float = CLEAR + 0.01,
     tilt: float = 0.0,
     flipped: bool = False,
+    aside: float = 0.0,
 ) -> Readings:
-    """A block at its goal with the hand lifted, or one that is off: x [m], yaw and tilt [rad]."""
+    """A block at its goal with the hand lifted, or one that is off: x [m], yaw and tilt [rad].
+
+    aside: y of the hand [m].
+    """
     turn = Rotation.from_euler("z", GOAL[2] + yaw) * Rotation.from_euler("x", tilt)
     if flipped:
         turn = turn * Rotation.from_euler("y", np.pi)
-    hand = np.array([GOAL[0], 0.0, height])
+    hand = np.array([GOAL[0], aside, height])
     return Readings(
         joints=np.zeros((1, 1, 5)),
         gripper=np.zeros((1, 1)),
@@ -113,17 +117,20 @@ def test_ready_needs_the_hand_lifted_and_the_outline_covered() -> None:
 
 
 def test_the_probe_lifts_the_hand_straight_up_and_out_of_the_way_and_looks() -> None:
-    low, high = readings(height=0.02), readings()
+    low, high, away = readings(height=0.02), readings(), readings(aside=0.14)
     action = task().probe(Evidence([low], PERIOD))
     assert action is not None
-    assert action[2] > 0
+    assert action[2] == 1
     assert not action[[0, 1, 3, 4, 5]].any()
     assert action[6] == -1
     waiting = task().probe(Evidence([low, high], PERIOD))
     assert waiting is not None
-    assert waiting[1] > 0  # away from the one camera, and past the block for the other
-    assert not waiting[[0, 3, 4, 5]].any()
-    assert task().probe(Evidence([low] + [high] * module("task").LAST, PERIOD)) is None
+    assert waiting[1] > 0.5  # away from the one camera, and past the block for the other
+    assert not waiting[[0, 2, 3, 4, 5]].any()  # far out a wrist would come to its stop higher up
+    last = module("task").LAST
+    assert task().probe(Evidence([high] * last, PERIOD)) is not None, "still in the way"
+    assert task().probe(Evidence([high] * 5 + [away] * (last - 6), PERIOD)) is not None
+    assert task().probe(Evidence([low] + [high] * 5 + [away] * (last - 5), PERIOD)) is None
 
 
 def test_an_observation_has_its_names() -> None:
@@ -135,3 +142,14 @@ def test_an_observation_has_its_names() -> None:
     assert by_name["block_cos"] == pytest.approx(1.0)
     assert by_name["goal_in_block_x"] == pytest.approx(-np.sqrt(0.5), abs=1e-6)
     assert by_name["goal_in_block_y"] == pytest.approx(np.sqrt(0.5), abs=1e-6)
+
+
+def test_millimetres_near_the_goal_are_seen_large() -> None:
+    names, near = task().observation_names, readings(x=0.004, yaw=0.08)
+    seen = [dict(zip(names, task().observe(r)[0], strict=True)) for r in (readings(), near)]
+    at, off = seen
+    assert [at[name] for name in ("near_x", "near_y", "near_yaw")] == pytest.approx([0, 0, 0])
+    assert min(abs(off[name]) for name in ("near_x", "near_y", "near_yaw")) > 0.3
+    assert off["off"] - at["off"] > 2
+    far = dict(zip(names, task().observe(readings(x=0.1, yaw=1.5))[0], strict=True))
+    assert max(abs(far[name]) for name in ("near_x", "near_y", "near_yaw")) <= 1
