@@ -1,0 +1,142 @@
+"""A connection to a Ray cluster, and the nodes that have stations there."""
+
+from __future__ import annotations
+
+import importlib
+import logging
+import socket
+from collections.abc import Iterable
+from types import ModuleType
+from typing import Any, Self
+
+from enpire import __version__
+from enpire.cluster.survey import Node, Seals, ask, questions, require_alike
+from enpire.errors import UsageError
+
+STATION, GPU = "station", "GPU"  # resources of a node
+TUNNEL = "ray://"  # begins the address of a cluster that this machine is not part of
+REACH_S = 10.0  # until a cluster counts as unreachable
+ANSWER_S = 120.0  # that a node may take to start a process and answer
+
+
+class Cluster:
+    """Holds the connection, and ends with it what was started over it; a `with` block.
+
+    ray: the module, which is imported only where a cluster is asked for.
+    """
+
+    def __init__(self, address: str) -> None:
+        """Connect to the cluster at `auto`, `HOST:PORT` or `ray://HOST:PORT`.
+
+        Raises:
+            UsageError: Ray is not installed, or there is no cluster; the message names the address.
+        """
+        self.address = address
+        self.ray = installed()
+        _require_reachable(address)
+        try:
+            self.ray.init(
+                address=address,
+                log_to_driver=False,
+                logging_level=logging.ERROR,
+                configure_logging=False,
+            )
+        except (OSError, RuntimeError, ValueError, self.ray.exceptions.RayError) as error:
+            said = str(error).strip().splitlines()[0] if str(error).strip() else ""
+            raise UsageError(
+                f"no Ray cluster at {address} ({said or type(error).__name__}): start one as "
+                "launch/ray/README.md says, or give another address to --cluster"
+            ) from error
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Disconnect, which ends all that was started over this connection."""
+        self.ray.shutdown()
+
+    def room(self, resource: str) -> dict[str, float]:
+        """How much of a resource each node that is alive has, free or taken, by its id."""
+        return {
+            node["NodeID"]: float(node["Resources"][resource])
+            for node in self.ray.nodes()
+            if node["Alive"] and node["Resources"].get(resource)
+        }
+
+    def name_of(self, node_id: str) -> str:
+        """A node for a person: its machine's name, its address, and what tells it from others."""
+        for node in self.ray.nodes():
+            if node["NodeID"] == node_id:
+                return f"{node['NodeManagerHostname']} ({node['NodeName']}, {node_id[:6]})"
+        return node_id[:6]
+
+    def is_alive(self, node_id: str) -> bool:
+        """Whether the cluster still counts a node among its own."""
+        return any(node["NodeID"] == node_id and node["Alive"] for node in self.ray.nodes())
+
+    def require_alike(self, nodes: Iterable[str], packs: Seals) -> list[Node]:
+        """Ask these nodes; raises UsageError unless they have our version, packs and time."""
+        found = [self._asked(node, packs) for node in nodes]
+        require_alike(found, __version__, packs)
+        return found
+
+    def require_room(self, stations: int) -> None:
+        """Raise UsageError unless the cluster has so many stations."""
+        room = {self.name_of(node): count for node, count in self.room(STATION).items()}
+        if sum(room.values()) < stations:
+            has = ", ".join(f"{count:g} on {name}" for name, count in room.items()) or "none"
+            raise UsageError(
+                f"{stations} stations are asked for, and the cluster at {self.address} has {has}: "
+                "give --robots fewer, or start nodes with more "
+                f"(ray start --resources '{{\"{STATION}\": N}}')"
+            )
+
+    def _asked(self, node_id: str, packs: Seals) -> Node:
+        from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+        name = self.name_of(node_id)
+        there = NodeAffinitySchedulingStrategy(node_id, soft=False)
+        task = self.ray.remote(questions()).options(num_cpus=0, scheduling_strategy=there)
+
+        def answer() -> dict[str, Any]:
+            try:
+                said: dict[str, Any] = self.ray.get(task.remote(list(packs)), timeout=ANSWER_S)
+            except self.ray.exceptions.RayError as error:
+                raise UsageError(f"node {name} does not answer: {first_line(error)}") from error
+            return said
+
+        return ask(name, answer)
+
+
+def installed() -> ModuleType:
+    """Ray; raises UsageError where it is not installed."""
+    try:
+        return importlib.import_module("ray")
+    except ImportError as error:
+        raise UsageError("--cluster needs Ray: pip install enpire[ray]") from error
+
+
+def first_line(error: BaseException) -> str:
+    """Of what an error says; Ray's go on with advice."""
+    return next(iter(str(error).strip().splitlines()), type(error).__name__)
+
+
+def _require_reachable(address: str) -> None:
+    """Raise UsageError where nobody listens; Ray itself would try for a minute."""
+    host, colon, port = address.removeprefix(TUNNEL).rpartition(":")
+    if address == "auto":
+        return
+    if not colon or not port.isdigit():
+        raise UsageError(
+            f"--cluster {address!r} is no address: give auto, HOST:PORT or {TUNNEL}HOST:PORT"
+        )
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), REACH_S).close()
+    except OSError as error:
+        raise UsageError(
+            f"no Ray cluster at {address} ({error.strerror or error}): start one as "
+            "launch/ray/README.md says, or give another address to --cluster"
+        ) from error
