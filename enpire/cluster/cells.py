@@ -274,7 +274,7 @@ class ClusterCells:
                 num_cpus=0,  # what a station needs of its node is what a `station` stands for
                 resources={STATION: 1},
                 scheduling_strategy="SPREAD",
-                max_concurrency=2,  # one runs, the other stops it
+                max_concurrency=4,  # one runs; others ask how far it is, or stop it
             )
             .remote()
         )

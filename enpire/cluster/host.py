@@ -90,6 +90,7 @@ class Host:
         self._cells: Workcells | None = None
         self._change = threading.Condition()
         self._ticket = self._periods = 0  # of the episode under way, and how far it is
+        self._over = False  # whether it has ended
         self._stops: dict[int, str] = {}
 
     def open(self, order: Order) -> About | Failed:
@@ -140,12 +141,16 @@ class Host:
             except PolicyError as error:
                 return Failed("PolicyError", f"policy {settings['policy']!r}: {error}")
             with self._change:
-                self._ticket, self._periods = ticket, 0
+                self._ticket, self._periods, self._over = ticket, 0, False
             cells.begin(ROW, Job(controller=controller, **settings))
             episode = self._until_over(cells, ticket)
         except EnpireError as error:
             cells.abort(str(error))
             return Failed(type(error).__name__, str(error))
+        finally:
+            with self._change:
+                self._over = True
+                self._change.notify_all()
         steps = cells.steps_done - before
         return Ended(episode, self._periods, cells.aside.get(ROW, ""), steps)
 
@@ -161,7 +166,8 @@ class Host:
         """
 
         def there() -> bool:
-            return self._ticket > ticket or (self._ticket == ticket and self._periods >= periods)
+            mine = self._ticket == ticket and (self._over or self._periods >= periods)
+            return mine or self._ticket > ticket
 
         with self._change:
             self._change.wait_for(there, ASKED_S)
