@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Protocol
 from enpire.commands.options import Parser
 
 if TYPE_CHECKING:
-    from enpire.cluster import Cluster, ClusterCells, Elsewhere
+    from enpire.cluster.cells import ClusterCells
+    from enpire.cluster.connection import Cluster
+    from enpire.cluster.trainer import Elsewhere
     from enpire.environment import Workcells
     from enpire.improvement.training import Beside, Trainer
     from enpire.rollout.clock import Clock
@@ -88,7 +90,8 @@ class There:
         verify: str = "sensors",
     ) -> Workcells:
         """See `Place`."""
-        from enpire.cluster import Order, open_cells
+        from enpire.cluster.cells import open_cells
+        from enpire.cluster.host import Order
         from enpire.environment import ResetMode
 
         order = Order(task, python, success, ResetMode(reset), verify)
@@ -97,7 +100,7 @@ class There:
 
     def trainer(self) -> Elsewhere:
         """See `Place`."""
-        from enpire.cluster import Elsewhere
+        from enpire.cluster.trainer import Elsewhere
 
         return Elsewhere(self._cluster)
 
@@ -129,7 +132,7 @@ def place(options: Namespace) -> Iterator[Place]:
     if not options.cluster:
         yield Here()
         return
-    from enpire.cluster import Cluster
+    from enpire.cluster.connection import Cluster
 
     with Cluster(options.cluster) as cluster:
         yield There(cluster)

@@ -102,8 +102,12 @@ def test_a_node_that_is_killed_costs_no_episode_and_the_loop_ends(
 
 
 def test_a_node_with_another_version_is_named(
-    cluster: TwoNodes, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    cluster: TwoNodes,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
+    monkeypatch.chdir(tmp_path)  # or else Ray has its processes look here before anywhere else
     package = tmp_path / "other" / "enpire"
     package.mkdir(parents=True)
     (package / "__init__.py").write_text('__version__ = "0.0.1"\n')

@@ -25,10 +25,10 @@ class TwoNodes:
         """Start both."""
         from ray.cluster_utils import Cluster
 
-        os.environ.setdefault("RAY_raylet_start_wait_time_s", "120")
+        os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
         self._cluster = Cluster(shutdown_at_exit=True)
         self._pids: set[int] = set()
-        self.head = self.add(2, include_dashboard=False, _system_config=QUICK)
+        self.head = self.add(2, include_dashboard=False, no_monitor=True, _system_config=QUICK)
         self.worker = self.add(1)
 
     @property
@@ -40,7 +40,12 @@ class TwoNodes:
         """Another node."""
         for left in reversed(range(TRIES)):
             try:
-                node = self._cluster.add_node(num_cpus=1, resources={"station": stations}, **how)
+                node = self._cluster.add_node(
+                    num_cpus=1,
+                    resources={"station": stations},
+                    include_log_monitor=False,
+                    **how,
+                )
                 break
             except Exception:  # Ray raises no other
                 if not left:
