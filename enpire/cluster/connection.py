@@ -120,8 +120,9 @@ def installed() -> ModuleType:
 
 
 def first_line(error: BaseException) -> str:
-    """Of what an error says; Ray's go on with advice."""
-    return next(iter(str(error).strip().splitlines()), type(error).__name__)
+    """Of what an error says: Ray's go on with advice, and what a task raised is at the end."""
+    lines = str(error).strip().splitlines() or [type(error).__name__]
+    return lines[-1] if hasattr(error, "traceback_str") else lines[0]
 
 
 def _require_reachable(address: str) -> None:

@@ -45,17 +45,18 @@ def questions() -> Callable[[list[tuple[Kind, str]]], dict[str, Any]]:
         said: dict[str, Any] = {"python": sys.executable, "missing": "", "version": "", "packs": {}}
         try:
             from enpire import __version__
-            from enpire.errors import EnpireError
-            from enpire.packs import find
 
             said["version"] = __version__
-            for kind, name in packs:
-                try:
-                    said["packs"][kind, name] = find(kind, name).sha256
-                except EnpireError as error:
-                    said["packs"][kind, name] = str(error)
         except ImportError as error:
             said["missing"] = str(error)
+            packs = []
+        for kind, name in packs:
+            try:
+                from enpire.packs import find
+
+                said["packs"][kind, name] = find(kind, name).sha256
+            except Exception as error:  # of whatever kind another version raises
+                said["packs"][kind, name] = str(error)
         return {**said, "clock": time.time()}
 
     return answer

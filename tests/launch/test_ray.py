@@ -9,14 +9,16 @@ from pathlib import Path
 import pytest
 
 LAUNCH = Path(__file__).parents[2] / "launch"
+SET_UP = """
+fail() { printf "%s\\n" "$*" >&2; exit 1; }
+set_up() { :; }
+"""
 
 
 @pytest.fixture
 def node(tmp_path: Path) -> Path:
     shutil.copytree(LAUNCH, tmp_path / "launch")
-    (tmp_path / "launch" / "setup.sh").write_text(
-        'say() { printf "enpire: %s\\n" "$*" >&2; }\nfail() { say "$*"; exit 1; }\nset_up() { :; }\n'
-    )
+    (tmp_path / "launch" / "setup.sh").write_text(SET_UP)
     ray = tmp_path / ".venv" / "bin" / "ray"
     ray.parent.mkdir(parents=True)
     ray.write_text('#!/bin/sh\nprintf "%s\\n" "$@"\n')
