@@ -72,6 +72,7 @@ class ClusterCells:
         self._versions = Remembered[Controller, Any](lambda made: self._ray.put(pack(made)))
         cluster.require_room(stations)
         cluster.require_alike(cluster.room(STATION), self._seals())
+        cluster.require_room(stations)  # still
         self._seats = Seats(cluster, order, stations)
         self._about = self._seats.first
         self.period = self._about.period

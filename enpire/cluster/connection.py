@@ -5,12 +5,13 @@ from __future__ import annotations
 import importlib
 import logging
 import socket
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import partial
 from types import ModuleType
 from typing import Any, Self
 
 from enpire import __version__
-from enpire.cluster.survey import Node, Seals, ask, questions, require_alike
+from enpire.cluster.survey import Seals, ask, questions, require_alike
 from enpire.errors import UsageError
 
 STATION, GPU = "station", "GPU"  # resources of a node
@@ -77,11 +78,23 @@ class Cluster:
         """Whether the cluster still counts a node among its own."""
         return any(node["NodeID"] == node_id and node["Alive"] for node in self.ray.nodes())
 
-    def require_alike(self, nodes: Iterable[str], packs: Seals) -> list[Node]:
-        """Ask these nodes; raises UsageError unless they have our version, packs and time."""
-        found = [self._asked(node, packs) for node in nodes]
-        require_alike(found, __version__, packs)
-        return found
+    def require_alike(self, nodes: Iterable[str], packs: Seals) -> None:
+        """Ask these nodes, of which there is one at least.
+
+        Raises:
+            UsageError: one has not our version, packs and time, or does not answer.
+        """
+        asked = {node: self._question(node, packs) for node in nodes}
+        starting = [question() for question in asked.values()]  # processes, all at the same time
+        self.ray.wait(starting, num_returns=len(starting), timeout=ANSWER_S)
+        for node, question in asked.items():
+            try:
+                said = ask(self.name_of(node), partial(self._answer, node, question))
+            except UsageError:
+                if self.is_alive(node):
+                    raise
+            else:  # or else it has gone since
+                require_alike([said], __version__, packs)
 
     def require_room(self, stations: int) -> None:
         """Raise UsageError unless the cluster has so many stations."""
@@ -94,21 +107,21 @@ class Cluster:
                 f"(ray start --resources '{{\"{STATION}\": N}}')"
             )
 
-    def _asked(self, node_id: str, packs: Seals) -> Node:
+    def _question(self, node_id: str, packs: Seals) -> Callable[[], Any]:
+        """What asks a node, and returns the reference of its answer."""
         from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-        name = self.name_of(node_id)
         there = NodeAffinitySchedulingStrategy(node_id, soft=False)
         task = self.ray.remote(questions()).options(num_cpus=0, scheduling_strategy=there)
+        return partial(task.remote, list(packs))
 
-        def answer() -> dict[str, Any]:
-            try:
-                said: dict[str, Any] = self.ray.get(task.remote(list(packs)), timeout=ANSWER_S)
-            except self.ray.exceptions.RayError as error:
-                raise UsageError(f"node {name} does not answer: {first_line(error)}") from error
-            return said
-
-        return ask(name, answer)
+    def _answer(self, node_id: str, question: Callable[[], Any]) -> dict[str, Any]:
+        try:
+            said: dict[str, Any] = self.ray.get(question(), timeout=ANSWER_S)
+        except self.ray.exceptions.RayError as error:
+            name = self.name_of(node_id)
+            raise UsageError(f"node {name} does not answer: {first_line(error)}") from error
+        return said
 
 
 def installed() -> ModuleType:

@@ -12,8 +12,13 @@ from typing import Any
 import pytest
 
 from enpire.cli import main
+from enpire.cluster.cells import ClusterCells, open_cells
+from enpire.cluster.connection import Cluster
+from enpire.cluster.host import Order
+from enpire.environment import Job, RandomActions
+from enpire.errors import PolicyError
 from enpire.store import EpisodeWriter, Run
-from enpire.types import LOST, Episode, Outcome
+from enpire.types import LOST, Episode, Outcome, Purpose
 from tests.cluster.two_nodes import TwoNodes, two_nodes
 
 pytest.importorskip("ray")
@@ -130,6 +135,50 @@ def test_more_stations_than_there_are(
     assert main([*asked, "--cluster", cluster.address]) == 2
     err = capsys.readouterr().err
     assert "50 stations are asked for" in err
+
+
+class Unloadable(RandomActions):
+    """Is carried, and comes apart on arrival."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return int, ("no number",)
+
+
+def test_a_station_on_its_own(cluster: TwoNodes) -> None:
+    """It is told to stop, is sent what it cannot load, loses its process and is back."""
+    with Cluster(cluster.address) as connected:
+        cells = open_cells(connected, Order("pick_cube"), 1)
+        who, shows = cells.starter
+        jobs = [Job(seed, Purpose.DEMONSTRATION, shows, who) for seed in range(4)]
+        cells.begin(0, jobs[0])
+        (cut,) = cells.abort("enough")
+        assert (cut.verdict.outcome, cut.verdict.reason) == (Outcome.ABORTED, "enough")
+
+        cells.begin(0, Job(1, Purpose.EVALUATION, Unloadable(7), "policy-7"))
+        with pytest.raises(PolicyError, match=r"station 0 on node .*'policy-7': it cannot be load"):
+            until_ended(cells)
+        cells.abort("")
+
+        cells.begin(0, jobs[1])
+        connected.ray.kill(cells._seats.actor(0))
+        (lost,) = until_ended(cells)
+        assert (lost.verdict.stage, len(lost)) == (LOST, 0)
+        assert "its process was lost" in cells.aside[0]
+        assert cells.idle == []
+        assert cells.busy, "there may soon be another"
+        while not cells.idle:
+            assert cells.tick() == []
+        cells.begin(0, jobs[2])
+        (episode,) = until_ended(cells)
+        assert episode.success
+        assert cells.aside == {}
+        assert cells.clock.now >= episode.times.total
+
+
+def until_ended(cells: ClusterCells) -> list[Episode]:
+    while not (done := cells.tick()):
+        pass
+    return done
 
 
 @pytest.mark.parametrize(
