@@ -13,13 +13,17 @@ if TYPE_CHECKING:
     from enpire.store import Run
 
 
-def resume_command(folder: Path, limits: dict[str, Any], recover: str = "") -> str:
+def resume_command(
+    folder: Path, limits: dict[str, Any], recover: str = "", cluster: str = ""
+) -> str:
     """The command that goes on with a run, with what only this start was given."""
     words = [program(), "loop", "--resume", str(folder.resolve())]
     for name, value in limits.items():
         words += [flag(name), f"{value:g}s" if name == "max_time" else f"{value:g}"]
     if recover:
         words += ["--recover", recover]
+    if cluster:
+        words += ["--cluster", cluster]
     return shlex.join(words)
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from enpire.commands.graphics import choose_graphics
 from enpire.commands.loop_settings import SETTINGS
 from enpire.commands.options import Parser, add_start, natural, positive, print_json, task_asked
+from enpire.commands.places import Place, add_cluster, place
 from enpire.commands.recovering import add_recovery, noted, recovery
 from enpire.commands.threads import leave_cores_to_physics
 from enpire.errors import UsageError
@@ -19,6 +20,7 @@ from enpire.packs.finder import GYM
 
 if TYPE_CHECKING:
     from enpire.environment import Controller, Workcells
+    from enpire.rollout.clock import Clock
     from enpire.rollout.recovery import Recovery
 
 DESCRIPTION = """\
@@ -57,18 +59,25 @@ def add_options(parser: Parser) -> None:
     parser.add_argument("--verify", type=read, default="sensors", metavar="WITH", help=line)
     parser.add_argument("--run", type=Path, metavar="DIR", help="keep the episodes here")
     parser.add_argument("--json", action="store_true", help="print the result as the last line")
+    add_cluster(parser)
     add_recovery(parser, "when a physical reset has failed")
 
 
 def run(options: Namespace) -> int:
     """Run the episodes and print what came of them."""
     choose_graphics()
+    leave_cores_to_physics()
+    with place(options) as where:
+        return _in_place(options, where)
+
+
+def _in_place(options: Namespace, where: Place) -> int:
     from enpire.certification import certificate
     from enpire.observe import account
     from enpire.rollout.seeds import fresh_entropy
 
-    leave_cores_to_physics()
-    stations, acting = _random(options) if options.policy == RANDOM else _of_a_run(options)
+    chosen = _random if options.policy == RANDOM else _of_a_run
+    stations, acting = chosen(options, where)
     if options.attempts > 1 and acting.task.startswith(GYM):
         raise UsageError(f"--attempts is for a task pack: {acting.task} ends at its own verdict")
     entropy = fresh_entropy() if options.seed is None else options.seed
@@ -77,7 +86,7 @@ def run(options: Namespace) -> int:
         reset = options.reset or "fast"
         helping = stack.enter_context(recovery(options, acting.task, reset))
         asked = options.episodes, options.attempts
-        figures = _measure(acting, stations, folder, *asked, entropy, reset, helping)
+        figures = _measure(acting, stations, folder, *asked, entropy, reset, helping, where.clock())
     figures["fresh"] = options.seed is None
     measured = account.text(figures)
     print(f"{acting.label} on {stations.name}: {measured}, verified by {stations.verified_by}")
@@ -109,20 +118,19 @@ class Acting:
     controller: Controller
 
 
-def _random(options: Namespace) -> tuple[Workcells, Acting]:
-    from enpire.environment import RandomActions, ResetMode, open_stations
+def _random(options: Namespace, where: Place) -> tuple[Workcells, Acting]:
+    from enpire.environment import RandomActions
 
     if not options.task:
         raise UsageError(f"--policy {RANDOM} belongs to no run: give --task too")
     python, success = options.python or "", options.success or ""
-    reset = ResetMode(options.reset or "fast")
+    reset = options.reset or "fast"
     task = task_asked(options)
-    stations = open_stations(task, options.robots, python, success, reset, options.verify)
+    stations = where.stations(task, options.robots, python, success, reset, options.verify)
     return stations, Acting(task, RANDOM, RANDOM, "", RandomActions(stations.action_size))
 
 
-def _of_a_run(options: Namespace) -> tuple[Workcells, Acting]:
-    from enpire.environment import ResetMode, open_stations
+def _of_a_run(options: Namespace, where: Place) -> tuple[Workcells, Acting]:
     from enpire.observe import frozen
 
     chosen = frozen.load(options.policy)
@@ -131,8 +139,8 @@ def _of_a_run(options: Namespace) -> tuple[Workcells, Acting]:
     own = task == chosen.task
     python = options.python or (chosen.python if own else "")
     success = options.success or (chosen.success if own else "")
-    reset = ResetMode(options.reset or "fast")
-    stations = open_stations(task, options.robots, python, success, reset, options.verify)
+    reset = options.reset or "fast"
+    stations = where.stations(task, options.robots, python, success, reset, options.verify)
     frozen.require_fit(chosen.policy, stations, chosen.name)
     controller = chosen.policy.controller(stations)
     label = f"{chosen.run}:{chosen.name}"
@@ -148,6 +156,7 @@ def _measure(
     entropy: int,
     reset: str,
     helping: Recovery | None,
+    clock: Clock,
 ) -> dict[str, Any]:
     import time
     from collections import Counter
@@ -178,7 +187,7 @@ def _measure(
                 run.ledger.add_decision(decision)
                 print(f"{kind}: {decision.text}", flush=True)
 
-            fleet = Fleet(stations, writer, recovery=helping, note=note)
+            fleet = Fleet(stations, writer, clock=clock, recovery=helping, note=note)
             done = list(fleet.run(jobs))
         wall_s, ledger = time.monotonic() - began, run.ledger
         rows = ledger.episodes()

@@ -32,6 +32,7 @@ from enpire.commands.loop_settings import (
     read_settings,
 )
 from enpire.commands.options import Parser, add_start, natural, positive, print_json, task_asked
+from enpire.commands.places import Here, Place, add_cluster, place
 from enpire.commands.recovering import add_recovery, noted, recovery
 from enpire.commands.threads import leave_cores_to_physics
 from enpire.errors import StoreError, UsageError
@@ -65,6 +66,7 @@ def add_options(parser: Parser) -> None:
     add_start(parser)
     parser.add_argument("--run", metavar="DIR", type=Path, help="folder of the new run")
     parser.add_argument("--json", action="store_true", help="print the result as the last line")
+    add_cluster(parser)
     budgets = parser.add_argument_group(
         "budgets (none unless given; a resumed run may change them)"
     )
@@ -102,11 +104,13 @@ def run(options: Namespace) -> int:
                 f"{flag(clash[0])} cannot be given with --resume: a run goes on under the "
                 "settings in its config.toml; only budgets may change"
             )
-        return _resume(options, limits)
-    return _begin(options, given, limits)
+        with place(options) as where:
+            return _resume(options, limits, where)
+    with place(options) as where:
+        return _begin(options, given, limits, where)
 
 
-def _begin(options: Namespace, given: dict[str, Any], limits: dict[str, Any]) -> int:
+def _begin(options: Namespace, given: dict[str, Any], limits: dict[str, Any], where: Place) -> int:
     from dataclasses import asdict
 
     from enpire import __version__
@@ -137,45 +141,46 @@ def _begin(options: Namespace, given: dict[str, Any], limits: dict[str, Any]) ->
     recipes = _recipes(settings)
     with recovery(options, task, settings.reset):  # wrong options cost nothing to find
         pass
-    stations = _stations(settings)
+    stations = _stations(settings, where)
     _require(recipes, stations)
     config = {"enpire": __version__, "loop": asdict(settings), "budget": limits}
     run = Run.create(options.run or default_folder(called), config)
     with run:
         facts = {"packs": json.dumps(stations.packs), "state": "running"}
         run.ledger.set_facts(facts | {"verified_by": stations.verified_by})
-        return _drive(run, settings, recipes, stations, limits, {}, options)
+        return _drive(run, settings, recipes, stations, limits, {}, options, where)
 
 
-def _resume(options: Namespace, limits: dict[str, Any]) -> int:
+def _resume(options: Namespace, limits: dict[str, Any], where: Place) -> int:
     from enpire.store import Run
 
     with Run.open(options.resume, writable=True) as run:
         settings = read_settings(run)
-        stations = _stations(settings)
+        stations = _stations(settings, where)
         _require_same_packs(run, stations)
         _require_same_verifier(run, stations)
         recipes = _recipes(settings)
         _require(recipes, stations)
         run.ledger.set_facts({"state": "running"})
         both = run.config.get("budget", {}) | limits
-        return _drive(run, settings, recipes, stations, both, limits, options)
+        return _drive(run, settings, recipes, stations, both, limits, options, where)
 
 
-def _stations(settings: LoopSettings) -> Workcells:
-    from enpire.environment import ResetMode, open_stations
+def _stations(settings: LoopSettings, where: Place) -> Workcells:
     from enpire.rollout.conditions import Conditions, Realistic
 
-    stations = open_stations(
+    conditions = Conditions(
+        **{each.name: getattr(settings, each.name) for each in fields(Conditions)}
+    )
+    if not isinstance(where, Here) and (conditions or settings.pace == REAL_PACE):
+        raise UsageError("--pace real and what goes with it are for this machine: no --cluster")
+    stations = where.stations(
         settings.task,
         settings.robots,
         settings.python,
         settings.success,
-        ResetMode(settings.reset),
+        settings.reset,
         settings.verify,
-    )
-    conditions = Conditions(
-        **{each.name: getattr(settings, each.name) for each in fields(Conditions)}
     )
     return Realistic(stations, conditions, settings.seed) if conditions else stations
 
@@ -219,13 +224,13 @@ def _drive(
     limits: dict[str, Any],
     given: dict[str, Any],
     options: Namespace,
+    where: Place,
 ) -> int:
-    from enpire.improvement.training import Beside
     from enpire.observe import account
     from enpire.observe.progress import Progress
     from enpire.observe.result import result
     from enpire.rollout.budget import Budget
-    from enpire.rollout.clock import Free, Wall
+    from enpire.rollout.clock import Wall
     from enpire.rollout.fleet import Fleet, Stopped
     from enpire.rollout.loop import Loop, LoopState
     from enpire.rollout.requests import Requests
@@ -246,7 +251,7 @@ def _drive(
 
     with (
         EpisodeWriter(run) as writer,
-        Beside() as trainer,
+        where.trainer() as trainer,
         recovery(options, settings.task, settings.reset) as helping,
     ):
         fleet = Fleet(
@@ -254,7 +259,7 @@ def _drive(
             writer,
             budget.spent,
             robot_s=account.robot_seconds(ledger.episodes())[0],
-            clock=(Wall if settings.pace == REAL_PACE else Free)(
+            clock=(Wall if settings.pace == REAL_PACE else where.clock)(
                 max((interval.end_s for interval in ledger.intervals()), default=0.0)
             ),
             recovery=helping,
@@ -291,7 +296,9 @@ def _drive(
         ledger.set_facts({"state": ended})
         figures = result(run, ended)
         run.write_result(figures)
-    print(summary(run, figures, resume_command(run.folder, given, options.recover)))
+    print(
+        summary(run, figures, resume_command(run.folder, given, options.recover, options.cluster))
+    )
     if options.json:
         print_json(figures)
     if budget.interrupted:

@@ -70,11 +70,13 @@ def open_stations(
     success: str = "",
     reset: ResetMode = ResetMode.FAST,
     verify: str = SENSORS,
+    threads: int = 0,
 ) -> Workcells:
     """Stations of a task of ours, as `build_stations`, or of the Gymnasium environment `gym:ID`.
 
     python: interpreter of the environment's own workers. success: what makes an episode of it one;
-    see `gym_stations.rule`. verify: as in `build_stations`; such an environment judges by itself.
+    see `gym_stations.rule`. verify, threads: as in `build_stations`; such an environment judges by
+    itself.
     """
     if task.startswith(GYM) and task.endswith(AT_START):
         raise UsageError(
@@ -85,7 +87,7 @@ def open_stations(
     if not task.startswith(GYM):
         if python or success:
             raise UsageError(f"--python and --success are for {GYM}ENV_ID; {task} is a task pack")
-        return build_stations(task, stations, reset=reset, verify=verify)
+        return build_stations(task, stations, threads, reset, verify)
     if stations < 1:
         raise UsageError(f"{stations} stations cannot run anything: at least 1")
     from enpire.environment.gym_stations import GymStations  # Gymnasium only where it is used

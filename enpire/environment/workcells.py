@@ -13,6 +13,8 @@ from enpire.types import Episode
 class Workcells(Protocol):
     """Stations that run jobs: `Stations` or `GymStations`, which say more on each member.
 
+    `enpire.cluster` has either of them on other machines.
+
     period: of control [s]. packs: what an episode's outcome depends on, by name. aside: stations
     that take no more jobs, and why; a station may be put in. lose: one that is busy is lost, which
     sets it aside; `recover` takes it back.

@@ -199,13 +199,18 @@ def as_json(run: Path, asked: Asked) -> dict[str, Any]:
     }
 
 
-def carried_out(said: dict[str, Any]) -> dict[str, Any]:
-    """Do what `as_json` says: the candidate's file in the run, and its numbers; or the error."""
-    folder = Path(said["run"]) / FOLDER
+def asked_from(said: dict[str, Any]) -> Asked:
+    """The inverse of `as_json`, but for the run."""
     recipe = remade(said["recipe"], said["settings"])
     spec = ChunkSpec.from_json(said["spec"])
     parameters = tuple(Parameter(**each) for each in said["parameters"])
-    asked = Asked(recipe, spec, said["number"], said["parent"], said["seed"], parameters)
+    return Asked(recipe, spec, said["number"], said["parent"], said["seed"], parameters)
+
+
+def carried_out(said: dict[str, Any]) -> dict[str, Any]:
+    """Do what `as_json` says: the candidate's file in the run, and its numbers; or the error."""
+    folder = Path(said["run"]) / FOLDER
+    asked = asked_from(said)
     with Run.open(Path(said["run"])) as run:
         candidate = train(run, asked)
     data = to_bytes(candidate.policy.tensors(), metadata(candidate.policy))

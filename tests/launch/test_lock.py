@@ -18,7 +18,8 @@ PINS = dict(re.findall(r"^([a-z0-9.-]+)==([^ ;\\]+)", LOCK, re.MULTILINE))
 
 
 def test_lock_pins_every_dependency_within_its_bound() -> None:
-    wanted = PROJECT["dependencies"] + PROJECT["optional-dependencies"]["dev"]
+    extras = PROJECT["optional-dependencies"]
+    wanted = PROJECT["dependencies"] + extras["dev"] + extras["ray"]
     for requirement in map(Requirement, wanted):
         pin = PINS.get(canonicalize_name(requirement.name))
         assert pin, f"{requirement.name} is not in requirements.lock: compile it anew"

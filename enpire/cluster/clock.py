@@ -1,0 +1,75 @@
+"""How late it is for stations on many machines, and what is known of each one's episode."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from enpire.environment import Job
+from enpire.types import Episode
+
+
+@dataclass(slots=True)
+class Under:
+    """An episode under way, as far as is known here.
+
+    coming: Ray's reference. began: on the clock, in periods, as `passed` since and `until`, where
+    it has ended. asked: the reference of how far it is, awaited. waited: since when others wait for
+    it to get on, on the monotonic clock. came: what came of it.
+    """
+
+    row: int
+    job: Job
+    ticket: int
+    coming: Any
+    began: int
+    passed: int = 0
+    until: int | None = None
+    asked: Any = None
+    waited: float | None = None
+    came: Episode | None = None
+
+    @property
+    def bound(self) -> int:
+        """Until when, on the clock, nothing is to come of it that is not known."""
+        return self.began + self.passed if self.until is None else self.until
+
+
+class Common:
+    """The clock of all stations, in control periods; one of `enpire.rollout.clock.Clock`."""
+
+    def __init__(self, period: float) -> None:
+        """Periods of so many seconds."""
+        self.periods = 0
+        self._period, self._before = period, 0.0
+
+    @property
+    def now(self) -> float:
+        """See `Clock`."""
+        return self._before + self._period * self.periods
+
+    def goes_on_from(self, now: float) -> None:
+        """An earlier start of the run got to `now` [s]."""
+        self._before = now - self._period * self.periods
+
+    def due(self, unders: Iterable[Under]) -> list[Under]:
+        """Go on as far as all of them have got; those that end by then."""
+        known = list(unders)
+        self.periods = max(self.periods, min((under.bound for under in known), default=0))
+        return [u for u in known if u.until is not None and u.until <= self.periods]
+
+    def tick(self, period: float) -> None:
+        """Nothing: `due` moves it."""
+
+    def wait(self, seconds: float) -> None:
+        """Nobody has anything to do."""
+        time.sleep(seconds)
+
+
+def behind(unders: Iterable[Under]) -> list[tuple[Under, int]]:
+    """Episodes that one which has ended waits for, and how many periods they have to pass."""
+    known = list(unders)
+    first = min((under.until for under in known if under.until is not None), default=0)
+    return [(under, first - under.began) for under in known if under.bound < first]

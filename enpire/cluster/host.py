@@ -1,0 +1,192 @@
+"""What one station's process does on its node: it runs episodes whole, one after the other.
+
+An actor is this class, in a process that Ray has started.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import threading
+from dataclasses import dataclass
+from typing import Any
+
+from enpire import __version__
+from enpire.cluster.carrying import Remembered, Version, unpack
+from enpire.environment import (
+    Controller,
+    Job,
+    Parameter,
+    ResetMode,
+    Tasked,
+    Workcells,
+    open_stations,
+)
+from enpire.errors import EnpireError, PolicyError
+from enpire.types import Episode
+
+AHEAD = 32  # control periods that the station runs ahead of what it has told
+ASKED_S = 10.0  # that who asks how far it is waits at most
+ROW = 0  # the station's number in its own process
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """The stations that are asked for, in the words of `open_stations`."""
+
+    task: str
+    python: str = ""
+    success: str = ""
+    reset: ResetMode = ResetMode.FAST
+    verify: str = "sensors"
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """A station as it stands on its node: what `Workcells` say of themselves, and of what version.
+
+    node: its machine's name and the process there, for a person.
+    """
+
+    node: str
+    version: str
+    name: str
+    period: float
+    packs: dict[str, str]
+    verified_by: str
+    observation_size: int
+    action_size: int
+    repeatable: bool
+    parameters: tuple[Parameter, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """What went wrong on a node, as an error of ours by name, and its message."""
+
+    kind: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """An episode that has ended.
+
+    periods: of control that it took. aside: why the station takes no more jobs, or empty. steps: of
+    its simulation.
+    """
+
+    episode: Episode
+    periods: int
+    aside: str
+    steps: int
+
+
+class Host:
+    """One station."""
+
+    def __init__(self) -> None:
+        """A process that has no station yet."""
+        self._cells: Workcells | None = None
+        self._change = threading.Condition()
+        self._ticket = self._periods = 0  # of the episode under way, and how far it is
+        self._over = False  # whether it has ended
+        self._stops: dict[int, str] = {}
+
+    def open(self, order: Order) -> About | Failed:
+        """Make the station."""
+        import torch
+
+        torch.set_num_threads(1)  # the other cores are other stations'
+        try:
+            cells = open_stations(
+                order.task, 1, order.python, order.success, order.reset, order.verify, threads=1
+            )
+        except EnpireError as error:
+            return Failed(type(error).__name__, str(error))
+        task = cells.task if isinstance(cells, Tasked) else None
+        self._cells = cells
+        self._controllers = Remembered[Version, Controller](lambda version: unpack(version, task))
+        return About(
+            f"{socket.gethostname()} (process {os.getpid()})",
+            __version__,
+            cells.name,
+            cells.period,
+            cells.packs,
+            cells.verified_by,
+            cells.observation_size,
+            cells.action_size,
+            cells.repeatable,
+            cells.parameters,
+        )
+
+    def node(self) -> str:
+        """The id of the node that this process is on."""
+        import ray
+
+        found: str = ray.get_runtime_context().get_node_id()
+        return found
+
+    def run(self, ticket: int, settings: dict[str, Any], version: Version) -> Ended | Failed:
+        """Run an episode: that of a job with these `settings_of` it, under a controller.
+
+        ticket: what it is called by in `stop` and `passed`; later ones have greater numbers.
+        """
+        if self._cells is None:
+            raise RuntimeError("no station yet: open it first")
+        cells, before = self._cells, self._cells.steps_done
+        try:
+            try:
+                controller = self._controllers.get(version, version.sha256)
+            except PolicyError as error:
+                return Failed("PolicyError", f"policy {settings['policy']!r}: {error}")
+            with self._change:
+                self._ticket, self._periods, self._over = ticket, 0, False
+            cells.begin(ROW, Job(controller=controller, **settings))
+            episode = self._until_over(cells, ticket)
+        except EnpireError as error:
+            cells.abort(str(error))
+            return Failed(type(error).__name__, str(error))
+        finally:
+            with self._change:
+                self._over = True
+                self._change.notify_all()
+        steps = cells.steps_done - before
+        return Ended(episode, self._periods, cells.aside.get(ROW, ""), steps)
+
+    def stop(self, ticket: int, reason: str) -> None:
+        """End the episode with this ticket as soon as may be; from another thread."""
+        with self._change:
+            self._stops[ticket] = reason
+
+    def passed(self, ticket: int, periods: int) -> int:
+        """How far an episode is, once so many periods have passed of it, or it has ended.
+
+        Or after a while, if it takes long; from another thread.
+        """
+
+        def there() -> bool:
+            mine = self._ticket == ticket and (self._over or self._periods >= periods)
+            return mine or self._ticket > ticket
+
+        with self._change:
+            self._change.wait_for(there, ASKED_S)
+            return self._periods if self._ticket == ticket else 0
+
+    def recover(self) -> None:
+        """Somebody has set the scene up."""
+        if self._cells is not None:
+            self._cells.recover(ROW)
+
+    def _until_over(self, cells: Workcells, ticket: int) -> Episode:
+        while True:
+            done = cells.tick(AHEAD)
+            with self._change:
+                self._periods += 1
+                reason = self._stops.pop(ticket, None)
+                if not done:
+                    self._change.notify_all()
+            if not done and reason is not None:
+                done = cells.abort(reason)
+            if done:
+                return done[0]

@@ -1,0 +1,161 @@
+"""A trainer somewhere in a cluster: `Trainer` over Ray."""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import Any, Self
+
+from enpire import __version__
+from enpire.cluster.connection import GPU, Cluster, first_line
+from enpire.cluster.survey import require_version
+from enpire.cluster.workshop import Lesson, Made, Weights, Workshop, lesson
+from enpire.errors import EnvironmentFault, RecipeError, UsageError
+from enpire.improvement.recipe import Candidate
+from enpire.improvement.training import Asked, Training
+from enpire.policies import load
+from enpire.store import Run
+
+START_S = 300.0  # until there is a process to train in
+CLOSE_S = 10.0  # that it may take to put its things away
+AT_ONCE = 64  # episodes in one message
+TIMES = 3  # that a training is begun, each time on another process, before it counts as failed
+
+
+class Elsewhere:
+    """Trains on a node with a GPU, or on any where the cluster has none.
+
+    An episode is sent once, and kept there for later rounds.
+    """
+
+    def __init__(self, cluster: Cluster) -> None:
+        """Have the cluster start a process to train in.
+
+        Raises:
+            UsageError: no node has room for it, or it has another version of ours.
+        """
+        self._cluster, self._ray = cluster, cluster.ray
+        self._known: set[str] = set()
+        self._workshop, self._node = self._opened()
+
+    def begin(self, run: Run, asked: Asked) -> Training:
+        """See `Trainer`."""
+        return _Away(self, run, asked)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        at: TracebackType | None,
+    ) -> None:
+        done = self._workshop.close.remote()
+        self._ray.wait([done], timeout=CLOSE_S)
+        self._ray.kill(self._workshop)
+
+    @property
+    def node(self) -> str:
+        """Where it trains, for a person."""
+        return self._node
+
+    def learn(self, run: Run, asked: Asked) -> Any:
+        """Send what it lacks and have it begin; returns the reference of what will come of it."""
+        lacking = [episode for episode in run.episodes() if episode.id not in self._known]
+        for begin in range(0, len(lacking), AT_ONCE):
+            some = lacking[begin : begin + AT_ONCE]
+            self._ray.get(self._workshop.know.remote(some))
+            self._known |= {episode.id for episode in some}
+        parent = Weights(asked.parent, *run.load_policy(asked.parent)) if asked.parent else None
+        told: Lesson = lesson(run, asked)
+        self._ray.get(self._workshop.begin.remote(told, parent))
+        return self._workshop.candidate.remote()
+
+    def cancel(self) -> None:
+        """End what is under way."""
+        self._workshop.cancel.remote()
+
+    def renew(self) -> None:
+        """Have another process, which knows nothing yet, in place of one that is lost."""
+        self._ray.kill(self._workshop)
+        self._known.clear()
+        self._workshop, self._node = self._opened()
+
+    def _opened(self) -> tuple[Any, str]:
+        needs = {"num_gpus": 1} if self._cluster.room(GPU) else {"num_cpus": 1}
+        actor = self._ray.remote(Workshop).options(**needs, max_concurrency=2).remote()
+        try:
+            node, _, version = self._ray.get(actor.where.remote(), timeout=START_S)
+        except self._ray.exceptions.RayError as error:
+            self._ray.kill(actor)
+            wanted = "GPU" if "num_gpus" in needs else "CPU"
+            raise EnvironmentFault(
+                f"the cluster at {self._cluster.address} started no process to train in, which "
+                f"needs a free {wanted} ({first_line(error)}): see ray status"
+            ) from error
+        name = self._cluster.name_of(node)
+        try:
+            require_version(name, version, __version__)
+        except UsageError:
+            self._ray.kill(actor)
+            raise
+        return actor, name
+
+
+class _Away:
+    """A training under way on a node; one whose node is lost begins anew on another."""
+
+    def __init__(self, trainer: Elsewhere, run: Run, asked: Asked) -> None:
+        self._trainer, self._run, self._asked = trainer, run, asked
+        self._ray = trainer._ray
+        self._lost = 0
+        self._coming: Any = None
+        self._begin()
+
+    def candidate(self, within: float) -> Candidate | None:
+        """See `Training`."""
+        ready, _ = self._ray.wait([self._coming], timeout=within)
+        if not ready:
+            return None
+        try:
+            made: Made | str | None = self._ray.get(self._coming)
+        except self._ray.exceptions.RayTaskError:
+            raise  # a fault of ours
+        except self._ray.exceptions.RayError as error:
+            self._again(error)
+            return None
+        if isinstance(made, Made):
+            return Candidate(load(made.weights.metadata, made.weights.tensors), made.numbers)
+        raise RecipeError(f"on node {self._trainer.node}: {made or 'training was cancelled'}")
+
+    def cancel(self) -> None:
+        """See `Training`."""
+        self._trainer.cancel()
+
+    def _begin(self) -> None:
+        while True:
+            try:
+                self._coming = self._trainer.learn(self._run, self._asked)
+                return
+            except self._ray.exceptions.RayTaskError:
+                raise
+            except self._ray.exceptions.RayError as error:
+                self._renew(error)
+
+    def _again(self, error: BaseException) -> None:
+        self._renew(error)
+        self._begin()
+
+    def _renew(self, error: BaseException) -> None:
+        """Go on with another process.
+
+        Raises:
+            RecipeError: too many were lost.
+        """
+        self._lost += 1
+        if self._lost >= TIMES:
+            raise RecipeError(
+                f"node {self._trainer.node} was lost in the middle of training, as {TIMES - 1} "
+                f"before it were ({first_line(error)})"
+            ) from error
+        self._trainer.renew()

@@ -1,0 +1,129 @@
+"""What the process that trains does on its node: it keeps a copy of a run's episodes, and learns.
+
+An actor is this class, in a process that Ray has started. It trains as a run's own machine does
+(`Beside`), in a process of its own, on a run that holds what it was sent: there is no shared disk.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import socket
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from numpy.typing import NDArray
+
+from enpire import __version__
+from enpire.errors import EnpireError
+from enpire.improvement.training import FOLDER, Asked, Beside, Training, as_json, asked_from
+from enpire.policies import metadata
+from enpire.store import Run
+from enpire.types import Episode
+
+LOOK_S = 1.0  # between two looks whether it was cancelled
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """A policy by name, as a run's file has it."""
+
+    name: str
+    tensors: dict[str, NDArray[Any]]
+    metadata: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Lesson:
+    """A training, for another machine.
+
+    said: `as_json` of what is asked. source: text of the recipe's file, if it is in one of its own.
+    """
+
+    said: dict[str, Any]
+    source: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A candidate: its weights and what its training showed."""
+
+    weights: Weights
+    numbers: dict[str, float]
+
+
+class Workshop:
+    """One trainer."""
+
+    def __init__(self) -> None:
+        """Begin with nothing known."""
+        self._folder = Path(tempfile.mkdtemp(prefix="enpire-"))
+        self._run = Run.create(self._folder / "run", {})
+        self._beside = Beside()
+        self._training: Training | None = None
+        self._cancelled = False
+
+    def where(self) -> tuple[str, str, str]:
+        """Its node's id, its machine's name, and the version of ours there."""
+        import ray
+
+        return ray.get_runtime_context().get_node_id(), socket.gethostname(), __version__
+
+    def know(self, episodes: Sequence[Episode]) -> None:
+        """Keep episodes, in the order of the run's recording."""
+        self._run.add_episodes(episodes)
+
+    def begin(self, lesson: Lesson, parent: Weights | None) -> None:
+        """Begin to learn from all that is known. parent: the policy to improve on."""
+        if parent is not None and self._run.ledger.policy(parent.name) is None:
+            self._run.save_policy(parent.name, parent.tensors, parent.metadata)
+        said = dict(lesson.said)
+        if lesson.source:
+            said["recipe"] = str(self._own(Path(said["recipe"]).name, lesson.source))
+        self._cancelled = False
+        shutil.rmtree(self._run.folder / FOLDER, ignore_errors=True)
+        self._training = self._beside.begin(self._run, asked_from(said))
+
+    def candidate(self) -> Made | str | None:
+        """What came of it: a candidate, or why there is none; None if it was cancelled."""
+        training = self._training
+        while training is not None and not self._cancelled:
+            try:
+                found = training.candidate(LOOK_S)
+            except EnpireError as error:
+                return str(error)
+            if found is not None:
+                policy = found.policy
+                return Made(Weights("", policy.tensors(), metadata(policy)), found.numbers)
+        return None
+
+    def cancel(self) -> None:
+        """End it; from another thread than that of `candidate`."""
+        self._cancelled = True
+        if self._training is not None:
+            self._training.cancel()
+
+    def close(self) -> None:
+        """End everything, and leave nothing on the disk."""
+        self.cancel()
+        self._beside.__exit__(None, None, None)
+        self._run.close()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _own(self, name: str, text: str) -> Path:
+        """A file of a recipe, under its name, as the run's machine has it."""
+        folder = self._folder / "recipes" / hashlib.sha256(text.encode()).hexdigest()[:16]
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text, encoding="utf-8")
+        return folder / name
+
+
+def lesson(run: Run, asked: Asked) -> Lesson:
+    """What a workshop has to be told of a training."""
+    said = as_json(run.folder, asked)
+    source = Path(said["recipe"])
+    text = source.read_text(encoding="utf-8") if source.suffix == ".py" else ""
+    return Lesson(said, text)
