@@ -19,7 +19,7 @@ from enpire.environment.autopilot import Autopilot
 from enpire.environment.cameras import Eyes
 from enpire.environment.control import CartesianControl
 from enpire.environment.controller import Controller, Demonstrations, Planner, intervened
-from enpire.environment.jobs import Job
+from enpire.environment.jobs import LOOKS, Job
 from enpire.environment.judging import Judging, too_hard
 from enpire.environment.periods import Periods
 from enpire.environment.resets import ResetMode, Resets
@@ -159,6 +159,14 @@ class Stations:
     def parameters(self) -> tuple[Parameter, ...]:
         """Of the task's skill script; none if it has no such script."""
         return self.task.parameters
+
+    def initial(self, seed: int) -> FloatArray:
+        """The initial condition that a seed gives at its first try, without bringing it about.
+
+        Of what a reset by skills brings about, where scenes are put back so.
+        """
+        drawn = self.task.sample(np.random.default_rng(seed).spawn(1)[0])
+        return drawn if self.reset is ResetMode.FAST else drawn[self._resets.target]
 
     def begin(self, row: int, job: Job) -> None:
         """Start an episode on an idle station; its reset begins with the next tick.
@@ -336,6 +344,7 @@ class Stations:
         executed = [i for i, state in enumerate(states) if state.phase is Phase.EXECUTE]
         if executed:
             self._stop(states, readings)
+            self._give_up(states, readings)
         verifying = [i for i, state in enumerate(states) if state.phase is Phase.VERIFY]
         if verifying:
             self._judging.period_over(rows, states, verifying, readings, jacobian)
@@ -363,6 +372,22 @@ class Stations:
                 state.verify += 1
             elif (done and not len(state.plan)) or state.execute >= self._limit(state.job):
                 state.phase = Phase.VERIFY
+
+    def _give_up(self, states: list[Running], readings: Readings) -> None:
+        """End executions that their jobs give up, before the controller is asked again."""
+        for i, state in enumerate(states):
+            ask = state.job.give_up
+            if ask is None or len(state.plan) or state.phase is not Phase.EXECUTE or state.verdict:
+                continue
+            look = LOOKS * state.execute // self.execute_periods
+            if look <= state.looked:
+                continue
+            state.looked = look
+            (seen,) = self.task.observe(readings.row(i))
+            reason = ask(seen, state.execute / self.execute_periods)
+            if reason is not None:
+                state.verdict = Verdict(Outcome.ABORTED, reason=reason)
+                state.verify += 1  # the verdict takes a period of its own
 
     def _limit(self, job: Job) -> int:
         """Control periods that an episode may execute."""
