@@ -37,7 +37,7 @@ class Resets:
         self.control, self.twin = sensors.control, sensors.twin
         self._planted = planted
         names = task.variation_names
-        self.target = np.array([names.index(name) for name in task.target_names], np.int64)
+        self._target = np.array([names.index(name) for name in task.target_names], np.int64)
 
     def begin(self, row: int, running: Running, physical: bool) -> None:
         """Draw the initial condition, and begin to bring it about."""
@@ -46,7 +46,7 @@ class Resets:
             return
         drawn = self.task.sample(running.streams.variation)
         self.task.vary(self.twin, row, drawn)
-        running.target = drawn[self.target]
+        running.target = drawn[self._target]
         self._restore(row, running)
 
     def period_over(self, rows: Sequence[int], states: Sequence[Running]) -> None:

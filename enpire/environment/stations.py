@@ -160,14 +160,6 @@ class Stations:
         """Of the task's skill script; none if it has no such script."""
         return self.task.parameters
 
-    def initial(self, seed: int) -> FloatArray:
-        """The initial condition that a seed gives at its first try, without bringing it about.
-
-        Of what a reset by skills brings about, where scenes are put back so.
-        """
-        drawn = self.task.sample(np.random.default_rng(seed).spawn(1)[0])
-        return drawn if self.reset is ResetMode.FAST else drawn[self._resets.target]
-
     def begin(self, row: int, job: Job) -> None:
         """Start an episode on an idle station; its reset begins with the next tick.
 

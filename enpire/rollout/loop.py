@@ -280,7 +280,8 @@ class Loop:
         )
         episodes, seed = sorted(earlier, key=lambda e: e.id), self._seed(number)
         parent = row.parent if row else ""
-        spent = Round(settings.spending, self.stations, number, base, parent, episodes, seed)
+        spending, physical = settings.spending, settings.reset == "physical"
+        spent = Round(spending, self.stations, number, base, parent, episodes, seed, physical)
         asked = Collection(
             stations=self.stations,
             base=base,

@@ -9,13 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import partial
 from itertools import islice
-from typing import Protocol, runtime_checkable
 
 import numpy as np
 
-from enpire.environment import Job, Workcells
+from enpire.environment import Job, Task, Tasked, Workcells
 from enpire.errors import UsageError
 from enpire.improvement.collection import meanwhile
 from enpire.rollout.abort import Abort, Tally, learn_abort, let_run
@@ -24,18 +23,15 @@ from enpire.rollout.hard import VARIANTS, hard_cases, mixed
 from enpire.types import Episode, FloatArray
 
 
-@runtime_checkable
-class Foreseeing(Protocol):
-    """Stations that know an initial condition before it is run, and how long an episode may take.
+def initial(task: Task, seed: int, physical: bool) -> FloatArray:
+    """The initial condition that a seed gives at its first try, (entries,); nothing is run.
 
-    execute_periods: of the time limit.
+    physical: only what skills bring about, which is all that can be chosen where they do.
     """
-
-    execute_periods: int
-
-    def initial(self, seed: int) -> FloatArray:
-        """The initial condition that a seed gives, (entries,)."""
-        ...
+    drawn = task.sample(np.random.default_rng(seed).spawn(1)[0])  # as in `Job.streams`
+    if not physical:
+        return drawn
+    return drawn[[task.variation_names.index(name) for name in task.target_names]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +49,7 @@ class Spending:
     def require(self, stations: Workcells) -> None:
         """Raise UsageError where these stations do not say what it takes."""
         asked = [name for name in ("allocate", "abort") if getattr(self, name)]
-        if asked and not isinstance(stations, Foreseeing):
+        if asked and not isinstance(stations, Tasked):
             raise UsageError(
                 f"--{asked[0]} needs initial conditions and a time limit that are known before an "
                 f"episode is run, and those of {stations.name} are not: leave it out"
@@ -65,7 +61,7 @@ class Round:
     """One round's choices.
 
     base, parent: the policy that collects, and the one that it was made from, by name. episodes: of
-    earlier rounds. seed: of everything random in the choices.
+    earlier rounds. seed: of everything random in the choices. physical: skills put scenes back.
     """
 
     spending: Spending
@@ -75,6 +71,7 @@ class Round:
     parent: str
     episodes: Sequence[Episode]
     seed: int
+    physical: bool = False
     _again: set[int] = field(default_factory=set)
     _judged: set[str] = field(default_factory=set)  # ids of jobs that were ended early, or let run
     _abort: Abort | None = None
@@ -82,10 +79,10 @@ class Round:
     def seeds(self, fresh: Iterator[int]) -> Iterator[int]:
         """Those to begin episodes from, of a stream of fresh ones."""
         known = self.episodes, self.base, self.parent
-        if self.spending.allocate and isinstance(self.stations, Foreseeing):
-            initial = lru_cache(maxsize=None)(self.stations.initial)
-            tree = strata(self.episodes, initial, self.base, self.parent)
-            fresh = allocated(fresh, initial, tree, np.random.default_rng((self.seed, 1)))
+        if self.spending.allocate and isinstance(self.stations, Tasked):
+            look = partial(initial, self.stations.task, physical=self.physical)
+            tree = strata(self.episodes, look, self.base, self.parent)
+            fresh = allocated(fresh, look, tree, np.random.default_rng((self.seed, 1)))
         if self.spending.hard:
             hard = hard_cases(*known)
             self._again.update(hard)
@@ -99,7 +96,7 @@ class Round:
         """
         jobs = (self._varied(job) for job in jobs)
         stations = self.stations
-        if not self.spending.abort or not isinstance(stations, Foreseeing):
+        if not self.spending.abort or not isinstance(stations, Tasked):
             yield from jobs
             return
         periods = stations.execute_periods

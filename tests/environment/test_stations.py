@@ -397,24 +397,6 @@ def test_an_episode_that_is_not_given_up_is_the_same() -> None:
     assert np.array_equal(asked.observations, other.observations)
 
 
-def test_an_initial_condition_is_known_before_it_is_run() -> None:
-    task = Recorded()
-    stations = reach_stations(task=task)
-    drawn: list[FloatArray] = []
-    place = task.place
-
-    def watch(twin: Twin, control: CartesianControl, row: int, variation: FloatArray) -> None:
-        drawn.append(variation)
-        place(twin, control, row, variation)
-
-    task.place = watch  # type: ignore[method-assign]
-    before = stations.initial(5)
-    stations.begin(0, job(5, Speed()))
-    finish(stations)
-    assert np.array_equal(drawn[0], before)
-    assert not np.array_equal(stations.initial(6), before)
-
-
 def test_controllers_are_asked_once_a_period_for_all_their_stations() -> None:
     stations = reach_stations(3)
     one, other = Speed(), Speed()

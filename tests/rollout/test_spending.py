@@ -5,18 +5,21 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from enpire.environment import Job, Stations
+from enpire.environment import CartesianControl, Job
 from enpire.errors import UsageError
 from enpire.rollout import abort as aborts
 from enpire.rollout import loop as loops
 from enpire.rollout.hard import VARIANTS
 from enpire.rollout.loop import LoopSettings
 from enpire.rollout.spending import Round, Spending
+from enpire.rollout.spending import initial as foreseen
 from enpire.store import Run
-from enpire.types import Episode, Outcome, Purpose
-from tests.environment.reach import Speed, reach_stations
+from enpire.twin import Twin
+from enpire.types import Episode, FloatArray, Outcome, Purpose
+from tests.environment.reach import Reach, Restored, Speed, reach_stations
 from tests.rollout.test_loop import SLOW, TINY, Killed, Moves, Steps, go, notes
 
 ASKED = replace(TINY, start_episodes=40, collect=30, max_pairs=3)
@@ -42,10 +45,7 @@ def ran(folder: Path, settings: LoopSettings, rounds: int = 1) -> Path:
 
 def initial(episode: Episode) -> float:
     """How far the goal is [m]; who moves slowly gets to those that are near."""
-    return float(_STATIONS.initial(episode.seed)[0])
-
-
-_STATIONS: Stations = reach_stations()
+    return float(foreseen(Reach(), episode.seed, physical=False)[0])
 
 
 @pytest.fixture(scope="module")
@@ -161,4 +161,28 @@ def test_what_cannot_be_foreseen_is_refused(what: str) -> None:
     with pytest.raises(UsageError, match=f"--{what} .* gym:Foreign-v0"):
         Spending(**{what: True}).require(Foreign())  # type: ignore[arg-type]
     Spending(hard=0.5).require(Foreign())  # type: ignore[arg-type]
-    Spending(allocate=True, abort=True).require(_STATIONS)
+    Spending(allocate=True, abort=True).require(reach_stations())
+
+
+class Placed(Reach):
+    """Writes down what it places."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.placed: list[FloatArray] = []
+
+    def place(self, twin: Twin, control: CartesianControl, row: int, variation: FloatArray) -> None:
+        self.placed.append(variation)
+        super().place(twin, control, row, variation)
+
+
+def test_an_initial_condition_is_known_before_it_is_run() -> None:
+    task = Placed()
+    before = foreseen(task, 5, physical=False)
+    stations = reach_stations(task=task)
+    stations.begin(0, Job(5, Purpose.COLLECTION, Speed(), "p", variant=7))
+    stations.abort("seen enough")
+    assert np.array_equal(task.placed[0], before)
+    assert not np.array_equal(foreseen(task, 6, physical=False), before)
+    whole = foreseen(Restored(), 5, physical=False)
+    assert np.array_equal(foreseen(Restored(), 5, physical=True), whole[1:]), "joint1, no goal"
