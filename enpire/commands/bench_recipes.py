@@ -45,7 +45,11 @@ def add_options(parser: Parser) -> None:
     """The options of `enpire bench recipes`."""
     group = parser.add_argument_group("recipes")
     group.add_argument("--tasks", metavar="A,B", default=TASKS, help=f"default {TASKS}")
-    group.add_argument("--recipes", metavar="A,B", help="default all; a+b is a schedule")
+    group.add_argument(
+        "--recipes",
+        metavar="A,B",
+        help="default all; a+b is a schedule, a:allocate, a:abort, a:hard=0.25 spends otherwise",
+    )
     group.add_argument("--seeds", metavar="A,B", default="0,1,2", help="default 0,1,2")
     group.add_argument(
         "--folder", type=Path, metavar="DIR", default=Path("runs/recipes"), help="of all runs"
@@ -57,6 +61,7 @@ def add_options(parser: Parser) -> None:
         "--max-robot-hours", type=more_than_zero, metavar="H", default=5.0, help="default 5"
     )
     group.add_argument("--max-rounds", type=natural, metavar="N", help="default no limit")
+    group.add_argument("--collect", type=positive, metavar="N", help="a round, default the loop's")
     group.add_argument("--episodes", type=positive, metavar="N", default=300, help="default 300")
     group.add_argument(
         "--stop-after", type=duration, metavar="TIME", help="of the bench; again: goes on"
@@ -81,14 +86,15 @@ def run(options: Namespace) -> int:
         ","
     )
     chosen = [name.replace("+", ",") for name in chosen]
-    for name in chosen:
-        recipes.schedule(name, {})
     try:
         seeds = [int(text) for text in options.seeds.split(",")]
     except ValueError:
         raise UsageError(f"--seeds {options.seeds}: whole numbers, such as 0,1,2") from None
     until = time.monotonic() + (options.stop_after or math.inf)
     cells = list(bench.cells(options.folder, tasks, chosen, seeds))
+    for cell in cells:
+        recipes.schedule(cell.schedule, {})
+        _ = cell.spending
     kept = (
         bench.Kept(options.write.with_suffix(".json"), _budget(options)) if options.write else None
     )
@@ -118,7 +124,8 @@ def run(options: Namespace) -> int:
 
 def _budget(options: Namespace) -> dict[str, float | None]:
     names = ("max_time", "max_robot_hours", "max_rounds", "episodes", "robots")
-    return {name: getattr(options, name) for name in names}
+    found = {name: getattr(options, name) for name in names}
+    return found if options.collect is None else found | {"collect": options.collect}
 
 
 def _complete(cell: Cell, options: Namespace, until: float) -> None:
@@ -156,9 +163,11 @@ def _loop(cell: Cell, options: Namespace, limits: Sequence[str], until: float) -
     if (cell.run / "config.toml").is_file():
         words = ["--resume", str(cell.run)]
     else:
-        words = ["--task", cell.task, "--recipe", cell.recipe, "--seed", str(cell.seed)]
+        words = ["--task", cell.task, "--recipe", cell.schedule, "--seed", str(cell.seed)]
         words += ["--robots", str(options.robots), "--run", str(cell.run)]
         words += ["--sealed-episodes", str(options.episodes)]
+        if options.collect is not None:
+            words += ["--collect", str(options.collect)]
     _enpire(cell, ["loop", *words, *limits], until)
 
 

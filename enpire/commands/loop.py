@@ -75,6 +75,9 @@ def add_options(parser: Parser) -> None:
     add_recovery(parser, "when a physical reset has failed (a resumed run may be given others)")
     settings = parser.add_argument_group("settings (a task's loop.toml may have other defaults)")
     for name, (read, default, line) in SETTINGS.items():
+        if read is bool:
+            settings.add_argument(flag(name), action="store_const", const=True, help=line)
+            continue
         metavar = "NAME" if read is str else "N" if read in (positive, natural) else "X"
         if default:
             line += f" (default {default})"
@@ -143,6 +146,7 @@ def _begin(options: Namespace, given: dict[str, Any], limits: dict[str, Any], wh
         pass
     stations = _stations(settings, where)
     _require(recipes, stations)
+    settings.spending.require(stations)
     config = {"enpire": __version__, "loop": asdict(settings), "budget": limits}
     run = Run.create(options.run or default_folder(called), config)
     with run:
@@ -161,6 +165,7 @@ def _resume(options: Namespace, limits: dict[str, Any], where: Place) -> int:
         _require_same_verifier(run, stations)
         recipes = _recipes(settings)
         _require(recipes, stations)
+        settings.spending.require(stations)
         run.ledger.set_facts({"state": "running"})
         both = run.config.get("budget", {}) | limits
         return _drive(run, settings, recipes, stations, both, limits, options, where)

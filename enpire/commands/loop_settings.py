@@ -56,6 +56,9 @@ SETTINGS: dict[str, tuple[Callable[[str], Any], str, str]] = {
     ),
     "sealed_episodes": (positive, "300", "episodes of a sealed evaluation"),
     "verify": (verifier, "sensors", "by sensors, or by cameras where the task has eyes"),
+    "allocate": (bool, "", "collect where outcomes are in doubt, by strata of initial conditions"),
+    "abort": (bool, "", "end collection episodes early that are hopeless"),
+    "hard": (share, "0", "of collection episodes that begin where the incumbent has failed"),
     "alpha": (level, "0.05", "chance that a candidate that is no better is promoted"),
     "staleness": (
         no_or_one,

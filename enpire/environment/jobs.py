@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from enpire.environment.controller import Controller
-from enpire.types import Purpose
+from enpire.types import Float32Array, Purpose
+
+LOOKS = 8  # parts of the time limit, at the ends of which an execution may be given up
+
+GiveUp = Callable[[Float32Array, float], str | None]
+"""Why an execution is to be ended, or None: from what is seen, (obs,), and the share of the time
+limit that is over."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +43,8 @@ class Job:
     overtime: that it may take beyond the task's time limit, where somebody helps [s]. attempts: how
     often it may act and be judged: after a failure again from where that has led, with no reset in
     between, and with all of the task's time. staleness: rounds of training that were still to end
-    when its policy was chosen, before the one that learns from it.
+    when its policy was chosen, before the one that learns from it. give_up: asked a few times while
+    it executes.
     """
 
     seed: int
@@ -50,6 +58,7 @@ class Job:
     overtime: float = 0.0
     attempts: int = 1
     staleness: int = 0
+    give_up: GiveUp | None = None
 
     @property
     def id(self) -> str:

@@ -37,7 +37,7 @@ class Running:
     scene settles by itself, after a period. restoring: its try under way. lost: all its tries have
     failed. look: what the cameras say, asked for the `looks`-th time. again: the attempt has failed
     and another begins. execute, verify: of the attempt under way; executed, verified: of those
-    before.
+    before. looked: parts of the time limit after which it was last asked whether to give up.
     """
 
     job: Job
@@ -58,6 +58,7 @@ class Running:
     executed: int = 0
     verified: int = 0
     looks: int = 0
+    looked: int = 0
     look: Future[Verdict] | None = None
     planner: Planner | None = None
     plan: Float32Array = field(default_factory=lambda: np.empty((0, 0), np.float32))
@@ -81,7 +82,7 @@ class Running:
         self.attempt += 1
         self.executed += self.execute
         self.verified += self.verify
-        self.execute = self.verify = self.looks = 0
+        self.execute = self.verify = self.looks = self.looked = 0
         self.again, self.look, self.phase = False, None, Phase.EXECUTE
         self.plan = self.plan[:0]
         self.evidence.clear()

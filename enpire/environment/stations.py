@@ -19,7 +19,7 @@ from enpire.environment.autopilot import Autopilot
 from enpire.environment.cameras import Eyes
 from enpire.environment.control import CartesianControl
 from enpire.environment.controller import Controller, Demonstrations, Planner, intervened
-from enpire.environment.jobs import Job
+from enpire.environment.jobs import LOOKS, Job
 from enpire.environment.judging import Judging, too_hard
 from enpire.environment.periods import Periods
 from enpire.environment.resets import ResetMode, Resets
@@ -336,6 +336,7 @@ class Stations:
         executed = [i for i, state in enumerate(states) if state.phase is Phase.EXECUTE]
         if executed:
             self._stop(states, readings)
+            self._give_up(states, readings)
         verifying = [i for i, state in enumerate(states) if state.phase is Phase.VERIFY]
         if verifying:
             self._judging.period_over(rows, states, verifying, readings, jacobian)
@@ -363,6 +364,22 @@ class Stations:
                 state.verify += 1
             elif (done and not len(state.plan)) or state.execute >= self._limit(state.job):
                 state.phase = Phase.VERIFY
+
+    def _give_up(self, states: list[Running], readings: Readings) -> None:
+        """End executions that their jobs give up, before the controller is asked again."""
+        for i, state in enumerate(states):
+            ask = state.job.give_up
+            if ask is None or len(state.plan) or state.phase is not Phase.EXECUTE or state.verdict:
+                continue
+            look = LOOKS * state.execute // self.execute_periods
+            if look <= state.looked:
+                continue
+            state.looked = look
+            (seen,) = self.task.observe(readings.row(i))
+            reason = ask(seen, state.execute / self.execute_periods)
+            if reason is not None:
+                state.verdict = Verdict(Outcome.ABORTED, reason=reason)
+                state.verify += 1  # the verdict takes a period of its own
 
     def _limit(self, job: Job) -> int:
         """Control periods that an episode may execute."""

@@ -11,16 +11,18 @@ session, on another machine too, begins from.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import product
 from pathlib import Path
 from statistics import median
 from typing import Any
 
-from enpire.errors import EnpireError
+from enpire.errors import EnpireError, UsageError
 from enpire.observe import account, overview
 from enpire.rollout.loop import ENOUGH
+from enpire.rollout.spending import Spending
 from enpire.rollout.statistics import estimate
 from enpire.store import Run, branch
 from enpire.store.durable import disk_errors, publish_file
@@ -35,7 +37,10 @@ BEFORE = (Purpose.DEMONSTRATION, Purpose.EVALUATION)  # of round 0: what the sta
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One loop of the bench; folder: of its run, its sealed evaluation and its log."""
+    """One loop of the bench; folder: of its run, its sealed evaluation and its log.
+
+    recipe: a schedule, and where its episodes are spent, `lookahead:abort:hard=0.25` for one.
+    """
 
     task: str
     recipe: str
@@ -46,6 +51,29 @@ class Cell:
     def run(self) -> Path:
         """The run's folder."""
         return self.folder / RUN
+
+    @property
+    def schedule(self) -> str:
+        """Of its recipes."""
+        return self.recipe.split(":")[0]
+
+    @property
+    def spending(self) -> Spending:
+        """Where its episodes are spent.
+
+        Raises:
+            UsageError: what is said of it means nothing.
+        """
+        found = Spending()
+        for said in self.recipe.split(":")[1:]:
+            name, _, value = said.partition("=")
+            if said in ("allocate", "abort"):
+                found = replace(found, **{said: True})
+            elif name == "hard" and re.fullmatch(r"0?\.\d+|1", value):
+                found = replace(found, hard=float(value))
+            else:
+                raise UsageError(f"{self.recipe}: {said!r} is none of allocate, abort, hard=0.25")
+        return found
 
     def __str__(self) -> str:
         return f"{self.task}, {self.recipe}, seed {self.seed}"
@@ -133,7 +161,8 @@ def branched(cell: Cell) -> None:
     source = first_part(cell).run
     with Run.open(source) as run:
         config = dict(run.config)
-    config["loop"] = config["loop"] | {"recipe": cell.recipe, "recipe_settings": {}}
+    recipe = {"recipe": cell.schedule, "recipe_settings": {}}
+    config["loop"] = config["loop"] | recipe | asdict(cell.spending)
     config["budget"] = {}  # that of the first part was to end there
     branch(source, cell.run, config, {"state": INTERRUPTED})
 

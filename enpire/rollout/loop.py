@@ -13,7 +13,7 @@ from __future__ import annotations
 import contextlib
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from itertools import islice
 
 from enpire.environment import Controller, Job, Workcells
@@ -28,6 +28,7 @@ from enpire.rollout.comparison import EXTENSION, Decision, PairedRecord, decide
 from enpire.rollout.fleet import Fleet
 from enpire.rollout.scheduler import Queue
 from enpire.rollout.seeds import fresh_entropy, stream
+from enpire.rollout.spending import Round, Spending
 from enpire.rollout.statistics import estimate, misses_allowed, sealed_hopeless
 from enpire.store import Decision as Note
 from enpire.store import EpisodeWriter, RoundRow, Run, SealedRow
@@ -54,7 +55,8 @@ class LoopSettings:
     where the task has eyes. staleness: rounds that a round's collection may begin ahead, under the
     policy of then, beside training and evaluation; collect_share: of robot time that it then has
     beside an evaluation, 0.0 is what would otherwise be idle. pace: free, or real for twins on the
-    clock on the wall; the rest is in seconds, see `Conditions`.
+    clock on the wall; the rest is in seconds, see `Conditions`. allocate, abort, hard: of a
+    round's episodes, see `Spending`.
     """
 
     task: str
@@ -83,6 +85,14 @@ class LoopSettings:
     latency: float = 0.0
     fault_every: float = 0.0
     repair_time: float = 0.0
+    allocate: bool = False
+    abort: bool = False
+    hard: float = 0.0
+
+    @property
+    def spending(self) -> Spending:
+        """Where a round's episodes go."""
+        return Spending(self.allocate, self.abort, self.hard)
 
 
 @dataclass(slots=True)
@@ -102,10 +112,14 @@ class LoopState:
 
 @dataclass(frozen=True, slots=True)
 class _Collecting:
-    """A round's collection under way, and what its recipe raised when it was asked for jobs."""
+    """A round's collection under way, and what its recipe raised when it was asked for jobs.
+
+    spent: where its episodes go.
+    """
 
     queue: Queue
     errors: list[RecipeError]
+    spent: Round
 
 
 class Loop:
@@ -226,6 +240,14 @@ class Loop:
         self._run_out(collecting.queue)
         for error in collecting.errors:
             raise error
+        self._note_tally(number, collecting.spent)
+
+    def _note_tally(self, number: int, spent: Round) -> None:
+        """Say what early ends came to, once a round."""
+        tally = spent.tally(self._known.values())
+        said = [n.round for n in self.run_store.ledger.decisions() if n.kind == "spent"]
+        if tally is not None and number not in said:
+            self._note("spent", str(tally), spent.base, "", asdict(tally), number)
 
     def _begin_collection(self, number: int) -> None:
         """Have what a later round collects begin now, beside what else there is to do."""
@@ -256,31 +278,35 @@ class Loop:
             and e.purpose is not Purpose.SEALED
             and (e.round < before or e.purpose is not Purpose.EVALUATION)
         )
+        episodes, seed = sorted(earlier, key=lambda e: e.id), self._seed(number)
+        parent = row.parent if row else ""
+        spending, physical = settings.spending, settings.reset == "physical"
+        spent = Round(spending, self.stations, number, base, parent, episodes, seed, physical)
         asked = Collection(
             stations=self.stations,
             base=base,
-            parent=row.parent if row else "",
+            parent=parent,
             policy=self._policy,
             controller=self._controller,
             round=number,
             count=settings.collect,
-            seeds=stream(settings.seed, "collect", number),
+            seeds=spent.seeds(stream(settings.seed, "collect", number)),
             exploration=settings.exploration,
-            seed=self._seed(number),
-            episodes=sorted(earlier, key=lambda e: e.id),
+            seed=seed,
+            episodes=episodes,
         )
         errors: list[RecipeError] = []
 
         def jobs() -> Iterator[Job]:
             try:
-                for job in recipe.collect(asked):
+                for job in spent.jobs(recipe.collect(asked)):
                     yield replace(job, staleness=stale)
             except RecipeError as error:  # of this round, whichever is under way
                 errors.append(error)
 
         weight = settings.collect_share / (1.0 - settings.collect_share)  # an evaluation has 1.0
         queue = self.fleet.beside(self._unknown(jobs()), weight)
-        return _Collecting(queue, errors)
+        return _Collecting(queue, errors, spent)
 
     def _seed(self, number: int) -> int:
         """Of what is random in a round apart from its episodes."""

@@ -366,6 +366,37 @@ def test_abort_ends_and_labels_everything_under_way() -> None:
     assert stations.idle == [0, 1, 2]
 
 
+@pytest.mark.parametrize("ahead", [0, 8])
+def test_a_job_gives_an_episode_up_and_the_others_go_on(ahead: int) -> None:
+    asked: list[float] = []
+
+    def give_up(seen: Float32Array, elapsed: float) -> str | None:
+        asked.append(elapsed)
+        return f"it is at {seen[1]:.2f}" if elapsed > 0.5 else None
+
+    stations = reach_stations(2)
+    stations.begin(0, replace(job(1, Speed(0.0)), give_up=give_up))
+    stations.begin(1, job(1, Speed(0.0)))
+    given_up, whole = finish(stations, ahead)
+    assert (given_up.station, given_up.verdict.outcome) == (0, Outcome.ABORTED)
+    assert given_up.verdict.reason == f"it is at {whole.observations[7, 1]:.2f}"
+    assert whole.verdict.outcome is Outcome.FAILURE
+    assert [round(13 * elapsed) for elapsed in asked] == [2, 4, 5, 7], "of 13 periods, by eighths"
+    assert (len(given_up), len(whole)) == (7, 13)
+    assert given_up.times.verify == stations.period, "no probe, no verdict but this"
+    assert np.array_equal(given_up.observations, whole.observations[:7])
+    assert not given_up.rewards.any()
+
+
+def test_an_episode_that_is_not_given_up_is_the_same() -> None:
+    stations = reach_stations(2)
+    stations.begin(0, replace(job(1, Speed(0.7)), give_up=lambda seen, elapsed: None))
+    stations.begin(1, job(1, Speed(0.7)))
+    asked, other = finish(stations)
+    assert asked.times == other.times
+    assert np.array_equal(asked.observations, other.observations)
+
+
 def test_controllers_are_asked_once_a_period_for_all_their_stations() -> None:
     stations = reach_stations(3)
     one, other = Speed(), Speed()

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
 
-from enpire.errors import EnpireError
+from enpire.errors import EnpireError, UsageError
 from enpire.observe import recipe_bench as bench
 from enpire.observe.plots import success_against_hours
+from enpire.rollout.spending import Spending
 from enpire.store import Decision, RoundRow, Run
 from enpire.types import Outcome, Purpose, Verdict
 from tests.store.samples import episode
@@ -107,8 +109,30 @@ def test_all_recipes_begin_with_the_same_episodes(tmp_path: Path) -> None:
     assert not bench.ended(one)
     with Run.open(one.run) as run:
         assert [e.id for e in run.episodes()] == ["shown"]
-        assert run.config["loop"] == {"task": "t", "recipe": "good", "recipe_settings": {}}
+        loop = {"task": "t", "recipe": "good", "recipe_settings": {}}
+        assert run.config["loop"] == loop | asdict(Spending())
         assert not run.config["budget"]
+
+
+def test_a_recipe_may_spend_its_episodes_otherwise(tmp_path: Path) -> None:
+    (made,) = bench.cells(tmp_path, ["t"], ["poor,good:abort:hard=0.25"], [0])
+    assert made.schedule == "poor,good"
+    assert made.spending == Spending(abort=True, hard=0.25)
+    start = bench.first_part(made)
+    with Run.create(start.run, {"loop": {"task": "t", "recipe": "other", "seed": 0}}):
+        pass
+    bench.branched(made)
+    with Run.open(made.run) as run:
+        loop = run.config["loop"]
+    assert (loop["recipe"], loop["abort"], loop["allocate"]) == ("poor,good", True, False)
+    assert loop["hard"] == 0.25
+
+
+@pytest.mark.parametrize("said", ["hard", "hard=2", "abort=no", "soft"])
+def test_what_spends_nothing_is_named(said: str, tmp_path: Path) -> None:
+    (made,) = bench.cells(tmp_path, ["t"], [f"good:{said}"], [0])
+    with pytest.raises(UsageError, match=f"good:{said}"):
+        _ = made.spending
 
 
 def test_a_plot(folder: Path, tmp_path: Path) -> None:
