@@ -55,7 +55,8 @@ class Allowed(Enum):
 class Act:
     """What is tried. held: what stops it says so (a regular expression). given: beside the arena's.
 
-    less: what it is given in the control instead, where that is no harm.
+    less: what it is given in the control instead, where that is no harm. root: nobody else may do
+    that anywhere.
     """
 
     name: str
@@ -65,6 +66,7 @@ class Act:
     given: dict[str, Any] = field(default_factory=dict)
     less: dict[str, Any] = field(default_factory=dict)
     limits: Limits = field(default_factory=Limits)
+    root: bool = False
 
     def __str__(self) -> str:
         return self.name

@@ -170,15 +170,13 @@ FAULTS = (
 
 @pytest.mark.parametrize("cheat", FAULTS, ids=str)
 def test_policy_at_fault_has_failed(cheat: Cheat, stations: Stations) -> None:
-    """Its episode is no longer void: it counts, and as what it is; and so do those that follow."""
+    """Its episode is not void: it counts, as what it is; and so do those that follow."""
     episodes = tried(stations, program(cheat.code, cheat.at), SEED, SEED + 1, SEED + 2)
     assert [episode.verdict.outcome for episode in episodes] == [Outcome.FAILURE] * 3
     for episode in episodes:
         assert re.search(cheat.reason, episode.verdict.reason), episode.verdict.reason
         assert len(episode.observations) == len(episode.actions)
     assert not stations.aside
-    (after,) = tried(stations, program())
-    assert after.success  # of an honest policy, on the same stations
 
 
 STILL = "return towards(observations) * 0"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 
 import pytest
@@ -65,10 +66,13 @@ FILES = (
     Act("mount-memory", MOUNT.format('b"/tmp"', 'b"tmpfs"', "0"), "no", Allowed.LOOSE),
     Act(
         "mount-the-package-writable",
-        MOUNT.format('given["package"].encode()', "None", "4128"),  # MS_REMOUNT | MS_BIND
+        'if given["first"]: '
+        + MOUNT.format('given["package"].encode()', 'b"tmpfs"', "0")
+        + MOUNT.format('given["package"].encode()', "None", "4128"),  # MS_REMOUNT | MS_BIND
         "no",
         Allowed.LOOSE,
-        less={"package": "/"},
+        given={"first": False},
+        less={"first": True, "package": "/tmp"},
     ),
     Act("mount-by-the-new-calls", 'call(430, b"tmpfs", 0)', FORBIDDEN, Allowed.LOOSE),
     Act("change-root", 'os.chroot(".")', FORBIDDEN, Allowed.LOOSE),
@@ -93,8 +97,7 @@ FILES = (
         "make-a-device",
         'os.mknod("d", stat.S_IFCHR | 0o4666, os.makedev(1, 3))',
         FORBIDDEN,
-        less={},
-        allowed=Allowed.PLAIN,
+        root=True,
     ),
 )
 
@@ -427,4 +430,6 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Arena]:
 @needs_sandbox
 @pytest.mark.parametrize("act", [*FILES, *NETWORK, *PROCESSES, *BOMBS], ids=str)
 def test_is_held(act: Act, place: Arena) -> None:
+    if act.root and os.geteuid() != 0:
+        pytest.skip("nobody but root may do that anywhere, so there is no control")
     is_held(act, place)
