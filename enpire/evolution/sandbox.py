@@ -33,6 +33,7 @@ What it does not cover:
 - What is done later with what lies in the workspace. Take commits out with `fetch`, files with
   `read_inside`, run policies in `PolicyProcess`; never run a program there, git least of all.
 - Clock and processor are the machine's own: what runs can tell the time and the kind of machine.
+- What a machine is called by: its kernel, its packages, paths of the workspace and the interpreter.
 - A GPU is not shown.
 """
 
@@ -134,7 +135,8 @@ def available() -> Availability:
 class Sandbox:
     """Makes sandboxes that are alike; each command runs in one of its own.
 
-    readable: beside the system and this interpreter; `harness()` for the package and its packs.
+    readable: beside the system and this interpreter; `harness()` for the package and its packs. Of
+    root's, what anybody may read. A workspace is to be `hand_over`ed.
     writable: the workspace; none for what only computes. model: the proxy's socket, reached inside
     at `relay.HOST`, `relay.PORT`. environment: of the command, beside PATH, HOME and LANG.
     confinement: NONE runs commands plainly, with limits but without walls, and must be asked for.
@@ -274,12 +276,12 @@ class Process:
         with self._ending:
             self._kill()
             self._popen.wait()
+            if self._watch is not None:
+                self._watch.stop()
             if self._first >= 0:
                 select.select([self._first], [], [])  # the first process goes last
-                os.close(self._first)
+                os.close(self._first)  # nobody else uses it by now
                 self._first = -1
-        if self._watch is not None:
-            self._watch.stop()
         self._err.close()
         if self._out is not None:
             self._out.close()

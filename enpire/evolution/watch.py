@@ -139,7 +139,10 @@ class Watch:
 
     def _run(self) -> None:
         while not self._over.wait(EVERY_S):
-            reason = self.look()
+            try:
+                reason = self.look()
+            except OSError as error:  # what cannot be looked at is not let go on
+                reason = f"watch: {error}"
             if reason:
                 self._over.set()
                 self._breach(reason)

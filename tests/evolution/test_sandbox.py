@@ -142,3 +142,17 @@ class TestWatch:
         after, more = size(tmp_path, 10)
         assert (entries, more) == (1, 3)
         assert after - total < 100_000
+
+    def test_what_cannot_be_looked_at_ends(self, tmp_path: Path) -> None:
+        told: list[str] = []
+        over = threading.Event()
+
+        def breach(reason: str) -> None:
+            told.append(reason)
+            over.set()
+
+        gone = tmp_path / "gone"
+        watch = Watch(os.getpid(), Limits(memory=2**40), (gone,), breach, False)
+        assert over.wait(20)
+        watch.stop()
+        assert "No such file" in told[0]
