@@ -3,12 +3,14 @@
 Run as a script, `relay.py SOCKET COMMAND...`: it listens, starts the command, and ends with it and
 with its exit code. Programs know how to reach an API over TCP and few over a Unix socket, and there
 is no other way out. It holds no key and decides nothing: whatever runs beside it may do the same.
-Standard library only, without site-packages.
+The command finds `ENPIRE_MODEL_URL` in its environment; without walls the port may be taken, and
+another one is. Standard library only, without site-packages.
 """
 
 from __future__ import annotations
 
 import contextlib
+import os
 import socket
 import subprocess
 import sys
@@ -42,10 +44,15 @@ def carry(source: socket.socket, sink: socket.socket) -> None:
 
 def main() -> int:
     """Relay while the command runs."""
-    listening = socket.create_server((HOST, PORT))
+    try:
+        listening = socket.create_server((HOST, PORT))
+    except OSError:
+        listening = socket.create_server((HOST, 0))
+    port = listening.getsockname()[1]
     args = (listening, sys.argv[1])
     threading.Thread(target=serve, args=args, daemon=True).start()
-    code = subprocess.run(sys.argv[2:], check=False).returncode
+    environment = os.environ | {"ENPIRE_MODEL_URL": f"http://{HOST}:{port}"}
+    code = subprocess.run(sys.argv[2:], env=environment, check=False).returncode
     return code if code >= 0 else 128 - code
 
 

@@ -135,11 +135,12 @@ def available() -> Availability:
 class Sandbox:
     """Makes sandboxes that are alike; each command runs in one of its own.
 
-    readable: beside the system and this interpreter; `harness()` for the package and its packs. Of
-    root's, what anybody may read. A workspace is to be `hand_over`ed.
-    writable: the workspace; none for what only computes. model: the proxy's socket, reached inside
-    at `relay.HOST`, `relay.PORT`. environment: of the command, beside PATH, HOME and LANG.
-    confinement: NONE runs commands plainly, with limits but without walls, and must be asked for.
+    readable: beside the system and this interpreter; `harness()` for the package and its packs.
+    Where the harness is root, only what anybody may read. writable: the workspace, once it was
+    `hand_over`ed; none for what only computes. model: the proxy's socket, reached inside by the
+    address in ENPIRE_MODEL_URL. environment: of the command, beside PATH, HOME and LANG; it can be
+    seen in a list of processes outside. confinement: NONE runs commands plainly, with limits but
+    without walls, and must be asked for. probing: without asking whether it is `available`.
     """
 
     limits: Limits = field(default_factory=Limits)

@@ -9,7 +9,17 @@ from pathlib import Path
 
 import pytest
 
-from enpire.evolution import Confinement, Limits, Sandbox, SandboxError, hand_over, harness, python
+from enpire.evolution import (
+    Allowance,
+    Confinement,
+    Limits,
+    Proxy,
+    Sandbox,
+    SandboxError,
+    hand_over,
+    harness,
+    python,
+)
 from enpire.evolution import sandbox as sandbox_module
 from enpire.evolution.limits import MIB
 from enpire.evolution.watch import Watch, size
@@ -43,6 +53,16 @@ class TestRun:
         ended = Sandbox(environment={"A": "1"}).run(["env"])
         found = dict(line.split("=", 1) for line in ended.out.decode().splitlines())
         assert found.keys() - {"PWD", "SHLVL", "_", "OLDPWD"} == {"A", "PATH", "HOME", "LANG"}
+
+    def test_model_is_at_an_address_of_its_own(self, tmp_path: Path) -> None:
+        with Proxy((), Allowance(1)) as proxy:
+            for confinement in Confinement:
+                sandbox = Sandbox(model=proxy.socket, confinement=confinement)
+                with sandbox.start(["sh", "-c", "echo $ENPIRE_MODEL_URL; sleep 60"]) as first:
+                    one = first.stdout.readline()
+                    other = sandbox.run(["sh", "-c", "echo $ENPIRE_MODEL_URL"]).out
+                assert one.startswith(b"http://127.0.0.1:")
+                assert (one == other) is sandbox.sandboxed  # outside, both are on one loopback
 
     def test_end_of_a_signal_is_told_as_a_shell_does(self) -> None:
         assert Sandbox().run(["sh", "-c", "kill -15 $$"]).code == 143

@@ -388,7 +388,7 @@ BOMBS = (
         Allowed.SMALL,
         {"s": 100},
         {"s": 0.01},
-        Limits(wall_s=0.6),
+        Limits(wall_s=3),
     ),
     Act(
         "processor-of-one",
