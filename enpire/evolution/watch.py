@@ -166,14 +166,19 @@ class Watch:
         return self._disk(now)
 
     def _scratch(self, pids: Sequence[int]) -> int:
-        """What lies in its memory file systems [B]; bubblewrap's own processes see others."""
+        """What lies in its memory file systems [B].
+
+        Bubblewrap's own processes have others at these names, and so has the first of the sandbox
+        before it is set up: those are of another size.
+        """
         used = 0
         for name in self._scratches:
             seen = [0]
             for pid in pids:
                 with suppress(OSError):
                     status = os.statvfs(f"/proc/{pid}/root/{name}")
-                    seen.append(status.f_frsize * (status.f_blocks - status.f_bfree))
+                    if status.f_frsize * (status.f_blocks - 1) < self._limits.scratch:
+                        seen.append(status.f_frsize * (status.f_blocks - status.f_bfree))
             used += max(seen)
         return used
 

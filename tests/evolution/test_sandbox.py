@@ -154,6 +154,22 @@ class TestWatch:
     def test_machine_keeps_some_memory(self, tmp_path: Path) -> None:
         assert "the machine has less" in self.look(tmp_path, Limits(memory=2**40), left=MIB)
 
+    def test_scratch_of_the_machine_is_not_the_sandbox_s(
+        self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    ) -> None:
+        blocks = {"size": 100}  # of 1 MiB, all taken
+        monkeypatch.setattr(
+            os,
+            "statvfs",
+            lambda path: os.statvfs_result((MIB, MIB, blocks["size"], 0, 2**40, 0, 0, 0, 0, 255)),
+        )
+        limits = Limits(memory=2**40, scratch=100 * MIB)
+        watch = Watch(os.getpid(), limits, (tmp_path,), lambda _: None)
+        watch.stop()
+        assert watch._scratch([os.getpid()]) == 200 * MIB  # /tmp and /dev/shm
+        blocks["size"] = 50_000
+        assert watch._scratch([os.getpid()]) == 0
+
     def test_names_of_one_file_count_once(self, tmp_path: Path) -> None:
         (tmp_path / "a").write_bytes(bytes(100_000))
         total, entries = size(tmp_path, 10)
