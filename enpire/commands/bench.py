@@ -6,7 +6,7 @@ import tempfile
 from argparse import Namespace
 from pathlib import Path
 
-from enpire.commands import bench_recipes, bench_statistics
+from enpire.commands import bench_recipes, bench_selection, bench_statistics
 from enpire.commands.options import (
     Parser,
     add_start,
@@ -27,15 +27,18 @@ recipes: every recipe from the same start, under the same budget, on the same ta
 sealed seeds, robot-hours, training time. It takes hours; --stop-after ends it, and the same command
 goes on where it was.
 statistics: how often candidates that are no better are promoted, how many episodes the test saves
-over one of a fixed size, and how often intervals hold the true rate."""
+over one of a fixed size, and how often intervals hold the true rate.
+selection: which of several candidates to try next, to find a better one with few episodes."""
 
-SUBJECTS = ["recipes", "statistics", "twin"]
+SUBJECTS = ["recipes", "selection", "statistics", "twin"]
 
 
 def add_options(parser: Parser) -> None:
     """The options of `enpire bench`."""
     parser.add_argument(
-        "subject", metavar="SUBJECT", help="what to measure: twin, recipes or statistics"
+        "subject",
+        metavar="SUBJECT",
+        help="what to measure: twin, recipes, statistics or selection",
     )
     parser.add_argument("--robots", type=positive, default=4, metavar="N", help="default 4")
     parser.add_argument("--json", action="store_true", help="print the result as the last line")
@@ -62,6 +65,8 @@ def run(options: Namespace) -> int:
         return bench_recipes.run(options)
     if options.subject == "statistics":
         return bench_statistics.run(options)
+    if options.subject == "selection":
+        return bench_selection.run(options)
     from enpire.environment import build_stations
     from enpire.observe import frozen
     from enpire.observe.bench import bench_twin
