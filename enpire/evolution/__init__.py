@@ -1,0 +1,1 @@
+"""Agents change code, the harness decides: experiments, what is known, what is tried next."""
