@@ -155,7 +155,7 @@ def _pragma(path: Path, text: str) -> None:
 def test_a_newer_schema_is_refused(ledger: Ledger) -> None:
     ledger.close()
     _pragma(ledger.path, f"user_version = {ledgers.VERSION + 1}")
-    with pytest.raises(StoreError, match="schema version 3, this enpire knows 2: update"):
+    with pytest.raises(StoreError, match="schema version 4, this enpire knows 3: update"):
         Ledger(ledger.path, writable=True)
 
 
