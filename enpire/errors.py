@@ -25,6 +25,10 @@ class PolicyError(EnpireError):
     """A policy does not fit its task, or returned something that is not an action."""
 
 
+class PolicyFault(PolicyError):
+    """A policy that is a program of its own died, hangs or answered nonsense: it has failed."""
+
+
 class ResetFailed(EnpireError):
     """A station could not be put back into an initial condition."""
 

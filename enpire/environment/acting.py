@@ -9,9 +9,9 @@ import numpy as np
 from enpire.environment.running import Running
 from enpire.environment.sensing import Readings
 from enpire.environment.task import Task
-from enpire.errors import PolicyError
+from enpire.errors import PolicyError, PolicyFault
 from enpire.twin.twin import Rows
-from enpire.types import Float32Array
+from enpire.types import Float32Array, Outcome, Verdict
 
 
 class Acting:
@@ -52,17 +52,22 @@ class Acting:
                 state.record(missed)
                 state.planner.saw(row, missed)
         controllers = {id(state.job.controller): state.job.controller for state in states}
-        actions = np.empty((len(rows), self.size), dtype=np.float32)
+        actions = np.zeros((len(rows), self.size), dtype=np.float32)
         for key, controller in controllers.items():
-            if len(controllers) == 1:  # as nearly always
-                chosen = controller.act(rows, observations, readings)
-                actions[:] = checked(chosen, len(rows), self.size)
-            else:
-                mine = [i for i, state in enumerate(states) if id(state.job.controller) == key]
-                chosen = controller.act(rows[mine], observations[mine], readings.at(mine))
-                actions[mine] = checked(chosen, len(mine), self.size)
+            try:
+                if len(controllers) == 1:  # as nearly always
+                    chosen = controller.act(rows, observations, readings)
+                    actions[:] = checked(chosen, len(rows), self.size)
+                else:
+                    mine = [i for i, state in enumerate(states) if id(state.job.controller) == key]
+                    chosen = controller.act(rows[mine], observations[mine], readings.at(mine))
+                    actions[mine] = checked(chosen, len(mine), self.size)
+            except PolicyFault as fault:
+                for state in states:
+                    if id(state.job.controller) == key:
+                        state.verdict = at_fault(fault)
         for row, state in zip(rows.tolist(), states, strict=True):
-            if state.planner:
+            if state.planner and state.verdict is None:
                 plan = state.planner.plan(row)
                 state.plan = self._keep(checked(plan, len(plan), self.size))
         for state, observation in zip(states, observations, strict=True):
@@ -86,3 +91,8 @@ def checked(actions: Float32Array, *shape: int) -> Float32Array:
     if not all(map(math.isfinite, actions.ravel().tolist())):
         raise PolicyError("the policy returned actions that are not finite numbers")
     return actions
+
+
+def at_fault(fault: PolicyFault) -> Verdict:
+    """What the program of a policy that failed ends an episode with: it is never void."""
+    return Verdict(Outcome.FAILURE, stage="stopped", reason=str(fault))

@@ -23,12 +23,12 @@ from typing import Any, Protocol
 import numpy as np
 
 from enpire.environment import gym_worker
-from enpire.environment.acting import checked
+from enpire.environment.acting import at_fault, checked
 from enpire.environment.controller import Controller, RandomActions, intervened
 from enpire.environment.jobs import Job
 from enpire.environment.sensing import Readings
 from enpire.environment.task import Parameter
-from enpire.errors import EnpireError, EnvironmentFault, UsageError
+from enpire.errors import EnpireError, EnvironmentFault, PolicyFault, UsageError
 from enpire.packs.finder import GYM
 from enpire.types import LOST, Episode, Float32Array, FloatArray, Outcome, Predicate, Times, Verdict
 
@@ -75,6 +75,7 @@ class _Running:
     actions: list[Float32Array] = field(default_factory=list)
     rewards: list[float] = field(default_factory=list)
     last: dict[str, Any] = field(default_factory=dict)
+    fault: Verdict | None = None  # what it ends with where its policy's program failed
 
     @property
     def over(self) -> bool:
@@ -190,8 +191,13 @@ class GymStations:
                 running.last = told
             running.observation = observation.astype(np.float32)
         self.steps_done += len(chosen)
-        over = [row for row in stepping if self._running[row].over]
-        verdicts = {row: self._judge(self._running[row]) for row in over}
+        verdicts: dict[int, Verdict] = {}
+        for row in stepping:
+            running = self._running[row]
+            if running.fault is not None:
+                verdicts[row] = running.fault
+            elif running.over:
+                verdicts[row] = self._judge(running)
         return [self._finish(row, verdict) for row, verdict in verdicts.items()]
 
     def close(self) -> None:
@@ -220,13 +226,18 @@ class GymStations:
         }
 
     def _choose(self, rows: list[int]) -> dict[int, Float32Array]:
-        """Each row's action, from its controller, as it is carried out."""
+        """Each row's action, from its controller, as it is carried out; of one at fault, none."""
         actions: dict[int, Float32Array] = {}
         controllers = {id(self._running[r].job.controller): self._running[r].job for r in rows}
         for key, job in controllers.items():
             mine = [r for r in rows if id(self._running[r].job.controller) == key]
             seen = np.array([self._running[r].observation for r in mine], dtype=np.float32)
-            chosen = job.controller.act(np.array(mine), seen, _no_sensors(len(mine)))
+            try:
+                chosen = job.controller.act(np.array(mine), seen, _no_sensors(len(mine)))
+            except PolicyFault as fault:
+                for row in mine:
+                    self._running[row].fault = at_fault(fault)
+                continue
             chosen = checked(chosen, len(mine), self.action_size).clip(-1.0, 1.0)
             actions |= dict(zip(mine, chosen.astype(np.float32), strict=True))
         return actions

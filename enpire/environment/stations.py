@@ -287,7 +287,7 @@ class Stations:
         return sensed, going_on
 
     def _decide(self, sensed: Sensed) -> list[int]:
-        """What stations that execute do: move their setpoints; returns their rows."""
+        """What stations that execute do: move their setpoints; returns those that go on."""
         executing = sensed.executing
         if not executing:
             return []
@@ -297,8 +297,8 @@ class Stations:
         states = [self._running[row] for row in rows.tolist()]
         actions = self._acting.choose(rows, states, readings)
         self.control.apply(rows, actions, jacobian, readings.wrist_force)
-        decided: list[int] = rows.tolist()
-        return decided
+        pairs = zip(rows.tolist(), states, strict=True)
+        return [row for row, state in pairs if state.verdict is None]
 
     def ended(self) -> list[Episode]:
         """Episodes that have their verdict; their stations are idle from now on."""
