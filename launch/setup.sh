@@ -95,7 +95,6 @@ make_environment() {
     "$uv" pip sync $quiet --python "$env/bin/python" --require-hashes --only-binary :all: \
         "$root/requirements.lock" >&2 ||
         fail "could not install requirements.lock (see above); start again to retry"
-    give_egl
 }
 
 install_project() {
@@ -111,31 +110,45 @@ make_current() {
     [ "$python" ] || python=$(find_uv_python) ||
         fail "found no Python 3.12 or 3.13: install one (apt, pyenv or 'uv python install 3.12')"
     same_lock || make_environment
+    give_egl
+    give_bwrap
     install_project
     wanted >"$stamp.new" && mv "$stamp.new" "$stamp"
 }
 
 has_egl() { PATH="$PATH:/usr/sbin:/sbin" ldconfig -p 2>/dev/null | grep -q 'libEGL\.so\.1'; }
 
+has_bwrap() { command -v bwrap >/dev/null; }
+
 # Without EGL there is no rendering without a display: no camera on a twin.
 give_egl() {
     [ "$(uname)" = Linux ] && ! has_egl || return 0
-    packages="libegl1 libgl1-mesa-dri libosmesa6"
+    give "for off-screen rendering" "libegl1 libgl1-mesa-dri libosmesa6"
+}
+
+# Without bubblewrap there is no sandbox for agents' programs.
+give_bwrap() {
+    [ "$(uname)" = Linux ] && ! has_bwrap || return 0
+    give "for the sandbox of agents" "bubblewrap"
+}
+
+# Has apt-get install the packages $2, or says what to install; $1 is what for.
+give() {
     if ! command -v apt-get >/dev/null; then
-        say "libEGL.so.1 is missing: install Mesa's EGL for off-screen rendering"
+        say "missing, $1: $2 (Debian's names): install them, and start again"
         return
     elif [ "$(id -u)" = 0 ]; then
         as_root=
     elif sudo -n true 2>/dev/null; then
         as_root="sudo -n"
     else
-        say "libEGL.so.1 is missing, for off-screen rendering run: sudo apt-get install $packages"
+        say "missing, $1; run: sudo apt-get install $2"
         return
     fi
-    say "installing $packages, for off-screen rendering"
+    say "installing $2, $1"
     apt="$as_root env DEBIAN_FRONTEND=noninteractive apt-get -q -o DPkg::Lock::Timeout=120"
-    { $apt update && $apt install -y --no-install-recommends $packages; } >"$cache/apt.log" 2>&1 ||
-        say "apt-get could not install $packages (see $cache/apt.log): cameras will not render"
+    { $apt update && $apt install -y --no-install-recommends $2; } >"$cache/apt.log" 2>&1 ||
+        say "apt-get could not install $2 (see $cache/apt.log), $1: it is left out"
 }
 
 set_up() {

@@ -125,7 +125,7 @@ class Machine:
 
 @pytest.fixture
 def bare(tmp_path: Path) -> Machine:
-    """A Linux machine with EGL and uv, without any Python."""
+    """A Linux machine with EGL, bubblewrap and uv, without any Python."""
     machine = Machine(tmp_path / "a checkout", tmp_path / "bin", tmp_path / "home")
     for folder in (machine.root, machine.bin, machine.home):
         folder.mkdir()
@@ -138,6 +138,7 @@ def bare(tmp_path: Path) -> Machine:
     machine.command("uname", "#!/bin/sh\necho Linux\n")
     machine.command("id", "#!/bin/sh\necho 1000\n")
     machine.command("ldconfig", "#!/bin/sh\necho '  libEGL.so.1 (libc6,x86-64) => /x'\n")
+    machine.command("bwrap", "#!/bin/sh\n")
     machine.command("uv", FAKE_UV)
     return machine
 
@@ -300,6 +301,27 @@ class TestRendering:
         machine.command("sudo", '#!/bin/sh\nshift\nexec "$@"\n')
         machine.start()
         assert "libegl1 libgl1-mesa-dri libosmesa6" in (machine.home / "apt").read_text()
+
+
+class TestSandbox:
+    def test_installs_bubblewrap_where_it_is_missing(self, machine: Machine) -> None:
+        (machine.bin / "bwrap").unlink()
+        machine.command("apt-get", '#!/bin/sh\necho "$*" >>"$HOME/apt"\n')
+        machine.command("id", "#!/bin/sh\necho 0\n")
+        machine.start()
+        assert "install -y --no-install-recommends bubblewrap" in (machine.home / "apt").read_text()
+
+    def test_asks_for_nothing_that_is_there(self, machine: Machine) -> None:
+        machine.command("apt-get", '#!/bin/sh\ntouch "$HOME/apt"\n')
+        machine.command("id", "#!/bin/sh\necho 0\n")
+        assert "bubblewrap" not in machine.start().stderr
+        assert not (machine.home / "apt").exists()
+
+    def test_without_apt_says_what_to_install(self, machine: Machine) -> None:
+        (machine.bin / "bwrap").unlink()
+        result = machine.start()
+        assert result.returncode == 0
+        assert "missing, for the sandbox of agents: bubblewrap" in result.stderr
 
 
 class TestScripts:
