@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from enpire.environment import Job, Readings, Stations, judging
+from enpire.environment import Job, Readings, Stations
 from enpire.errors import PolicyError, StoreError
 from enpire.evolution import (
     Limits,
@@ -36,7 +36,7 @@ from enpire.packs import find
 from enpire.rollout.seeds import fresh_entropy, stream
 from enpire.store import Run
 from enpire.twin.twin import Rows
-from enpire.types import Episode, Float32Array, Outcome, Purpose, Verdict
+from enpire.types import Episode, Float32Array, Outcome, Predicate, Purpose
 from tests.environment.reach import Reach, reach_stations
 
 from .arena import Act, Allowed, Arena, arena, assert_said, needs_sandbox
@@ -183,10 +183,8 @@ def test_policy_at_fault_has_failed(cheat: Cheat, stations: Stations) -> None:
 
 STILL = "return towards(observations) * 0"
 PATCH = """
-import enpire.types, enpire.environment.judging
-from enpire.types import Outcome, Verdict
+import enpire.types
 enpire.types.Predicate.holds = property(lambda self: True)
-enpire.environment.judging.within = lambda *_: Verdict(Outcome.SUCCESS)
 """
 
 
@@ -204,7 +202,7 @@ class TestThePolicysImport:
         assert episode.verdict.outcome is Outcome.FAILURE
         assert episode.verdict == before.verdict, episode.verdict
         assert episode.verdict.failed == ("near",)  # it was judged
-        monkeypatch.setattr(judging, "within", lambda *_: Verdict(Outcome.SUCCESS))
+        monkeypatch.setattr(Predicate, "holds", property(lambda self: True))
         (episode,) = tried(stations, policy)
         assert episode.success  # the control: the same patch, in the harness's process
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import threading
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -223,13 +222,13 @@ class TestEvents:
         assert way.proxy.allowance.spent == 142
 
     def test_answer_that_breaks_off_is_paid_in_full(self, way: Way) -> None:
+        body = ASKED | {"say": "break", "stream": True}
         with pytest.raises(AssertionError, match="IncompleteRead"):
-            way.ask(ASKED | {"say": "break", "stream": True})
+            way.ask(body)
         (used,) = way.settled(1)
         assert not used.complete
-        assert way.proxy.allowance.spent == max(
-            131, 100 + len(json.dumps(ASKED | {"say": "break", "stream": True})) // 4
-        )
+        assert used.tokens == 131  # by what has come
+        assert way.proxy.allowance.spent == max(131, 100 + len(json.dumps(body)) // 4)
 
     def test_redirect_is_not_followed(self, way: Way) -> None:
         status, _, headers = way.ask(ASKED | {"say": "redirect"})
@@ -255,9 +254,10 @@ class TestEvents:
         one = f"{head}Content-Length: {len(body)}\r\n\r\n{body}"
         hidden = "POST /model/v1/files HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n"
         assert "200 OK" in way.run(script, one)
+        length = f"{head}Content-Length: {len(body)}\r\n"
         smuggled = [
-            f"{head}Content-Length: {len(body)}\r\nTransfer-Encoding: chunked\r\n\r\n{body}{hidden}",
-            f"{head}Content-Length: {len(body)}\r\nContent-Length: 0\r\n\r\n{body}{hidden}",
+            f"{length}Transfer-Encoding: chunked\r\n\r\n{body}{hidden}",
+            f"{length}Content-Length: 0\r\n\r\n{body}{hidden}",
             f"{one}{hidden}",
         ]
         for text in smuggled:
@@ -303,13 +303,9 @@ class TestBudget:
         assert b"No such file" in ended.err
 
 
-def test_proxy_has_gone(way: Way) -> None:
-    """A sandbox whose proxy has gone has no way out at all."""
-    script = CLIENT.replace("answer = c.getresponse()", "answer = c.getresponse()", 1)
+def test_another_way_without_a_proxy(way: Way) -> None:
+    """A sandbox that was given no proxy has no way out at all."""
     assert way.ask()[0] == 200
-    way.proxy.close()
-    gone = Sandbox(model=None)
     given = {"method": "GET", "target": "/", "body": "", "headers": {}}
-    ended = gone.run([bubblewrap.python(), "-I", "-S", "-c", script, json.dumps(given)])
+    ended = Sandbox().run([bubblewrap.python(), "-I", "-S", "-c", CLIENT, json.dumps(given)])
     assert b"refused" in ended.err
-    assert threading.active_count() >= 1
