@@ -117,6 +117,7 @@ def test_loop_options_are_the_settings() -> None:
         (["loop"], ["--task", "--resume"]),
         (["loop", "--resume", "x", "--robots", "2"], ["--robots", "config.toml"]),
         (["bench", "twins"], ["unknown subject", "twin"]),
+        (["bench", "fleet", "--stations", "1,x"], ["--stations 1,x", "1,2,4,8"]),
         (["list", "/nonexistent"], ["/nonexistent"]),
         (["render", "pick_cube", "picture.jpg"], [".png"]),
     ],

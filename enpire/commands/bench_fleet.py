@@ -8,11 +8,13 @@ from argparse import Namespace
 from dataclasses import asdict
 from pathlib import Path
 
+from enpire.commands.loop_settings import flag
 from enpire.commands.options import Parser, positive, print_json
 from enpire.errors import EnpireError, UsageError
 
-ALONE = 0  # exit code of a loop that reached its target
-NOT_REACHED = 3
+REACHED, NOT_REACHED = 0, 3  # exit codes of a loop that has ended by itself
+EPISODES = {"start_episodes": 60, "collect": 100, "sealed_episodes": 100}
+"""Of each loop: as few as there may be, since one station takes an hour as it is."""
 
 
 def add_options(parser: Parser) -> None:
@@ -22,9 +24,10 @@ def add_options(parser: Parser) -> None:
     group.add_argument(
         "--runs-in", type=Path, metavar="DIR", default=Path("runs/fleet"), help="of all runs"
     )
-    group.add_argument(
-        "--sealed-episodes", type=positive, metavar="N", default=300, help="default 300"
-    )
+    for name, default in EPISODES.items():
+        group.add_argument(
+            flag(name), type=positive, metavar="N", default=default, help=f"default {default}"
+        )
 
 
 def run(options: Namespace) -> int:
@@ -41,7 +44,7 @@ def run(options: Namespace) -> int:
     under_way = {size: _loop(task, size, folder, options) for size, folder in folders.items()}
     try:
         for size, loop in under_way.items():
-            if loop.wait() not in (ALONE, NOT_REACHED):
+            if loop.wait() not in (REACHED, NOT_REACHED):
                 raise EnpireError(f"the loop of {size} stations failed: see {_log(folders[size])}")
     finally:
         for loop in under_way.values():
@@ -65,8 +68,9 @@ def _loop(task: str, size: int, folder: Path, options: Namespace) -> subprocess.
         words = ["--resume", str(folder)]
     else:
         words = ["--task", task, "--robots", str(size), "--seed", str(options.seed)]
-        words += ["--pace", "real", "--sealed-episodes", str(options.sealed_episodes)]
-        words += ["--run", str(folder)]
+        words += ["--pace", "real", "--run", str(folder)]
+        for name in EPISODES:
+            words += [flag(name), str(getattr(options, name))]
     folder.parent.mkdir(parents=True, exist_ok=True)
     with _log(folder).open("ab") as log:
         command = [sys.executable, "-m", "enpire.cli", "loop", *words]

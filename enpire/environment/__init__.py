@@ -26,7 +26,7 @@ from enpire.environment.resets import ResetMode
 from enpire.environment.sensing import Readings, SensorNoise
 from enpire.environment.stations import Stations
 from enpire.environment.task import Demonstrator, Evidence, Parameter, Restorer, Task, time_left
-from enpire.environment.workcells import Workcells
+from enpire.environment.workcells import Tasked, Workcells
 
 __all__ = [
     "ActionSpec",
@@ -50,6 +50,7 @@ __all__ = [
     "SensorNoise",
     "Stations",
     "Task",
+    "Tasked",
     "View",
     "Watch",
     "Workcells",

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from enpire.environment.controller import Controller
 from enpire.environment.jobs import Job
-from enpire.environment.task import Parameter
+from enpire.environment.task import Parameter, Task
 from enpire.types import Episode
 
 
@@ -68,3 +68,14 @@ class Workcells(Protocol):
     def abort(self, reason: str) -> list[Episode]: ...
 
     def tick(self, ahead: int = 0) -> list[Episode]: ...
+
+
+@runtime_checkable
+class Tasked(Workcells, Protocol):
+    """Stations of a task pack, wherever they are.
+
+    execute_periods: of control, that an execution has at most.
+    """
+
+    task: Task
+    execute_periods: int

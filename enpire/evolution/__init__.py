@@ -1,1 +1,46 @@
-"""Agents change code, the harness decides: experiments, what is known, what is tried next."""
+"""Coding agents that improve recipes; so far, what they stand on: the sandbox and its ways out."""
+
+from enpire.evolution.bubblewrap import hand_over, harness, python
+from enpire.evolution.fetching import FetchError, Repository
+from enpire.evolution.limits import Limits
+from enpire.evolution.policy_process import PolicyLimits, PolicyProcess
+from enpire.evolution.program import ProgramPolicy, ProgramSpec
+from enpire.evolution.proxy import Proxy
+from enpire.evolution.reading import ReadError, read_inside
+from enpire.evolution.requests import Upstream
+from enpire.evolution.sandbox import (
+    Availability,
+    Confinement,
+    Ended,
+    Process,
+    Sandbox,
+    SandboxError,
+    available,
+)
+from enpire.evolution.usage import Allowance, Usage
+
+__all__ = [
+    "Allowance",
+    "Availability",
+    "Confinement",
+    "Ended",
+    "FetchError",
+    "Limits",
+    "PolicyLimits",
+    "PolicyProcess",
+    "Process",
+    "ProgramPolicy",
+    "ProgramSpec",
+    "Proxy",
+    "ReadError",
+    "Repository",
+    "Sandbox",
+    "SandboxError",
+    "Upstream",
+    "Usage",
+    "available",
+    "hand_over",
+    "harness",
+    "python",
+    "read_inside",
+]

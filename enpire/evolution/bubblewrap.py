@@ -84,10 +84,10 @@ def arguments(view: View, limits: Limits, environment: dict[str, str], fds: Fds)
         inner += ["--setenv", name, value]
     if fds.filter is not None:
         inner += ["--seccomp", str(fds.holding(fds.filter))]
-    inner += ["--info-fd", str(fds.info)]
+    info = ["--info-fd", str(fds.info)]  # of the outermost call's child: with it, all end
     if os.geteuid() != 0:
-        return inner
-    return [*_as_root(view, bound), *inner]
+        return [*inner, *info]
+    return [*_as_root(view, bound, info), *inner]
 
 
 class Fds:
@@ -118,8 +118,12 @@ class Fds:
             os.close(fd)
 
 
-def _as_root(view: View, bound: list[str]) -> list[str]:
-    """The first of root's two calls: it makes the view that the second takes its parts from."""
+def _as_root(view: View, bound: list[str], info: list[str]) -> list[str]:
+    """The first of root's two calls: it makes the view that the second takes its parts from.
+
+    In a process namespace of its own, whose first process stays root's: a parent that dies may not
+    signal a child that is another user, but with the first process all others end.
+    """
     paths = [path.resolve() for path in (*view.readable, *view.writable)]
     paths += [Path("/etc", name) for name in SETTINGS]
     parents = {parent for path in paths for parent in path.parents}
@@ -128,12 +132,13 @@ def _as_root(view: View, bound: list[str]) -> list[str]:
         folders += ["--perms", "0755", "--dir", str(parent)]
     become = ["setpriv", "--reuid", str(NOBODY), "--regid", str(NOBODY), "--clear-groups"]
     return [
-        *(PROGRAM, "--die-with-parent", "--bind", "/proc", "/proc", "--dev", "/dev"),
+        *(PROGRAM, "--unshare-pid", "--die-with-parent", *info),
+        *("--bind", "/proc", "/proc", "--dev", "/dev"),
         *("--perms", "1777", "--tmpfs", "/tmp"),
         *folders,  # it would make them for root alone
         *_system(),
         *bound,
-        *("--", *become, "--pdeathsig", "KILL", "--"),
+        *("--", *become, "--"),
     ]
 
 

@@ -3,7 +3,7 @@
 What a workspace's git would do is up to its hooks, configuration and attributes, and the agent has
 written all of them. So git is run there in one sandbox only: it sees the workspace read-only and
 nothing else, and what it prints, a bundle, is all that comes out. A second sandbox, which sees the
-harness's own bare repository and no workspace, takes the bundle in, checks every object, and keeps
+harness's own bare repository and no workspace, checks every object of it, takes them in, and keeps
 the commit under a name of its own for ever. Nothing is checked out: files are read as bytes.
 """
 
@@ -46,15 +46,11 @@ SETTINGS = {
     "core.pager": "cat",
     "protocol.allow": "never",
     "protocol.file.allow": "always",
-    "transfer.fsckObjects": "true",
-    "fetch.fsckObjects": "true",
-    "fetch.recurseSubmodules": "no",
     "submodule.recurse": "false",
     "gc.auto": "0",
     "maintenance.auto": "false",
 }
 GIT = ["git", *(word for key, value in SETTINGS.items() for word in ("-c", f"{key}={value}"))]
-TAKE_IN = 'cat >/tmp/bundle && exec "$@"'  # git reads a bundle from a file only
 
 
 class FetchError(EnpireError):
@@ -86,17 +82,18 @@ class Repository:
         """
         if not NAME.fullmatch(agent) or not BRANCH.fullmatch(branch) or ".." in branch:
             raise FetchError(f"not the name of an agent and of a branch: {agent!r}, {branch!r}")
-        source = f"refs/heads/{branch}"
-        bundle = self._bundle(workspace, source)
-        commit = _commit(bundle, source)
+        source, why = f"refs/heads/{branch}", f"{workspace}: {branch} is not taken in"
+        known = self._git(why, ["for-each-ref", "--format=%(objectname)", "refs/agents"])
+        named = self._ask(workspace, ["rev-parse", "--verify", f"{source}^{{commit}}"])
+        commit = named.decode(errors="replace").strip()
+        if commit not in known.decode().split():
+            head, _, pack = self._bundle(workspace, source, known).partition(b"\n\n")
+            commit = _commit(head, source)
+            self._git(why, ["index-pack", "--stdin", "--fix-thin", "--strict"], True, pack)
+            self._git(why, ["rev-list", "--objects", "--quiet", commit])  # it is all there
+        # Names are the harness's own: what the workspace says is a commit, or nothing.
         target = f"refs/agents/{agent}/{commit}"
-        words = ["fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance"]
-        words += ["/tmp/bundle", f"{source}:{target}"]
-        why = f"{workspace}: commit {commit} is not taken in"
-        self._git(why, words, write=True, given=bundle, before=["/bin/sh", "-c", TAKE_IN, "sh"])
-        found = self._git(why, ["rev-parse", "--verify", f"{target}^{{commit}}"]).decode().strip()
-        if found != commit:
-            raise FetchError(f"{workspace}: the bundle said {commit} and holds {found}")
+        self._git(why, ["update-ref", target, f"{commit}^{{commit}}"], write=True)
         return commit
 
     def files(self, commit: str) -> dict[str, bytes]:
@@ -129,17 +126,23 @@ class Repository:
         )
         return dict(zip(found, _blobs(answered, list(found.values())), strict=True))
 
-    def _bundle(self, workspace: Path, source: str) -> bytes:
-        """The branch with its whole history, as a bundle of git's."""
-        limits = replace(USE, output=MOST_BUNDLE + 1)
-        sandbox = Sandbox(
-            limits, (workspace,), environment=ENVIRONMENT, confinement=self.confinement
-        )
-        git = [*GIT, f"--git-dir={workspace.resolve() / '.git'}"]
-        ended = sandbox.run([*git, "bundle", "create", "--quiet", "-", source], Path("/tmp"))
-        _require(ended, f"{workspace}: no branch {source}")
-        if len(ended.out) > MOST_BUNDLE:
+    def _bundle(self, workspace: Path, source: str, known: bytes) -> bytes:
+        """What a branch has over what is known, as a bundle of git's."""
+        wanted = b"".join([source.encode() + b"\n", *(b"^%s\n" % k for k in known.split())])
+        words = ["bundle", "create", "--quiet", "-", "--ignore-missing", "--stdin"]
+        found = self._ask(workspace, words, wanted, MOST_BUNDLE + 1)
+        if len(found) > MOST_BUNDLE:
             raise FetchError(f"{workspace}: more than {MOST_BUNDLE // MIB} MiB to take in")
+        return found
+
+    def _ask(
+        self, workspace: Path, words: Sequence[str], given: bytes = b"", most: int = USE.output
+    ) -> bytes:
+        """What a workspace's git prints, where it can do no harm."""
+        sandbox = self._sandbox(most, readable=(workspace,))
+        git = [*GIT, f"--git-dir={workspace.resolve() / '.git'}"]
+        ended = sandbox.run([*git, *words], Path("/tmp"), given)
+        _require(ended, f"{workspace}: no such branch")
         return ended.out
 
     def _git(
@@ -148,21 +151,21 @@ class Repository:
         words: Sequence[str],
         write: bool = False,
         given: bytes = b"",
-        before: Sequence[str] = (),
         most: int = USE.output,
     ) -> bytes:
         """What git prints of this repository; FetchError, which begins with `why`, if it fails."""
         mine = (self.folder,)
-        sandbox = Sandbox(
-            replace(USE, output=most),
-            readable=() if write else mine,
-            writable=mine if write else (),
-            environment=ENVIRONMENT,
-            confinement=self.confinement,
-        )
-        ended = sandbox.run([*before, *GIT, *words], self.folder, given)
+        sandbox = self._sandbox(most, () if write else mine, mine if write else ())
+        ended = sandbox.run([*GIT, *words], self.folder, given)
         _require(ended, why)
         return ended.out
+
+    def _sandbox(
+        self, most: int, readable: tuple[Path, ...], writable: tuple[Path, ...] = ()
+    ) -> Sandbox:
+        """One that keeps so much of what git prints."""
+        limits, how = replace(USE, output=most), self.confinement
+        return Sandbox(limits, readable, writable, environment=ENVIRONMENT, confinement=how)
 
 
 def _require(ended: Ended, why: str) -> None:
@@ -173,9 +176,8 @@ def _require(ended: Ended, why: str) -> None:
         raise FetchError(f"{why} (git: {said[-1][:300] if said else ended.code})")
 
 
-def _commit(bundle: bytes, source: str) -> str:
-    """The commit that a bundle says it brings under the name `source`."""
-    head, _, _ = bundle[:4096].partition(b"\n\n")
+def _commit(head: bytes, source: str) -> str:
+    """The commit that a bundle, by its head, brings under the name `source`."""
     for line in head.decode(errors="replace").splitlines():
         commit, _, name = line.partition(" ")
         if name == source and COMMIT.fullmatch(commit):

@@ -34,9 +34,9 @@ class Limits:
         """What a command is to follow, so that it runs within what the kernel limits itself.
 
         Hard limits, set inside of the namespaces: processes are counted in the user namespace that
-        the limit was set in, so there is none on them unless it is its `own`. Should the machine
-        run out of memory all the same, the kernel is to end these processes first; and others are
-        served before them.
+        the limit was set in, so there is none on them unless it is its `own`. Others are served
+        before them; and should the machine run out of memory, the kernel is to end these first,
+        unless they take that back.
         """
         most = self.processes
         script = (

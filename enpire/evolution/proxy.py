@@ -14,10 +14,16 @@ import shutil
 import socketserver
 import tempfile
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
+from http.client import (
+    HTTPConnection,
+    HTTPException,
+    HTTPResponse,
+    HTTPSConnection,
+    IncompleteRead,
+)
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any, Self
@@ -226,15 +232,14 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_header("transfer-encoding", "chunked")
             self.end_headers()
         try:
-            while line := answer.readline(MOST_LINE):
+            for line in _lines(answer):
                 asked.meter.line(line)
                 line = _without(line, key)
                 listening = listening and self._told(b"%x\r\n%s\r\n" % (len(line), line))
-        except (OSError, HTTPException):
+        except (OSError, HTTPException):  # it broke off
             return
-        asked.complete = answer.isclosed()  # else it broke off
-        if asked.complete:
-            self._told(b"0\r\n\r\n")
+        asked.complete = True
+        self._told(b"0\r\n\r\n")
 
     def _told(self, data: bytes) -> bool:
         """Whether anybody listens."""
@@ -260,6 +265,20 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_header("content-length", str(len(body)))
             self.end_headers()
             self.wfile.write(body)
+
+
+def _lines(answer: HTTPResponse) -> Iterator[bytes]:
+    """Of an answer, as they come; raises HTTPException for one that breaks off."""
+    rest = b""
+    while part := answer.read1(65536):
+        *lines, rest = (rest + part).split(b"\n")
+        yield from (line + b"\n" for line in lines)
+        if len(rest) > MOST_LINE:
+            raise HTTPException("a line without an end")
+    if rest:
+        yield rest
+    if answer.length:
+        raise IncompleteRead(rest, answer.length)
 
 
 def _connection(url: str) -> HTTPConnection:

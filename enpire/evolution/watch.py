@@ -22,6 +22,7 @@ LOOK_S = 10.0  # between looks at a workspace on whose disk nothing seems to hap
 MEMORY_LEFT = 512 * MIB  # of the machine: with less, sandboxes end
 DISK_LEFT = GIB  # likewise, of the disk that a workspace is on
 SCRATCH = ("tmp", "dev/shm")
+OWN = 4  # processes at most that are bubblewrap's, the first that are found
 TICKS = os.sysconf("SC_CLK_TCK")
 
 
@@ -151,9 +152,9 @@ class Watch:
         if self._left() < MEMORY_LEFT:
             return f"memory: the machine has less than {MEMORY_LEFT // MIB} MiB left"
         pids = members(self._root)
-        if len(pids) > limits.processes + 2:  # what it begins with is not its own
+        if len(pids) > limits.processes + OWN:
             return f"processes: {len(pids)}, allowed are {limits.processes}"
-        touched = memory(pids, limits.memory) + self._scratch()
+        touched = memory(pids, limits.memory) + self._scratch(pids[: OWN + 1])
         if touched > limits.memory:
             return f"memory: {touched // MIB} MiB, allowed are {limits.memory // MIB}"
         used = processor_s(pids)
@@ -161,13 +162,16 @@ class Watch:
             return f"processor: {used:.1f} s, allowed are {limits.cpu_s:g}"
         return self._disk(now)
 
-    def _scratch(self) -> int:
-        """What lies in its memory file systems [B]."""
+    def _scratch(self, pids: Sequence[int]) -> int:
+        """What lies in its memory file systems [B]; bubblewrap's own processes see others."""
         used = 0
         for name in self._scratches:
-            with suppress(OSError):
-                status = os.statvfs(f"/proc/{self._root}/root/{name}")
-                used += status.f_frsize * (status.f_blocks - status.f_bfree)
+            seen = [0]
+            for pid in pids:
+                with suppress(OSError):
+                    status = os.statvfs(f"/proc/{pid}/root/{name}")
+                    seen.append(status.f_frsize * (status.f_blocks - status.f_bfree))
+            used += max(seen)
         return used
 
     def _disk(self, now: float) -> str:

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from enpire.environment import Demonstrator, Readings, Stations, Task, Workcells
+from enpire.environment import Demonstrator, Readings, Task, Tasked, Workcells
 from enpire.errors import PolicyError
 from enpire.twin.twin import Rows
 from enpire.types import Float32Array, FloatArray
@@ -67,7 +67,7 @@ class SkillPolicy:
     def controller(self, stations: Workcells) -> SkillController:
         """Runs the script of the stations' task; raises PolicyError if it has no such one."""
         names = tuple(parameter.name for parameter in stations.parameters)
-        if not isinstance(stations, Stations) or names != self.spec.names:
+        if not isinstance(stations, Tasked) or names != self.spec.names:
             raise PolicyError(
                 f"the policy is values of {', '.join(self.spec.names)} of the skill script of "
                 f"{self.spec.task}; that of {stations.name} has {', '.join(names) or 'none'}"

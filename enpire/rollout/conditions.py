@@ -33,6 +33,7 @@ class Conditions:
 
 
 NEVER = 2**62  # control periods
+OF_TASKS = ("task", "execute_periods", "initial")  # what stations of a pack have besides
 FAULT = "driver lost (simulated)"
 REAL = Conditions(reset_time=8.0, latency=0.3, fault_every=1800.0, repair_time=60.0)
 """Of `--pace real`, unless told otherwise."""
@@ -51,6 +52,9 @@ class Realistic:
         self._waited: dict[int, int] = {}  # by stations for the reset of their episode
         self._fails = {row: self._after(conditions.fault_every) for row in range(len(stations))}
         self._repaired: dict[int, int] = {}
+        for name in OF_TASKS:
+            if hasattr(stations, name):
+                setattr(self, name, getattr(stations, name))
 
     def __len__(self) -> int:
         return len(self._stations)

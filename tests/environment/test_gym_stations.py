@@ -18,7 +18,13 @@ from enpire.environment import (
     open_stations,
 )
 from enpire.environment.gym_stations import SEEDS, GymStations
-from enpire.errors import EnpireError, EnvironmentFault, PolicyError, UsageError
+from enpire.errors import (
+    EnpireError,
+    EnvironmentFault,
+    PolicyError,
+    PolicyFault,
+    UsageError,
+)
 from enpire.twin.twin import Rows
 from enpire.types import Episode, Float32Array, Outcome, Purpose
 
@@ -273,3 +279,19 @@ def test_a_name_says_which_stations() -> None:
         open_stations("gym:Pendulum-v1", 1, reset=ResetMode.PHYSICAL)
     with pytest.raises(UsageError, match="`loop` and `eval`"):
         build_stations("gym:Pendulum-v1", 1)
+
+
+def test_policy_at_fault_has_failed(make: Make) -> None:
+    class Failing(Straight):
+        def act(self, rows: Rows, observations: Float32Array, readings: object) -> Float32Array:
+            if len(self.asked) >= 1:
+                raise PolicyFault("the policy's program died")
+            return super().act(rows, observations, readings)
+
+    stations = make("Line", 2)
+    done = run(stations, [FAR, FAR + 1], Failing())
+    for episode in done.values():
+        assert episode.verdict.outcome is Outcome.FAILURE
+        assert episode.verdict.reason == "the policy's program died"
+        assert len(episode.actions) == len(episode.observations) == 1
+    assert run(stations, [FAR], Straight())[FAR].success

@@ -24,7 +24,7 @@ from enpire.environment import (
     time_left,
 )
 from enpire.environment.resets import RESET_TRIES
-from enpire.errors import PolicyError, ResetFailed
+from enpire.errors import PolicyError, PolicyFault, ResetFailed
 from enpire.packs import find
 from enpire.policies import ChunkPolicy, ChunkSpec, PolicyController
 from enpire.twin import Twin
@@ -695,3 +695,29 @@ def test_a_forked_variant_sees_what_the_seeds_own_episode_saw_and_then_something
     assert (forked[6:] != own[6:]).any(axis=1).all()
     tracked = abs(own[6:, :3] - forked[6:, :3]).max() * 0.05
     assert tracked < 8 * 0.0015, "what stays for an episode has stayed"
+
+
+class Failing(Speed):
+    """Its program dies when it is asked for the fourth time."""
+
+    def act(self, rows: Rows, observations: Float32Array, readings: Readings) -> Float32Array:
+        if len(self.asked) >= 3:
+            raise PolicyFault("the policy's program died")
+        return super().act(rows, observations, readings)
+
+
+def test_policy_at_fault_has_failed_and_others_go_on() -> None:
+    stations = reach_stations(3)
+    failing = Failing()
+    stations.begin(0, job(1, failing))
+    stations.begin(1, job(1, Demonstrations(stations.task)))
+    stations.begin(2, job(2, failing))
+    ended = {episode.station: episode for episode in finish(stations, ahead=4)}
+    for row in (0, 2):
+        verdict = ended[row].verdict
+        assert verdict.outcome is Outcome.FAILURE
+        assert verdict.reason == "the policy's program died"
+        assert len(ended[row].observations) == len(ended[row].actions)
+        assert ended[row].times.execute == pytest.approx(stations.period * len(ended[row]))
+    assert ended[1].success
+    assert stations.idle == [0, 1, 2]  # none is set aside

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from enpire.environment import Tasked
 from enpire.rollout.conditions import Conditions, Realistic
 from enpire.rollout.fleet import Fleet
 from enpire.store import Phase
@@ -64,6 +65,13 @@ def test_one_station_that_fails_is_waited_for() -> None:
     fleet, kept = fleet_of(1, Conditions(fault_every=2.0, repair_time=1.0))
     assert len(list(fleet.run(jobs(20)))) == 20
     account(kept, 1)
+
+
+def test_what_else_the_stations_have_is_there() -> None:
+    stations = Realistic(reach_stations(1), Conditions(latency=1.0), 0)
+    assert isinstance(stations, Tasked)
+    assert stations.task.name == stations.name
+    assert not hasattr(stations, "seats")
 
 
 def test_to_stop_loses_none_of_what_is_on_its_way() -> None:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 
-from enpire.environment import Controller, Corrected, Job, Stations, Workcells
+from enpire.environment import Controller, Corrected, Job, Tasked, Workcells
 from enpire.errors import UsageError
 from enpire.improvement.collection import Collection, meanwhile
 from enpire.improvement.recipes.replay_bc import ReplayCloning
@@ -36,7 +36,7 @@ class Recover(ReplayCloning):
 
     def require(self, stations: Workcells) -> None:
         """Raise UsageError where there are no hands to be taken back."""
-        if not isinstance(stations, Stations):
+        if not isinstance(stations, Tasked):
             raise UsageError("recover needs a task with hands and a demonstrator: not gym:")
 
     def helper(self, asked: Collection) -> tuple[str, Controller]:
@@ -49,7 +49,7 @@ class Recover(ReplayCloning):
         """See `Collector.collect`: the policy alone, exploring, and with a corrector beside it."""
         stations, count = asked.stations, int(self.share * asked.count)
         plain = asked.plain(asked.count - count)
-        if not isinstance(stations, Stations) or not count:
+        if not isinstance(stations, Tasked) or not count:
             yield from plain
             return
         known = [episode for episode in asked.episodes if len(episode)]

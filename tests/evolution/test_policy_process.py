@@ -1,0 +1,72 @@
+"""A policy's process: what it is told, and when."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from enpire.environment import Readings
+from enpire.errors import PolicyFault
+from enpire.evolution import Confinement, PolicyProcess
+
+from .hostile.arena import needs_sandbox
+
+SENSED = Readings(*(np.zeros((1, 0)) for _ in range(len(Readings.__slots__))))
+# Acts on what it sees; told of less than zero, it dies with all that it has been told.
+TELLS = """
+import numpy as np
+class Policy:
+    def __init__(self):
+        self.begun, self.seen = [], []
+    def begin(self, row):
+        self.begun.append(row)
+    def saw(self, row, observations):
+        self.seen.append((row, observations[:, 0].tolist()))
+    def act(self, rows, observations):
+        import json
+        if observations[0, 0] < 0:
+            raise RuntimeError(json.dumps([self.begun, self.seen, rows.tolist()]))
+        return np.tile(observations[:, None, :1], (1, 3, 2))
+def make(observation, action):
+    assert (observation, action) == (2, 2)
+    return Policy()
+"""
+
+
+@pytest.fixture(
+    params=[pytest.param(Confinement.BUBBLEWRAP, marks=needs_sandbox), Confinement.NONE]
+)
+def process(request: pytest.FixtureRequest) -> Iterator[PolicyProcess]:
+    made = PolicyProcess({"policy.py": TELLS.encode()}, 2, 2, confinement=request.param)
+    yield made
+    made.close()
+
+
+def see(*values: float) -> np.ndarray:
+    return np.array([[value, 0.0] for value in values], np.float32)
+
+
+def test_plans_and_what_was_seen_meanwhile_cross_over(process: PolicyProcess) -> None:
+    rng = np.random.default_rng(0)
+    for row in (0, 2):
+        process.begin(row, rng, 0.0)
+    actions = process.act(np.array([0, 2]), see(1, 2), SENSED)
+    np.testing.assert_array_equal(actions, [[1, 1], [2, 2]])
+    np.testing.assert_array_equal(process.plan(2), [[2, 2], [2, 2]])
+    process.plan(0)
+    process.saw(2, see(3, 4))
+    process.begin(0, rng, 0.0)
+    with pytest.raises(PolicyFault) as raised:
+        process.act(np.array([2]), see(-1), SENSED)
+    told = str(raised.value).partition("RuntimeError: ")[2].rstrip("'\"")
+    assert json.loads(told) == [[0, 2, 0], [[2, [3, 4]]], [2]]
+
+
+def test_fault_stays(process: PolicyProcess) -> None:
+    for _ in range(2):
+        with pytest.raises(PolicyFault, match="died"):
+            process.act(np.array([0]), see(-1), SENSED)
+    assert "died" in process.fault

@@ -1,0 +1,105 @@
+"""The proxy, where nobody is hostile; `hostile/test_ways_out.py` has the others."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import socket
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from enpire.evolution import Allowance, Proxy, Upstream, Usage
+
+from .upstream import Api, api
+
+BODY = {"model": "m", "max_tokens": 100}
+MOST = 100 + len(json.dumps(BODY)) // 4
+
+
+@pytest.fixture
+def upstream() -> Iterator[Api]:
+    with api() as made:
+        yield made
+
+
+class Client(http.client.HTTPConnection):
+    """Over the proxy's own socket."""
+
+    def __init__(self, proxy: Proxy) -> None:
+        super().__init__("localhost", timeout=20)
+        self._path = str(proxy.socket)
+
+    def connect(self) -> None:
+        self.sock = socket.socket(socket.AF_UNIX)
+        self.sock.connect(self._path)
+
+
+def ask(proxy: Proxy, body: dict[str, Any]) -> tuple[int, bytes]:
+    client = Client(proxy)
+    client.request("POST", "/model/v1/messages", json.dumps(body))
+    answer = client.getresponse()
+    status, said = answer.status, answer.read()
+    client.close()
+    return status, said
+
+
+def proxy(url: str, used: list[Usage], allowance: Allowance | None = None) -> Proxy:
+    model = Upstream("model", url, ("POST /v1/messages",), "authorization", "Bearer ", "k")
+    return Proxy((model,), allowance or Allowance(1000), used.append)
+
+
+def test_request_and_answer_go_through(upstream: Api) -> None:
+    used: list[Usage] = []
+    with proxy(upstream.url, used) as made:
+        status, said = ask(made, BODY)
+    assert (status, json.loads(said)["content"]) == (200, "hello")
+    path, headers, body = upstream.asked[0]
+    assert (path, headers["authorization"], json.loads(body)) == ("/v1/messages", "Bearer k", BODY)
+    assert used[0].model == "m"
+    assert used[0].tokens == made.allowance.spent == 142
+
+
+def test_what_was_not_sent_costs_nothing() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+    used: list[Usage] = []
+    with proxy(f"http://127.0.0.1:{port}", used) as made:
+        status, said = ask(made, BODY)
+    assert status == 502
+    assert b"cannot be reached" in said
+    assert made.allowance.spent == made.allowance.reserved == 0
+    assert used[0].status == 0
+
+
+def test_answer_of_an_overloaded_model_is_passed_on(upstream: Api) -> None:
+    used: list[Usage] = []
+    with proxy(upstream.url, used) as made:
+        status, _ = ask(made, BODY | {"say": "busy"})
+    assert status == 529
+    assert made.allowance.spent == 0
+
+
+def test_key_is_not_shown() -> None:
+    assert "secret" not in repr(Upstream("model", "http://x", key="secret"))
+
+
+def test_connection_is_kept(upstream: Api) -> None:
+    with proxy(upstream.url, []) as made:
+        client = Client(made)
+        for _ in range(3):
+            client.request("POST", "/model/v1/messages", json.dumps(BODY))
+            assert client.getresponse().read()
+        client.close()
+    assert len(upstream.asked) == 3
+
+
+def test_reserved_is_not_spent_twice() -> None:
+    allowance = Allowance(100)
+    assert allowance.reserve(60)
+    assert not allowance.reserve(60)
+    allowance.settle(60, 10)
+    assert allowance.reserve(60)
+    allowance.settle(60, None)
+    assert allowance.spent == 70
