@@ -28,21 +28,27 @@ from pathlib import Path
 from enpire.environment import Controller, Job, Workcells
 from enpire.errors import CampaignError, RecipeError, UsageError
 from enpire.evolution.agents import Agent
+from enpire.evolution.board import Board
 from enpire.evolution.effect import Effect
 from enpire.evolution.experiment import Experiment, State
 from enpire.evolution.guarded import guarded
 from enpire.evolution.limited import Ceilings
+from enpire.evolution.quoting import one_line
 from enpire.evolution.records import (
     EXPERIMENT,
-    FIRST,
+    HELD,
     LEASE,
     MATCH,
+    RELEASED,
     RETIRED,
+    USED,
     Entry,
     Outcome,
+    Used,
     folded,
     retirement,
 )
+from enpire.evolution.report import policy_number, write
 from enpire.evolution.selection import level
 from enpire.improvement import recipe as recipes
 from enpire.improvement.collection import Collection
@@ -65,7 +71,9 @@ from enpire.types import Episode, Estimate, Purpose
 LOOK_S = 0.05  # between looks at what is under way while no episode ends
 ENOUGH = 60  # fresh evaluations before a sealed one is worth its robot time
 EXAMINING = 4.0  # share of robot time of a sealed evaluation, an experiment's being 1.0
+REPORT_S = 20.0  # between two reports, unless something was decided
 DECIDED = (State.KEPT, State.DROPPED, State.FAILED)
+WORDS = 300  # characters of what an agent says, in a decision
 REFUSALS = 3  # in a row, after which an agent is retired
 
 Life = Generator[None]
@@ -102,13 +110,13 @@ class Campaign:
         self.record = folded(run.ledger.events())
         self.closed = ""  # why no experiment may begin any more
         self.lock = threading.RLock()  # held while anything here changes; tools take it to read
-        self._writer, self._fleet, self._trainer, self._team = writer, fleet, trainer, team
+        self._writer, self.fleet, self._trainer, self.team = writer, fleet, trainer, team
         self._first = first
-        self._stations: Workcells = fleet.stations
+        self.stations: Workcells = fleet.stations
         self._spec = ChunkSpec(
-            settings.task, self._stations.observation_size, self._stations.action_size
+            settings.task, self.stations.observation_size, self.stations.action_size
         )
-        self._known: dict[str, Episode] = {}
+        self.known: dict[str, Episode] = {}
         self._policies: dict[str, Policy] = {}
         self._controllers: dict[str, Controller] = {}
         self._matches: dict[int, Match] = {}
@@ -117,7 +125,8 @@ class Campaign:
         self._examining = False
         self._training: int | None = None
         self._refusals: dict[str, int] = {}
-        self._looked = 0.0
+        self._looked = self._reported = 0.0
+        self.board = Board.read(run.folder)
 
     def run(self) -> LoopState:
         """Go on until the target holds on sealed seeds, or nobody may begin anything any more.
@@ -125,21 +134,25 @@ class Campaign:
         Raises:
             Stopped: a budget ended, or a person asked; everything is recorded.
         """
-        self._begin()
-        with contextlib.closing(self._fleet.go_on(self._over)) as running:
-            for episode in running:
-                with self.lock:
-                    self._known[episode.id] = episode
-                    for match in self._matches.values():
-                        match.add(episode)
-                    self._looked = 0.0
-        self._fleet.stop("the campaign has ended")
+        self.board = Board.open(self.run_store.folder)
+        try:
+            self._begin()
+            with contextlib.closing(self.fleet.go_on(self._over)) as running:
+                for episode in running:
+                    with self.lock:
+                        self.known[episode.id] = episode
+                        for match in self._matches.values():
+                            match.add(episode)
+                        self._looked = 0.0
+            self.fleet.stop("the campaign has ended")
+        finally:
+            self.board.close()
         return self.state
 
     # What agents ask for
 
-    def propose(self, experiment: Experiment) -> None:
-        """Take up an experiment.
+    def propose(self, experiment: Experiment, trials: bool = True) -> None:
+        """Take up an experiment; without `trials` it is trained, and waits for `release`.
 
         Raises:
             CampaignError: it is refused, and nothing has been begun; why, and what to do.
@@ -148,9 +161,62 @@ class Campaign:
             self._require_room(experiment)
             self._require_sound(experiment)
             number = len(self.record.entries) + 1
-            self._event(number, EXPERIMENT, experiment.as_json())
+            self._event(number, EXPERIMENT if trials else HELD, experiment.as_json())
             self._tell("proposed", number, f"{experiment.id}: {experiment.hypothesis}")
             self._lives[number] = self._life(number)
+
+    def release(self, agent: str, id: str) -> None:
+        """Have an agent's own experiment go on to trials, once it is trained.
+
+        Raises:
+            CampaignError: it is not the agent's, or not under way.
+        """
+        with self.lock:
+            entry = self._own(agent, id)
+            if not entry.released:
+                self._event(entry.number, RELEASED, "")
+
+    def withdraw(self, agent: str, id: str, reason: str) -> None:
+        """Drop an agent's own experiment before its trials.
+
+        Raises:
+            CampaignError: it is not the agent's, or has come to trials: then the harness decides.
+        """
+        with self.lock:
+            entry = self._own(agent, id)
+            if entry.released:
+                raise CampaignError(f"{id} has been released to trials: the harness decides it now")
+            self._drop(entry, f"withdrawn: {one_line(reason, WORDS)}")
+
+    def _own(self, agent: str, id: str) -> Entry:
+        entry = self.record.named(id)
+        if entry.experiment.agent != agent:
+            raise CampaignError(f"{id} is {entry.experiment.agent}'s: ask for your own")
+        if entry.experiment.decided:
+            raise CampaignError(f"{id} is decided already: {entry.experiment.state}")
+        return entry
+
+    def _drop(self, entry: Entry, reason: str) -> None:
+        life = self._lives.pop(entry.number, None)
+        if life is not None:
+            life.close()
+        self._move(entry.number, State.DROPPED, reason=reason)
+
+    def retire(self, agent: str, reason: str) -> None:
+        """An agent has ended: what it has not released is dropped, the rest goes on."""
+        with self.lock:
+            if agent in self.record.retired:
+                return
+            self._event(0, RETIRED, retirement(agent, one_line(reason, WORDS)))
+            self._tell("retired", 0, f"{agent}: {one_line(reason, WORDS)}")
+            for entry in self.record.of(agent):
+                if not entry.released:
+                    self._drop(entry, "its agent ended before it asked for trials")
+
+    def spend(self, agent: str, used: Used) -> None:
+        """An agent has used its model."""
+        with self.lock:
+            self._event(0, USED, used.as_json(agent))
 
     def _require_room(self, experiment: Experiment) -> None:
         own = self.record.of(experiment.agent)
@@ -161,7 +227,7 @@ class Campaign:
         each = self._expected_s()
         reserved = sum(max(0.0, each - self.robot_s(e.number)) for e in self.record.under_way)
         self.closed = self.closed or self.ceilings.refuses(
-            len(self.record.entries), self._fleet.robot_s, reserved, each
+            len(self.record.entries), self.fleet.robot_s, reserved, each
         )
         if self.closed:
             raise CampaignError(f"{self.closed}: no experiment begins any more")
@@ -174,23 +240,23 @@ class Campaign:
                 f"there is no policy {experiment.base!r} to improve on: the incumbent is "
                 f"{self.record.incumbent}"
             )
-        same = _what(experiment)
-        for entry in self.record.entries.values():
-            if entry.experiment.id == experiment.id:
-                raise CampaignError(f"there is an experiment {experiment.id} already")
-            if not entry.experiment.decided and _what(entry.experiment) == same:
+        known = self.record.experiments
+        if any(other.id == experiment.id for other in known):
+            raise CampaignError(f"there is an experiment {experiment.id} already")
+        for other in known:
+            if not other.decided and _what(other) == _what(experiment):
                 raise CampaignError(
-                    f"{entry.experiment.id} tries just that now: change something, or wait for it"
+                    f"{other.id} tries just that now: change something, or wait for its decision"
                 )
-        self._recipe(experiment).require(self._stations)
+        self._recipe(experiment).require(self.stations)
 
     def robot_s(self, number: int) -> float:
         """Robot time of an experiment so far [s]."""
-        return sum(e.times.total for e in self._known.values() if _belongs(e, number))
+        return sum(e.times.total for e in self.known.values() if _belongs(e, number))
 
     def _expected_s(self) -> float:
         """Robot time that an experiment may take: its collection, and a comparison [s]."""
-        times = [e.times.total for e in self._known.values()]
+        times = [e.times.total for e in self.known.values()]
         mean = sum(times) / len(times) if times else 0.0
         return mean * (self.settings.collect + 2 * self.settings.max_pairs)
 
@@ -202,7 +268,7 @@ class Campaign:
             self.settings,
             self.run_store,
             self._writer,
-            self._fleet,
+            self.fleet,
             self._first,
             (),
             self._trainer,
@@ -211,7 +277,7 @@ class Campaign:
         ).begin()
         self._writer.flush()
         with self.lock:
-            self._known = {e.id: e for e in self.run_store.episodes(without=None)}
+            self.known = {e.id: e for e in self.run_store.episodes(without=None)}
             for row in self.run_store.ledger.sealed():
                 self._take(row)
             self._tell_decisions()
@@ -229,8 +295,8 @@ class Campaign:
                 self._go_on(number, life)
             next(self._examiner)
             self._turns()
-            self._show()
-            retired = all(a.name in self.record.retired for a in self._team.agents)
+            self._show(now)
+            retired = all(a.name in self.record.retired for a in self.team.agents)
             over = bool(self.closed or retired) and not (self._lives or self._examining)
             return self.state.reached or over
 
@@ -245,7 +311,7 @@ class Campaign:
 
     def _turns(self) -> None:
         """Each agent that has nothing under way has a turn."""
-        for agent in self._team.agents:
+        for agent in self.team.agents:
             self.closed = self.closed or self.ceilings.used_up(self.record.spent) or ""
             if self.closed or agent.name in self.record.retired or self.record.of(agent.name):
                 continue
@@ -255,8 +321,7 @@ class Campaign:
             except CampaignError as error:
                 refusals = self._refusals[agent.name] = self._refusals.get(agent.name, 0) + 1
                 if not self.closed and refusals >= REFUSALS:
-                    self._event(0, RETIRED, retirement(agent.name, str(error)))
-                    self._tell("retired", 0, f"{agent.name}: {error}")
+                    self.retire(agent.name, str(error))
 
     def _life(self, number: int) -> Life:
         """An experiment, from where it is to its decision."""
@@ -267,6 +332,8 @@ class Campaign:
             if self.run_store.ledger.policy(self._entry(number).policy) is None:
                 yield from self._collect(number)
                 yield from self._train(number)
+            while not self._entry(number).released:
+                yield
             self._move(number, State.TRIALS)
         while (opponent := self._opponent(number)) is not None:
             yield from self._play(number, opponent)
@@ -276,10 +343,10 @@ class Campaign:
         experiment, settings = self._entry(number).experiment, self.settings
         row = self.run_store.ledger.policy(experiment.base)
         earlier = (
-            e for e in self._known.values() if e.round < number and e.purpose is not Purpose.SEALED
+            e for e in self.known.values() if e.round < number and e.purpose is not Purpose.SEALED
         )
         asked = Collection(
-            stations=self._stations,
+            stations=self.stations,
             base=experiment.base,
             parent=row.parent if row else "",
             policy=self._policy,
@@ -335,7 +402,7 @@ class Campaign:
             number,
             experiment.base,
             self._seed(number),
-            self._stations.parameters,
+            self.stations.parameters,
         )
         training = self._trainer.begin(self.run_store, asked)
         try:
@@ -370,10 +437,10 @@ class Campaign:
             {name: self._controller(name) for name in (entry.policy, opponent)},
             number,
             stream(settings.seed, name, number),
-            level(settings.alpha, len(self._team.agents)),
+            level(settings.alpha, len(self.team.agents)),
             settings.max_pairs,
         )
-        for episode in self._known.values():
+        for episode in self.known.values():
             match.add(episode)
         self._matches[number] = match
         try:
@@ -402,15 +469,15 @@ class Campaign:
 
     def _run_out(self, jobs: Iterator[Job], share: float = 1.0) -> Life:
         """Have those of the jobs run that have no episode yet, beside whatever else is."""
-        queue: Queue = self._fleet.beside(self._unknown(jobs), share)
+        queue: Queue = self.fleet.beside(self._unknown(jobs), share)
         try:
             while not queue.over:
                 yield
         finally:
-            self._fleet.drop(queue)
+            self.fleet.drop(queue)
 
     def _unknown(self, jobs: Iterable[Job]) -> Iterator[Job]:
-        return (job for job in jobs if job.id not in self._known)
+        return (job for job in jobs if job.id not in self.known)
 
     # Measured again, and examined
 
@@ -439,10 +506,10 @@ class Campaign:
     def fresh(self, name: str) -> Estimate:
         """How good a policy is on seeds that it was not chosen by."""
         checks = set(self._check_seeds(name))
-        number = _number(name)
+        number = policy_number(name)
         judged = [
             e.success
-            for e in self._known.values()
+            for e in self.known.values()
             if e.policy == name
             and e.purpose is Purpose.EVALUATION
             and e.verdict.outcome in JUDGED
@@ -451,10 +518,10 @@ class Campaign:
         return estimate(sum(judged), len(judged))
 
     def _check_seeds(self, name: str) -> list[int]:
-        return list(islice(stream(self.settings.seed, "check", _number(name)), ENOUGH))
+        return list(islice(stream(self.settings.seed, "check", policy_number(name)), ENOUGH))
 
     def _check(self, name: str) -> Iterator[Job]:
-        controller, number = self._controller(name), _number(name)
+        controller, number = self._controller(name), policy_number(name)
         return (
             Job(seed, Purpose.EVALUATION, controller, name, number)
             for seed in self._check_seeds(name)
@@ -463,7 +530,7 @@ class Campaign:
     def _checked(self, name: str) -> bool:
         if self.fresh(name).trials >= ENOUGH:
             return True
-        return all(job.id in self._known for job in self._check(name))
+        return all(job.id in self.known for job in self._check(name))
 
     def _looks_good(self) -> str:
         """Who is to be examined next, each once: the incumbent; or who could not be shown to be
@@ -481,7 +548,7 @@ class Campaign:
             record = entry.matches[-1].record
             own = [
                 e.success
-                for e in self._known.values()
+                for e in self.known.values()
                 if e.policy == entry.policy
                 and e.purpose is Purpose.EVALUATION
                 and e.verdict.outcome in JUDGED
@@ -507,7 +574,7 @@ class Campaign:
         asked = [Job(seed, Purpose.SEALED, controller, name, attempt) for seed in seeds]
 
         def results() -> list[bool]:
-            return [self._known[job.id].success for job in asked if job.id in self._known]
+            return [self.known[job.id].success for job in asked if job.id in self.known]
 
         def jobs() -> Iterator[Job]:
             for job in asked:
@@ -522,7 +589,7 @@ class Campaign:
             attempt, name, entropy, measured.successes, measured.trials, measured.low, measured.high
         )
         self.run_store.ledger.add_sealed(row)
-        self._tell("sealed", _number(name), f"{name}, attempt {attempt}: {measured}")
+        self._tell("sealed", policy_number(name), f"{name}, attempt {attempt}: {measured}")
         self._take(row)
 
     def _entropy(self, name: str, attempt: int) -> int:
@@ -532,7 +599,9 @@ class Campaign:
         entropy = fresh_entropy()
         text = f"{name} is frozen; its sealed seeds are drawn"
         numbers: dict[str, float] = {"attempt": attempt, "entropy": entropy}
-        self.run_store.ledger.add_decision(Note(_number(name), "sealing", text, name, "", numbers))
+        self.run_store.ledger.add_decision(
+            Note(policy_number(name), "sealing", text, name, "", numbers)
+        )
         return entropy
 
     def _take(self, row: SealedRow) -> None:
@@ -580,6 +649,7 @@ class Campaign:
             if row is not None and kept and row.state != "incumbent":
                 ledger.set_policy_state(entry.policy, "incumbent")
         self._close_rounds()
+        self.board.learn(self.record.experiments)
 
     def _close_rounds(self) -> None:
         """A row for each decision, in their order, and the last one as it is now."""
@@ -596,7 +666,7 @@ class Campaign:
                         seen.trials,
                         seen.low,
                         seen.high,
-                        self._fleet.robot_s,
+                        self.fleet.robot_s,
                         self.budget.elapsed,
                     )
                 )
@@ -610,13 +680,17 @@ class Campaign:
             Note(number, kind, text, self.record.incumbent, candidate, numbers or {})
         )
 
-    def _show(self) -> None:
-        """What a person sees."""
+    def _show(self, now: float) -> None:
+        """What a person sees; the report is kept current."""
         state, record = self.state, self.record
         state.incumbent, state.round = record.incumbent, len(record.decided)
         if state.doing != "experiments":
             state.success = self.fresh(record.incumbent)
+        changed = (state.done, state.planned) != (state.round, len(record.entries))
         state.doing, state.done, state.planned = "experiments", state.round, len(record.entries)
+        if now - self._reported >= REPORT_S or (changed and now - self._reported >= 1.0):
+            self._reported = now
+            write(self.run_store)
 
     def _seed(self, number: int) -> int:
         return self.settings.seed * 1000 + number
@@ -625,7 +699,7 @@ class Campaign:
         """Raises CampaignError where there is none such, or it may not be run here."""
         name = experiment.recipe
         if experiment.source:
-            path = self._team.sources.get(experiment.source)
+            path = self.team.sources.get(experiment.source)
             if path is None:
                 raise CampaignError(
                     f"{experiment.id}: code of an agent's own is not trained on here; choose a "
@@ -646,8 +720,8 @@ class Campaign:
 
     def _controller(self, name: str) -> Controller:
         if name not in self._controllers:
-            inner = self._policy(name).controller(self._stations)
-            self._controllers[name] = guarded(inner, name, self._stations.action_size)
+            inner = self._policy(name).controller(self.stations)
+            self._controllers[name] = guarded(inner, name, self.stations.action_size)
         return self._controllers[name]
 
 
@@ -682,10 +756,6 @@ def _what(experiment: Experiment) -> tuple[object, ...]:
 
 def _belongs(episode: Episode, number: int) -> bool:
     return episode.round == number and episode.purpose is not Purpose.SEALED
-
-
-def _number(policy: str) -> int:
-    return int(policy.removeprefix(FIRST.rstrip("0")))
 
 
 def _rate(outcomes: Sequence[bool]) -> float:

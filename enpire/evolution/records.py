@@ -16,6 +16,8 @@ from enpire.rollout.comparison import PairedRecord
 from enpire.store import EventRow
 
 EXPERIMENT = "experiment"  # its new state, whole, as `Experiment.as_json`
+HELD = "held"  # proposed likewise, and waits for its agent before its trials
+RELEASED = "released"  # its agent has asked for trials
 LEASE = "lease"  # a process has taken it up
 MATCH = "match"  # a comparison was decided
 USED = "used"  # by an agent: tokens and dollars
@@ -44,13 +46,14 @@ class Entry:
     """An experiment of a campaign.
 
     number: which it is, and the round of all its episodes. leases: how often it was taken up since
-    it came as far as it is. matches: decided so far, in order. began, ended: Unix time [s], 0.0 for
-    not yet.
+    it came as far as it is. released: it may go on to trials. matches: decided so far, in order.
+    began, ended: Unix time [s], 0.0 for not yet.
     """
 
     number: int
     experiment: Experiment
     leases: int = 0
+    released: bool = False
     matches: tuple[Outcome, ...] = ()
     began: float = 0.0
     ended: float = 0.0
@@ -129,11 +132,14 @@ class Record:
             CampaignError: it cannot follow those before.
         """
         match row.kind:
-            case "experiment":
+            case "experiment" | "held":
                 self._moved(row, from_json(row.text))
             case "lease":
                 entry = self.entries[row.experiment]
                 self.entries[row.experiment] = replace(entry, leases=entry.leases + 1)
+            case "released":
+                entry = self.entries[row.experiment]
+                self.entries[row.experiment] = replace(entry, released=True)
             case "match":
                 entry = self.entries[row.experiment]
                 said = json.loads(row.text)
@@ -156,7 +162,10 @@ class Record:
                 raise CampaignError(f"experiment {experiment.id} was never proposed")
             if any(experiment.id == other.id for other in self.experiments):
                 raise CampaignError(f"there is an experiment {experiment.id} already")
-            self.entries[row.experiment] = Entry(row.experiment, experiment, began=row.at)
+            released = row.kind != HELD
+            self.entries[row.experiment] = Entry(
+                row.experiment, experiment, released=released, began=row.at
+            )
             return
         before.experiment.to(experiment.state, effect=experiment.effect)  # checks that it may
         entry = replace(before, experiment=experiment, leases=0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -139,6 +139,11 @@ class Listed:
         )
 
 
+def config(settings: LoopSettings) -> dict[str, Any]:
+    campaign = {"command": ["enpire", "campaign"], "confinement": "no programs of their own"}
+    return {"loop": asdict(settings), "campaign": campaign}
+
+
 def go(
     folder: Path,
     plans: dict[str, Sequence[float]],
@@ -146,6 +151,7 @@ def go(
     settings: LoopSettings = TINY,
     budget: Budget | None = None,
     ceilings: Ceilings | None = None,
+    kind: type[Campaign] = Campaign,
 ) -> Campaign:
     """Start or continue a campaign in `folder`, to its end."""
     from enpire.improvement import recipe as recipes
@@ -155,7 +161,7 @@ def go(
     path = folder.parent / "moves.py"
     path.write_text(MOVES)
     exists = folder.exists()
-    run = Run.open(folder, writable=True) if exists else Run.create(folder, {"task": "reach"})
+    run = Run.open(folder, writable=True) if exists else Run.create(folder, config(settings))
     with run, EpisodeWriter(run) as writer:
         stations = reach_stations(settings.robots)
         limit = budget or Budget()
@@ -165,7 +171,7 @@ def go(
             steps.watch(run.ledger)
         team = Team([Listed(name, speeds, MOVES) for name, speeds in plans.items()], {MOVES: path})
         first = Named("first", recipes.find(str(path)).recipe)
-        campaign = Campaign(
+        campaign = kind(
             settings,
             run,
             writer,

@@ -12,7 +12,7 @@ from enpire.evolution.experiment import State
 from enpire.evolution.limited import Ceilings
 from enpire.evolution.records import LEASE, Record, folded
 from enpire.store import Run
-from enpire.types import Outcome, Purpose
+from enpire.types import Purpose
 
 from .moving import FAST, SLOW, TINY, Killed, Steps, go
 
@@ -68,18 +68,6 @@ def test_what_fails_in_training_is_recorded_as_failed_and_others_go_on(tmp_path:
     go(folder, {"one": [-1.0, FAST]})
     assert states(folder) == {"one-0": State.FAILED, "one-1": State.KEPT}
     assert "the loss is nan" in known(folder).named("one-0").experiment.reason
-
-
-def test_a_policy_that_returns_no_actions_loses_its_own_trials_only(tmp_path: Path) -> None:
-    folder = tmp_path / "run"
-    go(folder, {"one": [float("nan")], "two": [SLOW]}, ceilings=Ceilings(experiments=2))
-    found = states(folder)
-    assert found["one-0"] is State.DROPPED
-    assert found["two-0"] in (State.KEPT, State.DROPPED)
-    with Run.open(folder) as run:
-        bad = [e for e in run.episodes() if e.policy == known(folder).named("one-0").policy]
-    assert bad
-    assert {e.verdict.outcome for e in bad} == {Outcome.FAILURE}
 
 
 def test_no_experiment_begins_beyond_the_budget(tmp_path: Path) -> None:
