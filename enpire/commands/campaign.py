@@ -7,6 +7,7 @@ import math
 import os
 import sys
 from argparse import Namespace
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -74,7 +75,7 @@ OF_CAMPAIGN = (
 )
 """Settings of a loop that a campaign has too."""
 
-BUDGETS = {
+BUDGETS: dict[str, tuple[Callable[[str], Any], str, str]] = {
     "max_time": (duration, "TIME", "on the clock, all starts together: 90s, 30m, 10h"),
     "max_robot_hours": (more_than_zero, "HOURS", "robot time before sealed evaluations"),
     "max_tokens": (positive, "N", "of all agents' models"),

@@ -48,7 +48,7 @@ from enpire.evolution.records import (
     folded,
     retirement,
 )
-from enpire.evolution.report import policy_number, write
+from enpire.evolution.report import ENOUGH, write
 from enpire.evolution.selection import level
 from enpire.improvement import recipe as recipes
 from enpire.improvement.collection import Collection
@@ -69,7 +69,6 @@ from enpire.store import EpisodeWriter, EventRow, RoundRow, Run, SealedRow
 from enpire.types import Episode, Estimate, Purpose
 
 LOOK_S = 0.05  # between looks at what is under way while no episode ends
-ENOUGH = 60  # fresh evaluations before a sealed one is worth its robot time
 EXAMINING = 4.0  # share of robot time of a sealed evaluation, an experiment's being 1.0
 REPORT_S = 20.0  # between two reports, unless something was decided
 DECIDED = (State.KEPT, State.DROPPED, State.FAILED)
@@ -235,6 +234,8 @@ class Campaign:
     def _require_sound(self, experiment: Experiment) -> None:
         if experiment.state is not State.PROPOSED or experiment.effect is not None:
             raise CampaignError(f"{experiment.id} is {experiment.state}: propose new ones only")
+        if self.run_store.ledger.policy(experiment.id) is not None:
+            raise CampaignError(f"there is a policy {experiment.id} already: choose another id")
         if self.run_store.ledger.policy(experiment.base) is None:
             raise CampaignError(
                 f"there is no policy {experiment.base!r} to improve on: the incumbent is "
@@ -506,7 +507,7 @@ class Campaign:
     def fresh(self, name: str) -> Estimate:
         """How good a policy is on seeds that it was not chosen by."""
         checks = set(self._check_seeds(name))
-        number = policy_number(name)
+        number = self.record.number_of(name)
         judged = [
             e.success
             for e in self.known.values()
@@ -518,10 +519,12 @@ class Campaign:
         return estimate(sum(judged), len(judged))
 
     def _check_seeds(self, name: str) -> list[int]:
-        return list(islice(stream(self.settings.seed, "check", policy_number(name)), ENOUGH))
+        return list(
+            islice(stream(self.settings.seed, "check", self.record.number_of(name)), ENOUGH)
+        )
 
     def _check(self, name: str) -> Iterator[Job]:
-        controller, number = self._controller(name), policy_number(name)
+        controller, number = self._controller(name), self.record.number_of(name)
         return (
             Job(seed, Purpose.EVALUATION, controller, name, number)
             for seed in self._check_seeds(name)
@@ -589,7 +592,7 @@ class Campaign:
             attempt, name, entropy, measured.successes, measured.trials, measured.low, measured.high
         )
         self.run_store.ledger.add_sealed(row)
-        self._tell("sealed", policy_number(name), f"{name}, attempt {attempt}: {measured}")
+        self._tell("sealed", self.record.number_of(name), f"{name}, attempt {attempt}: {measured}")
         self._take(row)
 
     def _entropy(self, name: str, attempt: int) -> int:
@@ -600,7 +603,7 @@ class Campaign:
         text = f"{name} is frozen; its sealed seeds are drawn"
         numbers: dict[str, float] = {"attempt": attempt, "entropy": entropy}
         self.run_store.ledger.add_decision(
-            Note(policy_number(name), "sealing", text, name, "", numbers)
+            Note(self.record.number_of(name), "sealing", text, name, "", numbers)
         )
         return entropy
 

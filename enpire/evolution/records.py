@@ -60,8 +60,8 @@ class Entry:
 
     @property
     def policy(self) -> str:
-        """The name of its candidate."""
-        return f"policy-{self.number}"
+        """The name of its candidate: the experiment's."""
+        return self.experiment.id
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +112,10 @@ class Record:
     def spent(self) -> Used:
         """By all agents."""
         return sum(self.used.values(), Used())
+
+    def number_of(self, policy: str) -> int:
+        """Of the experiment that made a policy; 0 for the first policy."""
+        return 0 if policy == FIRST else self.named(policy).number
 
     def named(self, id: str) -> Entry:
         """The entry of an experiment's id.

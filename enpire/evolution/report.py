@@ -54,10 +54,12 @@ def report(run: Run) -> str:
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def fresh(rows: Iterable[EpisodeRow], policy: str, seed: int, enough: int = ENOUGH) -> Estimate:
-    """How good a policy is on seeds that it was not chosen by; seed: of the campaign."""
-    number = policy_number(policy)
-    checks = set(islice(stream(seed, "check", number), enough))
+def fresh(rows: Iterable[EpisodeRow], policy: str, number: int, seed: int) -> Estimate:
+    """How good a policy is on seeds that it was not chosen by.
+
+    number: of the experiment that made it, 0 for the first policy. seed: of the campaign.
+    """
+    checks = set(islice(stream(seed, "check", number), ENOUGH))
     judged = [
         row.outcome is Outcome.SUCCESS
         for row in rows
@@ -69,11 +71,6 @@ def fresh(rows: Iterable[EpisodeRow], policy: str, seed: int, enough: int = ENOU
     return estimate(sum(judged), len(judged))
 
 
-def policy_number(policy: str) -> int:
-    """Of the experiment that made it; 0 for the first policy."""
-    return int(policy.removeprefix(FIRST.rstrip("0")))
-
-
 def _answer(run: Run, record: Record, rows: Sequence[EpisodeRow]) -> str:
     settings, facts = run.config["loop"], run.ledger.facts()
     target, planned = settings["target"], settings["sealed_episodes"]
@@ -82,7 +79,7 @@ def _answer(run: Run, record: Record, rows: Sequence[EpisodeRow]) -> str:
         for row in run.ledger.sealed()
         if row.trials >= planned and row.trials - row.successes <= misses_allowed(target, planned)
     ]
-    start = fresh(rows, FIRST, settings["seed"])
+    start = fresh(rows, FIRST, 0, settings["seed"])
     head = f"# Campaign on {settings['task']}: target {target:g} "
     if good:
         row = good[-1]
@@ -92,12 +89,13 @@ def _answer(run: Run, record: Record, rows: Sequence[EpisodeRow]) -> str:
     else:
         best = record.incumbent
         head += "not reached"
+        seen = fresh(rows, best, record.number_of(best), settings["seed"])
         said = (
-            f"**The best policy is {best}, with {fresh(rows, best, settings['seed'])} on seeds "
-            "that it was not chosen by.** No sealed evaluation has reached the target."
+            f"**The best policy is {best}, with {seen} on seeds that it was not chosen by.** "
+            "No sealed evaluation has reached the target."
         )
     made = [e for e in record.entries.values() if e.policy == best]
-    origin = f" It comes of {made[0].experiment.id}: {_tried(made[0].experiment)}." if made else ""
+    origin = f" It comes of {_tried(made[0].experiment)}." if made else ""
     state = facts.get("state", "running")
     counts = {s: sum(e.state is s for e in record.experiments) for s in State}
     undecided = sum(not e.decided for e in record.experiments)
@@ -160,8 +158,8 @@ def _incumbents(run: Run, record: Record, rows: Sequence[EpisodeRow]) -> str:
             and row.round == entry.number
             and row.purpose is Purpose.EVALUATION
         )
-        again = fresh(rows, entry.policy, run.config["loop"]["seed"])
-        cells = (entry.policy, entry.experiment.id, _rate(chosen), _rate(again))
+        again = fresh(rows, entry.policy, entry.number, run.config["loop"]["seed"])
+        cells = (entry.policy, _tried(entry.experiment), _rate(chosen), _rate(again))
         lines.append("| " + " | ".join(map(_cell, cells)) + " |")
     return "\n".join(lines)
 

@@ -7,7 +7,6 @@ harness's, from episodes that it has judged.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -25,7 +24,7 @@ from enpire.evolution.quoting import NOTE, one_line, quoted
 from enpire.evolution.records import Entry
 from enpire.improvement import recipe as recipes
 from enpire.rollout.statistics import estimate
-from enpire.types import Episode, Outcome, Purpose
+from enpire.types import Episode, Float32Array, Outcome, Purpose
 
 MOST = 40  # experiments, or rows of an episode, that one answer holds
 TEXT = 400  # characters of a hypothesis
@@ -136,13 +135,14 @@ class Tools:
         recipe: str,
         settings: Mapping[str, str] | None = None,
         builds_on: Sequence[str] = (),
+        anyway: bool = False,
     ) -> str:
         """Begin an experiment on the incumbent: collect and train; it then waits for run_trials.
 
         settings: that differ from the recipe's usual ones, by dotted name, as text. builds_on: ids
-        of findings of the board.
+        of findings of the board. anyway: though one that is under way looks much the same.
         """
-        return self._begin(hypothesis, recipe, dict(settings or {}), tuple(builds_on))
+        return self._begin(hypothesis, recipe, dict(settings or {}), tuple(builds_on), anyway)
 
     def run_trials(self, experiment: str) -> str:
         """Let your experiment go on to its comparison as soon as it is trained."""
@@ -184,7 +184,7 @@ class Tools:
         settings: dict[str, str] = {}
         for one in chosen:
             settings |= dict(one.settings)
-        return self._begin(hypothesis, chosen[0].recipe, settings, (), chosen[0].source)
+        return self._begin(hypothesis, chosen[0].recipe, settings, (), source=chosen[0].source)
 
     # Helpers
 
@@ -194,6 +194,7 @@ class Tools:
         recipe: str,
         settings: Mapping[str, str],
         builds_on: tuple[str, ...],
+        anyway: bool = False,
         source: str = "",
     ) -> str:
         with self.campaign.lock:
@@ -213,11 +214,12 @@ class Tools:
                 builds_on=builds_on,
             )
             alike = duplicates(proposal, record.experiments)
-            if alike:
+            if alike and not anyway:
                 other = alike[0].experiment
                 raise CampaignError(
                     f"{other.id} of {other.agent} is under way and tries much the same "
-                    f"({_tried(other)}): try something else, or wait for what comes of it"
+                    f"({_tried(other)}): try something else, wait for what comes of it, or "
+                    "say what is different and train with anyway"
                 )
             self.campaign.propose(proposal, trials=False)
         return f"{proposal.id} is collecting, then training; ask for run_trials {proposal.id}."
@@ -248,7 +250,7 @@ class Tools:
         own = [e for e in self.campaign.known.values() if e.policy == entry.policy]
         own = [e for e in own if e.purpose is not Purpose.SEALED]
         judged = [e.success for e in own if e.verdict.outcome in JUDGED]
-        lines.append(f"{entry.policy} so far: {estimate(sum(judged), len(judged))}.")
+        lines.append(f"Its policy so far: {estimate(sum(judged), len(judged))}.")
         failed = [e for e in own if e.verdict.outcome is Outcome.FAILURE]
         reasons = Counter(name for e in failed for name in e.verdict.failed)
         if reasons:
@@ -298,5 +300,5 @@ def _episode(episode: Episode, rows: int) -> str:
     return "\n".join(lines)
 
 
-def _numbers(values: np.ndarray) -> str:
-    return re.sub(r"\s+", " ", " ".join(f"{value:.2f}" for value in values))
+def _numbers(values: Float32Array) -> str:
+    return " ".join(f"{value:.2f}" for value in values)

@@ -163,4 +163,4 @@ def same_end(folder: Path, whole: Path) -> None:
         told = [n.kind for n in run.ledger.decisions() if n.kind in campaigns.DECIDED]
         assert sorted(told) == [State.FAILED, State.KEPT]
         assert len(run.ledger.policies()) == 2
-        assert {p.name: p.state for p in run.ledger.policies()}["policy-2"] == "incumbent"
+        assert {p.name: p.state for p in run.ledger.policies()}["one-1"] == "incumbent"

@@ -47,9 +47,9 @@ def folder(tmp_path: Path) -> Path:
         lost = Verdict(Judged.FAILURE)
         run.add_episodes(
             [
-                episode("t", purpose=trial, policy="policy-1", round=1, seed=5),
-                episode("c", purpose=again, policy="policy-1", round=1, seed=check, verdict=lost),
-                episode("o", purpose=trial, policy="policy-1", round=2, seed=6, verdict=lost),
+                episode("t", purpose=trial, policy="a-0", round=1, seed=5),
+                episode("c", purpose=again, policy="a-0", round=1, seed=check, verdict=lost),
+                episode("o", purpose=trial, policy="a-0", round=2, seed=6, verdict=lost),
             ]
         )
     return folder
@@ -63,7 +63,7 @@ def told(folder: Path) -> str:
 def test_the_answer_comes_first(folder: Path) -> None:
     head, _, rest = told(folder).partition("\n## ")
     assert head.startswith("# Campaign on reach: target 0.9 not reached")
-    assert "best policy is policy-1" in head
+    assert "best policy is a-0" in head
     assert "1 kept, 0 dropped, 1 failed" in head
     assert "+0.400" in rest
     assert "of 20 pairs" in rest
@@ -71,19 +71,19 @@ def test_the_answer_comes_first(folder: Path) -> None:
 
 def test_a_sealed_evaluation_is_the_answer_once_it_reaches_the_target(folder: Path) -> None:
     with Run.open(folder, writable=True) as run:
-        run.ledger.add_sealed(SealedRow(1, "policy-1", 7, 10, 10, 0.69, 1.0))
+        run.ledger.add_sealed(SealedRow(1, "a-0", 7, 10, 10, 0.69, 1.0))
     head = told(folder).partition("\n## ")[0]
     assert "target 0.9 reached" in head
-    assert "policy-1 succeeds at 1.000 [0.690, 1.000] of 10 on sealed seeds" in head
-    assert "a-0" in head
+    assert "a-0 succeeds at 1.000 [0.690, 1.000] of 10 on sealed seeds" in head
+    assert "It comes of moves with its usual settings" in head
 
 
 def test_seeds_that_chose_a_policy_do_not_count_as_fresh(folder: Path) -> None:
     with Run.open(folder) as run:
         rows = run.ledger.episodes()
-    seen = report.fresh(rows, "policy-1", TINY.seed)
+    seen = report.fresh(rows, "a-0", 1, TINY.seed)
     assert (seen.successes, seen.trials) == (0, 2)
-    assert "| policy-1 | a-0 | 0.500" in told(folder)
+    assert "| a-0 | moves with its usual settings | 0.500" in told(folder)
 
 
 def test_what_was_written_by_others_stays_in_its_cell(folder: Path) -> None:

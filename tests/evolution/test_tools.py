@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -11,19 +11,23 @@ from enpire.errors import CampaignError
 from enpire.evolution import campaign as campaigns
 from enpire.evolution.experiment import State
 from enpire.evolution.tools import Tools
+from enpire.store import Run
 from enpire.types import Purpose
 
 from .moving import FAST, TINY, go
 
 
 @pytest.fixture(scope="module")
-def ended(tmp_path_factory: pytest.TempPathFactory) -> Tools:
+def ended(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tools]:
     """Those of an agent of a campaign that has reached its target."""
     kept = campaigns.ENOUGH, campaigns.LOOK_S
     campaigns.ENOUGH, campaigns.LOOK_S = 8, 0.0
-    campaign = go(tmp_path_factory.mktemp("tools") / "run", {"one": [-1.0, FAST]})
+    folder = tmp_path_factory.mktemp("tools") / "run"
+    campaign = go(folder, {"one": [-1.0, FAST]})
     campaigns.ENOUGH, campaigns.LOOK_S = kept
-    return Tools(campaign, "reader-0")
+    with Run.open(folder) as run:
+        campaign.run_store = run
+        yield Tools(campaign, "reader-0")
 
 
 def test_the_brief_says_what_is_to_be_reached(ended: Tools) -> None:
@@ -31,7 +35,7 @@ def test_the_brief_says_what_is_to_be_reached(ended: Tools) -> None:
     assert "Task reach" in text
     assert f"{TINY.sealed_episodes} episodes on sealed seeds" in text
     assert "bc" in text
-    assert "Incumbent policy-2: 1.000" in text
+    assert "Incumbent one-1: 1.000" in text
 
 
 def test_an_answer_is_compact(ended: Tools) -> None:
@@ -93,7 +97,7 @@ def test_an_experiment_waits_for_its_trials_until_they_are_asked_for(
         def _turns(self) -> None:
             super()._turns()
             entry = self.record.entries.get(1)
-            trained = self.run_store.ledger.policy("policy-1") is not None
+            trained = self.run_store.ledger.policy("one-0") is not None
             if entry and trained and not entry.released:
                 asked.append(Tools(self, "one").status())
                 if len(asked) == patience:
@@ -118,7 +122,7 @@ def test_an_agent_that_ends_leaves_nothing_waiting(
 
         def _turns(self) -> None:
             super()._turns()
-            if self.run_store.ledger.policy("policy-1") is not None:
+            if self.run_store.ledger.policy("one-0") is not None:
                 self.retire("one", "its program has ended")
 
         def propose(self, experiment: object, trials: bool = True) -> None:
