@@ -50,8 +50,10 @@ from enpire.packs.finder import GYM
 
 if TYPE_CHECKING:
     from enpire.environment import Workcells
+    from enpire.evolution.agents import Proposing
     from enpire.evolution.campaign import Campaign, Team
     from enpire.evolution.limited import Ceilings
+    from enpire.evolution.programs import Program
     from enpire.rollout.loop import LoopSettings
     from enpire.store import Run
 
@@ -104,6 +106,11 @@ def add_options(parser: Parser) -> None:
     )
     parser.add_argument(
         "--repertoire", metavar="A,B", help="recipes that a tuner chooses from, beside its own"
+    )
+    parser.add_argument(
+        "--no-sandbox",
+        action="store_true",
+        help="run agents' programs without walls, with all rights of yours; the report says so",
     )
     parser.add_argument("--run", metavar="DIR", type=Path, help="folder of the new run")
     parser.add_argument("--json", action="store_true", help="print the result as the last line")
@@ -172,7 +179,7 @@ def _begin(options: Namespace, given: dict[str, Any], limits: dict[str, Any]) ->
     campaign = {
         "agents": asked,
         "repertoire": options.repertoire or _repertoire(settings, stations),
-        "confinement": NOBODY,
+        "confinement": _confinement(named, options.no_sandbox),
         "command": [program(), *sys.argv[1:]],
     }
     config = {
@@ -181,9 +188,10 @@ def _begin(options: Namespace, given: dict[str, Any], limits: dict[str, Any]) ->
         "campaign": campaign,
         "budget": limits,
     }
-    members = _members(named, campaign, settings)
+    programs = _programs(named)  # what is missing costs nothing to find
     run = Run.create(options.run or default_folder(f"campaign-{plain(pack.name)}"), config)
     with run:
+        members = _members(named, programs, run, settings, limits)
         facts = {"packs": json.dumps(stations.packs), "state": "running"}
         run.ledger.set_facts(facts | {"verified_by": stations.verified_by})
         return _drive(run, settings, members, stations, limits, options)
@@ -200,9 +208,15 @@ def _resume(options: Namespace, limits: dict[str, Any]) -> int:
         stations = _stations(settings)
         _require_same_packs(run, stations)
         _require_same_verifier(run, stations)
-        members = _members(team(campaign["agents"]), campaign, settings)
+        named = team(campaign["agents"])
+        if _confinement(named, options.no_sandbox) != campaign["confinement"]:
+            raise UsageError(
+                f"{run.folder} began with agents {campaign['confinement']}: give --no-sandbox as "
+                "it was given then, or start a new campaign"
+            )
         run.ledger.set_facts({"state": "running"})
         both = run.config.get("budget", {}) | limits
+        members = _members(named, _programs(named), run, settings, both)
         return _drive(run, settings, members, stations, both, options)
 
 
@@ -218,29 +232,77 @@ def _repertoire(settings: LoopSettings, stations: Workcells) -> str:
     return ",".join(dict.fromkeys(found))
 
 
+def _confinement(named: list[tuple[str, str]], without: bool) -> str:
+    """What holds the agents' programs, as the report says it."""
+    from enpire.evolution.sandbox import Confinement, available
+
+    if all(kind == TUNER for _, kind in named):
+        return NOBODY
+    if without:
+        return f"{Confinement.NONE}: what they did is not known to be theirs alone"
+    if not available().works:
+        raise UsageError(
+            f"agents cannot be confined here: {available().reason}; or give --no-sandbox, and "
+            "trust them with all rights of yours"
+        )
+    return str(Confinement.BUBBLEWRAP)
+
+
+def _programs(named: list[tuple[str, str]]) -> dict[str, Program]:
+    """The packs of agents that are programs, by kind."""
+    from enpire.evolution.programs import load_program
+    from enpire.packs.finder import find
+
+    kinds = dict.fromkeys(kind for _, kind in named if kind != TUNER)
+    return {kind: load_program(find("agents", kind)) for kind in kinds}
+
+
 def _members(
-    named: list[tuple[str, str]], campaign: dict[str, Any], settings: LoopSettings
+    named: list[tuple[str, str]],
+    programs: dict[str, Program],
+    run: Run,
+    settings: LoopSettings,
+    limits: dict[str, Any],
 ) -> Team:
     """The agents, and the code that they may have run without a sandbox."""
-    from enpire.evolution.agents import Proposing
-    from enpire.evolution.campaign import Team
-    from enpire.evolution.space import repertoire
-    from enpire.evolution.tuner import Tuner
+    from enpire.evolution.agents import Agent
+    from enpire.evolution.campaign import Seat, Team
+    from enpire.evolution.programs import Programmed
+    from enpire.evolution.records import folded
+    from enpire.evolution.sandbox import Confinement
     from enpire.packs.finder import shipped
 
-    for _, kind in named:
-        if kind != TUNER:
-            raise UsageError(f"--agents: there is no kind {kind!r}; there is: {TUNER}")
+    ceilings = _ceilings(limits)
+    unpriced = [kind for kind, program in programs.items() if not program.prices]
+    if math.isfinite(ceilings.dollars) and unpriced:
+        raise UsageError(f"--max-dollars needs prices, and agents/{unpriced[0]} names none")
+    spent = folded(run.ledger.events()).spent
+    free = "NONE" if "not sandboxed" in run.config["campaign"]["confinement"] else "BUBBLEWRAP"
+    tokens = (ceilings.tokens - spent.tokens) / max(sum(k in programs for _, k in named), 1)
+    tuners = [name for name, kind in named if kind == TUNER]
+    agents: list[Agent[Seat]] = [
+        Programmed(name, programs[kind], run.folder, tokens, Confinement[free])
+        for name, kind in named
+        if kind in programs
+    ]
+    agents += _tuners(tuners, run.config["campaign"]["repertoire"], settings.seed)
+    variants = sorted(shipped("agents", TUNER).glob("variants/*.py"))
+    return Team(agents, {path.read_text(encoding="utf-8"): path for path in variants})
+
+
+def _tuners(names: list[str], recipes: str, seed: int) -> list[Proposing]:
+    from enpire.evolution.agents import Proposing
+    from enpire.evolution.space import repertoire
+    from enpire.evolution.tuner import Tuner
+
+    if not names:
+        return []
     try:
         import optuna  # noqa: F401
     except ImportError:
         raise UsageError("the tuner needs optuna: pip install 'enpire[evolution]'") from None
-    choices = repertoire(campaign["repertoire"].split(","))
-    variants = sorted(shipped("agents", TUNER).glob("variants/*.py"))
-    return Team(
-        [Proposing(Tuner(name, choices, settings.seed)) for name, _ in named],
-        {path.read_text(encoding="utf-8"): path for path in variants},
-    )
+    choices = repertoire(recipes.split(","))
+    return [Proposing(Tuner(name, choices, seed)) for name in names]
 
 
 def _ceilings(limits: dict[str, Any]) -> Ceilings:

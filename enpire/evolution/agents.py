@@ -26,6 +26,11 @@ class Desk(Protocol):
         """The incumbent, by name: what a new experiment improves on."""
         ...
 
+    @property
+    def free(self) -> bool:
+        """Whether the agent may propose now: none of its own is under way, nothing is used up."""
+        ...
+
     def propose(self, experiment: Experiment) -> None:
         """Ask for an experiment: training, then trials.
 
@@ -34,19 +39,27 @@ class Desk(Protocol):
         """
         ...
 
+    def leave(self, reason: str) -> None:
+        """Take part no longer."""
+        ...
 
-class Agent(Protocol):
-    """Has turns, each when none of its experiments is under way; `name` is its own."""
+
+class Agent[D: Desk](Protocol):
+    """Has turns, many a second, each of them short; `name` is its own."""
 
     @property
     def name(self) -> str: ...
 
-    def turn(self, desk: Desk) -> None:
+    def turn(self, desk: D) -> None:
         """Propose an experiment, or do not.
 
         Raises:
-            CampaignError: it can go on no longer.
+            CampaignError: it was refused; after a few times in a row it takes part no longer.
         """
+        ...
+
+    def close(self) -> None:
+        """The campaign has ended, or stopped; safe to call twice."""
         ...
 
 
@@ -74,7 +87,11 @@ class Proposing:
 
     def turn(self, desk: Desk) -> None:
         """See `Agent`."""
-        desk.propose(self.proposer.propose(desk.known(), desk.base))
+        if desk.free:
+            desk.propose(self.proposer.propose(desk.known(), desk.base))
+
+    def close(self) -> None:
+        """See `Agent`; there is nothing to end."""
 
 
 def team(text: str) -> list[tuple[str, str]]:

@@ -83,7 +83,7 @@ Life = Generator[None]
 class Team:
     """Who proposes. sources: texts of recipes that may be run unconfined, with their files."""
 
-    agents: Sequence[Agent]
+    agents: Sequence[Agent[Seat]]
     sources: Mapping[str, Path] = field(default_factory=dict)
 
 
@@ -145,6 +145,8 @@ class Campaign:
                         self._looked = 0.0
             self.fleet.stop("the campaign has ended")
         finally:
+            for agent in self.team.agents:
+                agent.close()
             self.board.close()
         return self.state
 
@@ -212,10 +214,10 @@ class Campaign:
                 if not entry.released:
                     self._drop(entry, "its agent ended before it asked for trials")
 
-    def spend(self, agent: str, used: Used) -> None:
-        """An agent has used its model."""
+    def spend(self, agent: str, used: Used, classes: Mapping[str, int]) -> None:
+        """An agent has used its model; classes: of tokens, as its API counts them."""
         with self.lock:
-            self._event(0, USED, used.as_json(agent))
+            self._event(0, USED, used.as_json(agent, classes))
 
     def _require_room(self, experiment: Experiment) -> None:
         own = self.record.of(experiment.agent)
@@ -311,10 +313,10 @@ class Campaign:
             self._move(number, State.FAILED, reason=str(error))
 
     def _turns(self) -> None:
-        """Each agent that has nothing under way has a turn."""
+        """Each agent that has not ended has a turn."""
         for agent in self.team.agents:
             self.closed = self.closed or self.ceilings.used_up(self.record.spent) or ""
-            if self.closed or agent.name in self.record.retired or self.record.of(agent.name):
+            if agent.name in self.record.retired:
                 continue
             try:
                 agent.turn(Seat(self, agent.name))
@@ -744,6 +746,15 @@ class Seat:
     def base(self) -> str:
         """See `Desk`."""
         return self.campaign.record.incumbent
+
+    @property
+    def free(self) -> bool:
+        """See `Desk`."""
+        return not (self.campaign.closed or self.campaign.record.of(self.agent))
+
+    def leave(self, reason: str) -> None:
+        """See `Desk`."""
+        self.campaign.retire(self.agent, reason)
 
     def propose(self, experiment: Experiment) -> None:
         """See `Desk`; an agent proposes in its own name only."""

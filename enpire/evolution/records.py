@@ -7,7 +7,7 @@ a process that died has lost nothing but what it had not written yet.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from enpire.errors import CampaignError
@@ -74,9 +74,10 @@ class Used:
     def __add__(self, other: Used) -> Used:
         return Used(self.tokens + other.tokens, self.dollars + other.dollars)
 
-    def as_json(self, agent: str) -> str:
-        """What a `USED` event says."""
-        return json.dumps({"agent": agent, "tokens": self.tokens, "dollars": self.dollars})
+    def as_json(self, agent: str, classes: Mapping[str, int] | None = None) -> str:
+        """What a `USED` event says; classes: of tokens, kept as the API counts them."""
+        known = {"agent": agent, "tokens": self.tokens, "dollars": self.dollars}
+        return json.dumps(known | {"classes": dict(classes or {})})
 
 
 @dataclass(slots=True)

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from enpire.errors import CampaignError
-from enpire.evolution.agents import Desk
-from enpire.evolution.campaign import Campaign, Team
+from enpire.evolution.agents import Agent, Desk
+from enpire.evolution.campaign import Campaign, Seat, Team
 from enpire.evolution.experiment import Experiment
 from enpire.evolution.limited import Ceilings
 from enpire.improvement.recipe import Named
@@ -121,10 +121,15 @@ class Listed:
     source: str
 
     def turn(self, desk: Desk) -> None:
+        if not desk.free:
+            return
         own = sum(e.agent == self.name for e in desk.known())
         if own >= len(self.speeds):
             raise CampaignError("nothing left to try")
         desk.propose(self.proposal(own, desk.base))
+
+    def close(self) -> None:
+        pass
 
     def proposal(self, own: int, base: str) -> Experiment:
         speed = repr(self.speeds[own])
@@ -152,6 +157,7 @@ def go(
     budget: Budget | None = None,
     ceilings: Ceilings | None = None,
     kind: type[Campaign] = Campaign,
+    others: Sequence[Agent[Seat]] = (),
 ) -> Campaign:
     """Start or continue a campaign in `folder`, to its end."""
     from enpire.improvement import recipe as recipes
@@ -169,7 +175,8 @@ def go(
         if steps.deadly:
             stations.abort = lambda reason: []  # the dead record nothing
             steps.watch(run.ledger)
-        team = Team([Listed(name, speeds, MOVES) for name, speeds in plans.items()], {MOVES: path})
+        listed = [Listed(name, speeds, MOVES) for name, speeds in plans.items()]
+        team = Team([*listed, *others], {MOVES: path})
         first = Named("first", recipes.find(str(path)).recipe)
         campaign = kind(
             settings,
