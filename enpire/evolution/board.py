@@ -159,7 +159,7 @@ def distilled(findings: Mapping[str, Finding], experiments: Iterable[Experiment]
 
 
 def pruned(findings: Mapping[str, Finding], capacity: int = CAPACITY) -> list[Delta]:
-    """Which to retire: what was tried often and tells nothing, and the least telling of too many."""
+    """Which to retire: what tells nothing though tried often, and the least telling of too many."""
     standing = [f for f in findings.values() if not f.retired]
     idle = [f for f in standing if f.support >= ENOUGH and _idle(f)]
     left = sorted((f for f in standing if f not in idle), key=lambda f: -f.worth)

@@ -11,9 +11,13 @@ from typing import Any
 
 from enpire.errors import CampaignError
 from enpire.evolution.effect import Effect
+from enpire.evolution.quoting import one_line
 from enpire.rollout.comparison import PairedRecord
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
+RECIPE = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}")  # no path: a file's name would be imported
+SAID = 600  # characters of a hypothesis, or a reason
+SOURCE = 100_000  # characters of a recipe's code
 
 
 class State(StrEnum):
@@ -43,10 +47,11 @@ class Experiment:
     """One of a campaign's experiments.
 
     recipe: a built-in's name, or what the text in `source` is called. settings: that differ from
-    the recipe's defaults, as text, sorted by name. base: the policy it improves on, and is compared
-    with. builds_on: findings of the board that its agent relied on. effect: of what was promoted
-    or dropped in trials; None for one that was dropped before them, or failed. reason: of the
-    decision, one line.
+    the recipe's defaults, as text, sorted by name. base: the policy it improves on and is compared
+    with, the id of the experiment that made it or the name of one that was there at the start.
+    builds_on: findings of the board that its agent relied on. effect: of what was promoted or
+    dropped in trials; None for one that was dropped before them, or failed. reason: of the
+    decision. What agents say is cleaned and cut to one line (`quoting.one_line`).
     """
 
     id: str
@@ -67,7 +72,18 @@ class Experiment:
                 raise CampaignError(
                     f"{name[:80]!r} is no {what}: letters, digits, '_', '.' and '-', 64 at most"
                 )
-        if not self.hypothesis.strip():
+        if not RECIPE.fullmatch(self.recipe):
+            raise CampaignError(
+                f"{self.recipe[:80]!r} is no recipe's name: letters, digits and '_'; "
+                "code of your own goes into `source`"
+            )
+        if len(self.source) > SOURCE:
+            raise CampaignError(
+                f"experiment {self.id}: its code is longer than {SOURCE} characters"
+            )
+        for name in ("hypothesis", "reason", "base"):
+            object.__setattr__(self, name, one_line(getattr(self, name), SAID))
+        if not self.hypothesis:
             raise CampaignError(
                 f"experiment {self.id} has no hypothesis: say what should get better"
             )

@@ -155,9 +155,13 @@ def _asked(
     choice: Choice, tried: Sequence[Experiment], strengths: Mapping[str, float], seed: int
 ) -> dict[str, str]:
     """A text for every setting, from optuna's sampler; what runs yet it keeps away from."""
-    import optuna
-    from optuna.trial import TrialState, create_trial
-
+    try:
+        import optuna
+        from optuna.trial import TrialState, create_trial
+    except ImportError as error:
+        raise CampaignError(
+            f"the tuner needs optuna ({error}): install enpire[evolution]"
+        ) from error
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     sampler = optuna.samplers.TPESampler(
         n_startup_trials=1,

@@ -15,9 +15,12 @@ from collections.abc import Sequence
 K1, B = 1.2, 0.75  # how soon repetition stops to count, and how much length does
 WORD = re.compile(r"[a-z]+[0-9]*|[0-9]+(?:\.[0-9]+)?(?:e-?[0-9]+)?")
 STOP = frozenset(
-    "a an and are as at be but by can for from has have if in into is it its more most no not of "
-    "on one or so than that the their them then there these they this to until was what when "
-    "where which while who will with without would".split()
+    re.findall(
+        r"\w+",
+        "a an and are as at be but by can for from has have if in into is it its more most no not "
+        "of on one or so than that the their them then there these they this to until was what "
+        "when where which while who will with without would",
+    )
 )
 ENDINGS = ("ations", "ation", "ings", "ing", "ies", "ied", "ers", "es", "ed", "er", "s", "e")
 

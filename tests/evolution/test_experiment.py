@@ -8,7 +8,7 @@ import pytest
 
 from enpire.errors import CampaignError
 from enpire.evolution.effect import Effect
-from enpire.evolution.experiment import Experiment, State, from_json
+from enpire.evolution.experiment import SAID, SOURCE, Experiment, State, from_json
 from enpire.rollout.comparison import PairedRecord
 
 PROPOSED = Experiment(
@@ -70,6 +70,23 @@ def test_names_are_plain(name: str) -> None:
         replace(PROPOSED, id=name)
     with pytest.raises(CampaignError, match="is no agent"):
         replace(PROPOSED, agent=name)
+
+
+@pytest.mark.parametrize("recipe", ["", "mine.py", "./mine", "../bc", "a,b", "a b", "__init__" * 9])
+def test_a_recipe_is_a_name_and_never_a_file(recipe: str) -> None:
+    """A file's name would be imported, in the harness's own process."""
+    with pytest.raises(CampaignError, match="no recipe's name"):
+        replace(PROPOSED, recipe=recipe)
+
+
+def test_what_agents_say_is_cleaned_and_bounded() -> None:
+    made = replace(PROPOSED, hypothesis="two\nlines\x1b[2J" + "x" * 9999, base="b\u202e")
+    assert made.hypothesis.startswith("two lines[2Jxxx")
+    assert len(made.hypothesis) <= SAID
+    assert made.base == "b"
+    assert from_json(made.as_json()) == made
+    with pytest.raises(CampaignError, match="code is longer"):
+        replace(PROPOSED, source="x" * (SOURCE + 1))
 
 
 def test_what_is_written_is_read_again() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -148,6 +149,12 @@ def test_bases_in_a_ring_do_not_hang() -> None:
 def test_without_recipes_there_is_nothing_to_propose() -> None:
     with pytest.raises(CampaignError, match="no recipes to try"):
         Tuner("t", (), seed=0).propose([], "start")
+
+
+def test_without_optuna_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "optuna", None)
+    with pytest.raises(CampaignError, match=r"install enpire\[evolution\]"):
+        Tuner("t", (ONE,), seed=0).propose([decided("e", 3, 3)], "start")
 
 
 def test_it_beats_random_search_by_a_clear_margin() -> None:
