@@ -175,11 +175,13 @@ def _begin(options: Namespace, given: dict[str, Any], limits: dict[str, Any]) ->
     settings = LoopSettings(task=task, **given)
     asked = options.agents or TEAM
     named = team(asked)
+    programs, confinement = _programs(named), _confinement(named, options.no_sandbox)
+    _tuners([name for name, kind in named if kind == TUNER], "", 0)  # what is missing costs nothing
     stations = _stations(settings)
     campaign = {
         "agents": asked,
         "repertoire": options.repertoire or _repertoire(settings, stations),
-        "confinement": _confinement(named, options.no_sandbox),
+        "confinement": confinement,
         "command": [program(), *sys.argv[1:]],
     }
     config = {
@@ -188,7 +190,6 @@ def _begin(options: Namespace, given: dict[str, Any], limits: dict[str, Any]) ->
         "campaign": campaign,
         "budget": limits,
     }
-    programs = _programs(named)  # what is missing costs nothing to find
     run = Run.create(options.run or default_folder(f"campaign-{plain(pack.name)}"), config)
     with run:
         members = _members(named, programs, run, settings, limits)
@@ -301,7 +302,7 @@ def _tuners(names: list[str], recipes: str, seed: int) -> list[Proposing]:
         import optuna  # noqa: F401
     except ImportError:
         raise UsageError("the tuner needs optuna: pip install 'enpire[evolution]'") from None
-    choices = repertoire(recipes.split(","))
+    choices = repertoire(recipes.split(",")) if recipes else ()
     return [Proposing(Tuner(name, choices, seed)) for name in names]
 
 

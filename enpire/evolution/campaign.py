@@ -25,6 +25,8 @@ from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 
+import numpy as np
+
 from enpire.environment import Controller, Job, Workcells
 from enpire.errors import CampaignError, RecipeError, UsageError
 from enpire.evolution.agents import Agent
@@ -49,7 +51,7 @@ from enpire.evolution.records import (
     retirement,
 )
 from enpire.evolution.report import ENOUGH, write
-from enpire.evolution.selection import level
+from enpire.evolution.selection import DEFAULT, Contender, choose, level
 from enpire.improvement import recipe as recipes
 from enpire.improvement.collection import Collection
 from enpire.improvement.recipe import Candidate, Named
@@ -69,6 +71,7 @@ from enpire.store import EpisodeWriter, EventRow, RoundRow, Run, SealedRow
 from enpire.types import Episode, Estimate, Purpose
 
 LOOK_S = 0.05  # between looks at what is under way while no episode ends
+LEADING = 4.0  # share of robot time of the trials that it would go on with, others' being 1.0
 EXAMINING = 4.0  # share of robot time of a sealed evaluation, an experiment's being 1.0
 REPORT_S = 20.0  # between two reports, unless something was decided
 DECIDED = (State.KEPT, State.DROPPED, State.FAILED)
@@ -77,6 +80,14 @@ REFUSALS = 3  # in a row, after which an agent is retired
 
 Life = Generator[None]
 """What is under way: goes on when it is asked, until it has to wait again."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Trying:
+    """A comparison under way, and the queue of its jobs."""
+
+    match: Match
+    queue: Queue
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +129,7 @@ class Campaign:
         self.known: dict[str, Episode] = {}
         self._policies: dict[str, Policy] = {}
         self._controllers: dict[str, Controller] = {}
-        self._matches: dict[int, Match] = {}
+        self._matches: dict[int, _Trying] = {}
         self._lives: dict[int, Life] = {}
         self._examiner = self._examine_good_ones()
         self._examining = False
@@ -140,8 +151,8 @@ class Campaign:
                 for episode in running:
                     with self.lock:
                         self.known[episode.id] = episode
-                        for match in self._matches.values():
-                            match.add(episode)
+                        for trying in self._matches.values():
+                            trying.match.add(episode)
                         self._looked = 0.0
             self.fleet.stop("the campaign has ended")
         finally:
@@ -296,6 +307,7 @@ class Campaign:
         with self.lock:
             for number, life in list(self._lives.items()):
                 self._go_on(number, life)
+            self._favour()
             next(self._examiner)
             self._turns()
             self._show(now)
@@ -445,11 +457,10 @@ class Campaign:
         )
         for episode in self.known.values():
             match.add(episode)
-        self._matches[number] = match
         try:
-            yield from self._run_out(match.jobs())
+            yield from self._run_out(match.jobs(), match=(number, match))
         finally:
-            del self._matches[number]
+            self._matches.pop(number, None)
         won = match.decision is Decision.PROMOTE
         self._event(number, MATCH, Outcome(opponent, match.record, won).as_json())
 
@@ -470,9 +481,21 @@ class Campaign:
             reason = f"not shown to be better than {first.opponent}: {effect}"
             self._move(number, State.DROPPED, effect, reason)
 
-    def _run_out(self, jobs: Iterator[Job], share: float = 1.0) -> Life:
+    def _favour(self) -> None:
+        """Have the trials that selection would go on with decided sooner; none of them starves."""
+        trying = {str(n): on for n, on in self._matches.items()}
+        contenders = [Contender(name, on.match.record) for name, on in trying.items()]
+        leading = choose(DEFAULT, contenders, np.random.default_rng(0))
+        for name, on in trying.items():
+            on.queue.share = LEADING if name == leading else 1.0
+
+    def _run_out(
+        self, jobs: Iterator[Job], share: float = 1.0, match: tuple[int, Match] | None = None
+    ) -> Life:
         """Have those of the jobs run that have no episode yet, beside whatever else is."""
         queue: Queue = self.fleet.beside(self._unknown(jobs), share)
+        if match is not None:
+            self._matches[match[0]] = _Trying(match[1], queue)
         try:
             while not queue.over:
                 yield
