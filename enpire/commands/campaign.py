@@ -288,7 +288,8 @@ def _members(
     ]
     agents += _tuners(tuners, run.config["campaign"]["repertoire"], settings.seed)
     variants = sorted(shipped("agents", TUNER).glob("variants/*.py"))
-    return Team(agents, {path.read_text(encoding="utf-8"): path for path in variants})
+    sources = {path.read_text(encoding="utf-8"): path for path in variants}
+    return Team(agents, sources, Confinement[free])
 
 
 def _tuners(names: list[str], recipes: str, seed: int) -> list[Proposing]:

@@ -31,6 +31,7 @@ from enpire.environment import Controller, Job, Workcells
 from enpire.errors import CampaignError, RecipeError, UsageError
 from enpire.evolution.agents import Agent
 from enpire.evolution.board import Board
+from enpire.evolution.confined import Either, foreign
 from enpire.evolution.effect import Effect
 from enpire.evolution.experiment import Experiment, State
 from enpire.evolution.guarded import guarded
@@ -51,6 +52,7 @@ from enpire.evolution.records import (
     retirement,
 )
 from enpire.evolution.report import ENOUGH, write
+from enpire.evolution.sandbox import Confinement
 from enpire.evolution.selection import DEFAULT, Contender, choose, level
 from enpire.improvement import recipe as recipes
 from enpire.improvement.collection import Collection
@@ -92,10 +94,14 @@ class _Trying:
 
 @dataclass(frozen=True, slots=True)
 class Team:
-    """Who proposes. sources: texts of recipes that may be run unconfined, with their files."""
+    """Who proposes. sources: texts of recipes that may be run unconfined, with their files.
+
+    confinement: of all other code.
+    """
 
     agents: Sequence[Agent[Seat]]
     sources: Mapping[str, Path] = field(default_factory=dict)
+    confinement: Confinement = Confinement.BUBBLEWRAP
 
 
 class Campaign:
@@ -120,7 +126,8 @@ class Campaign:
         self.record = folded(run.ledger.events())
         self.closed = ""  # why no experiment may begin any more
         self.lock = threading.RLock()  # held while anything here changes; tools take it to read
-        self._writer, self.fleet, self._trainer, self.team = writer, fleet, trainer, team
+        self._writer, self.fleet, self.team = writer, fleet, team
+        self._trainer: Trainer = Either(trainer, team.confinement)
         self._first = first
         self.stations: Workcells = fleet.stations
         self._spec = ChunkSpec(
@@ -729,10 +736,7 @@ class Campaign:
         if experiment.source:
             path = self.team.sources.get(experiment.source)
             if path is None:
-                raise CampaignError(
-                    f"{experiment.id}: code of an agent's own is not trained on here; choose a "
-                    "recipe by its name, and its settings"
-                )
+                return foreign(experiment.recipe, experiment.source, experiment.settings)
             name = str(path)
         try:
             (found,) = recipes.schedule(name, dict(experiment.settings))

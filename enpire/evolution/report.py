@@ -181,7 +181,8 @@ def _learned(run: Run, record: Record) -> str:
         return ""
     found = [f for f in Board.read(run.folder).findings.values() if not f.retired]
     for finding in sorted(found, key=lambda f: -f.worth)[:12]:
-        lines += ["", f"> {one_line(finding.text, 2 * WORDS)} ({finding.agent}; {finding.support})"]
+        counted = f"{len(finding.helped)} kept, {len(finding.harmed)} not, by {finding.agent}"
+        lines += ["", f"> {one_line(finding.text, 2 * WORDS)} ({counted})"]
     return "\n".join(lines)
 
 
@@ -242,7 +243,8 @@ def _again(run: Run) -> str:
 
 def _tried(experiment: Experiment) -> str:
     settings = ", ".join(f"{name} {value}" for name, value in experiment.settings)
-    return one_line(f"{experiment.recipe} with {settings or 'its usual settings'}", WORDS)
+    code = " (code of its own)" if experiment.source else ""
+    return one_line(f"{experiment.recipe}{code} with {settings or 'its usual settings'}", WORDS)
 
 
 def _robot_s(rows: Iterable[EpisodeRow]) -> dict[int, float]:

@@ -1,7 +1,7 @@
 """What an agent can do in a campaign: ten tools, the same for every agent.
 
 Each returns compact text with counts and intervals. What is wrong is a `CampaignError` that says
-what to do. None of them shows a sealed episode, runs code, or decides: decisions are the
+what to do. None of them shows a sealed episode, or decides: decisions are the
 harness's, from episodes that it has judged.
 """
 
@@ -136,13 +136,18 @@ class Tools:
         settings: Mapping[str, str] | None = None,
         builds_on: Sequence[str] = (),
         anyway: bool = False,
+        source: str = "",
     ) -> str:
         """Begin an experiment on the incumbent: collect and train; it then waits for run_trials.
 
-        settings: that differ from the recipe's usual ones, by dotted name, as text. builds_on: ids
-        of findings of the board. anyway: though one that is under way looks much the same.
+        source: code of your own, the text of a file with a `RECIPE` as built-in ones have; `recipe`
+        is what you call it then; it runs in a sandbox. settings: that differ from its
+        usual ones, by dotted name, as text. builds_on: ids of findings of the board. anyway: though
+        one that is under way looks much the same.
         """
-        return self._begin(hypothesis, recipe, dict(settings or {}), tuple(builds_on), anyway)
+        return self._begin(
+            hypothesis, recipe, dict(settings or {}), tuple(builds_on), anyway, source
+        )
 
     def run_trials(self, experiment: str) -> str:
         """Let your experiment go on to its comparison as soon as it is trained."""
@@ -279,7 +284,8 @@ def _stage(entry: Entry) -> str:
 
 def _tried(experiment: Experiment) -> str:
     settings = ", ".join(f"{name} {value}" for name, value in experiment.settings)
-    return one_line(f"{experiment.recipe} with {settings or 'its usual settings'}", TEXT)
+    code = " (code of its own)" if experiment.source else ""
+    return one_line(f"{experiment.recipe}{code} with {settings or 'its usual settings'}", TEXT)
 
 
 def _episode(episode: Episode, rows: int) -> str:

@@ -15,6 +15,7 @@ from enpire.evolution.campaign import Campaign, Seat, Team
 from enpire.evolution.experiment import Experiment
 from enpire.evolution.limited import Ceilings
 from enpire.improvement.recipe import Named
+from enpire.improvement.training import Trainer
 from enpire.rollout.budget import Budget
 from enpire.rollout.fleet import Fleet
 from enpire.rollout.loop import LoopSettings, LoopState
@@ -158,6 +159,7 @@ def go(
     ceilings: Ceilings | None = None,
     kind: type[Campaign] = Campaign,
     others: Sequence[Agent[Seat]] = (),
+    trainer: Trainer | None = None,
 ) -> Campaign:
     """Start or continue a campaign in `folder`, to its end."""
     from enpire.improvement import recipe as recipes
@@ -177,14 +179,14 @@ def go(
             steps.watch(run.ledger)
         listed = [Listed(name, speeds, MOVES) for name, speeds in plans.items()]
         team = Team([*listed, *others], {MOVES: path})
-        first = Named("first", recipes.find(str(path)).recipe)
+        first = Named("first", recipes.find(str(path)).recipe, str(path))
         campaign = kind(
             settings,
             run,
             writer,
             fleet,
             first,
-            Here(),
+            trainer or Here(),
             team,
             limit,
             ceilings or Ceilings(),

@@ -9,6 +9,7 @@ import pytest
 
 from enpire.errors import PackError
 from enpire.packs import find, load_robot, load_world
+from enpire.packs.toml import Table
 
 
 @pytest.fixture
