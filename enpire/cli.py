@@ -15,6 +15,7 @@ from enpire.errors import EnpireError, UsageError
 
 VERBS = {
     "loop": ("loop", "improve a policy until it holds its target on sealed seeds"),
+    "campaign": ("campaign", "agents that try what improves a policy, side by side"),
     "list": ("runs", "the runs of a folder"),
     "show": ("show", "what happened in a run"),
     "eval": ("evaluate", "measure a policy of a run on seeds it has never seen"),
@@ -32,10 +33,10 @@ VERBS = {
 
 EXIT_CODES = """\
 exit codes:
-  0  done; for loop: the target holds on sealed seeds
+  0  done; for loop and campaign: the target holds on sealed seeds
   1  stopped by an error, or task check: a bar was missed; what was recorded stays readable
   2  the command line asks for something that is not there
-  3  loop: a budget ended before the target was reached
+  3  loop, campaign: a budget ended before the target was reached
   130  interrupted (Ctrl-C, SIGTERM)"""
 
 INTERRUPTED = 130

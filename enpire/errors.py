@@ -43,3 +43,7 @@ class StoreError(EnpireError):
 
 class RecipeError(EnpireError):
     """A recipe diverged or lacks what it needs; the incumbent stays."""
+
+
+class CampaignError(EnpireError):
+    """A campaign is asked for what its state does not allow, or its record cannot be read."""

@@ -6,7 +6,7 @@ import tempfile
 from argparse import Namespace
 from pathlib import Path
 
-from enpire.commands import bench_fleet, bench_recipes, bench_statistics
+from enpire.commands import bench_fleet, bench_recipes, bench_selection, bench_statistics
 from enpire.commands.options import (
     Parser,
     add_start,
@@ -29,15 +29,18 @@ goes on where it was.
 fleet: 1, 2, 4 and 8 stations to the target in real time, with resets, faults and training as real
 ones have them: hours, robot-hours, utilisation. It takes as long as one station does.
 statistics: how often candidates that are no better are promoted, how many episodes the test saves
-over one of a fixed size, and how often intervals hold the true rate."""
+over one of a fixed size, and how often intervals hold the true rate.
+selection: which of several candidates to try next, to find a better one with few episodes."""
 
-SUBJECTS = ["fleet", "recipes", "statistics", "twin"]
+SUBJECTS = ["fleet", "recipes", "selection", "statistics", "twin"]
 
 
 def add_options(parser: Parser) -> None:
     """The options of `enpire bench`."""
     parser.add_argument(
-        "subject", metavar="SUBJECT", help="what to measure: twin, recipes, fleet or statistics"
+        "subject",
+        metavar="SUBJECT",
+        help="what to measure: twin, recipes, fleet, statistics or selection",
     )
     parser.add_argument("--robots", type=positive, default=4, metavar="N", help="default 4")
     parser.add_argument("--json", action="store_true", help="print the result as the last line")
@@ -68,6 +71,8 @@ def run(options: Namespace) -> int:
         return bench_recipes.run(options)
     if options.subject == "statistics":
         return bench_statistics.run(options)
+    if options.subject == "selection":
+        return bench_selection.run(options)
     from enpire.environment import build_stations
     from enpire.observe import frozen
     from enpire.observe.bench import bench_twin

@@ -9,8 +9,8 @@ from enpire.commands.options import Parser, positive, print_json
 
 
 def add_options(parser: Parser) -> None:
-    """The options of `enpire bench statistics`."""
-    group = parser.add_argument_group("statistics")
+    """The options of `enpire bench statistics`, and of `enpire bench selection`."""
+    group = parser.add_argument_group("statistics, selection")
     group.add_argument(
         "--runs", type=positive, default=10_000, metavar="N", help="simulated, default 10000"
     )

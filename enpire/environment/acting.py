@@ -68,8 +68,12 @@ class Acting:
                         state.verdict = at_fault(fault)
         for row, state in zip(rows.tolist(), states, strict=True):
             if state.planner and state.verdict is None:
-                plan = state.planner.plan(row)
-                state.plan = self._keep(checked(plan, len(plan), self.size))
+                try:
+                    plan = state.planner.plan(row)
+                except PolicyFault as fault:
+                    state.verdict = at_fault(fault)
+                else:
+                    state.plan = self._keep(checked(plan, len(plan), self.size))
         for state, observation in zip(states, observations, strict=True):
             state.observations.append(observation)
         return self._keep(actions)

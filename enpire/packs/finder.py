@@ -93,6 +93,18 @@ def with_start() -> list[str]:
     return [n for n in available("tasks") if (find("tasks", n).folder / FROM_START).is_file()]
 
 
+def shipped(kind: Kind, name: str) -> Path:
+    """The folder `name` of a kind that comes with the harness, be it a pack or not.
+
+    Raises:
+        PackError: it is not there: the installation is not whole.
+    """
+    for root in _built_in(kind):
+        if (root / name).is_dir():
+            return root / name
+    raise PackError(f"{kind}/{name} is missing: install enpire anew")
+
+
 def unknown(what: str, name: str, names: list[str]) -> str:
     """One line for an unknown name: what it was, the nearest ones, or all there are."""
     near = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
@@ -131,6 +143,10 @@ def _roots(kind: Kind) -> Iterator[Path]:
     for entry in metadata.entry_points(group="enpire.packs"):
         module = entry.load()
         yield Path(module.__path__[0]) / kind
+    yield from _built_in(kind)
+
+
+def _built_in(kind: Kind) -> Iterator[Path]:
     package = Path(__file__).resolve().parent.parent
     yield package / "builtin_packs" / kind  # in an installed wheel
     yield package.parent / kind  # in a checkout

@@ -49,6 +49,22 @@ class Table:
             raise PackError(f"{self._where}: {key} must be {size}numbers, found {value!r}")
         return tuple(float(v) for v in value or ())
 
+    def texts(self, key: str) -> tuple[str, ...]:
+        """A list of strings."""
+        value = self._typed(key, list, None)
+        if not value or not all(isinstance(each, str) for each in value):
+            raise PackError(f"{self._where}: {key} must be a list of strings, found {value!r}")
+        return tuple(value)
+
+    def has(self, key: str) -> bool:
+        """Whether there is such a key."""
+        return key in self._values
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All keys."""
+        return tuple(self._values)
+
     def table(self, key: str) -> Table:
         """A sub-table."""
         return Table(self._typed(key, dict, None), f"{self._where} [{key}]")

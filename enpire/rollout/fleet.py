@@ -96,7 +96,17 @@ class Fleet:
         """Go on until all jobs of a queue have had their episodes; otherwise as `run`."""
         queue.share = queue.share or 1.0
         try:
-            while not queue.over:
+            yield from self.go_on(lambda: queue.over)
+        finally:
+            self._scheduler.remove(queue)
+
+    def go_on(self, over: Callable[[], bool]) -> Generator[Episode]:
+        """Go on with whatever is `beside`, until `over`, which is asked before every period.
+
+        It may add and drop queues. Raises as `run`.
+        """
+        try:
+            while not over():
                 self._hand_out()
                 reason = self._should_stop(self.robot_s)
                 if reason is not None:
@@ -106,7 +116,6 @@ class Fleet:
             self.stop(str(error) or type(error).__name__)
             raise
         finally:
-            self._scheduler.remove(queue)
             for row in self._free_since.keys() - self._drawn.keys():
                 self._idle(row)
 

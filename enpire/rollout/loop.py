@@ -24,21 +24,21 @@ from enpire.improvement.training import FOLDER as TRAINING
 from enpire.improvement.training import Asked, Trainer
 from enpire.policies import ChunkSpec, Policy, load, metadata
 from enpire.rollout.budget import Budget
-from enpire.rollout.comparison import EXTENSION, Decision, PairedRecord, decide
+from enpire.rollout.comparison import Decision
 from enpire.rollout.fleet import Fleet
+from enpire.rollout.match import JUDGED, Match
 from enpire.rollout.scheduler import Queue
 from enpire.rollout.seeds import fresh_entropy, stream
 from enpire.rollout.spending import Round, Spending
 from enpire.rollout.statistics import estimate, misses_allowed, sealed_hopeless
 from enpire.store import Decision as Note
 from enpire.store import EpisodeWriter, RoundRow, Run, SealedRow
-from enpire.types import Episode, Estimate, Outcome, Purpose
+from enpire.types import Episode, Estimate, Purpose
 
 POLICY = "policy"
 AHEAD = 20  # pairs whose one half is run while the candidate is made: as few decide nearly never
 ENOUGH = 60  # judged episodes of a policy before a sealed evaluation is worth its robot time
 DECIDED = ("promoted", "kept", "rejected")  # kinds of notes that close a comparison
-JUDGED = (Outcome.SUCCESS, Outcome.FAILURE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,8 +161,6 @@ class Loop:
         Raises:
             Stopped: the budget's time ended, or a person asked; everything is recorded.
         """
-        self.writer.flush()
-        self._known = {e.id: e for e in self.run_store.episodes(without=None)}
         self._start()
         while not self.state.reached and self.state.round < self.budget.rounds:
             self._round(self.state.round + 1)
@@ -172,6 +170,20 @@ class Loop:
     # Steps
 
     def _start(self) -> None:
+        name = self.begin()
+        # A round is done when it has a row; one cut short begins again under its own incumbent.
+        rounds = self.run_store.ledger.rounds()
+        self._make_incumbent(rounds[-1].policy if rounds else name)
+        self.state.round = rounds[-1].number if rounds else 0
+        self._passes(self.state.incumbent)
+
+    def begin(self) -> str:
+        """Demonstrations, the first policy and its evaluation, as far as they are not there yet.
+
+        Returns its name.
+        """
+        self.writer.flush()
+        self._known = {e.id: e for e in self.run_store.episodes(without=None)}
         settings = self.settings
         who, demonstrator = self.stations.starter
         seeds = islice(stream(settings.seed, "demonstration"), settings.demonstrations)
@@ -189,11 +201,7 @@ class Loop:
         if not self.run_store.ledger.rounds():
             self._begin_collection(1)
         self._evaluate_start(name)
-        # A round is done when it has a row; one cut short begins again under its own incumbent.
-        rounds = self.run_store.ledger.rounds()
-        self._make_incumbent(rounds[-1].policy if rounds else name)
-        self.state.round = rounds[-1].number if rounds else 0
-        self._passes(self.state.incumbent)
+        return name
 
     def _evaluate_start(self, name: str) -> None:
         controller = self._controller(name)
@@ -376,46 +384,21 @@ class Loop:
         if earlier is not None:
             return earlier
         self._doing("comparing", settings.max_pairs)
-        seeds = stream(settings.seed, "compare", number)
-        controllers = {name: self._controller(name) for name in (candidate, incumbent)}
-        drawn: list[int] = []
-        outcome = {
-            (e.policy, e.seed): e
-            for e in self._known.values()
-            if e.purpose is Purpose.EVALUATION and e.round == number
-        }
-
-        def jobs() -> Iterator[Job]:
-            while decide(so_far(), settings.alpha, settings.max_pairs) is Decision.CONTINUE:
-                if len(drawn) >= 2 * EXTENSION * settings.max_pairs:
-                    return  # half of the pairs could not be judged: no reason to promote
-                seed = next(seeds)
-                drawn.append(seed)
-                for name, controller in controllers.items():
-                    yield Job(seed, Purpose.EVALUATION, controller, name, number)
-
-        def so_far() -> PairedRecord:
-            """The leading pairs that are complete, in the order their seeds were drawn.
-
-            Up to the one that decides: those that were under way then change nothing, so that a
-            loop that is continued comes to the same decision.
-            """
-            total = PairedRecord(0, 0, 0)
-            for seed in drawn:
-                ours, theirs = (outcome.get((name, seed)) for name in (candidate, incumbent))
-                if ours is None or theirs is None:
-                    break
-                if ours.verdict.outcome in JUDGED and theirs.verdict.outcome in JUDGED:
-                    total = total.add(candidate=ours.success, incumbent=theirs.success)
-                    if decide(total, settings.alpha, settings.max_pairs) is not Decision.CONTINUE:
-                        break
-            return total
-
-        for episode in self._stream(jobs()):
-            outcome[episode.policy, episode.seed] = episode
-            self.state.done = so_far().pairs
-        record = so_far()
-        verdict = decide(record, settings.alpha, settings.max_pairs)
+        match = Match(
+            candidate,
+            incumbent,
+            {name: self._controller(name) for name in (candidate, incumbent)},
+            number,
+            stream(settings.seed, "compare", number),
+            settings.alpha,
+            settings.max_pairs,
+        )
+        for episode in self._known.values():
+            match.add(episode)
+        for episode in self._stream(match.jobs()):
+            match.add(episode)
+            self.state.done = match.record.pairs
+        record, verdict = match.record, match.decision
         promote = verdict is Decision.PROMOTE
         self._note(
             "promoted" if promote else "kept",

@@ -4,6 +4,7 @@ from enpire.store.branch import branch
 from enpire.store.rows import (
     Decision,
     EpisodeRow,
+    EventRow,
     Interval,
     Phase,
     PolicyRow,
@@ -17,6 +18,7 @@ __all__ = [
     "Decision",
     "EpisodeRow",
     "EpisodeWriter",
+    "EventRow",
     "Interval",
     "Phase",
     "PolicyRow",

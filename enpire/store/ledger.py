@@ -19,6 +19,7 @@ from enpire.store.durable import disk_errors, fsync, full_disk, temporary_name
 from enpire.store.rows import (
     Decision,
     EpisodeRow,
+    EventRow,
     Interval,
     Phase,
     PolicyRow,
@@ -27,13 +28,21 @@ from enpire.store.rows import (
 )
 from enpire.types import Episode, Outcome, Predicate, Purpose
 
-VERSION = 2
-"""Schema version, in SQLite's `user_version`. Since 2 predicates have an accuracy."""
+VERSION = 3
+"""Schema version, in SQLite's `user_version`. Since 2 predicates have an accuracy; since 3 there
+are events of campaigns."""
 
 APPLICATION = 0x656E7069
 """SQLite's `application_id` ("enpi"): tells a ledger from anybody's database."""
 
-SCHEMA = """
+EVENTS = """
+CREATE TABLE events (
+    number INTEGER PRIMARY KEY, experiment INTEGER NOT NULL, kind TEXT NOT NULL, text TEXT NOT NULL,
+    at REAL NOT NULL
+) STRICT;
+"""
+
+SCHEMA = f"""{EVENTS}
 CREATE TABLE run (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
 CREATE TABLE rounds (
     number INTEGER PRIMARY KEY, policy TEXT NOT NULL, successes INTEGER NOT NULL,
@@ -180,13 +189,16 @@ class Ledger:
             raise _corrupt(self.path, " ".join(str(verdict).split()))
 
     def _upgrade(self, writable: bool) -> str:
-        """Bring a ledger of version 1 up to date if it may; its expression for an accuracy."""
-        if self._value("PRAGMA user_version") >= VERSION:
+        """Bring an older ledger up to date if it may; its expression for an accuracy."""
+        version = self._value("PRAGMA user_version")
+        if version >= VERSION:
             return "accuracy"
         if not writable:
-            return "0.0"
+            return "0.0" if version < 2 else "accuracy"
         with self._transaction() as connection:
-            connection.execute("ALTER TABLE predicates ADD COLUMN accuracy REAL DEFAULT 0")
+            if version < 2:
+                connection.execute("ALTER TABLE predicates ADD COLUMN accuracy REAL DEFAULT 0")
+            connection.execute(EVENTS)
             connection.execute(f"PRAGMA user_version = {VERSION}")
         return "accuracy"
 
@@ -428,6 +440,21 @@ class Ledger:
             Decision(round, kind, text, incumbent, candidate, json.loads(numbers))
             for round, kind, text, incumbent, candidate, numbers in rows
         ]
+
+    def add_event(self, event: EventRow) -> None:
+        """Record an event of a campaign, at the time of now."""
+        with self._transaction() as connection:
+            connection.execute(
+                "INSERT INTO events VALUES (NULL, ?, ?, ?, ?)",
+                (event.experiment, event.kind, event.text, time.time()),
+            )
+
+    def events(self) -> list[EventRow]:
+        """All events in the order in which they happened."""
+        if self._value("PRAGMA user_version") < 3:
+            return []
+        rows = self._rows("SELECT experiment, kind, text, at FROM events ORDER BY number")
+        return [EventRow(*row) for row in rows]
 
     def add_sealed(self, row: SealedRow) -> None:
         """Record an examination on sealed seeds; an attempt is never replaced."""

@@ -115,3 +115,17 @@ class SealedRow:
     trials: int
     low: float
     high: float
+
+
+@dataclass(frozen=True, slots=True)
+class EventRow:
+    """Something that happened in a campaign; never changed, never removed.
+
+    experiment: its number, 0 for none. kind, text: what, in the campaign's own words
+    (`enpire.evolution.records`). at: Unix time [s].
+    """
+
+    experiment: int
+    kind: str
+    text: str
+    at: float = 0.0

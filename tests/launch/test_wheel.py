@@ -33,5 +33,12 @@ def test_every_pack_is_carried(names: list[str]) -> None:
     assert not missing
 
 
+def test_cards_and_variants_are_carried(names: list[str]) -> None:
+    files = [*ROOT.glob("agents/literature/*.md"), *ROOT.glob("agents/tuner/variants/*.py")]
+    assert len(files) > 80
+    missing = {f"enpire/builtin_packs/{path.relative_to(ROOT)}" for path in files} - set(names)
+    assert not missing
+
+
 def test_command_is_installed(names: list[str]) -> None:
     assert "enpire-0.1.0.dist-info/entry_points.txt" in names

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from enpire.errors import PackError, UsageError
 from enpire.packs import available, content_hash, find
-from enpire.packs.finder import with_start
+from enpire.packs.finder import shipped, with_start
 
 
 def pack(root: Path, name: str, text: str = "") -> Path:
@@ -142,3 +142,10 @@ def test_what_decides_nothing_is_not_in_the_hash(tmp_path: Path) -> None:
     assert content_hash(folder) == before
     (folder / "sub" / "seen").write_text("")
     assert content_hash(folder) != before
+
+
+def test_what_came_with_the_harness_is_found_whatever_lies_here(here: Path) -> None:
+    (here / "agents" / "literature").mkdir(parents=True)
+    assert (shipped("agents", "literature") / "act.md").is_file()
+    with pytest.raises(PackError, match="agents/nobody is missing: install enpire anew"):
+        shipped("agents", "nobody")

@@ -9,6 +9,7 @@ import pytest
 
 from enpire.errors import PackError
 from enpire.packs import find, load_robot, load_world
+from enpire.packs.toml import Table
 
 
 @pytest.fixture
@@ -68,3 +69,16 @@ def test_a_world_without_its_model(tmp_path: Path) -> None:
     (tmp_path / "world.toml").write_text('description = "d"\nmodel = "no.xml"\n')
     with pytest.raises(PackError, match=r"world\.toml: model no\.xml is not in the pack"):
         load_world(find("sim", str(tmp_path)))
+
+
+def test_lists_of_texts_and_what_there_is(tmp_path: Path) -> None:
+    path = tmp_path / "x.toml"
+    path.write_text('words = ["a", "b"]\nbad = ["a", 1]\nnone = []\n')
+    table = Table.read(path)
+    assert table.texts("words") == ("a", "b")
+    assert table.names == ("words", "bad", "none")
+    assert table.has("bad")
+    assert not table.has("other")
+    for key in ("bad", "none", "other"):
+        with pytest.raises(PackError, match=key):
+            table.texts(key)

@@ -13,7 +13,15 @@ import pytest
 from enpire.errors import StoreError
 from enpire.store import ledger as ledgers
 from enpire.store.ledger import Ledger
-from enpire.store.rows import Decision, Interval, Phase, PolicyRow, RoundRow, SealedRow
+from enpire.store.rows import (
+    Decision,
+    EventRow,
+    Interval,
+    Phase,
+    PolicyRow,
+    RoundRow,
+    SealedRow,
+)
 from enpire.types import Outcome, Predicate, Purpose, Verdict
 
 from .samples import episode, same
@@ -99,6 +107,7 @@ def test_robot_time(ledger: Ledger) -> None:
         Phase.EXECUTE: 5.0,
         Phase.VERIFY: 0.0,
         Phase.IDLE: 0.5,
+        Phase.ASIDE: 0.0,
     }
     with pytest.raises(StoreError, match="end_s >= start_s"):
         ledger.add_intervals([Interval(0, Phase.IDLE, 1.0, 0.5)])
@@ -155,7 +164,7 @@ def _pragma(path: Path, text: str) -> None:
 def test_a_newer_schema_is_refused(ledger: Ledger) -> None:
     ledger.close()
     _pragma(ledger.path, f"user_version = {ledgers.VERSION + 1}")
-    with pytest.raises(StoreError, match="schema version 3, this enpire knows 2: update"):
+    with pytest.raises(StoreError, match="schema version 4, this enpire knows 3: update"):
         Ledger(ledger.path, writable=True)
 
 
@@ -164,6 +173,7 @@ def test_a_ledger_of_before_accuracies_is_read_and_continued(ledger: Ledger) -> 
     ledger.close()
     connection = sqlite3.connect(ledger.path)
     connection.execute("ALTER TABLE predicates DROP COLUMN accuracy")
+    connection.execute("DROP TABLE events")
     connection.execute("PRAGMA user_version = 1")
     connection.commit()
     connection.close()
@@ -177,6 +187,31 @@ def test_a_ledger_of_before_accuracies_is_read_and_continued(ledger: Ledger) -> 
                 writer.add_batch("2", "", 0, [episode("b", verdict=verdict)])
             assert same(writer.predicates("a"), episode("a").verdict.predicates)
             assert writer.predicates("b") == (unsure,)
+
+
+def test_events_of_a_campaign(ledger: Ledger) -> None:
+    ledger.add_event(EventRow(1, "experiment", "{}"))
+    ledger.add_event(EventRow(0, "used", "text"))
+    rows = ledger.events()
+    assert [(r.experiment, r.kind, r.text) for r in rows] == [
+        (1, "experiment", "{}"),
+        (0, "used", "text"),
+    ]
+    assert 0.0 < rows[0].at <= rows[1].at
+
+
+def test_a_ledger_of_before_campaigns_has_none_until_it_is_continued(ledger: Ledger) -> None:
+    ledger.close()
+    connection = sqlite3.connect(ledger.path)
+    connection.execute("DROP TABLE events")
+    connection.execute("PRAGMA user_version = 2")
+    connection.commit()
+    connection.close()
+    with Ledger(ledger.path, writable=False) as reader:
+        assert reader.events() == []
+    with Ledger(ledger.path, writable=True) as writer:
+        writer.add_event(EventRow(1, "lease", ""))
+        assert [row.kind for row in writer.events()] == ["lease"]
 
 
 def test_another_database_is_refused(tmp_path: Path) -> None:

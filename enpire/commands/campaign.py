@@ -1,0 +1,403 @@
+"""`enpire campaign`: agents propose experiments, the harness trains, tries and decides."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import sys
+from argparse import Namespace
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from enpire.commands.closing import program
+from enpire.commands.graphics import choose_graphics
+from enpire.commands.loop import (
+    INTERRUPTED,
+    NOT_REACHED,
+    _accounts,
+    _require_same_packs,
+    _require_same_verifier,
+    _signals,
+    _stations,
+)
+from enpire.commands.loop_settings import (
+    RECIPE,
+    SETTINGS,
+    first,
+    flag,
+    found_from,
+    merged,
+    of_task,
+    plain,
+    read_settings,
+)
+from enpire.commands.options import (
+    Parser,
+    add_start,
+    duration,
+    more_than_zero,
+    natural,
+    positive,
+    print_json,
+    task_asked,
+)
+from enpire.commands.places import Here
+from enpire.commands.threads import leave_cores_to_physics
+from enpire.errors import StoreError, UsageError
+from enpire.packs.finder import GYM
+
+if TYPE_CHECKING:
+    from enpire.environment import Workcells
+    from enpire.evolution.agents import Proposing
+    from enpire.evolution.campaign import Campaign, Team
+    from enpire.evolution.limited import Ceilings
+    from enpire.evolution.programs import Program
+    from enpire.rollout.loop import LoopSettings
+    from enpire.store import Run
+
+DESCRIPTION = """\
+Agents propose experiments; the harness collects, trains and tries each beside the others, and keeps
+what is shown to be better. report.md in the run's folder is kept current. Ctrl-C loses nothing."""
+
+OF_CAMPAIGN = (
+    "reset",
+    "robots",
+    "seed",
+    "target",
+    "demonstrations",
+    "start_episodes",
+    "collect",
+    "exploration",
+    "max_pairs",
+    "sealed_episodes",
+    "verify",
+    "alpha",
+)
+"""Settings of a loop that a campaign has too."""
+
+BUDGETS: dict[str, tuple[Callable[[str], Any], str, str]] = {
+    "max_time": (duration, "TIME", "on the clock, all starts together: 90s, 30m, 10h"),
+    "max_robot_hours": (more_than_zero, "HOURS", "robot time before sealed evaluations"),
+    "max_tokens": (positive, "N", "of all agents' models"),
+    "max_dollars": (more_than_zero, "X", "of all agents' models"),
+    "max_experiments": (natural, "N", "that begin"),
+}
+
+TEAM = "tuner:4"
+TUNER = "tuner"
+NOBODY = "no programs of their own: they choose recipes and settings"
+
+
+def add_options(parser: Parser) -> None:
+    """The options of `enpire campaign`."""
+    what = parser.add_mutually_exclusive_group(required=True)
+    what.add_argument("--task", metavar="NAME", help="a task: its name or its folder")
+    what.add_argument(
+        "--resume", metavar="RUN", type=Path, help="go on with a campaign, under its own settings"
+    )
+    add_start(parser)
+    parser.add_argument(
+        "--agents", metavar="KIND:N,...", help=f"who proposes experiments (default {TEAM})"
+    )
+    parser.add_argument(
+        "--recipe", metavar="NAME", help="how the demonstrations make the first policy"
+    )
+    parser.add_argument(
+        "--repertoire", metavar="A,B", help="recipes that a tuner chooses from, beside its own"
+    )
+    parser.add_argument(
+        "--no-sandbox",
+        action="store_true",
+        help="run agents' programs without walls, with all rights of yours; the report says so",
+    )
+    parser.add_argument("--run", metavar="DIR", type=Path, help="folder of the new run")
+    parser.add_argument("--json", action="store_true", help="print the result as the last line")
+    budgets = parser.add_argument_group(
+        "budgets (none unless given; a resumed one may change them)"
+    )
+    for name, (read, shown, line) in BUDGETS.items():
+        budgets.add_argument(flag(name), type=read, metavar=shown, help=line)
+    settings = parser.add_argument_group("settings (a task's loop.toml may have other defaults)")
+    for name in OF_CAMPAIGN:
+        read, default, line = SETTINGS[name]
+        settings.add_argument(
+            flag(name), type=read, metavar="X", help=f"{line} (default {default})"
+        )
+    parser.gathers = (RECIPE,)
+    parser.add_argument_group(
+        "settings of the first recipe",
+        f"{RECIPE}SETTING VALUE; enpire recipes show NAME lists them",
+    )
+
+
+def run(options: Namespace) -> int:
+    """Run the campaign; returns the exit code."""
+    choose_graphics()
+    given = {name: getattr(options, name) for name in OF_CAMPAIGN}
+    given = {name: value for name, value in given.items() if value is not None}
+    limits = {name: getattr(options, name) for name in BUDGETS}
+    limits = {name: value for name, value in limits.items() if value is not None}
+    others = {name: getattr(options, name) for name in ("agents", "recipe", "repertoire", "run")}
+    if options.resume is None:
+        return _begin(options, given, limits)
+    clash = sorted(given) + [name for name, value in others.items() if value is not None]
+    if clash or options.gathered[RECIPE] or options.begin is not None:
+        named = flag(clash[0]) if clash else RECIPE if options.gathered[RECIPE] else "--from"
+        raise UsageError(
+            f"{named} cannot be given with --resume: a campaign goes on under the settings in its "
+            "config.toml; only budgets may change"
+        )
+    return _resume(options, limits)
+
+
+def _begin(options: Namespace, given: dict[str, Any], limits: dict[str, Any]) -> int:
+    from dataclasses import asdict
+
+    from enpire import __version__
+    from enpire.evolution.agents import team
+    from enpire.packs.finder import find
+    from enpire.rollout.loop import LoopSettings
+    from enpire.store import Run, default_folder
+
+    task: str = task_asked(options)
+    if task.startswith(GYM):
+        raise UsageError("a campaign is for tasks of packs so far: take enpire loop for gym:ENV_ID")
+    pack = find("tasks", task)
+    if options.recipe is not None:
+        given["first_recipe"] = found_from(Path.cwd(), options.recipe)
+    if options.gathered[RECIPE]:
+        given["first_recipe_settings"] = options.gathered[RECIPE]
+    given = merged(of_task(pack), given)
+    if os.sep in task:
+        task = str(Path(task).resolve())
+    settings = LoopSettings(task=task, **given)
+    asked = options.agents or TEAM
+    named = team(asked)
+    programs, confinement = _programs(named), _confinement(named, options.no_sandbox)
+    _tuners([name for name, kind in named if kind == TUNER], "", 0)  # what is missing costs nothing
+    stations = _stations(settings, Here())
+    campaign = {
+        "agents": asked,
+        "repertoire": options.repertoire or _repertoire(settings, stations),
+        "confinement": confinement,
+        "command": [program(), *sys.argv[1:]],
+    }
+    config = {
+        "enpire": __version__,
+        "loop": asdict(settings),
+        "campaign": campaign,
+        "budget": limits,
+    }
+    run = Run.create(options.run or default_folder(f"campaign-{plain(pack.name)}"), config)
+    with run:
+        members = _members(named, programs, run, settings, limits)
+        facts = {"packs": json.dumps(stations.packs), "state": "running"}
+        run.ledger.set_facts(facts | {"verified_by": stations.verified_by})
+        return _drive(run, settings, members, stations, limits, options)
+
+
+def _resume(options: Namespace, limits: dict[str, Any]) -> int:
+    from enpire.evolution.agents import team
+    from enpire.store import Run
+
+    with Run.open(options.resume, writable=True) as run:
+        if "campaign" not in run.config:
+            raise StoreError(f"{run.folder} is no campaign: enpire loop --resume goes on with it")
+        settings, campaign = read_settings(run), run.config["campaign"]
+        stations = _stations(settings, Here())
+        _require_same_packs(run, stations)
+        _require_same_verifier(run, stations)
+        named = team(campaign["agents"])
+        if _confinement(named, options.no_sandbox) != campaign["confinement"]:
+            raise UsageError(
+                f"{run.folder} began with agents {campaign['confinement']}: give --no-sandbox as "
+                "it was given then, or start a new campaign"
+            )
+        run.ledger.set_facts({"state": "running"})
+        both = run.config.get("budget", {}) | limits
+        members = _members(named, _programs(named), run, settings, both)
+        return _drive(run, settings, members, stations, both, options)
+
+
+def _repertoire(settings: LoopSettings, stations: Workcells) -> str:
+    """Recipes that these stations can run: the task's own, and others that suit most."""
+    from enpire.improvement import recipe as recipes
+
+    found: list[str] = []
+    for name in ("replay_bc", *settings.recipe.split(","), "habc", "bc"):
+        with suppress(UsageError):
+            recipes.find(name).require(stations)
+            found.append(name)
+    return ",".join(dict.fromkeys(found))
+
+
+def _confinement(named: list[tuple[str, str]], without: bool) -> str:
+    """What holds the agents' programs, as the report says it."""
+    from enpire.evolution.sandbox import Confinement, available
+
+    if all(kind == TUNER for _, kind in named):
+        return NOBODY
+    if without:
+        return f"{Confinement.NONE}: what they did is not known to be theirs alone"
+    if not available().works:
+        raise UsageError(
+            f"agents cannot be confined here: {available().reason}; or give --no-sandbox, and "
+            "trust them with all rights of yours"
+        )
+    return str(Confinement.BUBBLEWRAP)
+
+
+def _programs(named: list[tuple[str, str]]) -> dict[str, Program]:
+    """The packs of agents that are programs, by kind."""
+    from enpire.evolution.programs import load_program
+    from enpire.packs.finder import find
+
+    kinds = dict.fromkeys(kind for _, kind in named if kind != TUNER)
+    return {kind: load_program(find("agents", kind)) for kind in kinds}
+
+
+def _members(
+    named: list[tuple[str, str]],
+    programs: dict[str, Program],
+    run: Run,
+    settings: LoopSettings,
+    limits: dict[str, Any],
+) -> Team:
+    """The agents, and the code that they may have run without a sandbox."""
+    from enpire.evolution.agents import Agent
+    from enpire.evolution.campaign import Seat, Team
+    from enpire.evolution.programs import Programmed
+    from enpire.evolution.records import folded
+    from enpire.evolution.sandbox import Confinement
+    from enpire.packs.finder import shipped
+
+    ceilings = _ceilings(limits)
+    unpriced = [kind for kind, program in programs.items() if not program.prices]
+    if math.isfinite(ceilings.dollars) and unpriced:
+        raise UsageError(f"--max-dollars needs prices, and agents/{unpriced[0]} names none")
+    spent = folded(run.ledger.events()).spent
+    free = "NONE" if "not sandboxed" in run.config["campaign"]["confinement"] else "BUBBLEWRAP"
+    tokens = (ceilings.tokens - spent.tokens) / max(sum(k in programs for _, k in named), 1)
+    tuners = [name for name, kind in named if kind == TUNER]
+    agents: list[Agent[Seat]] = [
+        Programmed(name, programs[kind], run.folder, tokens, Confinement[free])
+        for name, kind in named
+        if kind in programs
+    ]
+    agents += _tuners(tuners, run.config["campaign"]["repertoire"], settings.seed)
+    variants = sorted(shipped("agents", TUNER).glob("variants/*.py"))
+    sources = {path.read_text(encoding="utf-8"): path for path in variants}
+    return Team(agents, sources, Confinement[free])
+
+
+def _tuners(names: list[str], recipes: str, seed: int) -> list[Proposing]:
+    from enpire.evolution.agents import Proposing
+    from enpire.evolution.space import repertoire
+    from enpire.evolution.tuner import Tuner
+
+    if not names:
+        return []
+    try:
+        import optuna  # noqa: F401
+    except ImportError:
+        raise UsageError("the tuner needs optuna: pip install 'enpire[evolution]'") from None
+    choices = repertoire(recipes.split(",")) if recipes else ()
+    return [Proposing(Tuner(name, choices, seed)) for name in names]
+
+
+def _ceilings(limits: dict[str, Any]) -> Ceilings:
+    from enpire.evolution.limited import Ceilings
+
+    return Ceilings(
+        robot_s=limits.get("max_robot_hours", math.inf) * 3600,
+        tokens=limits.get("max_tokens", math.inf),
+        dollars=limits.get("max_dollars", math.inf),
+        experiments=limits.get("max_experiments", math.inf),
+    )
+
+
+def _drive(
+    run: Run,
+    settings: LoopSettings,
+    members: Team,
+    stations: Workcells,
+    limits: dict[str, Any],
+    options: Namespace,
+) -> int:
+    from enpire.evolution import report
+    from enpire.evolution.campaign import Campaign
+    from enpire.improvement.training import Beside
+    from enpire.observe import account
+    from enpire.observe.progress import Progress
+    from enpire.observe.result import result
+    from enpire.rollout.budget import Budget
+    from enpire.rollout.clock import Free
+    from enpire.rollout.fleet import Fleet, Stopped
+    from enpire.rollout.loop import LoopState
+    from enpire.rollout.requests import Requests
+    from enpire.store import EpisodeWriter
+
+    leave_cores_to_physics()
+    facts, ledger, ceilings = run.ledger.facts(), run.ledger, _ceilings(limits)
+    budget = Budget(wall_s=limits.get("max_time", math.inf), robot_s=ceilings.robot_s)
+    budget.started -= float(facts.get("wall_s", 0.0))
+    state = LoopState()
+    with EpisodeWriter(run) as writer, Beside() as trainer:
+        fleet = Fleet(
+            stations,
+            writer,
+            budget.spent,
+            robot_s=account.robot_seconds(ledger.episodes())[0],
+            clock=Free(max((i.end_s for i in ledger.intervals()), default=0.0)),
+            requests=Requests(run.folder),
+        )
+        save = _accounts(run, budget, fleet, facts)
+        campaign = Campaign(
+            settings,
+            run,
+            writer,
+            fleet,
+            first(settings),
+            trainer,
+            members,
+            budget,
+            ceilings,
+            state,
+        )
+        print(f"campaign {run.folder}, verified by {stations.verified_by}", flush=True)
+        try:
+            with Progress(run, state, fleet, budget, save) as progress, _signals(budget):
+                try:
+                    campaign.run()
+                    ended = _ended(campaign)
+                except Stopped as stop:
+                    ended = str(stop)
+                    progress.say(f"stopping: {ended}")
+        except BaseException as error:
+            with suppress(StoreError):
+                ledger.set_facts({"state": f"failed: {error or type(error).__name__}"})
+            raise
+        writer.flush()
+        save()
+        ledger.set_facts({"state": ended})
+        report.write(run)
+        figures = result(run, ended)
+        run.write_result(figures)
+    text = (run.folder / report.FILE).read_text(encoding="utf-8")
+    print("\n" + text.split("\n## ", 1)[0].rstrip() + f"\n\nreport: {run.folder / report.FILE}")
+    if not state.reached:
+        print(f"to go on: {program()} campaign --resume {run.folder.resolve()}")
+    if options.json:
+        print_json(figures)
+    if budget.interrupted:
+        return INTERRUPTED
+    return 0 if state.reached else NOT_REACHED
+
+
+def _ended(campaign: Campaign) -> str:
+    if campaign.state.reached:
+        return "reached"
+    return campaign.closed or "all agents have ended"

@@ -1,0 +1,139 @@
+"""An experiment: one falsifiable hypothesis, what was changed for it, and what came of it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Any
+
+from enpire.errors import CampaignError
+from enpire.evolution.effect import Effect
+from enpire.evolution.quoting import one_line
+from enpire.rollout.comparison import PairedRecord
+
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
+RECIPE = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}")  # no path: a file's name would be imported
+SAID = 600  # characters of a hypothesis, or a reason
+SOURCE = 100_000  # characters of a recipe's code
+
+
+class State(StrEnum):
+    """How far an experiment is; the last three are decisions, and final."""
+
+    PROPOSED = "proposed"
+    TRAINING = "training"
+    TRIALS = "trials"
+    KEPT = "kept"
+    DROPPED = "dropped"
+    FAILED = "failed"
+
+
+FOLLOWS: dict[State, frozenset[State]] = {
+    State.PROPOSED: frozenset({State.TRAINING, State.DROPPED, State.FAILED}),
+    State.TRAINING: frozenset({State.TRIALS, State.DROPPED, State.FAILED}),
+    State.TRIALS: frozenset({State.KEPT, State.DROPPED, State.FAILED}),
+    State.KEPT: frozenset(),
+    State.DROPPED: frozenset(),
+    State.FAILED: frozenset(),
+}
+"""What may come next. Trials come after training only, and nothing is kept without them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Experiment:
+    """One of a campaign's experiments.
+
+    recipe: a built-in's name, or what the text in `source` is called. settings: that differ from
+    the recipe's defaults, as text, sorted by name. base: the policy it improves on and is compared
+    with, the id of the experiment that made it or the name of one that was there at the start.
+    builds_on: findings of the board that its agent relied on. effect: of what was promoted or
+    dropped in trials; None for one that was dropped before them, or failed. reason: of the
+    decision. What agents say is cleaned and cut to one line (`quoting.one_line`).
+    """
+
+    id: str
+    agent: str
+    hypothesis: str
+    recipe: str
+    base: str
+    settings: tuple[tuple[str, str], ...] = ()
+    source: str = ""
+    builds_on: tuple[str, ...] = ()
+    state: State = State.PROPOSED
+    effect: Effect | None = None
+    reason: str = ""
+
+    def __post_init__(self) -> None:
+        for what, name in (("id", self.id), ("agent", self.agent)):
+            if not NAME.fullmatch(name):
+                raise CampaignError(
+                    f"{name[:80]!r} is no {what}: letters, digits, '_', '.' and '-', 64 at most"
+                )
+        if not RECIPE.fullmatch(self.recipe):
+            raise CampaignError(
+                f"{self.recipe[:80]!r} is no recipe's name: letters, digits and '_'; "
+                "code of your own goes into `source`"
+            )
+        if len(self.source) > SOURCE:
+            raise CampaignError(
+                f"experiment {self.id}: its code is longer than {SOURCE} characters"
+            )
+        for name in ("hypothesis", "reason", "base"):
+            object.__setattr__(self, name, one_line(getattr(self, name), SAID))
+        if not self.hypothesis:
+            raise CampaignError(
+                f"experiment {self.id} has no hypothesis: say what should get better"
+            )
+        if self.state is State.KEPT and self.effect is None:
+            raise CampaignError(f"experiment {self.id} cannot be kept: nothing was measured")
+        object.__setattr__(self, "settings", tuple(sorted(self.settings)))
+
+    @property
+    def decided(self) -> bool:
+        """Whether it is kept, dropped or failed."""
+        return not FOLLOWS[self.state]
+
+    def to(self, state: State, *, effect: Effect | None = None, reason: str = "") -> Experiment:
+        """The experiment in its next state.
+
+        Raises:
+            CampaignError: that state does not follow, or it is to be kept and nothing was measured.
+        """
+        if state not in FOLLOWS[self.state]:
+            after = ", ".join(sorted(FOLLOWS[self.state])) or "nothing: that is final"
+            raise CampaignError(
+                f"experiment {self.id} is {self.state} and cannot be {state} next; "
+                f"what may follow: {after}"
+            )
+        return replace(self, state=state, effect=effect or self.effect, reason=reason)
+
+    def as_json(self) -> str:
+        """One line, which `from_json` reads again."""
+        record = self.effect.record if self.effect else None
+        values = {name: getattr(self, name) for name in self.__slots__} | {
+            "effect": [record.wins, record.losses, record.ties] if record else None
+        }
+        return json.dumps(values, ensure_ascii=True)
+
+
+def from_json(line: str) -> Experiment:
+    """The experiment that `as_json` wrote.
+
+    Raises:
+        CampaignError: the line is none.
+    """
+    try:
+        values: Mapping[str, Any] = json.loads(line)
+        counts = values["effect"]
+        changed = {
+            "settings": tuple((str(name), str(value)) for name, value in values["settings"]),
+            "builds_on": tuple(map(str, values["builds_on"])),
+            "state": State(values["state"]),
+            "effect": Effect(PairedRecord(*map(int, counts))) if counts is not None else None,
+        }
+        return Experiment(**{**values, **changed})
+    except (ValueError, TypeError, KeyError) as error:
+        raise CampaignError(f"{line[:80]!r} is no experiment: {error!r}") from error

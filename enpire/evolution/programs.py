@@ -1,0 +1,269 @@
+"""Agents that are programs of the command line, run headless in a sandbox of their own.
+
+A pack's `agent.toml` says how one is called: what is written into its workspace, what it is told,
+which model it may reach. It meets the campaign by its tools alone (`serving.py`), and its model by
+the proxy alone (`proxy.py`), which counts what it uses; what the program says of that itself is
+kept in its output, and nothing rests on it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+import threading
+from collections.abc import Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from enpire.errors import CampaignError, EnpireError, PackError
+from enpire.evolution import bridge
+from enpire.evolution.bubblewrap import hand_over, harness, python
+from enpire.evolution.campaign import Seat
+from enpire.evolution.limits import GIB, Limits
+from enpire.evolution.proxy import Proxy
+from enpire.evolution.records import Used
+from enpire.evolution.requests import Upstream
+from enpire.evolution.sandbox import Confinement, Ended, Sandbox
+from enpire.evolution.serving import Served
+from enpire.evolution.tools import Tools
+from enpire.evolution.usage import Allowance, Usage
+from enpire.packs import Pack
+from enpire.packs.toml import Table
+
+MARKER = "agent.toml"
+WORKSPACES = "workspaces"  # of a run
+OUTPUT = "output.txt"  # beside a workspace, not in it
+UNLIMITED = 10**15  # tokens
+MILLION = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """What a pack says. In `command`, `files` and `environment` words in braces are filled in:
+
+    {workspace}, {pack}, {python}, {bridge} and {tools} (of the MCP server: `python -I -S bridge
+    tools`), {mcp}, that server as most programs want it in JSON.
+
+    readable: beside the pack and the harness. prompt: on its standard input, {brief} filled in.
+    starts: how often it is started anew, with its workspace as it left it. upstreams: models, with
+    their keys. prices: dollars for a million tokens, by class.
+    """
+
+    name: str
+    folder: Path
+    command: tuple[str, ...]
+    prompt: str
+    files: Mapping[str, str] = field(default_factory=dict)
+    environment: Mapping[str, str] = field(default_factory=dict)
+    readable: tuple[Path, ...] = ()
+    upstreams: tuple[Upstream, ...] = ()
+    prices: Mapping[str, float] = field(default_factory=dict)
+    starts: int = 3
+    limits: Limits = field(default_factory=Limits)
+
+    def dollars(self, usage: Usage) -> float:
+        """What an answer costs, by the pack's table; a class that is not in it costs nothing."""
+        counted = usage.classes.items()
+        return sum(count * self.prices.get(name, 0.0) for name, count in counted) / MILLION
+
+
+def load_program(pack: Pack) -> Program:
+    """Read a pack's `agent.toml`.
+
+    Raises:
+        PackError: it does not parse, or says what cannot be; file and key.
+        CampaignError: the program is not installed, or a key is missing.
+    """
+    path = pack.folder / MARKER
+    table = Table.read(path)
+    command = table.texts("command")
+    found = shutil.which(command[0])
+    if "{" not in command[0] and found is None:
+        raise CampaignError(f"{pack.name} needs {command[0]}, which is not installed: {path}")
+    own = (Path(found).resolve().parent,) if found else ()
+    prompt = pack.folder / table.text("prompt", "prompt.md")
+    if not prompt.is_file():
+        raise PackError(f"{path}: prompt {prompt.name} is not in the pack")
+    return Program(
+        name=pack.name,
+        folder=pack.folder,
+        command=(found or command[0], *command[1:]),
+        prompt=prompt.read_text(encoding="utf-8"),
+        files=_texts(table, "files"),
+        environment=_texts(table, "environment"),
+        readable=(*own, *map(Path, table.texts("readable") if table.has("readable") else ())),
+        upstreams=tuple(_upstream(row, path) for row in _rows(table, "models")),
+        prices=_prices(table),
+        starts=int(table.number("starts", 3)),
+        limits=Limits(
+            memory=int(table.number("memory_gib", 8) * GIB),
+            wall_s=table.number("hours", 12) * 3600,
+        ),
+    )
+
+
+class Programmed:
+    """An agent that is a program."""
+
+    def __init__(
+        self,
+        name: str,
+        program: Program,
+        run: Path,
+        tokens: float,
+        confinement: Confinement = Confinement.BUBBLEWRAP,
+    ) -> None:
+        """run: the campaign's folder. tokens: that it may use from now on."""
+        self._name, self._program, self._confinement = name, program, confinement
+        self._folder = run / WORKSPACES / name
+        self._allowance = Allowance(int(min(tokens, UNLIMITED)))
+        self._open = ExitStack()
+        self._starts = 0
+        self._thread: threading.Thread | None = None
+        self._ended: Ended | EnpireError | None = None
+        self._sandbox: Sandbox | None = None
+        self._filled: dict[str, str] = {}
+
+    @property
+    def name(self) -> str:
+        """Its own."""
+        return self._name
+
+    def turn(self, desk: Seat) -> None:
+        """See `Agent`: start it, and again when it has ended."""
+        if self._thread is not None and self._thread.is_alive():
+            return
+        failed = self._why() if self._thread is not None else ""
+        if failed or self._starts >= self._program.starts or desk.campaign.closed:
+            desk.leave(failed or "its program has ended")
+            return
+        try:
+            self._start(desk)
+        except (EnpireError, OSError) as error:
+            desk.leave(f"its program does not start: {error}")
+
+    def close(self) -> None:
+        """End the program and all that it has started."""
+        self._open.close()
+        if self._thread is not None:
+            self._thread.join()
+
+    def _why(self) -> str:
+        """What went wrong at its last end; empty for nothing."""
+        ended = self._ended
+        if isinstance(ended, EnpireError):
+            return str(ended)
+        if ended is None or (ended.code == 0 and not ended.breach):
+            return ""
+        last = ended.err.decode(errors="replace").strip().splitlines()[-1:]
+        said = ended.breach or f"exit code {ended.code}"
+        return f"its program failed ({said}): {last[0] if last else 'it said nothing'}"
+
+    def _start(self, desk: Seat) -> None:
+        sandbox = self._sandbox or self._prepared(desk)
+        self._starts += 1
+        words = [self._fill(word) for word in self._program.command]
+        brief = Tools(desk.campaign, self._name).task_brief()
+        prompt = self._program.prompt.replace("{brief}", brief)
+        process = self._open.enter_context(sandbox.start(words))
+
+        def wait() -> None:
+            try:
+                self._ended = process.communicate(prompt.encode())
+            except EnpireError as error:
+                self._ended = error
+            else:
+                with (self._folder / OUTPUT).open("ab") as kept:
+                    kept.write(self._ended.out)
+
+        self._thread = threading.Thread(target=wait, name=self._name, daemon=True)
+        self._thread.start()
+
+    def _prepared(self, desk: Seat) -> Sandbox:
+        """Its workspace, its tools and its way to the model, which last until it is closed."""
+        workspace = (self._folder / "work").resolve()
+        workspace.mkdir(parents=True, exist_ok=True)
+        private = Path(
+            self._open.enter_context(tempfile.TemporaryDirectory(prefix="enpire-tools-"))
+        )
+        tools = Served(Tools(desk.campaign, self._name), private / "tools.sock")
+        self._open.enter_context(tools)
+        server = {"command": python(), "args": ["-I", "-S", bridge.__file__, str(tools.path)]}
+        self._filled = {
+            "workspace": str(workspace),
+            "pack": str(self._program.folder.resolve()),
+            "python": python(),
+            "bridge": bridge.__file__,
+            "tools": str(tools.path),
+            "mcp": json.dumps({"mcpServers": {"enpire": server}}),
+        }
+        for name, text in self._program.files.items():
+            path = workspace / name
+            if not path.resolve().is_relative_to(workspace) or path.is_symlink():
+                raise PackError(f"{self._program.folder / MARKER}: {name} is not in the workspace")
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(self._fill(text), encoding="utf-8")
+        hand_over(workspace)
+        model = None
+        if self._program.upstreams:
+            model = self._open.enter_context(
+                Proxy(
+                    self._program.upstreams,
+                    self._allowance,
+                    record=lambda usage: self._spent(desk, usage),
+                )
+            ).socket
+        self._sandbox = Sandbox(
+            limits=self._program.limits,
+            readable=(*harness(), self._program.folder, tools.path, *self._program.readable),
+            writable=(workspace,),
+            model=model,
+            environment={n: self._fill(t) for n, t in self._program.environment.items()},
+            confinement=self._confinement,
+        )
+        return self._sandbox
+
+    def _spent(self, desk: Seat, usage: Usage) -> None:
+        used = Used(usage.tokens or 0, self._program.dollars(usage))
+        desk.campaign.spend(self._name, used, usage.classes)
+
+    def _fill(self, text: str) -> str:
+        for name, value in self._filled.items():
+            text = text.replace(f"{{{name}}}", value)
+        return text
+
+
+def _rows(table: Table, key: str) -> list[Table]:
+    return table.tables(key) if table.has(key) else []
+
+
+def _texts(table: Table, key: str) -> dict[str, str]:
+    if not table.has(key):
+        return {}
+    inner = table.table(key)
+    return {name: inner.text(name) for name in inner.names}
+
+
+def _prices(table: Table) -> dict[str, float]:
+    if not table.has("prices"):
+        return {}
+    inner = table.table("prices")
+    return {name: inner.number(name) for name in inner.names if name != "date"}
+
+
+def _upstream(table: Table, path: Path) -> Upstream:
+    name = table.text("key_from")
+    key = os.environ.get(name, "")
+    if not key:
+        raise CampaignError(f"{path} needs a key in {name}: set that variable for the harness")
+    return Upstream(
+        table.text("name"),
+        table.text("url"),
+        table.texts("allowed"),
+        table.text("header", "x-api-key"),
+        table.text("prefix", ""),
+        key,
+    )

@@ -1,0 +1,264 @@
+"""`report.md`: what a campaign has come to, in the order in which a person asks.
+
+Made from the ledger and the board alone, so it can be made again at any time, by anyone. What
+agents wrote stands in it as quoted text.
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Iterable, Sequence
+from itertools import islice
+
+from enpire.errors import CampaignError
+from enpire.evolution.board import Board
+from enpire.evolution.effect import Effect, pooled
+from enpire.evolution.experiment import Experiment, State
+from enpire.evolution.quoting import one_line
+from enpire.evolution.records import FIRST, Record, folded
+from enpire.observe import account
+from enpire.observe.result import versions
+from enpire.rollout.comparison import PairedRecord
+from enpire.rollout.seeds import stream
+from enpire.rollout.statistics import estimate, misses_allowed
+from enpire.store import EpisodeRow, Run
+from enpire.store.durable import publish_file
+from enpire.types import Estimate, Outcome, Purpose
+
+FILE = "report.md"
+WORDS = 160  # characters of what an agent wrote, in a table
+ENOUGH = 60  # fresh evaluations of a new incumbent
+JUDGED = (Outcome.SUCCESS, Outcome.FAILURE)
+
+
+def write(run: Run) -> None:
+    """Replace the report of a campaign's folder."""
+    publish_file(run.folder / FILE, report(run).encode())
+
+
+def report(run: Run) -> str:
+    """The whole report, Markdown."""
+    if "campaign" not in run.config:
+        raise CampaignError(f"{run.folder} is no campaign: enpire show tells what happened in it")
+    record, rows = folded(run.ledger.events()), run.ledger.episodes()
+    parts = [
+        _answer(run, record, rows),
+        _experiments(record, rows),
+        _incumbents(run, record, rows),
+        _learned(run, record),
+        _failed(record),
+        _cost(run, record, rows),
+        _again(run),
+    ]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def fresh(rows: Iterable[EpisodeRow], policy: str, number: int, seed: int) -> Estimate:
+    """How good a policy is on seeds that it was not chosen by.
+
+    number: of the experiment that made it, 0 for the first policy. seed: of the campaign.
+    """
+    checks = set(islice(stream(seed, "check", number), ENOUGH))
+    judged = [
+        row.outcome is Outcome.SUCCESS
+        for row in rows
+        if row.policy == policy
+        and row.purpose is Purpose.EVALUATION
+        and row.outcome in JUDGED
+        and (not number or row.round != number or row.seed in checks)
+    ]
+    return estimate(sum(judged), len(judged))
+
+
+def _answer(run: Run, record: Record, rows: Sequence[EpisodeRow]) -> str:
+    settings, facts = run.config["loop"], run.ledger.facts()
+    target, planned = settings["target"], settings["sealed_episodes"]
+    good = [
+        row
+        for row in run.ledger.sealed()
+        if row.trials >= planned and row.trials - row.successes <= misses_allowed(target, planned)
+    ]
+    start = fresh(rows, FIRST, 0, settings["seed"])
+    head = f"# Campaign on {settings['task']}: target {target:g} "
+    if good:
+        row = good[-1]
+        best, measured = row.policy, Estimate(row.successes, row.trials, row.low, row.high)
+        head += "reached"
+        said = f"**{best} succeeds at {measured} on sealed seeds**, drawn after it was frozen."
+    else:
+        best = record.incumbent
+        head += "not reached"
+        seen = fresh(rows, best, record.number_of(best), settings["seed"])
+        said = (
+            f"**The best policy is {best}, with {seen} on seeds that it was not chosen by.** "
+            "No sealed evaluation has reached the target."
+        )
+    made = [e for e in record.entries.values() if e.policy == best]
+    origin = f" It comes of {_tried(made[0].experiment)}." if made else ""
+    state = facts.get("state", "running")
+    counts = {s: sum(e.state is s for e in record.experiments) for s in State}
+    undecided = sum(not e.decided for e in record.experiments)
+    return (
+        f"{head}\n\n{said}{origin} The first policy: {start}.\n\n"
+        f"{len(record.entries)} experiments: {counts[State.KEPT]} kept, "
+        f"{counts[State.DROPPED]} dropped, {counts[State.FAILED]} failed, {undecided} not decided. "
+        f"State: {one_line(state, WORDS)}. {_confined(run)}"
+    )
+
+
+def _confined(run: Run) -> str:
+    return f"Agents: {run.config['campaign']['confinement']}."
+
+
+def _experiments(record: Record, rows: Sequence[EpisodeRow]) -> str:
+    lines = [
+        "## Experiments",
+        "",
+        "The effect is the candidate's success rate less that of the policy it improves on, on the "
+        "same fresh seeds, with its 95% interval.",
+        "",
+        "| # | experiment | tried | on | effect | decision | robot-min |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    spent = _robot_s(rows)
+    for entry in record.entries.values():
+        e = entry.experiment
+        decision = f"{e.state}: {one_line(e.reason, WORDS)}" if e.reason else str(e.state)
+        cells = (
+            str(entry.number),
+            e.id,
+            _tried(e),
+            e.base,
+            str(e.effect) if e.effect else "not measured",
+            decision,
+            f"{spent.get(entry.number, 0.0) / 60:.1f}",
+        )
+        lines.append("| " + " | ".join(map(_cell, cells)) + " |")
+    return "\n".join(lines) if record.entries else "## Experiments\n\nNone yet."
+
+
+def _incumbents(run: Run, record: Record, rows: Sequence[EpisodeRow]) -> str:
+    kept = [e for e in record.entries.values() if e.experiment.state is State.KEPT]
+    if not kept:
+        return ""
+    lines = [
+        "## Incumbents, measured again",
+        "",
+        "Who is chosen by its trials is flattered by them; the fresh seeds chose nobody.",
+        "",
+        "| policy | of | in the trials that chose it | on fresh seeds |",
+        "|---|---|---|---|",
+    ]
+    for entry in kept:
+        chosen = account.success(
+            row
+            for row in rows
+            if row.policy == entry.policy
+            and row.round == entry.number
+            and row.purpose is Purpose.EVALUATION
+        )
+        again = fresh(rows, entry.policy, entry.number, run.config["loop"]["seed"])
+        cells = (entry.policy, _tried(entry.experiment), _rate(chosen), _rate(again))
+        lines.append("| " + " | ".join(map(_cell, cells)) + " |")
+    return "\n".join(lines)
+
+
+def _learned(run: Run, record: Record) -> str:
+    """By recipe, all pairs together; then what stands on the board."""
+    lines = ["## What was learned", ""]
+    by_recipe: dict[str, list[Experiment]] = {}
+    for e in record.experiments:
+        if e.decided:
+            by_recipe.setdefault(e.recipe, []).append(e)
+    lines += ["| recipe | kept | of | effect, all together |", "|---|---|---|---|"]
+    for name, tried in sorted(by_recipe.items()):
+        records: list[PairedRecord] = [e.effect.record for e in tried if e.effect]
+        kept = sum(e.state is State.KEPT for e in tried)
+        cells = (name, str(kept), str(len(tried)), str(Effect(pooled(records))))
+        lines.append("| " + " | ".join(map(_cell, cells)) + " |")
+    if not by_recipe:
+        return ""
+    found = [f for f in Board.read(run.folder).findings.values() if not f.retired]
+    for finding in sorted(found, key=lambda f: -f.worth)[:12]:
+        counted = f"{len(finding.helped)} kept, {len(finding.harmed)} not, by {finding.agent}"
+        lines += ["", f"> {one_line(finding.text, 2 * WORDS)} ({counted})"]
+    return "\n".join(lines)
+
+
+def _failed(record: Record) -> str:
+    failed = [e for e in record.experiments if e.state is State.FAILED]
+    lines = [f"- {e.id}, {_tried(e)}: {one_line(e.reason, 2 * WORDS)}" for e in failed]
+    lines += [f"- {name} ended: {one_line(why, WORDS)}" for name, why in record.retired.items()]
+    return "\n".join(["## What failed", "", *(lines or ["Nothing."])])
+
+
+def _cost(run: Run, record: Record, rows: Sequence[EpisodeRow]) -> str:
+    open_s, sealed_s = account.robot_seconds(rows)
+    spent, facts = record.spent, run.ledger.facts()
+    lines = [
+        "## What it cost",
+        "",
+        f"Robot-hours {open_s / 3600:.2f}, and {sealed_s / 3600:.2f} in sealed evaluations; "
+        f"MRU {account.ledger_mru(run.ledger):.0%}; {float(facts.get('wall_s', 0.0)) / 60:.1f} min "
+        f"on the clock; {len(rows)} episodes. Tokens {spent.tokens}, dollars {spent.dollars:.2f}.",
+        "",
+        "| agent | experiments | kept | robot-hours | tokens | dollars |",
+        "|---|---|---|---|---|---|",
+    ]
+    seconds = _robot_s(rows)
+    for name in sorted({e.agent for e in record.experiments} | record.used.keys()):
+        own = [e for e in record.entries.values() if e.experiment.agent == name]
+        used = record.used.get(name)
+        cells = (
+            name,
+            str(len(own)),
+            str(sum(e.experiment.state is State.KEPT for e in own)),
+            f"{sum(seconds.get(e.number, 0.0) for e in own) / 3600:.2f}",
+            str(used.tokens if used else 0),
+            f"{used.dollars if used else 0.0:.2f}",
+        )
+        lines.append("| " + " | ".join(map(_cell, cells)) + " |")
+    return "\n".join(lines)
+
+
+def _again(run: Run) -> str:
+    facts = run.ledger.facts()
+    packs = json.loads(facts.get("packs", "{}"))
+    lines = [
+        "## To do it again",
+        "",
+        "```",
+        shlex.join(run.config["campaign"]["command"]),
+        "```",
+        "",
+        f"Verified by {account.verified_by(run.ledger)}. "
+        + ", ".join(f"{name} {version}" for name, version in versions().items())
+        + ".",
+        "",
+        *(f"- {name} {hash_}" for name, hash_ in sorted(packs.items())),
+    ]
+    return "\n".join(lines).rstrip()
+
+
+def _tried(experiment: Experiment) -> str:
+    settings = ", ".join(f"{name} {value}" for name, value in experiment.settings)
+    code = " (code of its own)" if experiment.source else ""
+    return one_line(f"{experiment.recipe}{code} with {settings or 'its usual settings'}", WORDS)
+
+
+def _robot_s(rows: Iterable[EpisodeRow]) -> dict[int, float]:
+    found: dict[int, float] = {}
+    for row in rows:
+        if row.purpose is not Purpose.SEALED:
+            total = row.reset_s + row.execute_s + row.verify_s
+            found[row.round] = found.get(row.round, 0.0) + total
+    return found
+
+
+def _rate(measured: Estimate) -> str:
+    return str(measured) if measured.trials else "not yet"
+
+
+def _cell(text: str) -> str:
+    return one_line(text, 4 * WORDS).replace("|", "\\|")

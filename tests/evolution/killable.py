@@ -1,0 +1,32 @@
+"""A campaign in a process of its own, to be killed: `python -m tests.evolution.killable FOLDER`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from enpire.evolution import campaign as campaigns
+from enpire.improvement.training import Beside
+
+from .moving import FAST, SLOW, go
+
+PLAN = {"one": [-1.0, FAST], "two": [SLOW]}
+
+
+class Told(campaigns.Campaign):
+    """Says when it has begun."""
+
+    def run(self) -> campaigns.LoopState:
+        print("begun", flush=True)
+        return super().run()
+
+
+def main() -> None:
+    """Start or continue it, to its end."""
+    campaigns.ENOUGH = 8
+    with Beside() as trainer:
+        go(Path(sys.argv[1]), PLAN, kind=Told, trainer=trainer)
+
+
+if __name__ == "__main__":
+    main()

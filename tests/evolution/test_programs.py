@@ -1,0 +1,193 @@
+"""A program as an agent: in its sandbox it has its tools, its model, and nothing else."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import ClassVar
+
+import pytest
+
+from enpire.errors import CampaignError, PackError
+from enpire.evolution import campaign as campaigns
+from enpire.evolution.experiment import State
+from enpire.evolution.limited import Ceilings
+from enpire.evolution.programs import OUTPUT, WORKSPACES, Programmed, load_program
+from enpire.evolution.sandbox import available
+from enpire.packs import Pack
+
+from .moving import FAST, go
+
+pytest.importorskip("mcp")
+
+CLASSES = {"input_tokens": 120, "output_tokens": 30}
+
+TOML = """
+description = "Reads no prompt, asks its model once, and tries one thing."
+command = ["{python}", "-I", "-S", "{pack}/agent.py", "{python}", "{bridge}", "{tools}"]
+prompt = "prompt.md"
+starts = 1
+
+[files]
+"notes/mcp.json" = "{mcp}"
+
+[environment]
+MODEL = "http://127.0.0.1:8791/stub"
+
+[[models]]
+name = "stub"
+url = "%s"
+allowed = ["POST /v1/messages"]
+key_from = "STUB_KEY"
+
+[prices]
+date = "2026-11-22"
+input_tokens = 1000.0
+output_tokens = 10000.0
+"""
+
+AGENT = """
+import json, os, subprocess, sys, time, urllib.request
+
+assert "policy-0" in sys.stdin.read(), "told what there is to improve on"
+assert "STUB_KEY" not in os.environ
+json.load(open("notes/mcp.json"))["mcpServers"]["enpire"]
+
+body = {"model": "m", "max_tokens": 10, "messages": [{"role": "user", "content": "?"}]}
+request = urllib.request.Request(
+    os.environ["MODEL"] + "/v1/messages",
+    json.dumps(body).encode(),
+    {"Content-Type": "application/json"},
+)
+with urllib.request.urlopen(request, timeout=60) as answer:
+    recipe = json.load(answer)["content"][0]["text"]
+
+python, bridge, tools = sys.argv[1:]
+server = subprocess.Popen(
+    [python, "-I", "-S", bridge, tools], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+)
+numbers = iter(range(1, 1000))
+
+
+def ask(method, params):
+    said = {"jsonrpc": "2.0", "id": next(numbers), "method": method, "params": params}
+    server.stdin.write(json.dumps(said).encode() + b"\\n")
+    server.stdin.flush()
+    return json.loads(server.stdout.readline())["result"]
+
+
+def tool(name, **given):
+    answer = ask("tools/call", {"name": name, "arguments": given})
+    return answer["content"][0]["text"]
+
+
+about = {"name": "a", "version": "0"}
+ask("initialize", {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": about})
+server.stdin.write(b'{"jsonrpc": "2.0", "method": "notifications/initialized"}\\n')
+said = tool("train", hypothesis="less is enough", recipe=recipe, settings={"training.steps": "3"})
+mine = said.split()[0]
+print(tool("run_trials", experiment=mine))
+while "dropped" not in (told := tool("read_results", experiment=mine)) and "kept" not in told:
+    time.sleep(0.2)
+print(tool("post_finding", text="three steps are too few", evidence=[mine]))
+"""
+
+
+class Stub(BaseHTTPRequestHandler):
+    """A model that always says the same."""
+
+    keys: ClassVar[list[str | None]] = []
+
+    def do_POST(self) -> None:
+        self.keys.append(self.headers.get("x-api-key"))
+        self.rfile.read(int(self.headers["content-length"]))
+        said = {"model": "m", "content": [{"type": "text", "text": "bc"}], "usage": CLASSES}
+        body = json.dumps(said).encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture
+def pack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pack]:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Stub)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    folder = tmp_path / "scripted"
+    folder.mkdir()
+    (folder / "agent.toml").write_text(TOML % f"http://127.0.0.1:{server.server_port}")
+    (folder / "agent.py").write_text(AGENT)
+    (folder / "prompt.md").write_text("Improve it.\n\n{brief}\n")
+    monkeypatch.setenv("STUB_KEY", "secret")
+    monkeypatch.setattr(campaigns, "ENOUGH", 8)
+    yield Pack("agents", "scripted", folder, "0" * 64)
+    server.shutdown()
+
+
+@pytest.mark.skipif(not available().works, reason=available().reason)
+def test_a_program_tries_something_and_what_it_used_is_counted(tmp_path: Path, pack: Pack) -> None:
+    folder = tmp_path / "run"
+    agent = Programmed("scripted-0", load_program(pack), folder, tokens=1000)
+    campaign = go(folder, {}, ceilings=Ceilings(experiments=1), others=[agent])
+    record = campaign.record
+    (experiment,) = record.experiments
+    assert (experiment.agent, experiment.recipe) == ("scripted-0", "bc")
+    assert experiment.state in (State.DROPPED, State.KEPT)
+    (finding,) = [f for f in campaign.board.findings.values() if f.agent == "scripted-0"]
+    assert finding.evidence == (experiment.id,)
+    assert record.spent.tokens == 150
+    assert record.spent.dollars == pytest.approx((120 * 1000 + 30 * 10000) / 1e6)
+    assert Stub.keys[-1] == "secret", "put in by the proxy"
+    assert record.retired == {"scripted-0": "its program has ended"}
+    said = (folder / WORKSPACES / "scripted-0" / OUTPUT).read_text()
+    assert "goes on to its trials" in said
+
+
+@pytest.mark.skipif(not available().works, reason=available().reason)
+def test_a_program_that_fails_leaves_and_the_others_go_on(tmp_path: Path, pack: Pack) -> None:
+    (pack.folder / "agent.py").write_text("raise SystemExit('no idea what to do')")
+    folder = tmp_path / "run"
+    agent = Programmed("scripted-0", load_program(pack), folder, tokens=1000)
+    campaign = go(folder, {"one": [FAST]}, others=[agent])
+    assert campaign.state.reached
+    (why,) = [campaign.record.retired["scripted-0"]]
+    assert "exit code 1" in why
+    assert "no idea what to do" in why
+
+
+def test_a_missing_key_says_which(pack: Pack, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("STUB_KEY")
+    with pytest.raises(CampaignError, match="STUB_KEY"):
+        load_program(pack)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "words"),
+    [
+        ('command = ["{python}"', 'command = ["nothing-such"', "not installed"),
+        ("prompt.md", "other.md", "not in the pack"),
+        ("input_tokens = 1000.0", 'input_tokens = "x"', "input_tokens must be a number"),
+        ('allowed = ["POST /v1/messages"]', "allowed = [1]", "list of strings"),
+    ],
+)
+def test_a_pack_that_cannot_be_says_why(pack: Pack, before: str, after: str, words: str) -> None:
+    path = pack.folder / "agent.toml"
+    path.write_text(path.read_text().replace(before, after))
+    with pytest.raises((CampaignError, PackError), match=words):
+        load_program(pack)
+
+
+def test_nothing_is_written_outside_of_the_workspace(tmp_path: Path, pack: Pack) -> None:
+    path = pack.folder / "agent.toml"
+    path.write_text(path.read_text().replace('"notes/mcp.json"', '"../mcp.json"'))
+    agent = Programmed("scripted-0", load_program(pack), tmp_path / "run", tokens=1000)
+    campaign = go(tmp_path / "run", {}, others=[agent])
+    assert "not in the workspace" in campaign.record.retired["scripted-0"]
+    assert not list((tmp_path / "run" / WORKSPACES).rglob("mcp.json"))
