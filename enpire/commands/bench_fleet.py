@@ -24,10 +24,6 @@ def add_options(parser: Parser) -> None:
     group.add_argument(
         "--runs-in", type=Path, metavar="DIR", default=Path("runs/fleet"), help="of all runs"
     )
-    for name, default in EPISODES.items():
-        group.add_argument(
-            flag(name), type=positive, metavar="N", default=default, help=f"default {default}"
-        )
 
 
 def run(options: Namespace) -> int:
@@ -69,8 +65,8 @@ def _loop(task: str, size: int, folder: Path, options: Namespace) -> subprocess.
     else:
         words = ["--task", task, "--robots", str(size), "--seed", str(options.seed)]
         words += ["--pace", "real", "--run", str(folder)]
-        for name in EPISODES:
-            words += [flag(name), str(getattr(options, name))]
+        for name, count in EPISODES.items():
+            words += [flag(name), str(count)]
     folder.parent.mkdir(parents=True, exist_ok=True)
     with _log(folder).open("ab") as log:
         command = [sys.executable, "-m", "enpire.cli", "loop", *words]
