@@ -36,7 +36,7 @@ run, drawn after it was frozen, over all runs together; *each seed*: each run's.
 interval lies above that of the start. *Robot-hours*, sealed evaluations apart, until an incumbent's
 own evaluations (60 or more; the last one's sealed ones) were at 90% and 99%: the median over the
 runs that got there, which are counted where some did not; *training* and *on the clock*: medians
-over all runs. {versions}.
+over all runs, on a machine that may have had other work. {versions}.
 
 """
 
