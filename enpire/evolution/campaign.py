@@ -308,6 +308,8 @@ class Campaign:
     def _over(self) -> bool:
         """Let whatever waited go on; whether the campaign has ended."""
         now = time.monotonic()
+        if self.state.reached:
+            return True
         if now - self._looked < LOOK_S:
             return False
         self._looked = now
@@ -316,7 +318,8 @@ class Campaign:
                 self._go_on(number, life)
             self._favour()
             next(self._examiner)
-            self._turns()
+            if not self.state.reached:
+                self._turns()
             self._show(now)
             retired = all(a.name in self.record.retired for a in self.team.agents)
             over = bool(self.closed or retired) and not (self._lives or self._examining)

@@ -8,24 +8,25 @@ from pathlib import Path
 from enpire.evolution import campaign as campaigns
 from enpire.improvement.training import Beside
 
-from .moving import FAST, SLOW, go
+from .moving import FAST, SLOW, Steps, go
 
 PLAN = {"one": [-1.0, FAST], "two": [SLOW]}
 
 
-class Told(campaigns.Campaign):
-    """Says when it has begun."""
+class Lines(Steps):
+    """Prints a line at each step, so that whoever kills it knows how far it is."""
 
-    def run(self) -> campaigns.LoopState:
-        print("begun", flush=True)
-        return super().run()
+    deadly = True
+
+    def step(self, *_: object) -> None:
+        print(".", flush=True)
 
 
 def main() -> None:
     """Start or continue it, to its end."""
     campaigns.ENOUGH = 8
     with Beside() as trainer:
-        go(Path(sys.argv[1]), PLAN, kind=Told, trainer=trainer)
+        go(Path(sys.argv[1]), PLAN, Lines(), trainer=trainer)
 
 
 if __name__ == "__main__":

@@ -145,6 +145,14 @@ def test_a_campaign_that_is_killed_again_and_again_comes_to_the_same_end(
     assert leases > len(known(folder).entries), "taken up again"
 
 
+def test_a_finished_campaign_that_is_continued_does_nothing(whole: Path) -> None:
+    steps = Steps()
+    campaign = go(whole, {"one": [-1.0, FAST], "late": [SLOW]}, steps)
+    assert campaign.state.reached
+    assert steps.done == 0
+    assert states(whole).keys() == {"one-0", "one-1"}
+
+
 def same_end(folder: Path, whole: Path) -> None:
     """Whether no experiment is lost, and none counted twice."""
     assert states(folder) == states(whole) == {"one-0": State.FAILED, "one-1": State.KEPT}

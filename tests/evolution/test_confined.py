@@ -114,7 +114,7 @@ def test_a_plain_policy_is_taken() -> None:
         ({"chunk": True}, "chunk"),
         ({"execute": "8"}, "execute"),
         ({"observation": 3}, "another task"),
-        ({"hidden": [16]}, ""),
+        ({"hidden": [16]}, "."),
     ],
 )
 def test_what_a_policy_says_of_itself_is_bounded(changed: dict[str, object], words: str) -> None:
