@@ -90,6 +90,7 @@ class Host:
         self._cells: Workcells | None = None
         self._change = threading.Condition()
         self._ticket = self._periods = 0  # of the episode under way, and how far it is
+        self._lasted = 0  # periods after which it was not over
         self._over = False  # whether it has ended
         self._stops: dict[int, str] = {}
 
@@ -141,7 +142,7 @@ class Host:
             except PolicyError as error:
                 return Failed("PolicyError", f"policy {settings['policy']!r}: {error}")
             with self._change:
-                self._ticket, self._periods, self._over = ticket, 0, False
+                self._ticket, self._periods, self._lasted, self._over = ticket, 0, 0, False
             cells.begin(ROW, Job(controller=controller, **settings))
             episode = self._until_over(cells, ticket)
         except EnpireError as error:
@@ -160,18 +161,20 @@ class Host:
             self._stops[ticket] = reason
 
     def passed(self, ticket: int, periods: int) -> int:
-        """How far an episode is, once so many periods have passed of it, or it has ended.
+        """For how long an episode has not been over, once that is so many periods, or it is over.
 
-        Or after a while, if it takes long; from another thread.
+        The period in which it ended is not among them: until the episode has come, who asks must
+        not take others of that period for all there are. Or after a while, if it takes long; from
+        another thread.
         """
 
         def there() -> bool:
-            mine = self._ticket == ticket and (self._over or self._periods >= periods)
+            mine = self._ticket == ticket and (self._over or self._lasted >= periods)
             return mine or self._ticket > ticket
 
         with self._change:
             self._change.wait_for(there, ASKED_S)
-            return self._periods if self._ticket == ticket else 0
+            return self._lasted if self._ticket == ticket else 0
 
     def recover(self) -> None:
         """Somebody has set the scene up."""
@@ -185,6 +188,7 @@ class Host:
                 self._periods += 1
                 reason = self._stops.pop(ticket, None)
                 if not done:
+                    self._lasted = self._periods
                     self._change.notify_all()
             if not done and reason is not None:
                 done = cells.abort(reason)

@@ -96,6 +96,7 @@ def test_it_is_stopped_and_says_how_far_it_is(host: Host, monkeypatch: pytest.Mo
     monkeypatch.undo()
     again = ended(host, 2, job(Demonstrations(reach_stations().task)))
     assert again.episode.verdict.outcome is Outcome.SUCCESS, "the station can be used again"
+    assert host.passed(2, 10_000) == again.periods - 1, "its last period is for its end to tell"
     assert host.passed(1, 10_000) == 0, "of an earlier one nothing is known any more"
 
 
