@@ -133,7 +133,7 @@ def drive(
                     progress.say(f"stopping: {ended}")
         except BaseException as error:
             with suppress(StoreError):
-                ledger.set_facts({"state": f"failed: {error or type(error).__name__}"})
+                ledger.set_facts({"state": f"failed: {str(error) or type(error).__name__}"})
             raise
         writer.flush()
         save()
