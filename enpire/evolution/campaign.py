@@ -126,6 +126,8 @@ class Campaign:
         self.record = folded(run.ledger.events())
         self.closed = ""  # why no experiment may begin any more
         self.lock = threading.RLock()  # held while anything here changes; tools take it to read
+        self.changed = threading.Condition(self.lock)  # an event, a decision, or the end
+        self.ended = False
         self._writer, self.fleet, self.team = writer, fleet, team
         self._trainer: Trainer = Either(trainer, team.confinement)
         self._first = first
@@ -163,6 +165,9 @@ class Campaign:
                         self._looked = 0.0
             self.fleet.stop("the campaign has ended")
         finally:
+            with self.changed:
+                self.ended = True
+                self.changed.notify_all()
             for agent in self.team.agents:
                 agent.close()
             self.board.close()
@@ -659,6 +664,8 @@ class Campaign:
         """First on the disk, then here."""
         self.run_store.ledger.add_event(EventRow(number, kind, text))
         self.record.take(EventRow(number, kind, text, time.time()))
+        with self.changed:
+            self.changed.notify_all()
 
     def _move(
         self, number: int, state: State, effect: Effect | None = None, reason: str = ""
@@ -717,6 +724,8 @@ class Campaign:
         self.run_store.ledger.add_decision(
             Note(number, kind, text, self.record.incumbent, candidate, numbers or {})
         )
+        with self.changed:
+            self.changed.notify_all()
 
     def _show(self, now: float) -> None:
         """What a person sees; the report is kept current."""

@@ -7,7 +7,8 @@ from typing import Any
 
 from .script import Heard, Turn
 
-PATH = "/v1/messages"
+PATHS = ("/v1/messages",)
+OVERLOADED = 529
 
 
 def heard(path: str, body: dict[str, Any]) -> Heard:

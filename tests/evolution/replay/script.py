@@ -35,7 +35,8 @@ class Heard:
     """A request's conversation.
 
     tools: names, as they are offered. texts: of the user. results: of tools, in their order, each
-    with the name that the tool was called by.
+    with the name that the tool was called by. unlisted: how names begin of tools that are there
+    and are not offered one by one; empty where all are.
     """
 
     model: str
@@ -43,11 +44,13 @@ class Heard:
     texts: tuple[str, ...] = ()
     results: tuple[tuple[str, str], ...] = ()
     streamed: bool = False
+    unlisted: str = ""
 
     def tool(self, name: str) -> str:
-        """The name that is offered for this one; `mcp__enpire__train` for `train`."""
-        ends = (name, f"_{name}", f".{name}")
-        return next((full for full in self.tools if full.endswith(ends)), name)
+        """The name that is offered for this one, `mcp__enpire__train` for `train`; or empty."""
+        ends = (f"_{name}", f".{name}")
+        found = (full for full in self.tools if full == name or full.endswith(ends))
+        return next(found, self.unlisted and self.unlisted + name)
 
     def of(self, name: str) -> list[str]:
         """What calls of a tool returned."""

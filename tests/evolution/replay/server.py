@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import threading
 from collections import Counter
 from collections.abc import Sequence
@@ -10,10 +11,11 @@ from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
 
-from . import messages
+from . import messages, responses
 from .script import Fault, Heard, Script, Turn
 
 RETRY_AFTER_S = 1
+DIALECTS = (messages, responses)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +73,7 @@ class Replay:
         """The answer's number, what to say, and what befalls it."""
         with self._lock:
             self._answers += 1
-            scripted = all(heard.tool(name) in heard.tools for name in self.wanted)
+            scripted = all(heard.tool(name) for name in self.wanted)
             fault = self._faults.pop(0) if scripted and self._faults else None
             return self._answers, self.script(heard) if scripted else Turn("Yes."), fault
 
@@ -91,7 +93,8 @@ class _Server(ThreadingHTTPServer):
         super().__init__(at, _Handler)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A program that hung up has ended."""
+        if not isinstance(sys.exception(), OSError):  # that is a program that has hung up
+            super().handle_error(request, client_address)
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -110,28 +113,28 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers.get("content-length", 0)))
         path = self.path.partition("?")[0]
-        if path == f"{messages.PATH}/count_tokens":
+        dialect = next((each for each in DIALECTS if path.startswith(each.PATHS)), None)
+        if dialect is None or not body:
+            self._other(404, body)
+            return
+        if path.endswith("count_tokens"):
             self._whole(200, {"input_tokens": len(body) // 4})
             self._note(body, 200)
             return
-        if path != messages.PATH:
-            self._other(404, body)
-            return
-        heard = messages.heard(path, json.loads(body))
+        heard = dialect.heard(path, json.loads(body))
         number, turn, fault = self.server.replay.turn(heard)
         written = len(turn.text) + sum(len(one.arguments) for one in turn.calls)
-        used = messages.usage(number, len(body), written)
+        used = dialect.usage(number, len(body), written)
         if fault in (Fault.LIMITED, Fault.OVERLOADED):
-            status = 429 if fault is Fault.LIMITED else 529
-            self._whole(status, messages.error(status, "later"))
+            status = 429 if fault is Fault.LIMITED else dialect.OVERLOADED
             self._note(body, status)
+            self._whole(status, dialect.error(status, "later"))
         elif heard.streamed:
-            said = messages.events(turn, heard, number, used)
-            told = self._stream(said, fault)
+            told = self._stream(dialect.events(turn, heard, number, used), fault)
             self._note(body, 200, told, heard.model)
         else:
-            self._whole(200, messages.whole(turn, heard, number, used))
             self._note(body, 200, flat(used), heard.model)
+            self._whole(200, dialect.whole(turn, heard, number, used))
 
     def _other(self, status: int, body: bytes = b"") -> None:
         self._note(body, status)
