@@ -47,15 +47,15 @@ def heard(path: str, body: dict[str, Any]) -> Heard:
 
 
 def usage(number: int, size: int, written: int) -> dict[str, Any]:
-    """Made up for the `number`-th answer; cached tokens are in the input, reasoning in the output."""
-    cached, new, reasoning = size // 4, size // 40 + number, 3 * number
+    """Made up for the `number`-th answer; what is cached is in the input, reasoning in the output."""
+    cached, kept, new, reasoning = size // 4, size // 80, size // 40 + number, 3 * number
     output = written // 4 + 1 + reasoning
     return {
-        "input_tokens": cached + new,
-        "input_tokens_details": {"cached_tokens": cached},
+        "input_tokens": cached + kept + new,
+        "input_tokens_details": {"cached_tokens": cached, "cache_write_tokens": kept},
         "output_tokens": output,
         "output_tokens_details": {"reasoning_tokens": reasoning},
-        "total_tokens": cached + new + output,
+        "total_tokens": cached + kept + new + output,
     }
 
 

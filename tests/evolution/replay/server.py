@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
 
-from . import messages, responses
+from . import gemini, messages, responses
 from .script import Fault, Heard, Script, Turn
 
 RETRY_AFTER_S = 1
-DIALECTS = (messages, responses)
+DIALECTS = (gemini, messages, responses)
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,17 +160,19 @@ class _Handler(BaseHTTPRequestHandler):
         for i, event in enumerate(said):
             if fault is not None and i == len(said) // 2:
                 if fault is Fault.GARBLED:
-                    self._event(event["type"], b'{"type": "content_bl')
+                    self._event(event, b'{"type": "content_bl')
                 self.close_connection = True
                 return told
-            self._event(event["type"], json.dumps(event).encode())
+            self._event(event, json.dumps(event).encode())
             for part in (event, event.get("message"), event.get("response")):
-                told |= flat(part.get("usage")) if isinstance(part, dict) else {}
+                if isinstance(part, dict):
+                    told |= flat(part.get("usage")) | flat(part.get("usageMetadata"))
         self._chunk(b"")
         return told
 
-    def _event(self, name: str, data: bytes) -> None:
-        self._chunk(b"event: %s\ndata: %s\n\n" % (name.encode(), data))
+    def _event(self, event: dict[str, Any], data: bytes) -> None:
+        name = f"event: {event['type']}\n" if "type" in event else ""
+        self._chunk(b"%sdata: %s\n\n" % (name.encode(), data))
 
     def _chunk(self, data: bytes) -> None:
         self.wfile.write(b"%x\r\n%s\r\n" % (len(data), data))
