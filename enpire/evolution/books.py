@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from enpire.evolution.board import Board
 from enpire.evolution.effect import Effect
@@ -23,12 +23,23 @@ DECIDED = (State.KEPT, State.DROPPED, State.FAILED)
 class Books:
     """Of one campaign. board: what was found out."""
 
-    def __init__(self, run: Run, known: Known, seed: int, fleet: Fleet, budget: Budget) -> None:
-        """known: its episodes; seed: its own. fleet, budget: say what was used so far."""
+    def __init__(
+        self,
+        run: Run,
+        known: Known,
+        seed: int,
+        fleet: Fleet,
+        budget: Budget,
+        notify: Callable[[], None] = lambda: None,
+    ) -> None:
+        """known: its episodes; seed: its own. fleet, budget: say what was used so far. notify: is
+        called when there is something new.
+        """
         self.record = folded(run.ledger.events())
         self.board = Board.read(run.folder)
         self._run, self._ledger = run, run.ledger
         self._known, self._seed, self._fleet, self._budget = known, seed, fleet, budget
+        self._notify = notify
 
     def open(self) -> None:
         """From now on the board is written to."""
@@ -46,6 +57,7 @@ class Books:
         """Something has happened: first on the disk, then here."""
         self._ledger.add_event(EventRow(number, kind, text))
         self.record.take(EventRow(number, kind, text, time.time()))
+        self._notify()
 
     def move(
         self, number: int, state: State, effect: Effect | None = None, reason: str = ""
@@ -66,6 +78,7 @@ class Books:
         self._ledger.add_decision(
             Note(number, kind, text, self.record.incumbent, candidate, numbers or {})
         )
+        self._notify()
 
     def settle(self) -> None:
         """Write what follows from decisions, of which a process that died may have left some out:

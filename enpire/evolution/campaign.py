@@ -119,6 +119,8 @@ class Campaign:
         self.settings, self.budget, self.ceilings, self.state = settings, budget, ceilings, state
         self.run_store = run
         self.lock = threading.RLock()  # held while anything here changes; tools take it to read
+        self.changed = threading.Condition(self.lock)  # an event, a decision, or the end
+        self.ended = False
         self._writer, self.fleet, self.team = writer, fleet, team
         self._trainer: Trainer = Either(trainer, team.confinement)
         self._first = first
@@ -130,7 +132,7 @@ class Campaign:
             return guarded(inner, name, size)
 
         self.known = Known(run, self.stations, acts)
-        self.books = Books(run, self.known, settings.seed, fleet, budget)
+        self.books = Books(run, self.known, settings.seed, fleet, budget, self._notify)
         self.admission = Admission(settings, run, self.books, self.known, fleet, ceilings)
         self._matches: dict[int, _Trying] = {}
         self._lives: dict[int, Life] = {}
@@ -179,6 +181,8 @@ class Campaign:
                         self._looked = 0.0
             self.fleet.stop("the campaign has ended")
         finally:
+            self.ended = True
+            self._notify()
             for agent in self.team.agents:
                 agent.close()
             self.books.close()
@@ -469,6 +473,11 @@ class Campaign:
             self.fleet.drop(queue)
 
     # Helpers
+
+    def _notify(self) -> None:
+        """Wake whoever waits for something new."""
+        with self.changed:
+            self.changed.notify_all()
 
     def _show(self, now: float) -> None:
         """What a person sees; the report is kept current."""

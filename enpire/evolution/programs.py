@@ -20,8 +20,9 @@ from pathlib import Path
 
 from enpire.errors import CampaignError, EnpireError, PackError
 from enpire.evolution import bridge
-from enpire.evolution.bubblewrap import hand_over, harness, python
+from enpire.evolution.bubblewrap import PATH, hand_over, harness, python
 from enpire.evolution.limits import GIB, Limits
+from enpire.evolution.prices import Prices
 from enpire.evolution.proxy import Proxy
 from enpire.evolution.records import Used
 from enpire.evolution.requests import Upstream
@@ -37,7 +38,7 @@ MARKER = "agent.toml"
 WORKSPACES = "workspaces"  # of a run
 OUTPUT = "output.txt"  # beside a workspace, not in it
 UNLIMITED = 10**15  # tokens
-MILLION = 1_000_000
+METHOD = Path(__file__).with_name("method.md")  # how to work as an agent
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,11 +46,12 @@ class Program:
     """What a pack says. In `command`, `files` and `environment` words in braces are filled in:
 
     {workspace}, {pack}, {python}, {bridge} and {tools} (of the MCP server: `python -I -S bridge
-    tools`), {mcp}, that server as most programs want it in JSON.
+    tools`), {mcp}, that server as most programs want it in JSON. {model} is the address of its
+    models, known in the sandbox only: not in `files`.
 
-    readable: beside the pack and the harness. prompt: on its standard input, {brief} filled in.
-    starts: how often it is started anew, with its workspace as it left it. upstreams: models, with
-    their keys. prices: dollars for a million tokens, by class.
+    readable: beside the pack and the harness. prompt: on its standard input, {method} and {brief}
+    filled in. starts: how often it is started, each time with its workspace as it left it.
+    upstreams: models, with their keys.
     """
 
     name: str
@@ -60,14 +62,9 @@ class Program:
     environment: Mapping[str, str] = field(default_factory=dict)
     readable: tuple[Path, ...] = ()
     upstreams: tuple[Upstream, ...] = ()
-    prices: Mapping[str, float] = field(default_factory=dict)
+    prices: Prices = field(default_factory=Prices)
     starts: int = 3
     limits: Limits = field(default_factory=Limits)
-
-    def dollars(self, usage: Usage) -> float:
-        """What an answer costs, by the pack's table; a class that is not in it costs nothing."""
-        counted = usage.classes.items()
-        return sum(count * self.prices.get(name, 0.0) for name, count in counted) / MILLION
 
 
 def load_program(pack: Pack) -> Program:
@@ -80,23 +77,20 @@ def load_program(pack: Pack) -> Program:
     path = pack.folder / MARKER
     table = Table.read(path)
     command = table.texts("command")
-    found = shutil.which(command[0])
-    if "{" not in command[0] and found is None:
-        raise CampaignError(f"{pack.name} needs {command[0]}, which is not installed: {path}")
-    own = (Path(found).resolve().parent,) if found else ()
+    file, own, found = _installed(command[0], path)
     prompt = pack.folder / table.text("prompt", "prompt.md")
     if not prompt.is_file():
         raise PackError(f"{path}: prompt {prompt.name} is not in the pack")
     return Program(
         name=pack.name,
         folder=pack.folder,
-        command=(found or command[0], *command[1:]),
+        command=(file, *command[1:]),
         prompt=prompt.read_text(encoding="utf-8"),
         files=_texts(table, "files"),
-        environment=_texts(table, "environment"),
+        environment=found | _texts(table, "environment"),
         readable=(*own, *map(Path, table.texts("readable") if table.has("readable") else ())),
         upstreams=tuple(_upstream(row, path) for row in _rows(table, "models")),
-        prices=_prices(table),
+        prices=Prices.read(table.table("prices")) if table.has("prices") else Prices(),
         starts=int(table.number("starts", 3)),
         limits=Limits(
             memory=int(table.number("memory_gib", 8) * GIB),
@@ -136,9 +130,8 @@ class Programmed:
         """See `Agent`: start it, and again when it has ended."""
         if self._thread is not None and self._thread.is_alive():
             return
-        failed = self._why() if self._thread is not None else ""
-        if failed or self._starts >= self._program.starts or desk.campaign.closed:
-            desk.leave(failed or "its program has ended")
+        if self._starts >= self._program.starts or desk.campaign.closed:
+            desk.leave(self._why() or "its program has ended")
             return
         try:
             self._start(desk)
@@ -167,7 +160,8 @@ class Programmed:
         self._starts += 1
         words = [self._fill(word) for word in self._program.command]
         brief = Tools(desk.campaign, self._name).task_brief()
-        prompt = self._program.prompt.replace("{brief}", brief)
+        prompt = self._program.prompt.replace("{method}", METHOD.read_text(encoding="utf-8"))
+        prompt = prompt.replace("{brief}", brief)
         process = self._open.enter_context(sandbox.start(words))
 
         def wait() -> None:
@@ -227,7 +221,7 @@ class Programmed:
         return self._sandbox
 
     def _spent(self, desk: Seat, usage: Usage) -> None:
-        used = Used(usage.tokens or 0, self._program.dollars(usage))
+        used = Used(usage.tokens or 0, self._program.prices.dollars(usage))
         desk.campaign.spend(self._name, used, usage.classes)
 
     def _fill(self, text: str) -> str:
@@ -247,11 +241,25 @@ def _texts(table: Table, key: str) -> dict[str, str]:
     return {name: inner.text(name) for name in inner.names}
 
 
-def _prices(table: Table) -> dict[str, float]:
-    if not table.has("prices"):
-        return {}
-    inner = table.table("prices")
-    return {name: inner.number(name) for name in inner.names if name != "date"}
+def _installed(command: str, path: Path) -> tuple[str, tuple[Path, ...], dict[str, str]]:
+    """A program's own file, what is read when it starts, and what its environment needs for that.
+
+    Its folder; of one that npm installed all packages, and node, if that is where nobody looks.
+    """
+    if "{" in command:
+        return command, (), {}
+    found = shutil.which(command)
+    if found is None:
+        raise CampaignError(f"{path} needs {command}, which is not installed, or not on PATH")
+    file = Path(found).resolve()
+    packages = [parent for parent in file.parents if parent.name == "node_modules"]
+    if not packages:
+        return str(file), (file.parent,), {}
+    node = None if shutil.which("node", path=PATH) else shutil.which("node")
+    if node is None:
+        return str(file), (packages[-1],), {}
+    folder = Path(node).resolve().parent
+    return str(file), (packages[-1], folder), {"PATH": f"{folder}:{PATH}"}
 
 
 def _upstream(table: Table, path: Path) -> Upstream:

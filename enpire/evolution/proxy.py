@@ -3,14 +3,17 @@
 It listens on a Unix socket in a folder that is the harness's alone; the socket is bound into one
 agent's sandboxes, so what comes by it is that agent's. What leaves is what `requests.py` lets
 leave, to hosts that were named, with a few plain headers and the key; no redirect is followed.
-What comes back is read for its usage, to its end, also when nobody inside listens any more. A key
-that an answer repeats is taken out of it.
+What comes back is read for its usage, to its end, also when nobody inside listens any more; what
+is under way at the end of all is given a moment, and cut off. A key that an answer repeats is taken
+out of it.
 """
 
 from __future__ import annotations
 
+import functools
 import json
 import shutil
+import socket
 import socketserver
 import tempfile
 import threading
@@ -37,6 +40,8 @@ MOST_BODY = 64 * MIB
 MOST_LINE = 8 * MIB  # of a stream
 CONNECTIONS = 16  # at a time
 TIMEOUT_S = 600.0  # without a byte
+LOOK_S = 0.1  # between looks whether it is to end
+GRACE_S = 3.0  # for what is under way at the end
 PASSED = ("content-type", "accept", "user-agent", "originator", "session_id")
 PASSED_PREFIXES = ("anthropic-", "openai-beta", "x-stainless-", "x-goog-api-client")
 RETURNED = ("content-type", "retry-after", "request-id", "x-request-id")
@@ -63,16 +68,27 @@ class Proxy:
         """
         self.upstreams, self.allowance = upstreams, allowance
         self.record, self.note = record, note
+        self.under_way: dict[HTTPConnection, socket.socket | None] = {}
+        self.changed = threading.Condition()  # what is under way
+        self.closing = False
         self._folder = Path(tempfile.mkdtemp(prefix="enpire-proxy-"))
         self.socket = self._folder / "model.sock"
         self._server = _Server(str(self.socket), self)
         self.socket.chmod(0o666)  # the folder is ours alone; who has it bound in is somebody else
-        threading.Thread(target=self._server.serve_forever, name="proxy", daemon=True).start()
+        serve = functools.partial(self._server.serve_forever, LOOK_S)
+        threading.Thread(target=serve, name="proxy", daemon=True).start()
 
     def close(self) -> None:
-        """Listen no more."""
+        """Listen no more; when this returns, all that was used is recorded."""
+        with self.changed:
+            self.closing = True
         self._server.shutdown()
         self._server.server_close()
+        with self.changed:
+            if not self.changed.wait_for(lambda: not self.under_way, GRACE_S):
+                for sock in self.under_way.values():
+                    _cut(sock)
+                self.changed.wait_for(lambda: not self.under_way, GRACE_S)
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def __enter__(self) -> Self:
@@ -161,15 +177,24 @@ class _Handler(BaseHTTPRequestHandler):
             self._refuse(refused)
             return
         asked = _Asked(upstream, target, Meter())
+        connection = _connection(upstream.url)
         try:
-            self._forward(asked, body)
+            with proxy.changed:
+                if proxy.closing:
+                    raise Refused(503, "the campaign has ended")
+                proxy.under_way[connection] = None
+            self._forward(asked, body, connection)
         except Refused as refused:
             proxy.note(str(refused))
             self._refuse(refused)
         finally:
-            usage = asked.usage()
             proxy.allowance.settle(most, asked.used(most))
-            proxy.record(usage)
+            try:
+                proxy.record(asked.usage())
+            finally:
+                with proxy.changed:
+                    proxy.under_way.pop(connection, None)
+                    proxy.changed.notify_all()
 
     def _body(self) -> bytes:
         lengths = self.headers.get_all("content-length", [])
@@ -184,14 +209,15 @@ class _Handler(BaseHTTPRequestHandler):
             raise Refused(400, "the body is not all there")
         return body
 
-    def _forward(self, asked: _Asked, body: bytes) -> None:
+    def _forward(self, asked: _Asked, body: bytes, connection: HTTPConnection) -> None:
         """Ask, and answer with what comes."""
         upstream = asked.upstream
         headers = _some(self.headers.items(), PASSED, PASSED_PREFIXES)
         headers |= {upstream.header: upstream.prefix + upstream.key, "accept-encoding": "identity"}
-        connection = _connection(upstream.url)
         try:
             connection.connect()
+            with self.server.proxy.changed:
+                self.server.proxy.under_way[connection] = connection.sock
             asked.sent = True
             connection.request(self.command, asked.target, body or None, headers)
             answer = connection.getresponse()
@@ -285,6 +311,13 @@ def _connection(url: str) -> HTTPConnection:
     parts = urlsplit(url)
     made = HTTPSConnection if parts.scheme == "https" else HTTPConnection
     return made(parts.hostname or "", parts.port, timeout=TIMEOUT_S)
+
+
+def _cut(sock: socket.socket | None) -> None:
+    """End a connection for whoever reads there, on another thread."""
+    if sock is not None:
+        with suppress(OSError):
+            sock.shutdown(socket.SHUT_RDWR)
 
 
 def _some(items: Any, names: tuple[str, ...], prefixes: tuple[str, ...]) -> dict[str, str]:

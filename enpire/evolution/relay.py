@@ -3,8 +3,9 @@
 Run as a script, `relay.py SOCKET COMMAND...`: it listens, starts the command, and ends with it and
 with its exit code. Programs know how to reach an API over TCP and few over a Unix socket, and there
 is no other way out. It holds no key and decides nothing: whatever runs beside it may do the same.
-The command finds `ENPIRE_MODEL_URL` in its environment; without walls the port may be taken, and
-another one is. Standard library only, without site-packages.
+The command finds its address where its words or its environment say `{model}`, and in
+`ENPIRE_MODEL_URL`; without walls the port may be taken, and another one is. Standard library only,
+without site-packages.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import subprocess
 import sys
 import threading
 
+MODEL = "{model}"
 HOST, PORT = "127.0.0.1", 8791
 
 
@@ -51,8 +53,11 @@ def main() -> int:
     port = listening.getsockname()[1]
     args = (listening, sys.argv[1])
     threading.Thread(target=serve, args=args, daemon=True).start()
-    environment = os.environ | {"ENPIRE_MODEL_URL": f"http://{HOST}:{port}"}
-    code = subprocess.run(sys.argv[2:], env=environment, check=False).returncode
+    url = f"http://{HOST}:{port}"
+    words = [word.replace(MODEL, url) for word in sys.argv[2:]]
+    environment = {name: value.replace(MODEL, url) for name, value in os.environ.items()}
+    environment["ENPIRE_MODEL_URL"] = url
+    code = subprocess.run(words, env=environment, check=False).returncode
     return code if code >= 0 else 128 - code
 
 

@@ -15,6 +15,7 @@ from urllib.parse import parse_qsl
 
 # Tools that whoever asks carries out itself; versions follow some of them.
 OWN_TOOLS = ("custom", "function", "bash", "text_editor", "memory", "local_shell", "apply_patch")
+GROUP = "namespace"  # tools under a name
 PLAIN = ("name", "description", "input_schema", "cache_control", "functionDeclarations")
 FETCHED = ("url", "image_url", "file_url", "fileUri", "file_uri", "server_url")
 FOREIGN = ("mcp_servers", "container", "web_search_options", "code_interpreter")
@@ -115,6 +116,10 @@ def _require_own(said: Any) -> None:
 def _require_own_tool(tool: Any) -> None:
     if not isinstance(tool, dict):
         raise Refused(400, "a tool is no JSON object")
+    if tool.get("type") == GROUP and isinstance(tool.get("tools"), list):
+        for inner in tool["tools"]:
+            _require_own_tool(inner)
+        return
     if "type" not in tool:
         kind = next((name for name in tool if name not in PLAIN), "")
     elif isinstance(tool["type"], str) and tool["type"].startswith(OWN_TOOLS):

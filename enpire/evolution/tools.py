@@ -29,6 +29,7 @@ from enpire.types import Episode, Float32Array, Outcome, Purpose
 MOST = 40  # experiments, or rows of an episode, that one answer holds
 TEXT = 400  # characters of a hypothesis
 PICTURES = 4  # of an episode
+LONGEST_S = 600.0  # that an agent waits for an answer
 JUDGED = (Outcome.SUCCESS, Outcome.FAILURE)
 
 
@@ -101,10 +102,16 @@ class Tools:
                 lines.append(f"No experiment begins any more: {campaign.closed}.")
         return "\n".join(lines)
 
-    def read_results(self, experiment: str = "", last: int = 10) -> str:
-        """The last experiments with their effects; or all that is known of one, by its id."""
-        with self.campaign.lock:
+    def read_results(self, experiment: str = "", last: int = 10, wait: float = 0.0) -> str:
+        """The last experiments with their effects; or all that is known of one, by its id.
+
+        wait: that one is decided, or trained and waiting for run_trials, for so many seconds, 600
+        at most.
+        """
+        with self.campaign.changed:
             if experiment:
+                most = min(max(0.0, wait), LONGEST_S)
+                self.campaign.changed.wait_for(lambda: self._has_come(experiment), most)
                 return self._one(self.campaign.record.named(experiment))
             entries = list(self.campaign.record.entries.values())[-min(max(last, 1), MOST) :]
             if not entries:
@@ -228,6 +235,13 @@ class Tools:
                 )
             self.campaign.propose(proposal, trials=False)
         return f"{proposal.id} is collecting, then training; ask for run_trials {proposal.id}."
+
+    def _has_come(self, id: str) -> bool:
+        """Whether an experiment is where its agent, or nobody, has something to do for it."""
+        entry = self.campaign.record.named(id)
+        trained = self.campaign.run_store.ledger.policy(entry.policy) is not None
+        waits = trained and not entry.released
+        return entry.experiment.decided or waits or self.campaign.ended
 
     def _left(self) -> str:
         campaign = self.campaign

@@ -27,6 +27,11 @@ class Table:
         except ValueError as error:  # bad TOML, or no UTF-8
             raise PackError(f"{path} does not parse: {error}") from error
 
+    @property
+    def where(self) -> str:
+        """The file, and the table in it."""
+        return self._where
+
     def text(self, key: str, default: str | None = None) -> str:
         """A string."""
         return self._typed(key, str, default)

@@ -50,7 +50,7 @@ output_tokens = 10000.0
 """
 
 AGENT = """
-import json, os, subprocess, sys, time, urllib.request
+import json, os, subprocess, sys, urllib.request
 
 assert "policy-0" in sys.stdin.read(), "told what there is to improve on"
 assert "STUB_KEY" not in os.environ
@@ -89,9 +89,11 @@ ask("initialize", {"protocolVersion": "2025-06-18", "capabilities": {}, "clientI
 server.stdin.write(b'{"jsonrpc": "2.0", "method": "notifications/initialized"}\\n')
 said = tool("train", hypothesis="less is enough", recipe=recipe, settings={"training.steps": "3"})
 mine = said.split()[0]
+told = tool("read_results", experiment=mine, wait=60)
+assert "Training:" in told and "run_trials not asked for" in told, told
 print(tool("run_trials", experiment=mine))
-while "dropped" not in (told := tool("read_results", experiment=mine)) and "kept" not in told:
-    time.sleep(0.2)
+told = tool("read_results", experiment=mine, wait=60)
+assert "dropped" in told or "kept" in told, told
 print(tool("post_finding", text="three steps are too few", evidence=[mine]))
 """
 

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from enpire.evolution import Allowance, Proxy, Upstream, Usage
+from enpire.evolution import proxy as proxies
 
 from .upstream import Api, api
 
@@ -103,3 +104,28 @@ def test_reserved_is_not_spent_twice() -> None:
     assert allowance.reserve(60)
     allowance.settle(60, None)
     assert allowance.spent == 70
+
+
+def test_what_is_under_way_at_the_end_is_recorded_before_it_has_closed(upstream: Api) -> None:
+    used: list[Usage] = []
+    with proxy(upstream.url, used) as made:
+        client = Client(made)
+        client.request("POST", "/model/v1/messages", json.dumps(BODY | {"say": "slow"}))
+        assert client.getresponse().readline()
+    assert [(one.tokens, one.complete) for one in used] == [(142, True)]
+    client.close()
+
+
+def test_what_does_not_end_is_cut_off_and_recorded(
+    upstream: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(proxies, "GRACE_S", 0.05)
+    used: list[Usage] = []
+    with proxy(upstream.url, used) as made:
+        client = Client(made)
+        client.request("POST", "/model/v1/messages", json.dumps(BODY | {"say": "slow"}))
+        answer = client.getresponse()
+        while b"message_start" not in answer.readline():
+            pass
+    assert [(one.tokens, one.complete) for one in used] == [(131, False)]
+    client.close()

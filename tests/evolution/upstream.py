@@ -94,7 +94,11 @@ def api() -> Iterator[Api]:
                 return
             self.wfile.write(b"0\r\n\r\n")
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    class Server(ThreadingHTTPServer):
+        def handle_error(self, request: Any, client_address: Any) -> None:
+            """Whoever hung up has had enough."""
+
+    server = Server(("127.0.0.1", 0), Handler)
     made.url = f"http://127.0.0.1:{server.server_port}"
     threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
     yield made

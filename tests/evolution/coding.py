@@ -1,0 +1,153 @@
+"""Coding agents' real programs in a campaign, with a replayed model at the other end."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+
+from enpire.evolution.campaign import Campaign
+from enpire.evolution.programs import OUTPUT, WORKSPACES, Program, Programmed, load_program
+from enpire.evolution.records import USED
+from enpire.evolution.sandbox import available
+from enpire.packs.finder import find
+from enpire.store import Run
+
+from .moving import FAST, MOVES, go
+from .replay import Call, Fault, Heard, Replay, Script, Turn, call
+
+PROGRAMS = {"claude_code": "claude", "codex": "codex", "gemini": "gemini"}
+KEYS = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY")
+FILE = "recipe.py"
+
+
+def needs(kind: str) -> pytest.MarkDecorator:
+    """Skips where the program is not there, or cannot be confined."""
+    name = PROGRAMS[kind]
+    if shutil.which(name) is None:
+        return pytest.mark.skip(f"{name} is not on PATH: launch/test fetches it, given npm")
+    return pytest.mark.skipif(not available().works, reason=available().reason)
+
+
+KINDS = [pytest.param(kind, marks=needs(kind)) for kind in PROGRAMS]
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """A campaign that has ended, and what its model was asked and told."""
+
+    campaign: Campaign
+    replay: Replay
+    folder: Path
+    name: str
+
+    @property
+    def workspace(self) -> Path:
+        """The agent's."""
+        return self.folder / WORKSPACES / self.name / "work"
+
+    @property
+    def printed(self) -> str:
+        """The last of what the program printed."""
+        return (self.folder / WORKSPACES / self.name / OUTPUT).read_text()
+
+    @property
+    def classes(self) -> Counter[str]:
+        """Tokens that the campaign has counted, by class."""
+        with Run.open(self.folder) as run:
+            rows = [json.loads(row.text) for row in run.ledger.events() if row.kind == USED]
+        counted: Counter[str] = Counter()
+        for row in rows:
+            counted.update(row["classes"])
+        return counted
+
+
+def ran(
+    folder: Path, kind: str, script: Script, faults: Sequence[Fault | None] = (), starts: int = 1
+) -> Ran:
+    """A campaign with one such agent, to its end."""
+    with Replay(script, faults) as replay:
+        agent = Programmed(f"{kind}-0", at(kind, replay, starts), folder, 10**9)
+        campaign = go(folder, {}, others=[agent])
+        return Ran(campaign, replay, folder, agent.name)
+
+
+def at(kind: str, replay: Replay, starts: int) -> Program:
+    """The pack's program as it comes, but for where its model is."""
+    with pytest.MonkeyPatch.context() as patch:
+        for key in KEYS:
+            patch.setenv(key, "the key of the harness")
+        program = load_program(find("agents", kind))
+    upstreams = tuple(replace(each, url=replay.url) for each in program.upstreams)
+    return replace(program, upstreams=upstreams, starts=starts)
+
+
+def researcher(kind: str, workspace: Path) -> Script:
+    """Writes a recipe, tries a slow one that is known, edits its own, and tries that: it is fast.
+
+    Each step is a call, so the results so far say which is next.
+    """
+    steps = (
+        lambda heard: call("read_board"),
+        lambda heard: written(kind, workspace / FILE),
+        lambda heard: proposed(MOVES, speed="0.2"),
+        lambda heard: call("read_results", experiment=latest(heard), wait=60),
+        lambda heard: call("run_trials", experiment=latest(heard)),
+        lambda heard: call("read_results", experiment=latest(heard), wait=60),
+        lambda heard: call("post_finding", text="0.2 is no faster", evidence=[latest(heard)]),
+        lambda heard: edited(kind, workspace / FILE),
+        lambda heard: proposed(source(FAST)),
+        lambda heard: call("read_results", experiment=latest(heard), wait=60),
+        lambda heard: call("run_trials", experiment=latest(heard)),
+        lambda heard: call("read_results", experiment=latest(heard), wait=60),
+    )
+
+    def script(heard: Heard) -> Turn:
+        at = len(heard.results)
+        text = "The board first." if at == 0 else ""
+        return Turn(text, (steps[at](heard),)) if at < len(steps) else Turn("That was it.")
+
+    return script
+
+
+def latest(heard: Heard) -> str:
+    """Of its experiments."""
+    return re.findall(r"(\S+) is collecting", "\n".join(heard.of("train")))[-1]
+
+
+def source(speed: float) -> str:
+    """A recipe of its own."""
+    return MOVES.replace("speed: float = 0.3", f"speed: float = {speed}")
+
+
+def proposed(text: str, **settings: str) -> Call:
+    """An experiment with a recipe."""
+    why = "at another speed it reaches more"
+    return call("train", hypothesis=why, recipe="moves", source=text, settings=settings)
+
+
+def written(kind: str, path: Path) -> Call:
+    """A file, by the program's own tool."""
+    if kind == "claude_code":
+        return call("Write", file_path=str(path), content=source(0.2))
+    if kind == "gemini":
+        return call("write_file", file_path=path.name, content=source(0.2))
+    return call("exec_command", cmd=f"cat >{path.name} <<'END'\n{source(0.2)}END\n")
+
+
+def edited(kind: str, path: Path) -> Call:
+    """That file, by the program's own tool."""
+    old, new = "speed: float = 0.2", f"speed: float = {FAST}"
+    if kind == "claude_code":
+        return call("Edit", file_path=str(path), old_string=old, new_string=new)
+    if kind == "gemini":
+        about = {"instruction": "the speed", "file_path": path.name}
+        return call("replace", old_string=old, new_string=new, **about)
+    patch = f"*** Begin Patch\n*** Update File: {path.name}\n@@\n-    {old}\n+    {new}\n"
+    return Call("apply_patch", json.dumps(patch + "*** End Patch\n"))
