@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
 import re
 import shutil
+import threading
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -25,6 +28,7 @@ from .replay import Call, Fault, Heard, Replay, Script, Turn, call
 PROGRAMS = {"claude_code": "claude", "codex": "codex", "gemini": "gemini"}
 KEYS = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY")
 FILE = "recipe.py"
+DECIDED = ("kept", "dropped", "failed")
 
 
 def needs(kind: str) -> pytest.MarkDecorator:
@@ -69,11 +73,17 @@ class Ran:
 
 
 def ran(
-    folder: Path, kind: str, script: Script, faults: Sequence[Fault | None] = (), starts: int = 1
+    folder: Path,
+    kind: str,
+    script: Script,
+    faults: Sequence[Fault | None] = (),
+    starts: int = 1,
+    beside: Callable[[Replay], None] = lambda replay: None,
 ) -> Ran:
-    """A campaign with one such agent, to its end."""
+    """A campaign with one such agent, to its end; `beside` runs on a thread meanwhile."""
     with Replay(script, faults) as replay:
         agent = Programmed(f"{kind}-0", at(kind, replay, starts), folder, 10**9)
+        threading.Thread(target=beside, args=(replay,), daemon=True).start()
         campaign = go(folder, {}, others=[agent])
         return Ran(campaign, replay, folder, agent.name)
 
@@ -151,3 +161,46 @@ def edited(kind: str, path: Path) -> Call:
         return call("replace", old_string=old, new_string=new, **about)
     patch = f"*** Begin Patch\n*** Update File: {path.name}\n@@\n-    {old}\n+    {new}\n"
     return Call("apply_patch", json.dumps(patch + "*** End Patch\n"))
+
+
+def persistent(experiments: int) -> Script:
+    """Tries so many slow recipes, one after the other; goes by the harness's results alone.
+
+    So it goes on where it was, in a new conversation too.
+    """
+
+    def script(heard: Heard) -> Turn:
+        results = heard.of("read_results")
+        if not results or heard.results[-1][0] != heard.tool("read_results"):
+            return Turn("", (call("read_results", last=40),))
+        began = re.findall(r"^(\S+-\d+) \(.*on policy-0: (.*), effect", results[-1], re.MULTILINE)
+        under_way = [(id, state) for id, state in began if state not in DECIDED]
+        for id, state in under_way:
+            if "not asked for" in state:
+                return Turn("", (call("run_trials", experiment=id),))
+            return Turn("", (call("read_results", last=40), call("status")))
+        if len(began) >= experiments:
+            return Turn("That was it.")
+        return Turn("", (proposed(MOVES, speed=f"{0.2 + 0.005 * len(began):.3f}"),))
+
+    return script
+
+
+def running(kind: str) -> list[int]:
+    """Processes of a program that this process, or one that it started, has started."""
+    names = {"claude_code": ("claude",), "codex": ("codex",), "gemini": ("node",)}[kind]
+    parents: dict[int, int] = {}
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            after = path.read_text().rpartition(")")[2].split()
+            parents[int(path.parent.name)] = int(after[1])
+    found = []
+    for pid in parents:
+        above = pid
+        while above in parents and above != os.getpid():
+            above = parents[above]
+        with contextlib.suppress(OSError):
+            name = Path(os.readlink(f"/proc/{pid}/exe")).name
+            if above == os.getpid() and name.startswith(names):
+                found.append(pid)
+    return found
