@@ -170,15 +170,15 @@ def persistent(experiments: int) -> Script:
     """
 
     def script(heard: Heard) -> Turn:
-        results = heard.of("read_results")
-        if not results or heard.results[-1][0] != heard.tool("read_results"):
+        last = heard.results[-1][1] if heard.results else ""
+        if "the latest last" not in last and "no experiments yet" not in last:
             return Turn("", (call("read_results", last=40),))
-        began = re.findall(r"^(\S+-\d+) \(.*on policy-0: (.*), effect", results[-1], re.MULTILINE)
+        began = re.findall(r"^(\S+-\d+) \(.*on policy-0: (.*), effect", last, re.MULTILINE)
         under_way = [(id, state) for id, state in began if state not in DECIDED]
         for id, state in under_way:
             if "not asked for" in state:
                 return Turn("", (call("run_trials", experiment=id),))
-            return Turn("", (call("read_results", last=40), call("status")))
+            return Turn("", (call("read_results", experiment=id, wait=60),))
         if len(began) >= experiments:
             return Turn("That was it.")
         return Turn("", (proposed(MOVES, speed=f"{0.2 + 0.005 * len(began):.3f}"),))
