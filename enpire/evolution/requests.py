@@ -19,7 +19,8 @@ GROUP = "namespace"  # tools under a name
 PLAIN = ("name", "description", "input_schema", "cache_control", "functionDeclarations")
 FETCHED = ("url", "image_url", "file_url", "fileUri", "file_uri", "server_url")
 FOREIGN = ("mcp_servers", "container", "web_search_options", "code_interpreter")
-GIVEN = ("input", "arguments", "input_schema", "parameters")  # of tools: data, fetched by nobody
+# Of tools, objects or texts: data, fetched by nobody. An `input` that is a list is a conversation.
+GIVEN = ("input", "arguments", "input_schema", "parameters")
 TOKEN_LIMITS = ("max_tokens", "max_output_tokens", "max_completion_tokens")
 PARAMETERS = ("beta", "alt")  # of a query
 BYTES_PER_TOKEN = 4  # roughly
@@ -109,7 +110,7 @@ def _require_own(said: Any) -> None:
         if name == "tools" and isinstance(value, list):
             for tool in value:
                 _require_own_tool(tool)
-        elif name not in GIVEN:
+        elif name not in GIVEN or isinstance(value, list):
             _require_own(value)
 
 
