@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
+from _pytest.mark import ParameterSet
 
 from enpire.evolution.campaign import Campaign
 from enpire.evolution.programs import OUTPUT, WORKSPACES, Program, Programmed, load_program
@@ -39,7 +40,10 @@ def needs(kind: str) -> pytest.MarkDecorator:
     return pytest.mark.skipif(not available().works, reason=available().reason)
 
 
-KINDS = [pytest.param(kind, marks=needs(kind)) for kind in PROGRAMS]
+def kinds(slow: str = "") -> list[ParameterSet]:
+    """Each of the programs, where it is there; one of them may be slow."""
+    marks = {kind: [needs(kind), *([pytest.mark.slow] * (kind == slow))] for kind in PROGRAMS}
+    return [pytest.param(kind, marks=marks[kind]) for kind in PROGRAMS]
 
 
 @dataclass(frozen=True, slots=True)

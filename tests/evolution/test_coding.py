@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import signal
 import threading
 import time
@@ -17,7 +18,7 @@ from enpire.evolution import campaign as campaigns
 from enpire.evolution.experiment import State
 from enpire.evolution.programs import WORKSPACES
 
-from .coding import FILE, KINDS, Ran, persistent, ran, researcher, running, source
+from .coding import FILE, Ran, kinds, persistent, ran, researcher, running, source
 from .moving import FAST
 from .replay import Call, Fault, Heard, Replay, Turn, call
 
@@ -68,7 +69,7 @@ def is_counted(ended: Ran, kind: str) -> None:
     assert spent.tokens == (told["total_tokens"] or told["totalTokenCount"] or summed)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", kinds())
 def test_a_campaign_comes_to_its_end(tmp_path: Path, kind: str) -> None:
     folder = tmp_path / "run"
     workspace = (folder / WORKSPACES / f"{kind}-0" / "work").resolve()
@@ -103,7 +104,7 @@ FATAL = {("gemini", Fault.DROPPED), ("gemini", Fault.GARBLED)}  # the program en
 
 
 @pytest.mark.parametrize("fault", Fault)
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", kinds(slow="gemini"))
 def test_a_fault_of_the_api_is_overcome(tmp_path: Path, kind: str, fault: Fault) -> None:
     starts = 2 if (kind, fault) in FATAL else 1
     ended = ran(tmp_path / "run", kind, reader, [None, fault], starts)
@@ -112,7 +113,7 @@ def test_a_fault_of_the_api_is_overcome(tmp_path: Path, kind: str, fault: Fault)
     is_counted(ended, kind)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", kinds(slow="gemini"))
 def test_a_refusal_ends_the_program_and_it_is_started_again(tmp_path: Path, kind: str) -> None:
     refusals = [Turn("I will not.", refused=True)]
     script = lambda heard: refusals.pop() if refusals else reader(heard)  # noqa: E731
@@ -121,7 +122,7 @@ def test_a_refusal_ends_the_program_and_it_is_started_again(tmp_path: Path, kind
     is_counted(ended, kind)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", kinds(slow="gemini"))
 def test_a_call_with_malformed_input_is_asked_for_again(tmp_path: Path, kind: str) -> None:
     malformed = [Turn("", (Call("read_board", '{"query": "a'),))]
     script = lambda heard: malformed.pop() if malformed else reader(heard)  # noqa: E731
@@ -130,12 +131,49 @@ def test_a_call_with_malformed_input_is_asked_for_again(tmp_path: Path, kind: st
     is_counted(ended, kind)
 
 
+OWN = {  # what a program prints of its use at its end, and the classes that are the same
+    "claude_code": {
+        r'"usage":{"input_tokens":(\d+)': "input_tokens",
+        r'"cache_creation_input_tokens":(\d+)': "cache_creation_input_tokens",
+        r'"cache_read_input_tokens":(\d+)': "cache_read_input_tokens",
+        r'"output_tokens":(\d+)': "output_tokens",
+    },
+    "codex": {
+        r'"input_tokens":(\d+)': "input_tokens",
+        r'"cached_input_tokens":(\d+)': "input_tokens_details.cached_tokens",
+        r'"cache_write_input_tokens":(\d+)': "input_tokens_details.cache_write_tokens",
+        r'"output_tokens":(\d+)': "output_tokens",
+    },
+    "gemini": {
+        r'"total_tokens":(\d+)': "totalTokenCount",
+        r'"input_tokens":(\d+)': "promptTokenCount",
+        r'"cached":(\d+)': "cachedContentTokenCount",
+        r'"output_tokens":(\d+)': "candidatesTokenCount",
+    },
+}
+
+
+@pytest.mark.parametrize("kind", kinds())
+def test_what_a_program_says_of_its_use_is_the_same(tmp_path: Path, kind: str) -> None:
+    ended = ran(tmp_path / "run", kind, reader)
+    last = ended.printed.splitlines()[-1]
+    for pattern, name in OWN[kind].items():
+        said = re.search(pattern, last)
+        assert said is not None
+        assert int(said[1]) == ended.classes[name], name
+    if kind == "claude_code":  # the one that knows prices
+        cost = re.search(r'"total_cost_usd":([0-9.e-]+)', last)
+        assert cost is not None
+        assert float(cost[1]) == pytest.approx(ended.campaign.record.spent.dollars, rel=1e-9)
+    is_counted(ended, kind)
+
+
 KILLS, EXPERIMENTS = 10, 12
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", kinds())
 def test_a_program_is_killed_at_random_ten_times(tmp_path: Path, kind: str) -> None:
     rng, killed, ended = np.random.default_rng(7), [], threading.Event()
 
