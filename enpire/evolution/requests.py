@@ -32,7 +32,7 @@ class Upstream:
     """An API. What is asked for inside as `/NAME/PATH` is asked of `url` + `/PATH`.
 
     url: scheme, host and port. allowed: method and path of each request, as `POST /v1/messages`;
-    none if empty. header: that the key goes in, after `prefix`.
+    none if empty. header: that the key goes in, after `prefix`; it is not sent without a key.
     """
 
     name: str

@@ -27,6 +27,7 @@ from .moving import FAST, MOVES, go
 from .replay import Call, Fault, Heard, Replay, Script, Turn, call
 
 PROGRAMS = {"claude_code": "claude", "codex": "codex", "gemini": "gemini"}
+OURS = ("claude", "local")  # by the harness's own loop: no program that may be missing
 KEYS = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY")
 FILE = "recipe.py"
 DECIDED = ("kept", "dropped", "failed")
@@ -152,6 +153,8 @@ def written(kind: str, path: Path) -> Call:
         return call("Write", file_path=str(path), content=source(0.2))
     if kind == "gemini":
         return call("write_file", file_path=path.name, content=source(0.2))
+    if kind in OURS:
+        return call("write_file", path=path.name, text=source(0.2))
     return call("exec_command", cmd=f"cat >{path.name} <<'END'\n{source(0.2)}END\n")
 
 
@@ -163,6 +166,8 @@ def edited(kind: str, path: Path) -> Call:
     if kind == "gemini":
         about = {"instruction": "the speed", "file_path": path.name}
         return call("replace", old_string=old, new_string=new, **about)
+    if kind in OURS:
+        return call("edit_file", path=path.name, old=old, new=new)
     patch = f"*** Begin Patch\n*** Update File: {path.name}\n@@\n-    {old}\n+    {new}\n"
     return Call("apply_patch", json.dumps(patch + "*** End Patch\n"))
 
