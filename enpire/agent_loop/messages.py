@@ -25,7 +25,8 @@ from enpire.agent_loop.conversation import (
 )
 from enpire.agent_loop.patience import Broken, patient
 
-RETRIES = 8  # of the package's own: 408, 409, 429, 5xx and connections that are not made
+RETRIES = 4  # of the package's own, which wait as long as the API says; then `patient` goes on
+PASSING = (408, 409, 429)  # and 5xx
 MARK = {"cache_control": {"type": "ephemeral"}}
 MARKED = 2  # turns
 STOPS = {
@@ -75,14 +76,14 @@ class Messages:
             with self._client.messages.create(**asked) as stream:
                 return gathered(event.to_dict() for event in stream)
         except anthropic.APIStatusError as error:
-            said = error.message
-            if error.status_code < 400:  # an error in the middle of a stream
-                raise Broken(said) from error
-            if error.status_code == 413 or (error.status_code == 400 and "too long" in said):
+            status, said = error.status_code, error.message
+            if status < 400 or status in PASSING or status >= 500:  # the first: in a stream
+                raise Broken(f"{status}: {said}") from error
+            if status == 413 or (status == 400 and "too long" in said):
                 raise TooLong(said) from error
-            raise ModelError(f"the model cannot be asked ({error.status_code}): {said}") from error
+            raise ModelError(f"the model cannot be asked ({status}): {said}") from error
         except anthropic.APIConnectionError as error:
-            raise ModelError(f"the model cannot be reached: {error}") from error
+            raise Broken(str(error)) from error
         except (httpx2.HTTPError, ValueError) as error:  # it breaks off, or is no JSON
             raise Broken(f"{type(error).__name__}: {error}") from error
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from enpire.agent_loop.conversation import ModelError
 
-WAITS_S = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 60.0, 60.0)
+WAITS_S = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, *[60.0] * 14)  # a quarter of an hour in all
 LONGEST_S = 300.0
 
 

@@ -207,6 +207,24 @@ def test_a_missing_key_says_which(pack: Pack, monkeypatch: pytest.MonkeyPatch) -
         load_program(pack)
 
 
+def test_a_key_may_be_left_out_and_the_model_be_elsewhere(
+    pack: Pack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = pack.folder / "agent.toml"
+    more = 'key_from = "STUB_KEY"\nkey = "optional"\nurl_from = "STUB_URL"'
+    path.write_text(path.read_text().replace('key_from = "STUB_KEY"', more))
+    monkeypatch.delenv("STUB_KEY")
+    (model,) = load_program(pack).upstreams
+    assert model.key == ""
+    assert model.url.startswith("http://127.0.0.1:")
+    monkeypatch.setenv("STUB_URL", "http://gpu:8000/")
+    assert load_program(pack).upstreams[0].url == "http://gpu:8000"
+    for wrong in ("gpu:8000", "http://gpu:8000/v1"):
+        monkeypatch.setenv("STUB_URL", wrong)
+        with pytest.raises(CampaignError, match="STUB_URL must be"):
+            load_program(pack)
+
+
 @pytest.mark.parametrize(
     ("before", "after", "words"),
     [
