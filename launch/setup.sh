@@ -132,6 +132,30 @@ give_bwrap() {
     give "for the sandbox of agents" "bubblewrap"
 }
 
+# Coding agents' own programs, for tests alone: put on PATH if they are there, or can be fetched.
+set_up_programs() {
+    programs="$cache/programs"
+    [ -f "$programs/fetched" ] && cmp -s "$programs/fetched" "$root/launch/programs/package-lock.json" || {
+        lock
+        fetch_programs || say "tests that run claude, codex and gemini are skipped"
+        unlock
+    }
+    [ ! -f "$programs/fetched" ] || PATH="$programs/node_modules/.bin:$PATH"
+}
+
+# By the lock, without the packages' scripts; claude's copies its program to where it is called.
+fetch_programs() {
+    command -v npm >/dev/null || give "for tests of coding agents" "nodejs npm"
+    command -v npm >/dev/null || return 1
+    say "fetching claude, codex and gemini for tests (0.9 GB, once)"
+    rm -rf "$programs" && mkdir -p "$programs" && cp "$root"/launch/programs/*.json "$programs" &&
+        (cd "$programs" && npm ci --ignore-scripts --fetch-retries=0 &&
+            node node_modules/@anthropic-ai/claude-code/install.cjs) >"$cache/npm.log" 2>&1 &&
+        cp "$root/launch/programs/package-lock.json" "$programs/fetched" && return
+    say "npm could not fetch them (see $cache/npm.log)"
+    return 1
+}
+
 # Has apt-get install the packages $2, or says what to install; $1 is what for.
 give() {
     if ! command -v apt-get >/dev/null; then

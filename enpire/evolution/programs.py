@@ -17,7 +17,9 @@ from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
+from urllib.parse import urlsplit
 
+from enpire import agent_loop
 from enpire.errors import CampaignError, EnpireError, PackError
 from enpire.evolution import bridge
 from enpire.evolution.bubblewrap import PATH, hand_over, harness, python
@@ -45,9 +47,10 @@ METHOD = Path(__file__).with_name("method.md")  # how to work as an agent
 class Program:
     """What a pack says. In `command`, `files` and `environment` words in braces are filled in:
 
-    {workspace}, {pack}, {python}, {bridge} and {tools} (of the MCP server: `python -I -S bridge
-    tools`), {mcp}, that server as most programs want it in JSON. {model} is the address of its
-    models, known in the sandbox only: not in `files`.
+    {workspace}, {pack}, {python}, {loop} (`agent_loop`, a program of the harness's own), {bridge}
+    and {tools} (of the MCP server: `python -I -S bridge tools`), {mcp}, that server as most
+    programs want it in JSON. {model} is the address of its models, known in the sandbox only: not
+    in `files`.
 
     readable: beside the pack and the harness. prompt: on its standard input, {method} and {brief}
     filled in. starts: how often it is started, each time with its workspace as it left it.
@@ -72,7 +75,7 @@ def load_program(pack: Pack) -> Program:
 
     Raises:
         PackError: it does not parse, or says what cannot be; file and key.
-        CampaignError: the program is not installed, or a key is missing.
+        CampaignError: the program is not installed, a key is missing, or an address is none.
     """
     path = pack.folder / MARKER
     table = Table.read(path)
@@ -190,6 +193,7 @@ class Programmed:
             "workspace": str(workspace),
             "pack": str(self._program.folder.resolve()),
             "python": python(),
+            "loop": str(Path(agent_loop.__file__).with_name("__main__.py")),
             "bridge": bridge.__file__,
             "tools": str(tools.path),
             "mcp": json.dumps({"mcpServers": {"enpire": server}}),
@@ -263,13 +267,21 @@ def _installed(command: str, path: Path) -> tuple[str, tuple[Path, ...], dict[st
 
 
 def _upstream(table: Table, path: Path) -> Upstream:
-    name = table.text("key_from")
-    key = os.environ.get(name, "")
-    if not key:
+    """A model. Its key and, where the user has another, its address are in variables."""
+    name = table.text("key_from", "")
+    key = os.environ.get(name, "") if name else ""
+    if name and not key and table.text("key", "required") != "optional":
         raise CampaignError(f"{path} needs a key in {name}: set that variable for the harness")
+    elsewhere = table.text("url_from", "")
+    url = (os.environ.get(elsewhere, "") if elsewhere else "") or table.text("url")
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname or parts.path.strip("/"):
+        raise CampaignError(
+            f"{path}: {elsewhere or 'url'} must be http(s)://HOST:PORT, not {url!r}"
+        )
     return Upstream(
         table.text("name"),
-        table.text("url"),
+        url.rstrip("/"),
         table.texts("allowed"),
         table.text("header", "x-api-key"),
         table.text("prefix", ""),

@@ -213,7 +213,9 @@ class _Handler(BaseHTTPRequestHandler):
         """Ask, and answer with what comes."""
         upstream = asked.upstream
         headers = _some(self.headers.items(), PASSED, PASSED_PREFIXES)
-        headers |= {upstream.header: upstream.prefix + upstream.key, "accept-encoding": "identity"}
+        headers |= {"accept-encoding": "identity"}
+        if upstream.key:
+            headers |= {upstream.header: upstream.prefix + upstream.key}
         try:
             connection.connect()
             with self.server.proxy.changed:
@@ -239,6 +241,8 @@ class _Handler(BaseHTTPRequestHandler):
         body = answer.read(MOST_BODY + 1)
         if len(body) > MOST_BODY:
             raise Refused(502, "the model's API answered at too great a length")
+        if answer.length:
+            raise IncompleteRead(body, answer.length)
         asked.complete = True
         asked.meter.body(body)
         key = asked.upstream.key.encode()

@@ -19,7 +19,8 @@ GROUP = "namespace"  # tools under a name
 PLAIN = ("name", "description", "input_schema", "cache_control", "functionDeclarations")
 FETCHED = ("url", "image_url", "file_url", "fileUri", "file_uri", "server_url")
 FOREIGN = ("mcp_servers", "container", "web_search_options", "code_interpreter")
-GIVEN = ("input", "arguments", "input_schema", "parameters")  # of tools: data, fetched by nobody
+# Of tools, objects or texts: data, fetched by nobody. An `input` that is a list is a conversation.
+GIVEN = ("input", "arguments", "input_schema", "parameters")
 TOKEN_LIMITS = ("max_tokens", "max_output_tokens", "max_completion_tokens")
 PARAMETERS = ("beta", "alt")  # of a query
 BYTES_PER_TOKEN = 4  # roughly
@@ -31,7 +32,7 @@ class Upstream:
     """An API. What is asked for inside as `/NAME/PATH` is asked of `url` + `/PATH`.
 
     url: scheme, host and port. allowed: method and path of each request, as `POST /v1/messages`;
-    none if empty. header: that the key goes in, after `prefix`.
+    none if empty. header: that the key goes in, after `prefix`; it is not sent without a key.
     """
 
     name: str
@@ -109,7 +110,7 @@ def _require_own(said: Any) -> None:
         if name == "tools" and isinstance(value, list):
             for tool in value:
                 _require_own_tool(tool)
-        elif name not in GIVEN:
+        elif name not in GIVEN or isinstance(value, list):
             _require_own(value)
 
 

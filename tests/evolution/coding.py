@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
 import re
 import shutil
+import threading
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
+from _pytest.mark import ParameterSet
 
 from enpire.evolution.campaign import Campaign
 from enpire.evolution.programs import OUTPUT, WORKSPACES, Program, Programmed, load_program
@@ -23,8 +27,10 @@ from .moving import FAST, MOVES, go
 from .replay import Call, Fault, Heard, Replay, Script, Turn, call
 
 PROGRAMS = {"claude_code": "claude", "codex": "codex", "gemini": "gemini"}
+OURS = ("claude", "local")  # by the harness's own loop: no program that may be missing
 KEYS = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY")
 FILE = "recipe.py"
+DECIDED = ("kept", "dropped", "failed")
 
 
 def needs(kind: str) -> pytest.MarkDecorator:
@@ -35,7 +41,10 @@ def needs(kind: str) -> pytest.MarkDecorator:
     return pytest.mark.skipif(not available().works, reason=available().reason)
 
 
-KINDS = [pytest.param(kind, marks=needs(kind)) for kind in PROGRAMS]
+def kinds(slow: str = "") -> list[ParameterSet]:
+    """Each of the programs, where it is there; one of them may be slow."""
+    marks = {kind: [needs(kind), *([pytest.mark.slow] * (kind == slow))] for kind in PROGRAMS}
+    return [pytest.param(kind, marks=marks[kind]) for kind in PROGRAMS]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,11 +78,17 @@ class Ran:
 
 
 def ran(
-    folder: Path, kind: str, script: Script, faults: Sequence[Fault | None] = (), starts: int = 1
+    folder: Path,
+    kind: str,
+    script: Script,
+    faults: Sequence[Fault | None] = (),
+    starts: int = 1,
+    beside: Callable[[Replay], None] = lambda replay: None,
 ) -> Ran:
-    """A campaign with one such agent, to its end."""
+    """A campaign with one such agent, to its end; `beside` runs on a thread meanwhile."""
     with Replay(script, faults) as replay:
         agent = Programmed(f"{kind}-0", at(kind, replay, starts), folder, 10**9)
+        threading.Thread(target=beside, args=(replay,), daemon=True).start()
         campaign = go(folder, {}, others=[agent])
         return Ran(campaign, replay, folder, agent.name)
 
@@ -138,6 +153,8 @@ def written(kind: str, path: Path) -> Call:
         return call("Write", file_path=str(path), content=source(0.2))
     if kind == "gemini":
         return call("write_file", file_path=path.name, content=source(0.2))
+    if kind in OURS:
+        return call("write_file", path=path.name, text=source(0.2))
     return call("exec_command", cmd=f"cat >{path.name} <<'END'\n{source(0.2)}END\n")
 
 
@@ -149,5 +166,50 @@ def edited(kind: str, path: Path) -> Call:
     if kind == "gemini":
         about = {"instruction": "the speed", "file_path": path.name}
         return call("replace", old_string=old, new_string=new, **about)
+    if kind in OURS:
+        return call("edit_file", path=path.name, old=old, new=new)
     patch = f"*** Begin Patch\n*** Update File: {path.name}\n@@\n-    {old}\n+    {new}\n"
     return Call("apply_patch", json.dumps(patch + "*** End Patch\n"))
+
+
+def persistent(experiments: int) -> Script:
+    """Tries so many slow recipes, one after the other; goes by the harness's results alone.
+
+    So it goes on where it was, in a new conversation too.
+    """
+
+    def script(heard: Heard) -> Turn:
+        last = heard.results[-1][1] if heard.results else ""
+        if "the latest last" not in last and "no experiments yet" not in last:
+            return Turn("", (call("read_results", last=40),))
+        began = re.findall(r"^(\S+-\d+) \(.*on policy-0: (.*), effect", last, re.MULTILINE)
+        under_way = [(id, state) for id, state in began if state not in DECIDED]
+        for id, state in under_way:
+            if "not asked for" in state:
+                return Turn("", (call("run_trials", experiment=id),))
+            return Turn("", (call("read_results", experiment=id, wait=60),))
+        if len(began) >= experiments:
+            return Turn("That was it.")
+        return Turn("", (proposed(MOVES, speed=f"{0.2 + 0.005 * len(began):.3f}"),))
+
+    return script
+
+
+def running(kind: str) -> list[int]:
+    """Processes of a program that this process, or one that it started, has started."""
+    names = {"claude_code": ("claude",), "codex": ("codex",), "gemini": ("node",)}[kind]
+    parents: dict[int, int] = {}
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            after = path.read_text().rpartition(")")[2].split()
+            parents[int(path.parent.name)] = int(after[1])
+    found = []
+    for pid in parents:
+        above = pid
+        while above in parents and above != os.getpid():
+            above = parents[above]
+        with contextlib.suppress(OSError):
+            name = Path(os.readlink(f"/proc/{pid}/exe")).name
+            if above == os.getpid() and name.startswith(names):
+                found.append(pid)
+    return found

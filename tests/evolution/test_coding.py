@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+import re
+import signal
+import threading
+import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from enpire.evolution import campaign as campaigns
 from enpire.evolution.experiment import State
 from enpire.evolution.programs import WORKSPACES
 
-from .coding import FILE, KINDS, Ran, ran, researcher, source
+from .coding import FILE, Ran, kinds, persistent, ran, researcher, running, source
 from .moving import FAST
-from .replay import Fault, Heard, Turn, call
+from .replay import Call, Fault, Heard, Replay, Turn, call
 
 pytest.importorskip("mcp")
 
@@ -62,7 +69,7 @@ def is_counted(ended: Ran, kind: str) -> None:
     assert spent.tokens == (told["total_tokens"] or told["totalTokenCount"] or summed)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", kinds())
 def test_a_campaign_comes_to_its_end(tmp_path: Path, kind: str) -> None:
     folder = tmp_path / "run"
     workspace = (folder / WORKSPACES / f"{kind}-0" / "work").resolve()
@@ -80,16 +87,115 @@ def test_a_campaign_comes_to_its_end(tmp_path: Path, kind: str) -> None:
 
 def reader(heard: Heard) -> Turn:
     """Reads twice, and ends."""
-    names = ("read_board", "status")
-    at = len(heard.results)
-    return Turn("", (call(names[at]),)) if at < len(names) else Turn("That was it.")
+    if not any("empty" in text for text in heard.of("read_board")):
+        return Turn("", (call("read_board"),))
+    if not any("Incumbent" in text for text in heard.of("status")):
+        return Turn("", (call("status"),))
+    return Turn("That was it.")
+
+
+def has_read(ended: Ran) -> bool:
+    """Whether it did so, and came to its own end."""
+    whole = "The board is empty" in ended.printed and "Incumbent policy-0" in ended.printed
+    return whole and ended.campaign.record.retired == {ended.name: "its program has ended"}
+
+
+FATAL = {("gemini", Fault.DROPPED), ("gemini", Fault.GARBLED)}  # the program ends with an error
 
 
 @pytest.mark.parametrize("fault", Fault)
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", kinds(slow="gemini"))
 def test_a_fault_of_the_api_is_overcome(tmp_path: Path, kind: str, fault: Fault) -> None:
-    ended = ran(tmp_path / "run", kind, reader, [None, fault])
-    assert ended.campaign.record.retired == {ended.name: "its program has ended"}
-    assert "The board is empty" in ended.printed
-    assert "Incumbent policy-0" in ended.printed
+    starts = 2 if (kind, fault) in FATAL else 1
+    ended = ran(tmp_path / "run", kind, reader, [None, fault], starts)
+    assert has_read(ended)
+    assert len(ended.replay.asked) >= 4
     is_counted(ended, kind)
+
+
+@pytest.mark.parametrize("kind", kinds(slow="gemini"))
+def test_a_refusal_ends_the_program_and_it_is_started_again(tmp_path: Path, kind: str) -> None:
+    refusals = [Turn("I will not.", refused=True)]
+    script = lambda heard: refusals.pop() if refusals else reader(heard)  # noqa: E731
+    ended = ran(tmp_path / "run", kind, script, starts=2)
+    assert has_read(ended)
+    is_counted(ended, kind)
+
+
+@pytest.mark.parametrize("kind", kinds(slow="gemini"))
+def test_a_call_with_malformed_input_is_asked_for_again(tmp_path: Path, kind: str) -> None:
+    malformed = [Turn("", (Call("read_board", '{"query": "a'),))]
+    script = lambda heard: malformed.pop() if malformed else reader(heard)  # noqa: E731
+    ended = ran(tmp_path / "run", kind, script)
+    assert has_read(ended)
+    is_counted(ended, kind)
+
+
+OWN = {  # what a program prints of its use at its end, and the classes that are the same
+    "claude_code": {
+        r'"usage":{"input_tokens":(\d+)': "input_tokens",
+        r'"cache_creation_input_tokens":(\d+)': "cache_creation_input_tokens",
+        r'"cache_read_input_tokens":(\d+)': "cache_read_input_tokens",
+        r'"output_tokens":(\d+)': "output_tokens",
+    },
+    "codex": {
+        r'"input_tokens":(\d+)': "input_tokens",
+        r'"cached_input_tokens":(\d+)': "input_tokens_details.cached_tokens",
+        r'"cache_write_input_tokens":(\d+)': "input_tokens_details.cache_write_tokens",
+        r'"output_tokens":(\d+)': "output_tokens",
+    },
+    "gemini": {
+        r'"total_tokens":(\d+)': "totalTokenCount",
+        r'"input_tokens":(\d+)': "promptTokenCount",
+        r'"cached":(\d+)': "cachedContentTokenCount",
+        r'"output_tokens":(\d+)': "candidatesTokenCount",
+    },
+}
+
+
+@pytest.mark.parametrize("kind", kinds())
+def test_what_a_program_says_of_its_use_is_the_same(tmp_path: Path, kind: str) -> None:
+    ended = ran(tmp_path / "run", kind, reader)
+    last = ended.printed.splitlines()[-1]
+    for pattern, name in OWN[kind].items():
+        said = re.search(pattern, last)
+        assert said is not None
+        assert int(said[1]) == ended.classes[name], name
+    if kind == "claude_code":  # the one that knows prices
+        cost = re.search(r'"total_cost_usd":([0-9.e-]+)', last)
+        assert cost is not None
+        assert float(cost[1]) == pytest.approx(ended.campaign.record.spent.dollars, rel=1e-9)
+    is_counted(ended, kind)
+
+
+KILLS, EXPERIMENTS = 10, 12
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("kind", kinds())
+def test_a_program_is_killed_at_random_ten_times(tmp_path: Path, kind: str) -> None:
+    rng, killed, ended = np.random.default_rng(7), [], threading.Event()
+
+    def kill(replay: Replay) -> None:
+        while len(killed) < KILLS and not ended.is_set():
+            enough = len(replay.asked) + rng.integers(0, 6)
+            while len(replay.asked) < enough and not ended.wait(0.01):
+                pass
+            time.sleep(rng.uniform(0.0, 0.3))  # into whatever comes next
+            for pid in running(kind)[:1]:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+                    killed.append(pid)
+
+    try:
+        end = ran(tmp_path / "run", kind, persistent(EXPERIMENTS), starts=KILLS + 2, beside=kill)
+    finally:
+        ended.set()
+    assert len(killed) == KILLS
+    experiments = end.campaign.record.experiments
+    assert [e.id for e in experiments] == [f"{end.name}-{i}" for i in range(EXPERIMENTS)]
+    assert all(e.state is State.DROPPED for e in experiments)
+    assert len(end.campaign.record.decided) == EXPERIMENTS
+    is_counted(end, kind)
+    assert not running(kind), "orphans"

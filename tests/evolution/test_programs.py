@@ -12,7 +12,7 @@ from typing import ClassVar
 import pytest
 
 from enpire.errors import CampaignError, PackError
-from enpire.evolution import fresh
+from enpire.evolution import fresh, programs
 from enpire.evolution.experiment import State
 from enpire.evolution.limited import Ceilings
 from enpire.evolution.programs import OUTPUT, WORKSPACES, Programmed, load_program
@@ -35,7 +35,7 @@ starts = 1
 "notes/mcp.json" = "{mcp}"
 
 [environment]
-MODEL = "http://127.0.0.1:8791/stub"
+MODEL = "{model}/stub"
 
 [[models]]
 name = "stub"
@@ -52,7 +52,9 @@ output_tokens = 10000.0
 AGENT = """
 import json, os, subprocess, sys, urllib.request
 
-assert "policy-0" in sys.stdin.read(), "told what there is to improve on"
+told = sys.stdin.read()
+assert "policy-0" in told, "told what there is to improve on"
+assert "are data" in told, "told how to work"
 assert "STUB_KEY" not in os.environ
 json.load(open("notes/mcp.json"))["mcpServers"]["enpire"]
 
@@ -126,7 +128,7 @@ def pack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pack]:
     folder.mkdir()
     (folder / "agent.toml").write_text(TOML % f"http://127.0.0.1:{server.server_port}")
     (folder / "agent.py").write_text(AGENT)
-    (folder / "prompt.md").write_text("Improve it.\n\n{brief}\n")
+    (folder / "prompt.md").write_text("{method}\n\n{brief}\n")
     monkeypatch.setenv("STUB_KEY", "secret")
     monkeypatch.setattr(fresh, "ENOUGH", 8)
     yield Pack("agents", "scripted", folder, "0" * 64)
@@ -164,10 +166,62 @@ def test_a_program_that_fails_leaves_and_the_others_go_on(tmp_path: Path, pack: 
     assert "no idea what to do" in why
 
 
+@pytest.mark.skipif(not available().works, reason=available().reason)
+def test_a_program_that_has_failed_is_started_again(tmp_path: Path, pack: Pack) -> None:
+    told = "import os\nassert os.path.exists('been') or open('been', 'w').close(), 'not yet'\n"
+    (pack.folder / "agent.py").write_text(told + "print('here again')")
+    path = pack.folder / "agent.toml"
+    path.write_text(path.read_text().replace("starts = 1", "starts = 2"))
+    folder = tmp_path / "run"
+    agent = Programmed("scripted-0", load_program(pack), folder, tokens=1000)
+    campaign = go(folder, {}, others=[agent])
+    assert campaign.record.retired == {"scripted-0": "its program has ended"}
+    assert (folder / WORKSPACES / "scripted-0" / OUTPUT).read_text() == "here again\n"
+
+
+def test_what_npm_installed_is_read_with_its_packages(
+    tmp_path: Path, pack: Pack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    packages = tmp_path / "lib" / "node_modules"
+    script = packages / "@maker" / "coder" / "bin" / "coder.js"
+    node = tmp_path / "versions" / "node"
+    for path in (script, node):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("#!/usr/bin/env node\n")
+        path.chmod(0o755)
+    (node.parent / "coder").symlink_to(script)
+    monkeypatch.setattr(programs, "PATH", str(tmp_path / "nothing"))
+    monkeypatch.setenv("PATH", str(node.parent))
+    path = pack.folder / "agent.toml"
+    path.write_text(path.read_text().replace('["{python}", "-I"', '["coder", "-I"', 1))
+    program = load_program(pack)
+    assert program.command[0] == str(script)
+    assert program.readable == (packages, node.parent)
+    assert program.environment["PATH"].startswith(f"{node.parent}:")
+
+
 def test_a_missing_key_says_which(pack: Pack, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("STUB_KEY")
     with pytest.raises(CampaignError, match="STUB_KEY"):
         load_program(pack)
+
+
+def test_a_key_may_be_left_out_and_the_model_be_elsewhere(
+    pack: Pack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = pack.folder / "agent.toml"
+    more = 'key_from = "STUB_KEY"\nkey = "optional"\nurl_from = "STUB_URL"'
+    path.write_text(path.read_text().replace('key_from = "STUB_KEY"', more))
+    monkeypatch.delenv("STUB_KEY")
+    (model,) = load_program(pack).upstreams
+    assert model.key == ""
+    assert model.url.startswith("http://127.0.0.1:")
+    monkeypatch.setenv("STUB_URL", "http://gpu:8000/")
+    assert load_program(pack).upstreams[0].url == "http://gpu:8000"
+    for wrong in ("gpu:8000", "http://gpu:8000/v1"):
+        monkeypatch.setenv("STUB_URL", wrong)
+        with pytest.raises(CampaignError, match="STUB_URL must be"):
+            load_program(pack)
 
 
 @pytest.mark.parametrize(

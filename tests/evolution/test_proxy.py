@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import json
 import socket
+import threading
 from collections.abc import Iterator
 from typing import Any
 
@@ -60,6 +61,29 @@ def test_request_and_answer_go_through(upstream: Api) -> None:
     assert (path, headers["authorization"], json.loads(body)) == ("/v1/messages", "Bearer k", BODY)
     assert used[0].model == "m"
     assert used[0].tokens == made.allowance.spent == 142
+
+
+def test_without_a_key_there_is_no_header_for_it(upstream: Api) -> None:
+    model = Upstream("model", upstream.url, ("POST /v1/messages",), "authorization", "Bearer ")
+    with Proxy((model,), Allowance(1000)) as made:
+        assert ask(made, BODY)[0] == 200
+    assert "authorization" not in upstream.asked[0][1]
+
+
+def test_half_a_body_is_none() -> None:
+    def answer() -> None:
+        client, _ = listening.accept()
+        client.recv(65536)
+        client.sendall(b"HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{")
+        client.close()
+
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        threading.Thread(target=answer, daemon=True).start()
+        with proxy(f"http://127.0.0.1:{listening.getsockname()[1]}", []) as made:
+            status, said = ask(made, BODY)
+    assert status == 502
+    assert b"IncompleteRead" in said
+    assert made.allowance.spent == MOST, "nobody knows what it was"
 
 
 def test_what_was_not_sent_costs_nothing() -> None:

@@ -104,6 +104,7 @@ def content(**part: Any) -> dict[str, Any]:
     return ASKED | {"messages": [{"role": "user", "content": [part]}]}
 
 
+SEARCH = {"type": "web_search"}
 TWICE = json.dumps(ASKED)[:-1] + ', "tools": [{"type": "web_search"}], "tools": []}'
 REFUSED = (
     Request("another-host", "not allowed", target="http://192.0.2.1/v1/messages"),
@@ -118,6 +119,8 @@ REFUSED = (
     Request("code-run-elsewhere", "code_execution", tool(type="code_execution_20250522", name="c")),
     Request("a-tool-of-somebody-s-server", "mcp", tool(type="mcp", server_url="http://192.0.2.1")),
     Request("a-search-by-another-word", "googleSearch", tool(googleSearch={}, name="s")),
+    Request("a-search-in-a-group", "web_search", tool(type="namespace", name="n", tools=[SEARCH])),
+    Request("a-search-in-a-message", "web_search", ASKED | {"input": [{"tools": [SEARCH]}]}),
     Request("a-server-of-somebody-s", "mcp_servers", ASKED | {"mcp_servers": [{"url": "x"}]}),
     Request(
         "a-picture-to-be-fetched",
@@ -129,6 +132,11 @@ REFUSED = (
         "image_url is not allowed",
         content(type="image_url", image_url={"url": "http://192.0.2.1/?secret"}),
     ),
+    Request(
+        "a-file-to-be-fetched-in-a-message",
+        "file_url is not allowed",
+        ASKED | {"input": [{"content": [{"file_url": "http://192.0.2.1/?secret"}]}]},
+    ),
     Request("more-than-is-left", "budget", ASKED | {"max_tokens": 20_000}),
     Request("more-than-is-left-by-a-long-question", "budget", ASKED | {"system": "x" * 50_000}),
     Request("what-is-no-json", "no JSON", "{'model': 'm'}"),
@@ -137,7 +145,9 @@ REFUSED = (
 
 @pytest.mark.parametrize("request_", REFUSED, ids=str)
 def test_request_does_not_leave(request_: Request, way: Way) -> None:
-    allowed, _, _ = way.ask(ASKED | {"tools": [TOOL, {"type": "bash_20250124", "name": "bash"}]})
+    group = {"type": "namespace", "name": "mine", "tools": [{"type": "function", "name": "f"}]}
+    bash = {"type": "bash_20250124", "name": "bash"}
+    allowed, _, _ = way.ask(ASKED | {"tools": [TOOL, bash, group]})
     assert allowed == 200, "the control came to nothing"
     assert len(way.api.asked) == 1
     status, text, _ = way.ask(request_.body, request_.target, request_.method)

@@ -44,8 +44,11 @@ def usage(number: int, size: int, written: int) -> dict[str, Any]:
 def whole(turn: Turn, heard: Heard, number: int, used: dict[str, Any]) -> dict[str, Any]:
     """The answer as one body."""
     parts: list[dict[str, Any]] = [{"text": turn.text}] if turn.text else []
-    parts += [{"functionCall": _call(one, heard)} for one in turn.calls]
     reason = "SAFETY" if turn.refused else "STOP"
+    try:
+        parts += [{"functionCall": _call(one, heard)} for one in turn.calls]
+    except ValueError:
+        reason = "MALFORMED_FUNCTION_CALL"
     content = {"role": "model", "parts": [] if turn.refused else parts}
     return {
         "candidates": [{"index": 0, "content": content, "finishReason": reason}],

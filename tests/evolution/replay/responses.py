@@ -47,7 +47,7 @@ def heard(path: str, body: dict[str, Any]) -> Heard:
 
 
 def usage(number: int, size: int, written: int) -> dict[str, Any]:
-    """Made up for the `number`-th answer; what is cached is in the input, reasoning in the output."""
+    """Made up for the `number`-th answer: caches are in the input, reasoning in the output."""
     cached, kept, new, reasoning = size // 4, size // 80, size // 40 + number, 3 * number
     output = written // 4 + 1 + reasoning
     return {

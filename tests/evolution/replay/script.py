@@ -61,7 +61,8 @@ class Fault(StrEnum):
     """What befalls a request instead of its turn, which is said when it is asked again.
 
     limited: 429 with retry-after. overloaded: 503 (529 at Anthropic's). dropped: the connection
-    ends in the middle of a stream. garbled: an event of a stream is no JSON, and it ends there.
+    ends in the middle of an answer. garbled: an event of a stream is no JSON, and it ends there; or
+    an answer in one piece is none.
     """
 
     LIMITED = "limited"

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
 
-from . import gemini, messages, responses
+from . import chat, gemini, messages, responses
 from .script import Fault, Heard, Script, Turn
 
 RETRY_AFTER_S = 1
-DIALECTS = (gemini, messages, responses)
+DIALECTS = (chat, gemini, messages, responses)
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,21 +133,26 @@ class _Handler(BaseHTTPRequestHandler):
             told = self._stream(dialect.events(turn, heard, number, used), fault)
             self._note(body, 200, told, heard.model)
         else:
-            self._note(body, 200, flat(used), heard.model)
-            self._whole(200, dialect.whole(turn, heard, number, used))
+            self._note(body, 200, {} if fault else flat(used), heard.model)
+            self._whole(200, dialect.whole(turn, heard, number, used), fault)
 
     def _other(self, status: int, body: bytes = b"") -> None:
         self._note(body, status)
         self._whole(status, messages.error(status, "not here"))
 
-    def _whole(self, status: int, said: dict[str, Any]) -> None:
+    def _whole(self, status: int, said: dict[str, Any], fault: Fault | None = None) -> None:
         data = b"" if self.command == "HEAD" else json.dumps(said).encode()
+        if fault is Fault.GARBLED:
+            data = data[: len(data) // 2]
         self.send_response(status)
         self.send_header("content-type", "application/json")
         self.send_header("content-length", str(len(data)))
         if status == 429:
             self.send_header("retry-after", str(RETRY_AFTER_S))
         self.end_headers()
+        if fault is Fault.DROPPED:
+            self.close_connection = True
+            data = data[: len(data) // 2]
         self.wfile.write(data)
 
     def _stream(self, said: list[dict[str, Any]], fault: Fault | None) -> dict[str, int]:
