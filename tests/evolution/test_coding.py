@@ -47,6 +47,8 @@ def google(n: Mapping[str, int]) -> float:
 
 BILLS: dict[str, Callable[[Mapping[str, int]], float]] = {
     "claude_code": anthropic,  # micro-dollars, written out for the model that the pack names
+    "claude": anthropic,
+    "local": lambda n: 0.0,
     "codex": openai,
     "gemini": google,
 }
