@@ -1,4 +1,7 @@
-"""Coding agents' real programs in a campaign, with a replayed model at the other end."""
+"""Coding agents' real programs in a campaign, with a replayed model at the other end.
+
+`python -m tests.evolution.coding FOLDER KIND URL` is one in a process of its own, to be killed.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ import json
 import os
 import re
 import shutil
+import sys
 import threading
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -16,6 +20,7 @@ from pathlib import Path
 import pytest
 from _pytest.mark import ParameterSet
 
+from enpire.evolution import campaign as campaigns
 from enpire.evolution.campaign import Campaign
 from enpire.evolution.programs import OUTPUT, WORKSPACES, Program, Programmed, load_program
 from enpire.evolution.records import USED
@@ -87,19 +92,19 @@ def ran(
 ) -> Ran:
     """A campaign with one such agent, to its end; `beside` runs on a thread meanwhile."""
     with Replay(script, faults) as replay:
-        agent = Programmed(f"{kind}-0", at(kind, replay, starts), folder, 10**9)
+        agent = Programmed(f"{kind}-0", at(kind, replay.url, starts), folder, 10**9)
         threading.Thread(target=beside, args=(replay,), daemon=True).start()
         campaign = go(folder, {}, others=[agent])
         return Ran(campaign, replay, folder, agent.name)
 
 
-def at(kind: str, replay: Replay, starts: int) -> Program:
+def at(kind: str, url: str, starts: int) -> Program:
     """The pack's program as it comes, but for where its model is."""
     with pytest.MonkeyPatch.context() as patch:
         for key in KEYS:
             patch.setenv(key, "the key of the harness")
         program = load_program(find("agents", kind))
-    upstreams = tuple(replace(each, url=replay.url) for each in program.upstreams)
+    upstreams = tuple(replace(each, url=url) for each in program.upstreams)
     return replace(program, upstreams=upstreams, starts=starts)
 
 
@@ -195,6 +200,16 @@ def persistent(experiments: int) -> Script:
     return script
 
 
+def left(workspace: Path) -> list[int]:
+    """Processes that stand in a workspace, whoever has started them."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cwd"):
+        with contextlib.suppress(OSError):
+            if path.readlink() == workspace:
+                found.append(int(path.parent.name))
+    return found
+
+
 def running(kind: str) -> list[int]:
     """Processes of a program that this process, or one that it started, has started."""
     names = {"claude_code": ("claude",), "codex": ("codex",), "gemini": ("node",)}[kind]
@@ -213,3 +228,14 @@ def running(kind: str) -> list[int]:
             if above == os.getpid() and name.startswith(names):
                 found.append(pid)
     return found
+
+
+def main() -> None:
+    """Start or continue a campaign, to its end."""
+    folder, kind, url = Path(sys.argv[1]), sys.argv[2], sys.argv[3]
+    campaigns.ENOUGH = 8
+    go(folder, {}, others=[Programmed(f"{kind}-0", at(kind, url, 4), folder, 10**9)])
+
+
+if __name__ == "__main__":
+    main()

@@ -6,6 +6,8 @@ import contextlib
 import os
 import re
 import signal
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -17,8 +19,10 @@ import pytest
 from enpire.evolution import fresh
 from enpire.evolution.experiment import State
 from enpire.evolution.programs import WORKSPACES
+from enpire.evolution.records import folded
+from enpire.store import Run
 
-from .coding import FILE, Ran, kinds, persistent, ran, researcher, running, source
+from .coding import FILE, Ran, kinds, left, persistent, ran, researcher, running, source
 from .moving import FAST
 from .replay import Call, Fault, Heard, Replay, Turn, call
 
@@ -170,7 +174,7 @@ def test_what_a_program_says_of_its_use_is_the_same(tmp_path: Path, kind: str) -
     is_counted(ended, kind)
 
 
-KILLS, EXPERIMENTS = 10, 12
+KILLS, EXPERIMENTS, FEW = 10, 12, 4
 
 
 @pytest.mark.slow
@@ -201,3 +205,30 @@ def test_a_program_is_killed_at_random_ten_times(tmp_path: Path, kind: str) -> N
     assert len(end.campaign.record.decided) == EXPERIMENTS
     is_counted(end, kind)
     assert not running(kind), "orphans"
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("kind", kinds())
+def test_the_harness_is_killed_and_leaves_nothing_running(tmp_path: Path, kind: str) -> None:
+    folder, rng = tmp_path / "run", np.random.default_rng(3)
+    workspace = (folder / WORKSPACES / f"{kind}-0" / "work").resolve()
+    with Replay(persistent(FEW)) as replay:
+        command = [sys.executable, "-m", "tests.evolution.coding", str(folder), kind, replay.url]
+        for _ in range(FEW):
+            enough = len(replay.asked) + rng.integers(1, 8)
+            with subprocess.Popen(command) as harness:
+                while len(replay.asked) < enough and harness.poll() is None:
+                    time.sleep(0.01)
+                assert left(workspace), "its program was not there to be left"
+                harness.kill()
+            until = time.monotonic() + 10.0
+            while left(workspace):
+                assert time.monotonic() < until, "orphans"
+                time.sleep(0.05)
+        assert subprocess.run(command).returncode == 0
+    with Run.open(folder) as run:
+        record = folded(run.ledger.events())
+    assert [e.id for e in record.experiments] == [f"{kind}-0-{i}" for i in range(FEW)]
+    assert all(e.state is State.DROPPED for e in record.experiments)
+    assert len(record.decided) == FEW
