@@ -23,6 +23,7 @@ from enpire.rollout.comparison import PairedRecord
 from enpire.rollout.statistics import misses_allowed
 from enpire.store import EpisodeRow, Run
 from enpire.store.durable import publish_file
+from enpire.store.head import head
 from enpire.types import JUDGED, Estimate, Outcome, Purpose
 
 FILE = "report.md"
@@ -47,6 +48,7 @@ def report(run: Run) -> str:
         _failed(record),
         _cost(run, record, rows),
         _again(run),
+        _checked(run),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
 
@@ -229,6 +231,14 @@ def _again(run: Run) -> str:
         *(f"- {name} {hash_}" for name, hash_ in sorted(packs.items())),
     ]
     return "\n".join(lines).rstrip()
+
+
+def _checked(run: Run) -> str:
+    return (
+        "## To check it\n\n`enpire campaign audit` holds episodes, decisions, history and this "
+        "report against each other. Who has noted the head of the record, with `--head`, can tell "
+        f"whether anything was changed since:\n\n    {head(run)}"
+    )
 
 
 def _tried(experiment: Experiment) -> str:

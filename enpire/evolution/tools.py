@@ -189,7 +189,8 @@ class Tools:
         settings: dict[str, str] = {}
         for one in chosen:
             settings |= dict(one.settings)
-        return self._begin(hypothesis, chosen[0].recipe, settings, (), source=chosen[0].source)
+        merges, source = tuple(e.id for e in chosen), chosen[0].source
+        return self._begin(hypothesis, chosen[0].recipe, settings, (), source=source, merges=merges)
 
     # Helpers
 
@@ -201,6 +202,7 @@ class Tools:
         builds_on: tuple[str, ...],
         anyway: bool = False,
         source: str = "",
+        merges: tuple[str, ...] = (),
     ) -> str:
         with self.campaign.lock:
             record = self.campaign.record
@@ -217,6 +219,7 @@ class Tools:
                 settings=tuple((str(name), str(value)) for name, value in settings.items()),
                 source=source,
                 builds_on=builds_on,
+                merges=merges,
             )
             alike = duplicates(proposal, record.experiments)
             if alike and not anyway:

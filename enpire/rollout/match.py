@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from enpire.environment import Controller, Job
+from enpire.environment.jobs import named
 from enpire.rollout.comparison import EXTENSION, Decision, PairedRecord, decide
 from enpire.types import JUDGED, Episode, Purpose
 
@@ -39,8 +40,11 @@ class Match:
                 yield Job(seed, Purpose.EVALUATION, self.controllers[name], name, self.round)
 
     def add(self, episode: Episode) -> None:
-        """Tell it of an episode; those that are not its own change nothing."""
-        if episode.purpose is Purpose.EVALUATION and episode.round == self.round:
+        """Tell it of an episode; those that are not its own change nothing.
+
+        Nor do those that were cut short: they have other names, and are run again.
+        """
+        if episode.id == named(Purpose.EVALUATION, self.round, episode.policy, episode.seed):
             self._outcome[episode.policy, episode.seed] = episode
 
     @property
