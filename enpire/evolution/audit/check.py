@@ -10,7 +10,7 @@ from typing import Any
 from enpire.environment.jobs import named
 from enpire.evolution.records import Record, folded
 from enpire.store import EpisodeRow, PolicyRow, Run
-from enpire.types import Outcome, Purpose
+from enpire.types import Purpose
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +46,10 @@ class Audited:
         return {row.name: row for row in self.run.ledger.policies()}
 
     @cached_property
-    def outcomes(self) -> dict[tuple[int, str, int], Outcome]:
-        """Of evaluations, by round, policy and seed; of those that were not cut short."""
+    def evaluations(self) -> dict[tuple[int, str, int], EpisodeRow]:
+        """By round, policy and seed; those that were not cut short."""
         return {
-            (row.round, row.policy, row.seed): row.outcome
+            (row.round, row.policy, row.seed): row
             for row in self.rows
             if row.purpose is Purpose.EVALUATION and whole(row)
         }

@@ -13,7 +13,8 @@ from enpire.evolution.records import MATCH, Entry, Outcome, Record
 from enpire.evolution.selection import level
 from enpire.rollout.comparison import EXTENSION, Decision, PairedRecord, decide
 from enpire.rollout.seeds import stream
-from enpire.types import JUDGED
+from enpire.store import EpisodeRow
+from enpire.types import JUDGED, LOST
 from enpire.types import Outcome as Judged
 
 FINAL = (State.KEPT, State.DROPPED, State.FAILED)
@@ -92,14 +93,21 @@ def _again(
     most: int = of.settings["max_pairs"]
     total, decision = PairedRecord(), Decision.CONTINUE
     for seed in islice(seeds(of, entry, at, opponent), 2 * EXTENSION * most):
-        both = [of.outcomes.get((entry.number, n, seed)) for n in (entry.policy, opponent)]
-        if None in both or decision is not Decision.CONTINUE:
+        ours, theirs = (
+            of.evaluations.get((entry.number, n, seed)) for n in (entry.policy, opponent)
+        )
+        if ours is None or theirs is None or decision is not Decision.CONTINUE:
             break
-        if all(outcome in JUDGED for outcome in both):
-            ours, theirs = (outcome is Judged.SUCCESS for outcome in both)
-            total = total.add(candidate=ours, incumbent=theirs)
+        if theirs.outcome in JUDGED and (ours.outcome in JUDGED or _voided(ours)):
+            won, lost = (row.outcome is Judged.SUCCESS for row in (ours, theirs))
+            total = total.add(candidate=won, incumbent=lost)
             decision = decide(total, alpha, most)
     return total, decision
+
+
+def _voided(row: EpisodeRow) -> bool:
+    """Whether it came to nothing while its policy acted: a candidate has failed in it then."""
+    return row.outcome is Judged.INVALID and row.execute_s > 0.0 and row.stage != LOST
 
 
 def seeds(of: Audited, entry: Entry, at: int, opponent: str) -> Iterator[int]:
