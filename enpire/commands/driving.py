@@ -33,6 +33,7 @@ def stations_for(settings: LoopSettings, where: Place) -> Workcells:
     Raises:
         UsageError: there cannot be such.
     """
+    from enpire.environment import Order, ResetMode
     from enpire.rollout.conditions import Conditions, Realistic
 
     conditions = Conditions(
@@ -40,14 +41,14 @@ def stations_for(settings: LoopSettings, where: Place) -> Workcells:
     )
     if not isinstance(where, Here) and (conditions or settings.pace == REAL_PACE):
         raise UsageError("--pace real and what goes with it are for this machine: no --cluster")
-    stations = where.stations(
+    order = Order(
         settings.task,
-        settings.robots,
         settings.python,
         settings.success,
-        settings.reset,
+        ResetMode(settings.reset),
         settings.verify,
     )
+    stations = where.stations(order, settings.robots)
     return Realistic(stations, conditions, settings.seed) if conditions else stations
 
 
