@@ -21,6 +21,7 @@ from pathlib import Path
 from enpire.errors import CampaignError, EnpireError, PackError
 from enpire.evolution import bridge
 from enpire.evolution.bubblewrap import hand_over, harness, python
+from enpire.evolution.history import FOLDER
 from enpire.evolution.limits import GIB, Limits
 from enpire.evolution.proxy import Proxy
 from enpire.evolution.records import Used
@@ -30,6 +31,7 @@ from enpire.evolution.seat import Seat
 from enpire.evolution.serving import Served
 from enpire.evolution.tools import Tools
 from enpire.evolution.usage import Allowance, Usage
+from enpire.evolution.workspace import cloned
 from enpire.packs import Pack
 from enpire.packs.toml import Table
 
@@ -185,7 +187,8 @@ class Programmed:
     def _prepared(self, desk: Seat) -> Sandbox:
         """Its workspace, its tools and its way to the model, which last until it is closed."""
         workspace = (self._folder / "work").resolve()
-        workspace.mkdir(parents=True, exist_ok=True)
+        history = (self._folder.parents[1] / FOLDER).resolve()
+        cloned(history, workspace, self._name)
         private = Path(
             self._open.enter_context(tempfile.TemporaryDirectory(prefix="enpire-tools-"))
         )
@@ -218,7 +221,13 @@ class Programmed:
             ).socket
         self._sandbox = Sandbox(
             limits=self._program.limits,
-            readable=(*harness(), self._program.folder, tools.path, *self._program.readable),
+            readable=(
+                *harness(),
+                history,
+                self._program.folder,
+                tools.path,
+                *self._program.readable,
+            ),
             writable=(workspace,),
             model=model,
             environment={n: self._fill(t) for n, t in self._program.environment.items()},
