@@ -16,6 +16,7 @@ import threading
 from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from enpire.errors import CampaignError, EnpireError, PackError
@@ -31,7 +32,7 @@ from enpire.evolution.seat import Seat
 from enpire.evolution.serving import Served
 from enpire.evolution.tools import Tools
 from enpire.evolution.usage import Allowance, Usage
-from enpire.evolution.workspace import cloned
+from enpire.evolution.workspace import cloned, committed
 from enpire.packs import Pack
 from enpire.packs.toml import Table
 
@@ -192,7 +193,9 @@ class Programmed:
         private = Path(
             self._open.enter_context(tempfile.TemporaryDirectory(prefix="enpire-tools-"))
         )
-        tools = Served(Tools(desk.campaign, self._name), private / "tools.sock")
+        taken = partial(committed, workspace, self._name, confinement=self._confinement)
+        served = Tools(desk.campaign, self._name, committed=taken)
+        tools = Served(served, private / "tools.sock")
         self._open.enter_context(tools)
         server = {"command": python(), "args": ["-I", "-S", bridge.__file__, str(tools.path)]}
         self._filled = {

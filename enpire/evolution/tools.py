@@ -42,11 +42,15 @@ class Shown:
 
 @dataclass(frozen=True, slots=True)
 class Tools:
-    """One agent's tools. network: it may search arXiv."""
+    """One agent's tools. network: it may search arXiv.
+
+    committed: the text of a file of its workspace, by its path, as it has committed it.
+    """
 
     campaign: Campaign
     agent: str
     network: bool = False
+    committed: Callable[[str], str] | None = None
     names: tuple[str, ...] = field(
         default=(
             "task_brief",
@@ -137,14 +141,20 @@ class Tools:
         builds_on: Sequence[str] = (),
         anyway: bool = False,
         source: str = "",
+        path: str = "",
     ) -> str:
         """Begin an experiment on the incumbent: collect and train; it then waits for run_trials.
 
         source: code of your own, the text of a file with a `RECIPE` as built-in ones have; `recipe`
-        is what you call it then; it runs in a sandbox. settings: that differ from its
+        is what you call it then; it runs in a sandbox. path: of such a file that you have committed
+        on main of your workspace, instead. settings: that differ from its
         usual ones, by dotted name, as text. builds_on: ids of findings of the board. anyway: though
         one that is under way looks much the same.
         """
+        if path and (source or self.committed is None):
+            raise CampaignError("give source, or the path of a file that you have committed")
+        if path and self.committed is not None:
+            source = self.committed(path)
         return self._begin(
             hypothesis, recipe, dict(settings or {}), tuple(builds_on), anyway, source
         )

@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from enpire.errors import CampaignError, EnpireError
 from enpire.evolution import Repository, Sandbox, bubblewrap, history
 from enpire.evolution.experiment import Experiment, State
 from enpire.evolution.sandbox import Ended, available
-from enpire.evolution.workspace import cloned
+from enpire.evolution.workspace import cloned, committed
 from enpire.store import Run
 from tests.store.samples import episode
 
@@ -84,3 +85,29 @@ def test_what_an_agent_has_made_of_it_is_left_alone(run: Run, workspace: Path) -
     cloned(run.folder / history.FOLDER, workspace, "b")
     assert not (workspace / ".git").exists()
     assert (workspace / "notes").read_text() == "mine"
+
+
+def test_what_is_committed_is_taken_and_nothing_else(run: Run, workspace: Path) -> None:
+    script = "echo one > recipe.py; git add -A; git commit -qm x; echo two > recipe.py"
+    assert sh(run, workspace, script).code == 0
+    assert committed(workspace, "b", "recipe.py") == "one\n"
+    with pytest.raises(CampaignError, match="commit it first"):
+        committed(workspace, "b", "other.py")
+    assert sh(run, workspace, "git commit -qam y").code == 0
+    assert committed(workspace, "b", "recipe.py") == "two\n"
+
+
+@pytest.mark.parametrize(
+    ("script", "words"),
+    [
+        ("ln -s /etc/passwd recipe.py; git add -A; git commit -qm x", "a link"),
+        ("printf '\\377' > recipe.py; git add -A; git commit -qm x", "no text"),
+        ("rm -rf .git", "no such branch"),
+    ],
+)
+def test_what_is_no_plain_text_is_refused(
+    run: Run, workspace: Path, script: str, words: str
+) -> None:
+    assert sh(run, workspace, script).code == 0
+    with pytest.raises(EnpireError, match=words):
+        committed(workspace, "b", "recipe.py")
