@@ -16,6 +16,7 @@ from enpire.errors import EnpireError, UsageError
 VERBS = {
     "loop": ("loop", "improve a policy until it holds its target on sealed seeds"),
     "campaign": ("campaign", "agents that try what improves a policy, side by side"),
+    "campaign audit": ("audit", "whether a campaign's records agree with each other"),
     "list": ("runs", "the runs of a folder"),
     "show": ("show", "what happened in a run"),
     "eval": ("evaluate", "measure a policy of a run on seeds it has never seen"),
@@ -34,7 +35,8 @@ VERBS = {
 EXIT_CODES = """\
 exit codes:
   0  done; for loop and campaign: the target holds on sealed seeds
-  1  stopped by an error, or task check: a bar was missed; what was recorded stays readable
+  1  stopped by an error, or a bar was missed (task check), or records do not agree (campaign
+     audit); what was recorded stays readable
   2  the command line asks for something that is not there
   3  loop, campaign: a budget ended before the target was reached
   130  interrupted (Ctrl-C, SIGTERM)"""
@@ -64,7 +66,8 @@ def _run(argv: list[str]) -> int:
     if argv[0] == "--version":
         print(f"enpire {__version__}")
         return 0
-    verb, *rest = argv
+    words = 2 if " ".join(argv[:2]) in VERBS else 1
+    verb, rest = " ".join(argv[:words]), argv[words:]
     if verb not in VERBS:
         from enpire.packs.finder import unknown
 
@@ -84,7 +87,7 @@ def _run(argv: list[str]) -> int:
 
 def usage() -> str:
     """What `enpire --help` prints."""
-    verbs = "\n".join(f"  {verb:<8} {line}" for verb, (_, line) in VERBS.items())
+    verbs = "\n".join(f"  {verb:<14} {line}" for verb, (_, line) in VERBS.items())
     return (
         "usage: enpire VERB ...\n\n"
         "Robot policies that improve themselves, on real arms and on their MuJoCo twins.\n\n"

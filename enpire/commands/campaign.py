@@ -322,6 +322,7 @@ def _drive(
     from enpire.evolution.campaign import Campaign
     from enpire.rollout.budget import Budget
     from enpire.rollout.loop import LoopState
+    from enpire.store.head import head
 
     ceilings, state = _ceilings(limits), LoopState()
     budget = Budget(wall_s=limits.get("max_time", math.inf), robot_s=ceilings.robot_s)
@@ -350,6 +351,7 @@ def _drive(
     report.write(run)
     text = (run.folder / report.FILE).read_text(encoding="utf-8")
     print("\n" + text.split("\n## ", 1)[0].rstrip() + f"\n\nreport: {run.folder / report.FILE}")
+    print(f"head of the record: {head(run)}")
     if not state.reached:
         print(f"to go on: {program()} campaign --resume {run.folder.resolve()}")
     if options.json:

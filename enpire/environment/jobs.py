@@ -17,6 +17,12 @@ GiveUp = Callable[[Float32Array, float], str | None]
 limit that is over."""
 
 
+def named(purpose: Purpose, round: int, policy: str, seed: int, variant: int = 0) -> str:
+    """What an episode is called; one that was cut short, and is run again, has more to its name."""
+    name = f"{purpose.value}-{round}-{policy}-{seed:016x}"
+    return f"{name}-{variant}" if variant else name
+
+
 @dataclass(frozen=True, slots=True)
 class Streams:
     """An episode's generators.
@@ -63,8 +69,7 @@ class Job:
     @property
     def id(self) -> str:
         """Unique in a run: what for, in which round, by whom, from which initial condition."""
-        named = f"{self.purpose.value}-{self.round}-{self.policy}-{self.seed:016x}"
-        return f"{named}-{self.variant}" if self.variant else named
+        return named(self.purpose, self.round, self.policy, self.seed, self.variant)
 
     def streams(self) -> Streams:
         """What its random draws come from, anew."""

@@ -36,6 +36,7 @@ LENGTH = 400  # characters of a finding
 SUPPORT = 2  # decided experiments with a change, before anything is said of it
 CONTRAST = 0.2  # that its share of kept ones differs from the others', to be worth a line
 CAPACITY = 60  # findings that are not retired
+OWN = 12  # of those, an agent's
 ENOUGH = 6  # experiments after which one that tells nothing is retired
 TELLING = 0.1  # that its share of kept ones must be off a half by then
 
@@ -264,8 +265,10 @@ class Board:
     ) -> Finding:
         """Put up what an agent says, cleaned and cut; its evidence must have been decided.
 
+        What it has said already stays as it is, and nobody drives others' findings off the board.
+
         Raises:
-            CampaignError: no text, no evidence, or evidence that there is not.
+            CampaignError: no text, no evidence, evidence that there is not, or too many of its own.
         """
         said = cleaned(text, LENGTH)
         if not said:
@@ -277,6 +280,12 @@ class Board:
         for name in evidence:
             if name not in known or not known[name].decided:
                 raise CampaignError(f"{name[:80]!r} is no decided experiment: see read_results")
+        own = [f for f in self.findings.values() if f.agent == agent and not f.retired]
+        for finding in own:
+            if finding.text == said:
+                return finding
+        if len(own) >= OWN:
+            raise CampaignError(f"{agent} has {OWN} findings on the board: build on those")
         number = sum(f.agent != HARNESS for f in self.findings.values())
         chosen = tuple(dict.fromkeys(evidence))
         self.add([Delta("add", f"f{number}", agent, said, chosen)])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 
+from enpire.evolution import history
 from enpire.evolution.board import Board
 from enpire.evolution.effect import Effect
 from enpire.evolution.experiment import Experiment, State
@@ -82,7 +83,7 @@ class Books:
 
     def settle(self) -> None:
         """Write what follows from decisions, of which a process that died may have left some out:
-        a line for people, the policy's state, and the row of a round each.
+        a line for people, the policy's state, the row of a round, and a commit each.
         """
         told = {note.round for note in self._ledger.decisions() if note.kind in DECIDED}
         for number, _ in self.record.decided:
@@ -95,6 +96,7 @@ class Books:
             if row is not None and kept and row.state != "incumbent":
                 self._ledger.set_policy_state(entry.policy, "incumbent")
         self.close_rounds()
+        history.write(self._run)
         self.board.learn(self.record.experiments)
 
     def close_rounds(self) -> None:

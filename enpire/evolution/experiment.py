@@ -18,6 +18,7 @@ NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 RECIPE = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}")  # no path: a file's name would be imported
 SAID = 600  # characters of a hypothesis, or a reason
 SOURCE = 100_000  # characters of a recipe's code
+SETTINGS, SETTING = 64, 200  # how many, and characters of a name or a value
 
 
 class State(StrEnum):
@@ -49,9 +50,10 @@ class Experiment:
     recipe: a built-in's name, or what the text in `source` is called. settings: that differ from
     the recipe's defaults, as text, sorted by name. base: the policy it improves on and is compared
     with, the id of the experiment that made it or the name of one that was there at the start.
-    builds_on: findings of the board that its agent relied on. effect: of what was promoted or
-    dropped in trials; None for one that was dropped before them, or failed. reason: of the
-    decision. What agents say is cleaned and cut to one line (`quoting.one_line`).
+    builds_on: findings of the board that its agent relied on. merges: experiments whose settings it
+    joins, by id. effect: of what was promoted or dropped in trials; None for one that was dropped
+    before them, or failed. reason: of the decision. What agents say is cleaned and cut to one line
+    (`quoting.one_line`).
     """
 
     id: str
@@ -62,6 +64,7 @@ class Experiment:
     settings: tuple[tuple[str, str], ...] = ()
     source: str = ""
     builds_on: tuple[str, ...] = ()
+    merges: tuple[str, ...] = ()
     state: State = State.PROPOSED
     effect: Effect | None = None
     reason: str = ""
@@ -77,9 +80,15 @@ class Experiment:
                 f"{self.recipe[:80]!r} is no recipe's name: letters, digits and '_'; "
                 "code of your own goes into `source`"
             )
-        if len(self.source) > SOURCE:
+        if len(self.source) > SOURCE or not _text(self.source):
             raise CampaignError(
-                f"experiment {self.id}: its code is longer than {SOURCE} characters"
+                f"experiment {self.id}: its code is longer than {SOURCE} characters, or no text"
+            )
+        words = [word for setting in self.settings for word in setting]
+        if len(words) > 2 * SETTINGS or any(len(w) > SETTING or not _text(w) for w in words):
+            raise CampaignError(
+                f"experiment {self.id}: {SETTINGS} settings at most, as text of {SETTING} "
+                "characters each"
             )
         for name in ("hypothesis", "reason", "base"):
             object.__setattr__(self, name, one_line(getattr(self, name), SAID))
@@ -131,9 +140,15 @@ def from_json(line: str) -> Experiment:
         changed = {
             "settings": tuple((str(name), str(value)) for name, value in values["settings"]),
             "builds_on": tuple(map(str, values["builds_on"])),
+            "merges": tuple(map(str, values.get("merges", ()))),  # not said before there were any
             "state": State(values["state"]),
             "effect": Effect(PairedRecord(*map(int, counts))) if counts is not None else None,
         }
         return Experiment(**{**values, **changed})
     except (ValueError, TypeError, KeyError) as error:
         raise CampaignError(f"{line[:80]!r} is no experiment: {error!r}") from error
+
+
+def _text(words: str) -> bool:
+    """Whether they can be written down: half of a surrogate pair cannot."""
+    return not any("\ud800" <= character <= "\udfff" for character in words)

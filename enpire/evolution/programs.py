@@ -16,6 +16,7 @@ import threading
 from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -23,6 +24,7 @@ from enpire import agent_loop
 from enpire.errors import CampaignError, EnpireError, PackError
 from enpire.evolution import bridge
 from enpire.evolution.bubblewrap import PATH, hand_over, harness, python
+from enpire.evolution.history import FOLDER
 from enpire.evolution.limits import GIB, Limits
 from enpire.evolution.prices import Prices
 from enpire.evolution.proxy import Proxy
@@ -33,6 +35,7 @@ from enpire.evolution.seat import Seat
 from enpire.evolution.serving import Served
 from enpire.evolution.tools import Tools
 from enpire.evolution.usage import Allowance, Usage
+from enpire.evolution.workspace import cloned, committed
 from enpire.packs import Pack
 from enpire.packs.toml import Table
 
@@ -182,11 +185,14 @@ class Programmed:
     def _prepared(self, desk: Seat) -> Sandbox:
         """Its workspace, its tools and its way to the model, which last until it is closed."""
         workspace = (self._folder / "work").resolve()
-        workspace.mkdir(parents=True, exist_ok=True)
+        history = (self._folder.parents[1] / FOLDER).resolve()
+        cloned(history, workspace, self._name)
         private = Path(
             self._open.enter_context(tempfile.TemporaryDirectory(prefix="enpire-tools-"))
         )
-        tools = Served(Tools(desk.campaign, self._name), private / "tools.sock")
+        taken = partial(committed, workspace, self._name, confinement=self._confinement)
+        served = Tools(desk.campaign, self._name, committed=taken)
+        tools = Served(served, private / "tools.sock")
         self._open.enter_context(tools)
         server = {"command": python(), "args": ["-I", "-S", bridge.__file__, str(tools.path)]}
         self._filled = {
@@ -216,7 +222,13 @@ class Programmed:
             ).socket
         self._sandbox = Sandbox(
             limits=self._program.limits,
-            readable=(*harness(), self._program.folder, tools.path, *self._program.readable),
+            readable=(
+                *harness(),
+                history,
+                self._program.folder,
+                tools.path,
+                *self._program.readable,
+            ),
             writable=(workspace,),
             model=model,
             environment={n: self._fill(t) for n, t in self._program.environment.items()},

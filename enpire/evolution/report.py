@@ -23,6 +23,7 @@ from enpire.rollout.comparison import PairedRecord
 from enpire.rollout.statistics import misses_allowed
 from enpire.store import EpisodeRow, Run
 from enpire.store.durable import publish_file
+from enpire.store.head import head
 from enpire.types import JUDGED, Estimate, Outcome, Purpose
 
 FILE = "report.md"
@@ -47,6 +48,7 @@ def report(run: Run) -> str:
         _failed(record),
         _cost(run, record, rows),
         _again(run),
+        _checked(run),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
 
@@ -85,7 +87,9 @@ def _answer(run: Run, record: Record, rows: Sequence[EpisodeRow]) -> str:
             "No sealed evaluation has reached the target."
         )
     made = [e for e in record.entries.values() if e.policy == best]
-    origin = f" It comes of {_tried(made[0].experiment)}." if made else ""
+    origin = f" It comes of {_plain(_tried(made[0].experiment))}." if made else ""
+    tries = len(run.ledger.sealed())
+    origin += f" Sealed evaluations of this campaign: {tries}." if tries else ""
     state = facts.get("state", "running")
     counts = {s: sum(e.state is s for e in record.experiments) for s in State}
     undecided = sum(not e.decided for e in record.experiments)
@@ -172,7 +176,7 @@ def _learned(run: Run, record: Record) -> str:
     found = [f for f in Board.read(run.folder).findings.values() if not f.retired]
     for finding in sorted(found, key=lambda f: -f.worth)[:12]:
         counted = f"{len(finding.helped)} kept, {len(finding.harmed)} not, by {finding.agent}"
-        lines += ["", f"> {one_line(finding.text, 2 * WORDS)} ({counted})"]
+        lines += ["", f"> {_plain(one_line(finding.text, 2 * WORDS))} ({counted})"]
     return "\n".join(lines)
 
 
@@ -180,7 +184,7 @@ def _failed(record: Record) -> str:
     failed = [e for e in record.experiments if e.state is State.FAILED]
     lines = [f"- {e.id}, {_tried(e)}: {one_line(e.reason, 2 * WORDS)}" for e in failed]
     lines += [f"- {name} ended: {one_line(why, WORDS)}" for name, why in record.retired.items()]
-    return "\n".join(["## What failed", "", *(lines or ["Nothing."])])
+    return "\n".join(["## What failed", "", *(map(_plain, lines) if lines else ["Nothing."])])
 
 
 def _cost(run: Run, record: Record, rows: Sequence[EpisodeRow]) -> str:
@@ -231,6 +235,14 @@ def _again(run: Run) -> str:
     return "\n".join(lines).rstrip()
 
 
+def _checked(run: Run) -> str:
+    return (
+        "## To check it\n\n`enpire campaign audit` holds episodes, decisions, history and this "
+        "report against each other. Who has noted the head of the record, with `--head`, can tell "
+        f"whether anything was changed since:\n\n    {head(run)}"
+    )
+
+
 def _tried(experiment: Experiment) -> str:
     settings = ", ".join(f"{name} {value}" for name, value in experiment.settings)
     code = " (code of its own)" if experiment.source else ""
@@ -251,4 +263,11 @@ def _rate(measured: Estimate) -> str:
 
 
 def _cell(text: str) -> str:
-    return one_line(text, 4 * WORDS).replace("|", "\\|")
+    return _plain(one_line(text, 4 * WORDS)).replace("|", "\\|")
+
+
+def _plain(text: str) -> str:
+    """What others wrote, without what Markdown would make a picture, a link or a tag of."""
+    return (
+        text.replace("<", "\\<").replace("![", "!\\[").replace("](", "]\\(").replace("]:", "]\\:")
+    )

@@ -43,11 +43,15 @@ class Shown:
 
 @dataclass(frozen=True, slots=True)
 class Tools:
-    """One agent's tools. network: it may search arXiv."""
+    """One agent's tools. network: it may search arXiv.
+
+    committed: the text of a file of its workspace, by its path, as it has committed it.
+    """
 
     campaign: Campaign
     agent: str
     network: bool = False
+    committed: Callable[[str], str] | None = None
     names: tuple[str, ...] = field(
         default=(
             "task_brief",
@@ -144,14 +148,20 @@ class Tools:
         builds_on: Sequence[str] = (),
         anyway: bool = False,
         source: str = "",
+        path: str = "",
     ) -> str:
         """Begin an experiment on the incumbent: collect and train; it then waits for run_trials.
 
         source: code of your own, the text of a file with a `RECIPE` as built-in ones have; `recipe`
-        is what you call it then; it runs in a sandbox. settings: that differ from its
+        is what you call it then; it runs in a sandbox. path: of such a file that you have committed
+        on main of your workspace, instead. settings: that differ from its
         usual ones, by dotted name, as text. builds_on: ids of findings of the board. anyway: though
         one that is under way looks much the same.
         """
+        if path and (source or self.committed is None):
+            raise CampaignError("give source, or the path of a file that you have committed")
+        if path and self.committed is not None:
+            source = self.committed(path)
         return self._begin(
             hypothesis, recipe, dict(settings or {}), tuple(builds_on), anyway, source
         )
@@ -196,7 +206,8 @@ class Tools:
         settings: dict[str, str] = {}
         for one in chosen:
             settings |= dict(one.settings)
-        return self._begin(hypothesis, chosen[0].recipe, settings, (), source=chosen[0].source)
+        merges, source = tuple(e.id for e in chosen), chosen[0].source
+        return self._begin(hypothesis, chosen[0].recipe, settings, (), source=source, merges=merges)
 
     # Helpers
 
@@ -208,6 +219,7 @@ class Tools:
         builds_on: tuple[str, ...],
         anyway: bool = False,
         source: str = "",
+        merges: tuple[str, ...] = (),
     ) -> str:
         with self.campaign.lock:
             record = self.campaign.record
@@ -224,6 +236,7 @@ class Tools:
                 settings=tuple((str(name), str(value)) for name, value in settings.items()),
                 source=source,
                 builds_on=builds_on,
+                merges=merges,
             )
             alike = duplicates(proposal, record.experiments)
             if alike and not anyway:

@@ -6,8 +6,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from enpire.environment import Controller, Job
+from enpire.environment.jobs import named
 from enpire.rollout.comparison import EXTENSION, Decision, PairedRecord, decide
-from enpire.types import JUDGED, Episode, Purpose
+from enpire.types import JUDGED, LOST, Episode, Outcome, Purpose
 
 
 @dataclass(slots=True)
@@ -39,8 +40,11 @@ class Match:
                 yield Job(seed, Purpose.EVALUATION, self.controllers[name], name, self.round)
 
     def add(self, episode: Episode) -> None:
-        """Tell it of an episode; those that are not its own change nothing."""
-        if episode.purpose is Purpose.EVALUATION and episode.round == self.round:
+        """Tell it of an episode; those that are not its own change nothing.
+
+        Nor do those that were cut short: they have other names, and are run again.
+        """
+        if episode.id == named(Purpose.EVALUATION, self.round, episode.policy, episode.seed):
             self._outcome[episode.policy, episode.seed] = episode
 
     @property
@@ -55,7 +59,8 @@ class Match:
             ours, theirs = (self._outcome.get((n, seed)) for n in (self.candidate, self.opponent))
             if ours is None or theirs is None:
                 break
-            if ours.verdict.outcome in JUDGED and theirs.verdict.outcome in JUDGED:
+            counts = ours.verdict.outcome in JUDGED or voided(ours)
+            if counts and theirs.verdict.outcome in JUDGED:
                 total = total.add(candidate=ours.success, incumbent=theirs.success)
                 if decide(total, self.alpha, self.max_pairs) is not Decision.CONTINUE:
                     break
@@ -65,3 +70,13 @@ class Match:
     def decision(self) -> Decision:
         """Of the test, by the pairs so far."""
         return decide(self.record, self.alpha, self.max_pairs)
+
+
+def voided(episode: Episode) -> bool:
+    """Whether an episode came to nothing while its policy acted, on a station that is not lost.
+
+    It may be what the policy did. A candidate's is a failure, lest it voids what it would lose;
+    that only takes promotions away.
+    """
+    acted = episode.times.execute > 0.0 and episode.verdict.stage != LOST
+    return episode.verdict.outcome is Outcome.INVALID and acted

@@ -85,7 +85,9 @@ class Sealed:
         note = self._drawn(attempt)
         if note is None:
             numbers: dict[str, float] = {"attempt": attempt, "entropy": fresh_entropy()}
-            text = f"{policy} is frozen; its sealed seeds are drawn"
+            row = self.ledger.policy(policy)
+            frozen = f"{policy} is frozen (sha256 {row.sha256})" if row else f"{policy} is frozen"
+            text = f"{frozen}; its sealed seeds are drawn"
             note = Note(round, SEALING, text, policy, "", numbers)
             self.ledger.add_decision(note)
         entropy = int(note.numbers["entropy"])

@@ -82,6 +82,21 @@ CREATE TABLE sealed (
 ) STRICT;
 """
 
+WRITTEN = {
+    "events": ("experiment, kind, text, at", "number"),
+    "decisions": ("round, kind, text, incumbent, candidate, numbers", "number"),
+    "policies": ("name, sha256, path, parent, recipe, round", "rowid"),
+    "batches": ("path, sha256, bytes, committed_at", "rowid"),
+    "episodes": (
+        "id, seed, purpose, policy, round, station, outcome, score, stage, reason, reset_s, "
+        "execute_s, verify_s, path, position",
+        "number",
+    ),
+    "intervals": ("station, phase, start_s, end_s, episode", "number"),
+    "sealed": ("attempt, policy, entropy, successes, trials, low, high", "rowid"),
+}
+"""Tables whose rows are added and never changed: their columns, and the order of adding."""
+
 _EPISODE_COLUMNS = (
     "id, seed, purpose, policy, round, station, outcome, score, stage, reason, reset_s, execute_s,"
     " verify_s, path, position, sha256, bytes, committed_at"
@@ -233,6 +248,14 @@ class Ledger:
     def _value(self, query: str, values: Sequence[object] = ()) -> Any:
         rows = self._rows(query, values)
         return rows[0][0] if rows else None
+
+    def written(self, table: str) -> list[tuple[Any, ...]]:
+        """All rows of a table whose rows are only ever added, in the order of adding, as they are.
+
+        The first value of each is its number in that order, from 1, while none was removed.
+        """
+        columns, order = WRITTEN[table]
+        return self._rows(f"SELECT {order}, {columns} FROM {table} ORDER BY {order}")
 
     # Facts about the run
 

@@ -146,8 +146,12 @@ class Listed:
         )
 
 
-def config(settings: LoopSettings) -> dict[str, Any]:
-    campaign = {"command": ["enpire", "campaign"], "confinement": "no programs of their own"}
+def config(settings: LoopSettings, agents: int = 1) -> dict[str, Any]:
+    campaign = {
+        "command": ["enpire", "campaign"],
+        "confinement": "no programs of their own",
+        "agents": f"listed:{agents}",
+    }
     return {"loop": asdict(settings), "campaign": campaign}
 
 
@@ -170,7 +174,11 @@ def go(
     path = folder.parent / "moves.py"
     path.write_text(MOVES)
     exists = folder.exists()
-    run = Run.open(folder, writable=True) if exists else Run.create(folder, config(settings))
+    run = (
+        Run.open(folder, writable=True)
+        if exists
+        else Run.create(folder, config(settings, len(plans) + len(others) or 1))
+    )
     with run, EpisodeWriter(run) as writer:
         stations = reach_stations(settings.robots)
         limit = budget or Budget()

@@ -9,6 +9,7 @@ import pytest
 
 from enpire.evolution import books, fresh
 from enpire.evolution import campaign as campaigns
+from enpire.evolution.audit import audit
 from enpire.evolution.experiment import State
 from enpire.evolution.limited import Ceilings
 from enpire.evolution.records import LEASE, Record, folded
@@ -165,6 +166,7 @@ def same_end(folder: Path, whole: Path) -> None:
     assert ids(folder, *fixed) == ids(whole, *fixed)
     assert len(ids(folder, Purpose.SEALED)) == TINY.sealed_episodes
     with Run.open(folder) as run, Run.open(whole) as other:
+        assert [check for check in audit(run) if not check.holds] == []
         assert len(run.ledger.sealed()) == 1
         assert [(r.number, r.policy) for r in run.ledger.rounds()] == [
             (r.number, r.policy) for r in other.ledger.rounds()

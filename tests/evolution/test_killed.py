@@ -10,6 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from enpire.evolution import fresh
+from enpire.evolution.audit import audit
 from enpire.evolution.books import DECIDED
 from enpire.evolution.records import MATCH, folded
 from enpire.store import Run
@@ -21,7 +23,9 @@ LONGEST = 10  # steps that a process lives, episodes and writes of the ledger
 
 @pytest.mark.slow
 @pytest.mark.timeout(1500)
-def test_a_campaign_is_killed_at_random_thirty_times(tmp_path: Path) -> None:
+def test_a_campaign_is_killed_at_random_thirty_times(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     folder, rng = tmp_path / "run", np.random.default_rng(5)
     killed = 0
     while killed < KILLS:
@@ -46,6 +50,8 @@ def test_a_campaign_is_killed_at_random_thirty_times(tmp_path: Path) -> None:
         (sealed,) = run.ledger.sealed()
         passed = [e for e in episodes if e.purpose is Purpose.SEALED and "aborted" not in e.id]
         assert len(passed) == sealed.trials == 10
+        monkeypatch.setattr(fresh, "ENOUGH", 8)
+        assert [check for check in audit(run) if not check.holds] == []
 
 
 def lives(folder: Path, steps: int, seconds: float = 0.0) -> bool:

@@ -1,0 +1,104 @@
+"""Whether sealed evaluations were what they have to be: of frozen policies, on seeds of their own,
+whole, and each once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import islice
+
+from enpire.evolution.audit.check import Audited, Check, repeated, whole
+from enpire.rollout.sealed import SEALING
+from enpire.rollout.seeds import stream
+from enpire.rollout.statistics import estimate, sealed_hopeless
+from enpire.store import Decision, EpisodeRow, SealedRow
+from enpire.types import Outcome, Purpose
+
+
+def sealed(of: Audited) -> Check:
+    """Notes that seeds were drawn, examinations, and episodes, against each other."""
+    notes = {int(n.numbers["attempt"]): n for n in _drawn(of)}
+    done = {row.attempt: row for row in of.run.ledger.sealed()}
+    inside = [row for row in of.rows if row.purpose is Purpose.SEALED]
+    wrong = list(_order(notes, done, [n.incumbent for n in _drawn(of)]))
+    wrong += [f"{r.id} is of no examination" for r in inside if r.round not in notes]
+    elsewhere = {row.seed: row for row in of.rows if row.purpose is not Purpose.SEALED}
+    for attempt, note in notes.items():
+        own = [row for row in inside if row.round == attempt]
+        wrong += _frozen(of, note)
+        drawn = stream(int(note.numbers["entropy"]), "sealed", attempt)
+        seeds = list(islice(drawn, of.settings["sealed_episodes"]))
+        wrong += [f"{elsewhere[s].id} was run on a sealed seed" for s in seeds if s in elsewhere]
+        wrong += _episodes(note, seeds, own)
+        if attempt in done:
+            wrong += _result(of, note, done[attempt], own)
+    said = f"{len(done)} evaluations, {len(inside)} episodes on seeds of their own"
+    return Check("sealed", said, tuple(wrong))
+
+
+def _drawn(of: Audited) -> list[Decision]:
+    return [note for note in of.run.ledger.decisions() if note.kind == SEALING]
+
+
+def _order(
+    notes: Mapping[int, Decision], done: Mapping[int, SealedRow], names: list[str]
+) -> Iterator[str]:
+    for attempt in range(1, max([*notes, *done, 0]) + 1):
+        if attempt not in notes:
+            yield f"attempt {attempt}: nothing says that its seeds were drawn"
+        elif attempt not in done and attempt != max(notes):
+            yield f"attempt {attempt}, of {notes[attempt].incumbent}, is missing"
+    if len(notes) != len(names):
+        yield "seeds were drawn twice for an attempt"
+    yield from (f"{name} was examined more than once" for name in repeated(names))
+
+
+def _frozen(of: Audited, note: Decision) -> Iterator[str]:
+    """Its policy was there before, as it is now: by the note's own words, and by its trials."""
+    policy = of.policies.get(note.incumbent)
+    if policy is None:
+        yield f"{note.incumbent} was examined and is no policy"
+        return
+    if "sha256" in note.text and policy.sha256 not in note.text:  # earlier ones do not say
+        yield f"{policy.name} is not the policy whose sealed seeds were drawn: its sha256 differs"
+    at = {purpose: [] for purpose in Purpose}  # type: dict[Purpose, list[int]]
+    for place, row in enumerate(of.rows):
+        if row.policy == policy.name:
+            at[row.purpose].append(place)
+    first = min(at[Purpose.SEALED], default=len(of.rows))
+    if min(at[Purpose.EVALUATION], default=first) >= first:
+        yield f"{policy.name} was examined before it was evaluated"
+
+
+def _episodes(note: Decision, seeds: list[int], own: list[EpisodeRow]) -> Iterator[str]:
+    """Of one attempt: all under seeds that were drawn, from the first on, none left out."""
+    judged = [row.seed for row in own if whole(row)]
+    for row in own:
+        if row.seed not in seeds or row.policy != note.incumbent:
+            yield f"{row.id} is not of the seeds that were drawn for {note.incumbent}"
+    yield from (
+        f"sealed seed {seed} of {note.incumbent} was run twice" for seed in repeated(judged)
+    )
+
+
+def _result(of: Audited, note: Decision, row: SealedRow, own: list[EpisodeRow]) -> Iterator[str]:
+    """An examination that is over, against its episodes."""
+    planned: int = of.settings["sealed_episodes"]
+    entropy = int(note.numbers["entropy"])
+    seeds = list(islice(stream(entropy, "sealed", row.attempt), planned))
+    judged = {r.seed: r.outcome is Outcome.SUCCESS for r in own if whole(r)}
+    seen = estimate(sum(judged.values()), len(judged))
+    if (row.policy, row.entropy) != (note.incumbent, entropy):
+        yield f"attempt {row.attempt} is of {row.policy}, its seeds were drawn for {note.incumbent}"
+    if (row.successes, row.trials) != (seen.successes, seen.trials):
+        yield (
+            f"attempt {row.attempt}: recorded are {row.successes} of {row.trials}, by its episodes "
+            f"it is {seen.successes} of {seen.trials}"
+        )
+    if (row.low, row.high) != (seen.low, seen.high):
+        yield f"attempt {row.attempt}: its interval is not that of its counts"
+    if set(seeds[: len(judged)]) != judged.keys():
+        yield f"attempt {row.attempt}: episodes are missing from its middle"
+    failures = len(judged) - sum(judged.values())
+    if len(judged) < planned and not sealed_hopeless(failures, planned, of.settings["target"]):
+        yield f"attempt {row.attempt} ended after {len(judged)} of {planned}, for no reason"
