@@ -32,6 +32,10 @@ class Outcome(StrEnum):
     INVALID = "invalid"
 
 
+JUDGED = (Outcome.SUCCESS, Outcome.FAILURE)
+"""Outcomes that say something of a policy; rates are over these."""
+
+
 class Purpose(StrEnum):
     """Why an episode was run."""
 

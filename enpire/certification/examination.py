@@ -17,7 +17,7 @@ from enpire.certification.limits import Limits
 from enpire.certification.repeat import Build
 from enpire.certification.restoring import Resets
 from enpire.certification.row import Row
-from enpire.certification.verifier import JUDGED, Audit, Audited
+from enpire.certification.verifier import Audit, Audited
 from enpire.environment import (
     Controller,
     Demonstrations,
@@ -30,7 +30,7 @@ from enpire.environment.eyes import NoGraphics, TwinEyes
 from enpire.errors import PackError
 from enpire.rollout.seeds import stream
 from enpire.rollout.statistics import Confusion
-from enpire.types import Episode, Purpose
+from enpire.types import JUDGED, Episode, Purpose
 
 SOLVED = 0.95  # share of its seeds, in whole ones, that a demonstrator has to solve
 WHOLE = 0.95  # share of the episodes asked for that have to come to a verdict

@@ -16,11 +16,10 @@ from enpire.certification.episodes import Observer
 from enpire.certification.row import Row
 from enpire.environment import Stations
 from enpire.rollout.statistics import Confusion
-from enpire.types import Episode, Outcome, Predicate
+from enpire.types import JUDGED, Episode, Predicate
 
 AGREEMENT, FALSE_SUCCESS = 0.99, 0.005
 NEAR = (0.5, 2.0)  # from a threshold [mm or deg]
-JUDGED = (Outcome.SUCCESS, Outcome.FAILURE)
 STOPPED_BY_HARNESS = ("force",)
 SENSORS = ("verifier agrees", "false success", "near misses")
 CAMERAS = ("cameras agree", "cameras' false success", "cameras' near misses")

@@ -26,12 +26,13 @@ import numpy as np
 from enpire.cluster.carrying import Remembered, pack, settings_of
 from enpire.cluster.clock import Common, Under, behind
 from enpire.cluster.connection import STATION, Cluster
-from enpire.cluster.host import Ended, Failed, Order
+from enpire.cluster.host import Ended, Failed
 from enpire.cluster.seats import Seats, raised
 from enpire.environment import (
     Controller,
     Demonstrations,
     Job,
+    Order,
     Parameter,
     RandomActions,
     Task,

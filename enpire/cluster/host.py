@@ -16,8 +16,8 @@ from enpire.cluster.carrying import Remembered, Version, unpack
 from enpire.environment import (
     Controller,
     Job,
+    Order,
     Parameter,
-    ResetMode,
     Tasked,
     Workcells,
     open_stations,
@@ -28,17 +28,6 @@ from enpire.types import Episode
 AHEAD = 32  # control periods that the station runs ahead of what it has told
 ASKED_S = 10.0  # that who asks how far it is waits at most
 ROW = 0  # the station's number in its own process
-
-
-@dataclass(frozen=True, slots=True)
-class Order:
-    """The stations that are asked for, in the words of `open_stations`."""
-
-    task: str
-    python: str = ""
-    success: str = ""
-    reset: ResetMode = ResetMode.FAST
-    verify: str = "sensors"
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,9 +89,7 @@ class Host:
 
         torch.set_num_threads(1)  # the other cores are other stations'
         try:
-            cells = open_stations(
-                order.task, 1, order.python, order.success, order.reset, order.verify, threads=1
-            )
+            cells = open_stations(order, 1, threads=1)
         except EnpireError as error:
             return Failed(type(error).__name__, str(error))
         task = cells.task if isinstance(cells, Tasked) else None

@@ -9,8 +9,9 @@ from typing import Any
 
 from enpire import __version__, errors
 from enpire.cluster.connection import STATION, Cluster, first_line
-from enpire.cluster.host import About, Failed, Host, Order
+from enpire.cluster.host import About, Failed, Host
 from enpire.cluster.survey import require_version
+from enpire.environment import Order
 from enpire.errors import EnpireError, EnvironmentFault, UsageError
 
 OPEN_S = 300.0  # until all stations are there

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import os
 import sys
@@ -13,16 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from enpire.commands.closing import program
+from enpire.commands.driving import drive, exit_code, facts_of, require_same, stations_for
 from enpire.commands.graphics import choose_graphics
-from enpire.commands.loop import (
-    INTERRUPTED,
-    NOT_REACHED,
-    _accounts,
-    _require_same_packs,
-    _require_same_verifier,
-    _signals,
-    _stations,
-)
 from enpire.commands.loop_settings import (
     RECIPE,
     SETTINGS,
@@ -45,18 +36,19 @@ from enpire.commands.options import (
     task_asked,
 )
 from enpire.commands.places import Here
-from enpire.commands.threads import leave_cores_to_physics
 from enpire.errors import StoreError, UsageError
 from enpire.packs.finder import GYM
 
 if TYPE_CHECKING:
     from enpire.environment import Workcells
     from enpire.evolution.agents import Proposing
-    from enpire.evolution.campaign import Campaign, Team
+    from enpire.evolution.campaign import Team
     from enpire.evolution.limited import Ceilings
     from enpire.evolution.programs import Program
+    from enpire.improvement.training import Trainer
+    from enpire.rollout.fleet import Fleet
     from enpire.rollout.loop import LoopSettings
-    from enpire.store import Run
+    from enpire.store import EpisodeWriter, Run
 
 DESCRIPTION = """\
 Agents propose experiments; the harness collects, trains and tries each beside the others, and keeps
@@ -178,7 +170,7 @@ def _begin(options: Namespace, given: dict[str, Any], limits: dict[str, Any]) ->
     named = team(asked)
     programs, confinement = _programs(named), _confinement(named, options.no_sandbox)
     _tuners([name for name, kind in named if kind == TUNER], "", 0)  # what is missing costs nothing
-    stations = _stations(settings, Here())
+    stations = stations_for(settings, Here())
     campaign = {
         "agents": asked,
         "repertoire": options.repertoire or _repertoire(settings, stations),
@@ -194,8 +186,7 @@ def _begin(options: Namespace, given: dict[str, Any], limits: dict[str, Any]) ->
     run = Run.create(options.run or default_folder(f"campaign-{plain(pack.name)}"), config)
     with run:
         members = _members(named, programs, run, settings, limits)
-        facts = {"packs": json.dumps(stations.packs), "state": "running"}
-        run.ledger.set_facts(facts | {"verified_by": stations.verified_by})
+        run.ledger.set_facts(facts_of(stations) | {"state": "running"})
         return _drive(run, settings, members, stations, limits, options)
 
 
@@ -207,9 +198,8 @@ def _resume(options: Namespace, limits: dict[str, Any]) -> int:
         if "campaign" not in run.config:
             raise StoreError(f"{run.folder} is no campaign: enpire loop --resume goes on with it")
         settings, campaign = read_settings(run), run.config["campaign"]
-        stations = _stations(settings, Here())
-        _require_same_packs(run, stations)
-        _require_same_verifier(run, stations)
+        stations = stations_for(settings, Here())
+        require_same(run, stations)
         named = team(campaign["agents"])
         if _confinement(named, options.no_sandbox) != campaign["confinement"]:
             raise UsageError(
@@ -268,10 +258,11 @@ def _members(
 ) -> Team:
     """The agents, and the code that they may have run without a sandbox."""
     from enpire.evolution.agents import Agent
-    from enpire.evolution.campaign import Seat, Team
+    from enpire.evolution.campaign import Team
     from enpire.evolution.programs import Programmed
     from enpire.evolution.records import folded
     from enpire.evolution.sandbox import Confinement
+    from enpire.evolution.seat import Seat
     from enpire.packs.finder import shipped
 
     ceilings = _ceilings(limits)
@@ -329,32 +320,13 @@ def _drive(
 ) -> int:
     from enpire.evolution import report
     from enpire.evolution.campaign import Campaign
-    from enpire.improvement.training import Beside
-    from enpire.observe import account
-    from enpire.observe.progress import Progress
-    from enpire.observe.result import result
     from enpire.rollout.budget import Budget
-    from enpire.rollout.clock import Free
-    from enpire.rollout.fleet import Fleet, Stopped
     from enpire.rollout.loop import LoopState
-    from enpire.rollout.requests import Requests
-    from enpire.store import EpisodeWriter
 
-    leave_cores_to_physics()
-    facts, ledger, ceilings = run.ledger.facts(), run.ledger, _ceilings(limits)
+    ceilings, state = _ceilings(limits), LoopState()
     budget = Budget(wall_s=limits.get("max_time", math.inf), robot_s=ceilings.robot_s)
-    budget.started -= float(facts.get("wall_s", 0.0))
-    state = LoopState()
-    with EpisodeWriter(run) as writer, Beside() as trainer:
-        fleet = Fleet(
-            stations,
-            writer,
-            budget.spent,
-            robot_s=account.robot_seconds(ledger.episodes())[0],
-            clock=Free(max((i.end_s for i in ledger.intervals()), default=0.0)),
-            requests=Requests(run.folder),
-        )
-        save = _accounts(run, budget, fleet, facts)
+
+    def begin(fleet: Fleet, writer: EpisodeWriter, trainer: Trainer) -> Callable[[], str]:
         campaign = Campaign(
             settings,
             run,
@@ -367,37 +339,19 @@ def _drive(
             ceilings,
             state,
         )
-        print(f"campaign {run.folder}, verified by {stations.verified_by}", flush=True)
-        try:
-            with Progress(run, state, fleet, budget, save) as progress, _signals(budget):
-                try:
-                    campaign.run()
-                    ended = _ended(campaign)
-                except Stopped as stop:
-                    ended = str(stop)
-                    progress.say(f"stopping: {ended}")
-        except BaseException as error:
-            with suppress(StoreError):
-                ledger.set_facts({"state": f"failed: {error or type(error).__name__}"})
-            raise
-        writer.flush()
-        save()
-        ledger.set_facts({"state": ended})
-        report.write(run)
-        figures = result(run, ended)
-        run.write_result(figures)
+
+        def go() -> str:
+            campaign.run()
+            return "reached" if state.reached else campaign.closed or "all agents have ended"
+
+        return go
+
+    figures = drive(run, settings, stations, Here(), budget, state, begin)
+    report.write(run)
     text = (run.folder / report.FILE).read_text(encoding="utf-8")
     print("\n" + text.split("\n## ", 1)[0].rstrip() + f"\n\nreport: {run.folder / report.FILE}")
     if not state.reached:
         print(f"to go on: {program()} campaign --resume {run.folder.resolve()}")
     if options.json:
         print_json(figures)
-    if budget.interrupted:
-        return INTERRUPTED
-    return 0 if state.reached else NOT_REACHED
-
-
-def _ended(campaign: Campaign) -> str:
-    if campaign.state.reached:
-        return "reached"
-    return campaign.closed or "all agents have ended"
+    return exit_code(budget, state)

@@ -119,18 +119,20 @@ class Acting:
 
 
 def _random(options: Namespace, where: Place) -> tuple[Workcells, Acting]:
-    from enpire.environment import RandomActions
+    from enpire.environment import Order, RandomActions, ResetMode
 
     if not options.task:
         raise UsageError(f"--policy {RANDOM} belongs to no run: give --task too")
     python, success = options.python or "", options.success or ""
-    reset = options.reset or "fast"
+    reset = ResetMode(options.reset or "fast")
     task = task_asked(options)
-    stations = where.stations(task, options.robots, python, success, reset, options.verify)
+    order = Order(task, python, success, reset, options.verify)
+    stations = where.stations(order, options.robots)
     return stations, Acting(task, RANDOM, RANDOM, "", RandomActions(stations.action_size))
 
 
 def _of_a_run(options: Namespace, where: Place) -> tuple[Workcells, Acting]:
+    from enpire.environment import Order, ResetMode
     from enpire.observe import frozen
 
     chosen = frozen.load(options.policy)
@@ -139,8 +141,9 @@ def _of_a_run(options: Namespace, where: Place) -> tuple[Workcells, Acting]:
     own = task == chosen.task
     python = options.python or (chosen.python if own else "")
     success = options.success or (chosen.success if own else "")
-    reset = options.reset or "fast"
-    stations = where.stations(task, options.robots, python, success, reset, options.verify)
+    reset = ResetMode(options.reset or "fast")
+    order = Order(task, python, success, reset, options.verify)
+    stations = where.stations(order, options.robots)
     frozen.require_fit(chosen.policy, stations, chosen.name)
     controller = chosen.policy.controller(stations)
     label = f"{chosen.run}:{chosen.name}"

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import json
 import math
 import os
-import signal
 from argparse import Namespace
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
-from dataclasses import fields
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from enpire.commands.closing import resume_command, summary
+from enpire.commands.driving import drive, exit_code, facts_of, require_same, stations_for
 from enpire.commands.graphics import choose_graphics
 from enpire.commands.loop_settings import (
     BUDGETS,
     FIRST,
     OF_RECIPES,
-    REAL_PACE,
     RECIPE,
     SETTINGS,
     first,
@@ -32,26 +28,23 @@ from enpire.commands.loop_settings import (
     read_settings,
 )
 from enpire.commands.options import Parser, add_start, natural, positive, print_json, task_asked
-from enpire.commands.places import Here, Place, add_cluster, place
-from enpire.commands.recovering import add_recovery, noted, recovery
-from enpire.commands.threads import leave_cores_to_physics
-from enpire.errors import StoreError, UsageError
+from enpire.commands.places import Place, add_cluster, place
+from enpire.commands.recovering import add_recovery, recovery
+from enpire.errors import UsageError
 from enpire.packs.finder import GYM, LOOP
 
 if TYPE_CHECKING:
     from enpire.environment import Workcells
     from enpire.improvement.recipe import Named
-    from enpire.rollout.budget import Budget
+    from enpire.improvement.training import Trainer
     from enpire.rollout.fleet import Fleet
     from enpire.rollout.loop import LoopSettings
-    from enpire.store import Run
+    from enpire.store import EpisodeWriter, Run
 
 DESCRIPTION = """\
 Improve a policy by itself: demonstrations, a first policy, then rounds of collecting, training and
 comparing on fresh seeds, until the target holds on sealed seeds or a budget ends. Everything is
 recorded in a run folder; Ctrl-C loses nothing and prints the command that goes on."""
-
-NOT_REACHED, INTERRUPTED = 3, 130
 
 
 def add_options(parser: Parser) -> None:
@@ -144,14 +137,13 @@ def _begin(options: Namespace, given: dict[str, Any], limits: dict[str, Any], wh
     recipes = _recipes(settings)
     with recovery(options, task, settings.reset):  # wrong options cost nothing to find
         pass
-    stations = _stations(settings, where)
+    stations = stations_for(settings, where)
     _require(recipes, stations)
     settings.spending.require(stations)
     config = {"enpire": __version__, "loop": asdict(settings), "budget": limits}
     run = Run.create(options.run or default_folder(called), config)
     with run:
-        facts = {"packs": json.dumps(stations.packs), "state": "running"}
-        run.ledger.set_facts(facts | {"verified_by": stations.verified_by})
+        run.ledger.set_facts(facts_of(stations) | {"state": "running"})
         return _drive(run, settings, recipes, stations, limits, {}, options, where)
 
 
@@ -160,34 +152,14 @@ def _resume(options: Namespace, limits: dict[str, Any], where: Place) -> int:
 
     with Run.open(options.resume, writable=True) as run:
         settings = read_settings(run)
-        stations = _stations(settings, where)
-        _require_same_packs(run, stations)
-        _require_same_verifier(run, stations)
+        stations = stations_for(settings, where)
+        require_same(run, stations)
         recipes = _recipes(settings)
         _require(recipes, stations)
         settings.spending.require(stations)
         run.ledger.set_facts({"state": "running"})
         both = run.config.get("budget", {}) | limits
         return _drive(run, settings, recipes, stations, both, limits, options, where)
-
-
-def _stations(settings: LoopSettings, where: Place) -> Workcells:
-    from enpire.rollout.conditions import Conditions, Realistic
-
-    conditions = Conditions(
-        **{each.name: getattr(settings, each.name) for each in fields(Conditions)}
-    )
-    if not isinstance(where, Here) and (conditions or settings.pace == REAL_PACE):
-        raise UsageError("--pace real and what goes with it are for this machine: no --cluster")
-    stations = where.stations(
-        settings.task,
-        settings.robots,
-        settings.python,
-        settings.success,
-        settings.reset,
-        settings.verify,
-    )
-    return Realistic(stations, conditions, settings.seed) if conditions else stations
 
 
 def _recipes(settings: LoopSettings) -> tuple[Named, ...]:
@@ -202,25 +174,6 @@ def _require(recipes: Iterable[Named], stations: Workcells) -> None:
         recipe.require(stations)
 
 
-def _require_same_packs(run: Run, stations: Workcells) -> None:
-    before = json.loads(run.ledger.facts().get("packs", "{}"))
-    changed = sorted(name for name in before if before[name] != stations.packs.get(name))
-    if changed:
-        raise StoreError(
-            f"{', '.join(changed)} changed since {run.folder} began, so its episodes could not be "
-            "compared: put the pack back as it was, or start a new run"
-        )
-
-
-def _require_same_verifier(run: Run, stations: Workcells) -> None:
-    before = run.ledger.facts().get("verified_by", stations.verified_by)
-    if before != stations.verified_by:
-        raise StoreError(
-            f"{run.folder} is verified by {before}, here it would be by {stations.verified_by}: "
-            "go on where there is OpenGL, or start a new run"
-        )
-
-
 def _drive(
     run: Run,
     settings: LoopSettings,
@@ -231,117 +184,31 @@ def _drive(
     options: Namespace,
     where: Place,
 ) -> int:
-    from enpire.observe import account
-    from enpire.observe.progress import Progress
-    from enpire.observe.result import result
     from enpire.rollout.budget import Budget
-    from enpire.rollout.clock import Wall
-    from enpire.rollout.fleet import Fleet, Stopped
     from enpire.rollout.loop import Loop, LoopState
-    from enpire.rollout.requests import Requests
-    from enpire.store import EpisodeWriter
 
-    leave_cores_to_physics()
-    facts, ledger = run.ledger.facts(), run.ledger
     budget = Budget(
         wall_s=limits.get("max_time", math.inf),
         robot_s=limits.get("max_robot_hours", math.inf) * 3600,
         rounds=limits.get("max_rounds", math.inf),
     )
-    budget.started -= float(facts.get("wall_s", 0.0))
     state = LoopState()
 
-    def note(kind: str, station: int, text: str) -> None:
-        ledger.add_decision(noted(state.round, kind, station, text))
+    def begin(fleet: Fleet, writer: EpisodeWriter, trainer: Trainer) -> Callable[[], str]:
+        first, *schedule = recipes
+        loop = Loop(settings, run, writer, fleet, first, schedule, trainer, budget, state)
 
-    with (
-        EpisodeWriter(run) as writer,
-        where.trainer() as trainer,
-        recovery(options, settings.task, settings.reset) as helping,
-    ):
-        fleet = Fleet(
-            stations,
-            writer,
-            budget.spent,
-            robot_s=account.robot_seconds(ledger.episodes())[0],
-            clock=(Wall if settings.pace == REAL_PACE else where.clock)(
-                max((interval.end_s for interval in ledger.intervals()), default=0.0)
-            ),
-            recovery=helping,
-            note=note,
-            requests=Requests(run.folder),
-        )
-        save = _accounts(run, budget, fleet, facts)
-        loop = Loop(
-            settings,
-            run,
-            writer,
-            fleet,
-            recipes[0],
-            recipes[1:],
-            trainer,
-            budget,
-            state,
-        )
-        print(f"run {run.folder}, verified by {stations.verified_by}", flush=True)
-        try:
-            with Progress(run, state, fleet, budget, save) as progress, _signals(budget):
-                try:
-                    loop.run()
-                    ended = "reached" if state.reached else "--max-rounds is used up"
-                except Stopped as stop:
-                    ended = str(stop)
-                    progress.say(f"stopping: {ended}")
-        except BaseException as error:
-            with suppress(StoreError):
-                ledger.set_facts({"state": f"failed: {error or type(error).__name__}"})
-            raise
-        writer.flush()
-        save()
-        ledger.set_facts({"state": ended})
-        figures = result(run, ended)
-        run.write_result(figures)
+        def go() -> str:
+            loop.run()
+            return "reached" if state.reached else "--max-rounds is used up"
+
+        return go
+
+    with recovery(options, settings.task, settings.reset) as helping:
+        figures = drive(run, settings, stations, where, budget, state, begin, helping)
     print(
         summary(run, figures, resume_command(run.folder, given, options.recover, options.cluster))
     )
     if options.json:
         print_json(figures)
-    if budget.interrupted:
-        return INTERRUPTED
-    return 0 if state.reached else NOT_REACHED
-
-
-def _accounts(run: Run, budget: Budget, fleet: Fleet, before: dict[str, str]) -> Callable[[], None]:
-    """What saves the accounts that only this process keeps, on top of earlier starts of the run."""
-    steps = float(before.get("sim_steps", 0.0))
-    stepping_s = float(before.get("stepping_s", 0.0))
-
-    def save() -> None:
-        run.ledger.set_facts(
-            {
-                "wall_s": repr(budget.elapsed),
-                "sim_steps": repr(steps + fleet.stations.steps_done),
-                "stepping_s": repr(stepping_s + fleet.stepping_s),
-            }
-        )
-
-    return save
-
-
-@contextmanager
-def _signals(budget: Budget) -> Iterator[None]:
-    """Ctrl-C and SIGTERM end the loop at the next control period; a second one ends anything."""
-
-    def interrupt(number: int, frame: object) -> None:
-        if budget.interrupted:
-            raise KeyboardInterrupt
-        budget.interrupted = True
-
-    before = {
-        number: signal.signal(number, interrupt) for number in (signal.SIGINT, signal.SIGTERM)
-    }
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+    return exit_code(budget, state)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from enpire.cluster.cells import ClusterCells
     from enpire.cluster.connection import Cluster
     from enpire.cluster.trainer import Elsewhere
-    from enpire.environment import Workcells
+    from enpire.environment import Order, Workcells
     from enpire.improvement.training import Beside, Trainer
     from enpire.rollout.clock import Clock
 
@@ -21,15 +21,7 @@ if TYPE_CHECKING:
 class Place(Protocol):
     """Somewhere to run episodes and to train."""
 
-    def stations(
-        self,
-        task: str,
-        count: int,
-        python: str = "",
-        success: str = "",
-        reset: str = "fast",
-        verify: str = "sensors",
-    ) -> Workcells:
+    def stations(self, order: Order, count: int) -> Workcells:
         """As `open_stations`."""
         ...
 
@@ -45,19 +37,11 @@ class Place(Protocol):
 class Here:
     """This machine."""
 
-    def stations(
-        self,
-        task: str,
-        count: int,
-        python: str = "",
-        success: str = "",
-        reset: str = "fast",
-        verify: str = "sensors",
-    ) -> Workcells:
+    def stations(self, order: Order, count: int) -> Workcells:
         """See `Place`."""
-        from enpire.environment import ResetMode, open_stations
+        from enpire.environment import open_stations
 
-        return open_stations(task, count, python, success, ResetMode(reset), verify)
+        return open_stations(order, count)
 
     def trainer(self) -> Beside:
         """See `Place`."""
@@ -80,21 +64,10 @@ class There:
         self._cluster = cluster
         self._cells: ClusterCells | None = None
 
-    def stations(
-        self,
-        task: str,
-        count: int,
-        python: str = "",
-        success: str = "",
-        reset: str = "fast",
-        verify: str = "sensors",
-    ) -> Workcells:
+    def stations(self, order: Order, count: int) -> Workcells:
         """See `Place`."""
         from enpire.cluster.cells import open_cells
-        from enpire.cluster.host import Order
-        from enpire.environment import ResetMode
 
-        order = Order(task, python, success, ResetMode(reset), verify)
         self._cells = open_cells(self._cluster, order, count)
         return self._cells
 

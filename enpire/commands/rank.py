@@ -44,7 +44,7 @@ def run(options: Namespace) -> int:
     from rich.console import Console
     from rich.table import Table
 
-    from enpire.environment import open_stations
+    from enpire.environment import Order, open_stations
     from enpire.observe import account, frozen
     from enpire.rollout.comparison import better_than
     from enpire.rollout.seeds import fresh_entropy
@@ -61,9 +61,8 @@ def run(options: Namespace) -> int:
                 f"{reference} is for {policy.task}, {options.policies[0]} for {first.task}: "
                 "rank policies of one task"
             )
-    stations = open_stations(
-        first.task, options.robots, first.python, first.success, verify=options.verify
-    )
+    order = Order(first.task, first.python, first.success, verify=options.verify)
+    stations = open_stations(order, options.robots)
     for policy in chosen.values():
         frozen.require_fit(policy.policy, stations, policy.name)
     entropy = fresh_entropy() if options.seed is None else options.seed

@@ -20,7 +20,7 @@ from enpire.environment.control import ActionSpec, ArmAction, CartesianControl
 from enpire.environment.controller import Controller, Demonstrations, RandomActions
 from enpire.environment.correcting import Corrected, Watch
 from enpire.environment.jobs import Job
-from enpire.environment.loading import build_stations, load_task, open_stations
+from enpire.environment.loading import Order, build_stations, load_task, open_stations
 from enpire.environment.replay import Replay
 from enpire.environment.resets import ResetMode
 from enpire.environment.sensing import Readings, SensorNoise
@@ -40,6 +40,7 @@ __all__ = [
     "Evidence",
     "Eyes",
     "Job",
+    "Order",
     "Parameter",
     "RandomActions",
     "Readings",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import sys
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 
@@ -63,36 +64,40 @@ def build_stations(
     return made
 
 
-def open_stations(
-    task: str,
-    stations: int,
-    python: str = "",
-    success: str = "",
-    reset: ResetMode = ResetMode.FAST,
-    verify: str = SENSORS,
-    threads: int = 0,
-) -> Workcells:
-    """Stations of a task of ours, as `build_stations`, or of the Gymnasium environment `gym:ID`.
+@dataclass(frozen=True, slots=True)
+class Order:
+    """Stations that are asked for, wherever they are to be.
 
-    python: interpreter of the environment's own workers. success: what makes an episode of it one;
-    see `gym_stations.rule`. verify, threads: as in `build_stations`; such an environment judges by
-    itself.
+    task: a pack, or the Gymnasium environment `gym:ID`. python: interpreter of that environment's
+    own workers. success: what makes an episode of it one; see `gym_stations.rule`. verify: as in
+    `build_stations`; such an environment judges by itself.
     """
+
+    task: str
+    python: str = ""
+    success: str = ""
+    reset: ResetMode = ResetMode.FAST
+    verify: str = SENSORS
+
+
+def open_stations(order: Order, stations: int, threads: int = 0) -> Workcells:
+    """So many of them, on this machine; raises as `build_stations`."""
+    task = order.task
     if task.startswith(GYM) and task.endswith(AT_START):
         raise UsageError(
             f"--from start is for a task pack; {task.removesuffix(AT_START)} has one start"
         )
-    if task.startswith(GYM) and reset is ResetMode.PHYSICAL:
-        raise UsageError(f"--reset {reset} is for a task pack; {task} resets itself")
+    if task.startswith(GYM) and order.reset is ResetMode.PHYSICAL:
+        raise UsageError(f"--reset {order.reset} is for a task pack; {task} resets itself")
     if not task.startswith(GYM):
-        if python or success:
+        if order.python or order.success:
             raise UsageError(f"--python and --success are for {GYM}ENV_ID; {task} is a task pack")
-        return build_stations(task, stations, threads, reset, verify)
+        return build_stations(task, stations, threads, order.reset, order.verify)
     if stations < 1:
         raise UsageError(f"{stations} stations cannot run anything: at least 1")
     from enpire.environment.gym_stations import GymStations  # Gymnasium only where it is used
 
-    return GymStations(task, stations, python, success)
+    return GymStations(task, stations, order.python, order.success)
 
 
 def _restores(name: str) -> bool:

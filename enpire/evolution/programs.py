@@ -21,13 +21,13 @@ from pathlib import Path
 from enpire.errors import CampaignError, EnpireError, PackError
 from enpire.evolution import bridge
 from enpire.evolution.bubblewrap import PATH, hand_over, harness, python
-from enpire.evolution.campaign import Seat
 from enpire.evolution.limits import GIB, Limits
 from enpire.evolution.prices import Prices
 from enpire.evolution.proxy import Proxy
 from enpire.evolution.records import Used
 from enpire.evolution.requests import Upstream
 from enpire.evolution.sandbox import Confinement, Ended, Sandbox
+from enpire.evolution.seat import Seat
 from enpire.evolution.serving import Served
 from enpire.evolution.tools import Tools
 from enpire.evolution.usage import Allowance, Usage

@@ -9,27 +9,24 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Iterable, Sequence
-from itertools import islice
 
 from enpire.errors import CampaignError
 from enpire.evolution.board import Board
 from enpire.evolution.effect import Effect, pooled
 from enpire.evolution.experiment import Experiment, State
+from enpire.evolution.fresh import fresh
 from enpire.evolution.quoting import one_line
 from enpire.evolution.records import FIRST, Record, folded
 from enpire.observe import account
 from enpire.observe.result import versions
 from enpire.rollout.comparison import PairedRecord
-from enpire.rollout.seeds import stream
-from enpire.rollout.statistics import estimate, misses_allowed
+from enpire.rollout.statistics import misses_allowed
 from enpire.store import EpisodeRow, Run
 from enpire.store.durable import publish_file
-from enpire.types import Estimate, Outcome, Purpose
+from enpire.types import JUDGED, Estimate, Outcome, Purpose
 
 FILE = "report.md"
 WORDS = 160  # characters of what an agent wrote, in a table
-ENOUGH = 60  # fresh evaluations of a new incumbent
-JUDGED = (Outcome.SUCCESS, Outcome.FAILURE)
 
 
 def write(run: Run) -> None:
@@ -54,21 +51,14 @@ def report(run: Run) -> str:
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def fresh(rows: Iterable[EpisodeRow], policy: str, number: int, seed: int) -> Estimate:
-    """How good a policy is on seeds that it was not chosen by.
-
-    number: of the experiment that made it, 0 for the first policy. seed: of the campaign.
-    """
-    checks = set(islice(stream(seed, "check", number), ENOUGH))
-    judged = [
-        row.outcome is Outcome.SUCCESS
+def fresh_of(rows: Iterable[EpisodeRow], policy: str, number: int, seed: int) -> Estimate:
+    """On seeds that it was not chosen by."""
+    judged = (
+        (row.round, row.seed, row.outcome is Outcome.SUCCESS)
         for row in rows
-        if row.policy == policy
-        and row.purpose is Purpose.EVALUATION
-        and row.outcome in JUDGED
-        and (not number or row.round != number or row.seed in checks)
-    ]
-    return estimate(sum(judged), len(judged))
+        if row.policy == policy and row.purpose is Purpose.EVALUATION and row.outcome in JUDGED
+    )
+    return fresh(judged, seed, number)
 
 
 def _answer(run: Run, record: Record, rows: Sequence[EpisodeRow]) -> str:
@@ -79,7 +69,7 @@ def _answer(run: Run, record: Record, rows: Sequence[EpisodeRow]) -> str:
         for row in run.ledger.sealed()
         if row.trials >= planned and row.trials - row.successes <= misses_allowed(target, planned)
     ]
-    start = fresh(rows, FIRST, 0, settings["seed"])
+    start = fresh_of(rows, FIRST, 0, settings["seed"])
     head = f"# Campaign on {settings['task']}: target {target:g} "
     if good:
         row = good[-1]
@@ -89,7 +79,7 @@ def _answer(run: Run, record: Record, rows: Sequence[EpisodeRow]) -> str:
     else:
         best = record.incumbent
         head += "not reached"
-        seen = fresh(rows, best, record.number_of(best), settings["seed"])
+        seen = fresh_of(rows, best, record.number_of(best), settings["seed"])
         said = (
             f"**The best policy is {best}, with {seen} on seeds that it was not chosen by.** "
             "No sealed evaluation has reached the target."
@@ -158,7 +148,7 @@ def _incumbents(run: Run, record: Record, rows: Sequence[EpisodeRow]) -> str:
             and row.round == entry.number
             and row.purpose is Purpose.EVALUATION
         )
-        again = fresh(rows, entry.policy, entry.number, run.config["loop"]["seed"])
+        again = fresh_of(rows, entry.policy, entry.number, run.config["loop"]["seed"])
         cells = (entry.policy, _tried(entry.experiment), _rate(chosen), _rate(again))
         lines.append("| " + " | ".join(map(_cell, cells)) + " |")
     return "\n".join(lines)

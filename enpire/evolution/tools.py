@@ -127,7 +127,7 @@ class Tools:
         Ids are in read_results of one experiment. No sealed episode is shown.
         """
         with self.campaign.lock:
-            found = self.campaign.known.get(episode)
+            found = self.campaign.known.episodes.get(episode)
         if found is None or found.purpose is Purpose.SEALED:
             raise CampaignError(
                 f"there is no episode {episode[:80]!r} to read: ids are in read_results of an "
@@ -266,7 +266,7 @@ class Tools:
             lines.append(f"Against {match.opponent}: {Effect(match.record)}.")
         note = [n for n in self.campaign.run_store.ledger.decisions() if n.round == entry.number]
         lines += [f"Training: {n.text}" for n in note if n.kind == "trained"]
-        own = [e for e in self.campaign.known.values() if e.policy == entry.policy]
+        own = [e for e in self.campaign.known.episodes.values() if e.policy == entry.policy]
         own = [e for e in own if e.purpose is not Purpose.SEALED]
         judged = [e.success for e in own if e.verdict.outcome in JUDGED]
         lines.append(f"Its policy so far: {estimate(sum(judged), len(judged))}.")

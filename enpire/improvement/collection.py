@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from enpire.environment import Controller, Job, Workcells
+from enpire.errors import RecipeError
 from enpire.policies import Policy
 from enpire.types import Episode, Purpose
 
@@ -43,6 +44,17 @@ class Collection:
         controller = self.controller(self.base)
         for seed in islice(self.seeds, self.count if count is None else count):
             yield Job(seed, Purpose.COLLECTION, controller, self.base, self.round, self.exploration)
+
+
+def caught(jobs: Iterator[Job], errors: list[RecipeError]) -> Iterator[Job]:
+    """These jobs; they end with what the recipe raises, which is put to `errors`.
+
+    It is of this round, whichever is under way when a job is drawn.
+    """
+    try:
+        yield from jobs
+    except RecipeError as error:
+        errors.append(error)
 
 
 def meanwhile[T](jobs: Iterable[Job], learn: Callable[[], T]) -> Generator[Job, None, T]:

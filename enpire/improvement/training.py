@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterable
@@ -74,6 +75,25 @@ def learned_from(episodes: Iterable[Episode], number: int) -> list[Episode]:
         for e in episodes
         if e.round < number or (e.round == number and e.purpose is not Purpose.EVALUATION)
     ]
+
+
+def keep(run: Run, candidate: Candidate, name: str, asked: Asked, state: str = "candidate") -> str:
+    """Save what came of a training as a policy of the run; returns a line on it.
+
+    What the training kept to go on from is deleted.
+    """
+    run.save_policy(
+        name,
+        candidate.policy.tensors(),
+        metadata(candidate.policy),
+        parent=asked.parent,
+        recipe=asked.recipe.name,
+        round=asked.number,
+        state=state,
+    )
+    shutil.rmtree(run.folder / FOLDER, ignore_errors=True)
+    numbers = ", ".join(f"{key} {value:.4g}" for key, value in candidate.numbers.items())
+    return f"{name}: {numbers}"
 
 
 class Training(Protocol):

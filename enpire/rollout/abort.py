@@ -29,7 +29,7 @@ from scipy import optimize, special
 from enpire.environment.jobs import LOOKS
 from enpire.improvement.value import Ensemble, Normaliser, regress
 from enpire.rollout.statistics import lower_bound
-from enpire.types import Episode, Flags, Float32Array, FloatArray, Outcome, Purpose
+from enpire.types import JUDGED, Episode, Flags, Float32Array, FloatArray, Outcome, Purpose
 
 FALSE = 0.05  # of successes may be ended, at most
 HOPELESS = 0.1  # chance of success below which an episode may be ended
@@ -37,7 +37,6 @@ LET_RUN = 5  # one of so many episodes, by its seed
 HELD_OUT = 2 / 3  # of the episodes that nothing could have ended
 WIDTH, MEMBERS, STEPS = 64, 3, 600  # of the network and its training
 NOISE = 0.1  # added to what it is shown, in standard deviations
-JUDGED = (Outcome.SUCCESS, Outcome.FAILURE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,26 +11,26 @@ holds, so a loop that was killed anywhere goes on where it was: there is no othe
 from __future__ import annotations
 
 import contextlib
-import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from itertools import islice
 
-from enpire.environment import Controller, Job, Workcells
+from enpire.environment import Job, Workcells
 from enpire.errors import PolicyError, RecipeError
-from enpire.improvement.collection import Collection
+from enpire.improvement.collection import Collection, caught
 from enpire.improvement.recipe import Candidate, Named
-from enpire.improvement.training import FOLDER as TRAINING
-from enpire.improvement.training import Asked, Trainer
-from enpire.policies import ChunkSpec, Policy, load, metadata
+from enpire.improvement.training import Asked, Trainer, keep
+from enpire.policies import ChunkSpec
 from enpire.rollout.budget import Budget
 from enpire.rollout.comparison import Decision
 from enpire.rollout.fleet import Fleet
-from enpire.rollout.match import JUDGED, Match
+from enpire.rollout.known import Known
+from enpire.rollout.match import Match
 from enpire.rollout.scheduler import Queue
-from enpire.rollout.seeds import fresh_entropy, stream
+from enpire.rollout.sealed import Sealed
+from enpire.rollout.seeds import stream
 from enpire.rollout.spending import Round, Spending
-from enpire.rollout.statistics import estimate, misses_allowed, sealed_hopeless
+from enpire.rollout.statistics import estimate
 from enpire.store import Decision as Note
 from enpire.store import EpisodeWriter, RoundRow, Run, SealedRow
 from enpire.types import Episode, Estimate, Purpose
@@ -109,6 +109,12 @@ class LoopState:
     sealed: SealedRow | None = None
     sealed_attempts: int = 0
 
+    def take(self, row: SealedRow, passed: bool) -> None:
+        """A sealed evaluation is over."""
+        self.sealed_attempts = max(self.sealed_attempts, row.attempt)
+        if passed:
+            self.reached, self.sealed = True, row
+
 
 @dataclass(frozen=True, slots=True)
 class _Collecting:
@@ -150,8 +156,8 @@ class Loop:
         self.spec = ChunkSpec(
             settings.task, self.stations.observation_size, self.stations.action_size
         )
-        self._policies: dict[str, Policy] = {}
-        self._known: dict[str, Episode] = {}
+        self._sealed = Sealed(run.ledger, settings.target, settings.sealed_episodes)
+        self._known = Known(run, self.stations)
         self._begun: dict[int, _Collecting] = {}  # collections under way, by round
         self._pairs: Queue | None = None  # the incumbent's part of the next comparison's first
 
@@ -183,7 +189,7 @@ class Loop:
         Returns its name.
         """
         self.writer.flush()
-        self._known = {e.id: e for e in self.run_store.episodes(without=None)}
+        self._known.read()
         settings = self.settings
         who, demonstrator = self.stations.starter
         seeds = islice(stream(settings.seed, "demonstration"), settings.demonstrations)
@@ -204,7 +210,7 @@ class Loop:
         return name
 
     def _evaluate_start(self, name: str) -> None:
-        controller = self._controller(name)
+        controller = self._known.controller(name)
         seeds = islice(stream(self.settings.seed, "start"), self.settings.start_episodes)
         jobs = [Job(s, Purpose.EVALUATION, controller, name) for s in seeds]
         self._doing("evaluating the first policy", len(jobs))
@@ -244,7 +250,7 @@ class Loop:
         collecting = self._begun.pop(number, None) or self._collection(number)
         self._doing("collecting", self.settings.collect)
         # While the last ones end, others begin what the comparison needs anyway.
-        self._pairs = self.fleet.beside(self._unknown(self._ahead(number)))
+        self._pairs = self.fleet.beside(self._known.missing(self._ahead(number)))
         self._run_out(collecting.queue)
         for error in collecting.errors:
             raise error
@@ -252,7 +258,7 @@ class Loop:
 
     def _note_tally(self, number: int, spent: Round) -> None:
         """Say what early ends came to, once a round."""
-        tally = spent.tally(self._known.values())
+        tally = spent.tally(self._known.episodes.values())
         said = [n.round for n in self.run_store.ledger.decisions() if n.kind == "spent"]
         if tally is not None and number not in said:
             self._note("spent", str(tally), spent.base, "", asdict(tally), number)
@@ -281,7 +287,7 @@ class Loop:
         before = number - 1 if early else number  # whose evaluations are not over yet
         earlier = (
             e
-            for e in self._known.values()
+            for e in self._known.episodes.values()
             if e.round < number
             and e.purpose is not Purpose.SEALED
             and (e.round < before or e.purpose is not Purpose.EVALUATION)
@@ -294,8 +300,8 @@ class Loop:
             stations=self.stations,
             base=base,
             parent=parent,
-            policy=self._policy,
-            controller=self._controller,
+            policy=self._known.policy,
+            controller=self._known.controller,
             round=number,
             count=settings.collect,
             seeds=spent.seeds(stream(settings.seed, "collect", number)),
@@ -304,16 +310,10 @@ class Loop:
             episodes=episodes,
         )
         errors: list[RecipeError] = []
-
-        def jobs() -> Iterator[Job]:
-            try:
-                for job in spent.jobs(recipe.collect(asked)):
-                    yield replace(job, staleness=stale)
-            except RecipeError as error:  # of this round, whichever is under way
-                errors.append(error)
-
+        jobs = caught(spent.jobs(recipe.collect(asked)), errors)
+        jobs = (replace(job, staleness=stale) for job in jobs)
         weight = settings.collect_share / (1.0 - settings.collect_share)  # an evaluation has 1.0
-        queue = self.fleet.beside(self._unknown(jobs()), weight)
+        queue = self.fleet.beside(self._known.missing(jobs), weight)
         return _Collecting(queue, errors, spent)
 
     def _seed(self, number: int) -> int:
@@ -353,26 +353,18 @@ class Loop:
         (candidate,) = found
         if isinstance(candidate, RecipeError):
             raise candidate
-        row = self.run_store.save_policy(
-            f"{POLICY}-{number}",
-            candidate.policy.tensors(),
-            metadata(candidate.policy),
-            parent=parent,
-            recipe=recipe.name,
-            round=number,
-            state="candidate" if parent else "incumbent",
-        )
-        shutil.rmtree(self.run_store.folder / TRAINING, ignore_errors=True)
-        text = ", ".join(f"{key} {value:.4g}" for key, value in candidate.numbers.items())
-        self._note("trained", f"{row.name}: {text}", parent, row.name, candidate.numbers)
-        return row.name
+        name = f"{POLICY}-{number}"
+        text = keep(self.run_store, candidate, name, asked, "candidate" if parent else "incumbent")
+        self._note("trained", text, parent, name, candidate.numbers)
+        return name
 
     def _ahead(self, number: int) -> list[Job]:
         """The incumbent's part of the first pairs of a round's comparison.
 
         Their number is fixed, so that what is decided does not hang on how long training takes.
         """
-        name, controller = self.state.incumbent, self._controller(self.state.incumbent)
+        name = self.state.incumbent
+        controller = self._known.controller(name)
         pairs = min(AHEAD, self.settings.max_pairs)
         seeds = islice(stream(self.settings.seed, "compare", number), pairs)
         return [Job(seed, Purpose.EVALUATION, controller, name, number) for seed in seeds]
@@ -387,13 +379,13 @@ class Loop:
         match = Match(
             candidate,
             incumbent,
-            {name: self._controller(name) for name in (candidate, incumbent)},
+            {name: self._known.controller(name) for name in (candidate, incumbent)},
             number,
             stream(settings.seed, "compare", number),
             settings.alpha,
             settings.max_pairs,
         )
-        for episode in self._known.values():
+        for episode in self._known.episodes.values():
             match.add(episode)
         for episode in self._stream(match.jobs()):
             match.add(episode)
@@ -417,20 +409,18 @@ class Loop:
 
         So is a candidate that could not be shown to be better than a good incumbent.
         """
-        rows = self.run_store.ledger.sealed()
-        examined = [row.policy for row in rows]
-        self.state.sealed_attempts = len(rows)
-        for row in rows:
-            self._take(row)
+        for row in self.run_store.ledger.sealed():
+            self.state.take(row, self._sealed.passed(row))
+        examined = self._sealed.examined
         if not self.state.reached and name not in examined and self._looks_good(name):
-            self._examine(name, len(rows) + 1)
+            self._examine(name)
         return self.state.reached
 
     def _looks_good(self, name: str) -> bool:
         """Whether it reaches the target on enough episodes; what is missing is run."""
         seen, number, target = self._show_success(name), self.state.round, self.settings.target
         if seen.rate >= target and seen.trials < ENOUGH:
-            controller = self._controller(name)
+            controller = self._known.controller(name)
             seeds = islice(stream(self.settings.seed, "check", number), ENOUGH - seen.trials)
             jobs = [Job(s, Purpose.EVALUATION, controller, name, number) for s in seeds]
             self._doing("looking closer", len(jobs))
@@ -438,51 +428,23 @@ class Loop:
             seen = self._show_success(name)
         return seen.rate >= target and seen.trials >= ENOUGH
 
-    def _examine(self, name: str, attempt: int) -> None:
-        settings = self.settings
-        entropy = self._entropy(name, attempt)
-        seeds = list(islice(stream(entropy, "sealed", attempt), settings.sealed_episodes))
-        controller = self._controller(name)
-        results: list[bool] = []
-
-        def jobs() -> Iterator[Job]:
-            for seed in seeds:
-                failures = results.count(False)
-                if sealed_hopeless(failures, settings.sealed_episodes, settings.target):
-                    return
-                yield Job(seed, Purpose.SEALED, controller, name, attempt)
-
-        self._doing("sealed evaluation", settings.sealed_episodes)
-        for episode in self._stream(jobs()):
-            results.append(episode.success)
-            self.state.done = len(results)
-        measured = estimate(sum(results), len(results))
-        row = SealedRow(
-            attempt, name, entropy, measured.successes, measured.trials, measured.low, measured.high
-        )
-        self.run_store.ledger.add_sealed(row)
-        self.state.sealed_attempts = attempt
-        self._note("sealed", f"{name}, attempt {attempt}: {measured}", name, "")
-        self._take(row)
-
-    def _take(self, row: SealedRow) -> None:
-        failures = row.trials - row.successes
-        whole = row.trials >= self.settings.sealed_episodes
-        if whole and failures <= misses_allowed(self.settings.target, row.trials):
-            self.state.reached = True
-            self.state.sealed = row
+    def _examine(self, name: str) -> None:
+        controller, known = self._known.controller(name), self._known.episodes
+        examination = self._sealed.begin(name, controller, self.state.round)
+        self._doing("sealed evaluation", len(examination.jobs))
+        self._episodes(examination.due(known))
+        row = self._sealed.close(examination, known)
+        measured = estimate(row.successes, row.trials)
+        self._note("sealed", f"{name}, attempt {row.attempt}: {measured}", name, "")
+        self.state.take(row, self._sealed.passed(row))
 
     # Helpers
-
-    def _unknown(self, jobs: Iterable[Job]) -> Iterator[Job]:
-        """Those whose episodes are not in the store."""
-        return (job for job in jobs if job.id not in self._known)
 
     def _run_out(self, queue: Queue) -> None:
         """Have all of a queue's episodes in the store."""
         with contextlib.closing(self.fleet.run_out(queue)) as running:
             for episode in running:
-                self._known[episode.id] = episode
+                self._known.add(episode)
                 self.state.done += 1
 
     def _episodes(self, jobs: Iterable[Job | None]) -> list[Episode]:
@@ -502,7 +464,7 @@ class Loop:
 
         def missing() -> Iterator[Job | None]:
             for job in jobs:
-                earlier = self._known.get(job.id) if job else None
+                earlier = self._known.episodes.get(job.id) if job else None
                 if earlier is None:
                     if job:
                         asked.add(job.id)
@@ -514,17 +476,13 @@ class Loop:
             for episode in running:
                 while known:
                     yield known.pop(0)
-                self._known[episode.id] = episode
+                self._known.add(episode)
                 if episode.id in asked:
                     yield episode
         yield from known
 
     def _show_success(self, name: str) -> Estimate:
-        judged = [
-            e.success
-            for e in self._known.values()
-            if e.policy == name and e.purpose is Purpose.EVALUATION and e.verdict.outcome in JUDGED
-        ]
+        judged = [e.success for e in self._known.evaluations(name)]
         measured = estimate(sum(judged), len(judged))
         if name == self.state.incumbent or not self.state.incumbent:
             self.state.success = measured
@@ -553,15 +511,6 @@ class Loop:
         row = self.run_store.ledger.policy(f"{POLICY}-{number}")
         return row.name if row else None
 
-    def _policy(self, name: str) -> Policy:
-        if name not in self._policies:
-            tensors, said = self.run_store.load_policy(name)
-            self._policies[name] = load(said, tensors)
-        return self._policies[name]
-
-    def _controller(self, name: str) -> Controller:
-        return self._policy(name).controller(self.stations)
-
     def _decision(self, number: int) -> bool | None:
         for note in self.run_store.ledger.decisions():
             if note.round == number and note.kind in DECIDED:
@@ -581,15 +530,6 @@ class Loop:
             return last.candidate
         earlier = [row for row in self.run_store.ledger.rounds() if row.number < number]
         return earlier[-1].policy if earlier else f"{POLICY}-0"
-
-    def _entropy(self, name: str, attempt: int) -> int:
-        for note in self.run_store.ledger.decisions():
-            if note.kind == "sealing" and note.numbers["attempt"] == attempt:
-                return int(note.numbers["entropy"])
-        entropy = fresh_entropy()
-        numbers: dict[str, float] = {"attempt": attempt, "entropy": entropy}
-        self._note("sealing", f"{name} is frozen; its sealed seeds are drawn", name, "", numbers)
-        return entropy
 
     def _note(
         self,

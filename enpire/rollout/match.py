@@ -7,9 +7,7 @@ from dataclasses import dataclass, field
 
 from enpire.environment import Controller, Job
 from enpire.rollout.comparison import EXTENSION, Decision, PairedRecord, decide
-from enpire.types import Episode, Outcome, Purpose
-
-JUDGED = (Outcome.SUCCESS, Outcome.FAILURE)
+from enpire.types import JUDGED, Episode, Purpose
 
 
 @dataclass(slots=True)

@@ -14,8 +14,7 @@ import pytest
 from enpire.cli import main
 from enpire.cluster.cells import ClusterCells, open_cells
 from enpire.cluster.connection import Cluster
-from enpire.cluster.host import Order
-from enpire.environment import Job, RandomActions
+from enpire.environment import Job, Order, RandomActions
 from enpire.errors import PolicyError
 from enpire.store import EpisodeWriter, Run
 from enpire.types import LOST, Episode, Outcome, Purpose

@@ -11,8 +11,8 @@ import pytest
 
 from enpire.cluster import host as hosts
 from enpire.cluster.carrying import Version, pack, settings_of
-from enpire.cluster.host import About, Ended, Failed, Host, Order
-from enpire.environment import Controller, Demonstrations, Job
+from enpire.cluster.host import About, Ended, Failed, Host
+from enpire.environment import Controller, Demonstrations, Job, Order
 from enpire.environment.resets import ResetMode
 from enpire.environment.restoring import TRIES
 from enpire.errors import UsageError

@@ -11,6 +11,7 @@ import pytest
 
 from enpire.environment import (
     Job,
+    Order,
     RandomActions,
     ResetMode,
     build_stations,
@@ -269,14 +270,14 @@ def test_what_is_no_interpreter(python: str, error: type[EnpireError], words: st
 
 
 def test_a_name_says_which_stations() -> None:
-    assert open_stations("pick_cube", 1).name == "pick_cube"
-    assert isinstance(open_stations("gym:Pendulum-v1", 2), GymStations)
+    assert open_stations(Order("pick_cube"), 1).name == "pick_cube"
+    assert isinstance(open_stations(Order("gym:Pendulum-v1"), 2), GymStations)
     with pytest.raises(UsageError, match="task pack"):
-        open_stations("pick_cube", 1, success="terminated")
+        open_stations(Order("pick_cube", success="terminated"), 1)
     with pytest.raises(UsageError, match="at least 1"):
-        open_stations("gym:Pendulum-v1", 0)
+        open_stations(Order("gym:Pendulum-v1"), 0)
     with pytest.raises(UsageError, match="resets itself"):
-        open_stations("gym:Pendulum-v1", 1, reset=ResetMode.PHYSICAL)
+        open_stations(Order("gym:Pendulum-v1", reset=ResetMode.PHYSICAL), 1)
     with pytest.raises(UsageError, match="`loop` and `eval`"):
         build_stations("gym:Pendulum-v1", 1)
 

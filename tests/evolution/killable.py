@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from enpire.evolution import campaign as campaigns
+from enpire.evolution import fresh
 from enpire.improvement.training import Beside
 
 from .moving import FAST, SLOW, Steps, go
@@ -24,7 +24,7 @@ class Lines(Steps):
 
 def main() -> None:
     """Start or continue it, to its end."""
-    campaigns.ENOUGH = 8
+    fresh.ENOUGH = 8
     with Beside() as trainer:
         go(Path(sys.argv[1]), PLAN, Lines(), trainer=trainer)
 

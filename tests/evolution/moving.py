@@ -11,9 +11,10 @@ import numpy as np
 
 from enpire.errors import CampaignError
 from enpire.evolution.agents import Agent, Desk
-from enpire.evolution.campaign import Campaign, Seat, Team
+from enpire.evolution.campaign import Campaign, Team
 from enpire.evolution.experiment import Experiment
 from enpire.evolution.limited import Ceilings
+from enpire.evolution.seat import Seat
 from enpire.improvement.recipe import Named
 from enpire.improvement.training import Trainer
 from enpire.rollout.budget import Budget

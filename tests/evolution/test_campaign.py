@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from enpire.evolution import books, fresh
 from enpire.evolution import campaign as campaigns
 from enpire.evolution.experiment import State
 from enpire.evolution.limited import Ceilings
@@ -22,7 +23,7 @@ PLAN = {"one": [FAST], "two": [SLOW]}
 @pytest.fixture(autouse=True)
 def soon_enough(monkeypatch: pytest.MonkeyPatch) -> None:
     """A dozen evaluations are enough, and nobody waits."""
-    monkeypatch.setattr(campaigns, "ENOUGH", 8)
+    monkeypatch.setattr(fresh, "ENOUGH", 8)
     monkeypatch.setattr(campaigns, "LOOK_S", 0.0)
 
 
@@ -104,9 +105,9 @@ def test_no_agent_starves_and_none_has_two_at_a_time(tmp_path: Path) -> None:
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A campaign that nobody disturbed."""
     folder = tmp_path_factory.mktemp("whole") / "run"
-    before, campaigns.ENOUGH = campaigns.ENOUGH, 8
+    before, fresh.ENOUGH = fresh.ENOUGH, 8
     go(folder, {"one": [-1.0, FAST]})
-    campaigns.ENOUGH = before
+    fresh.ENOUGH = before
     return folder
 
 
@@ -168,7 +169,7 @@ def same_end(folder: Path, whole: Path) -> None:
         assert [(r.number, r.policy) for r in run.ledger.rounds()] == [
             (r.number, r.policy) for r in other.ledger.rounds()
         ]
-        told = [n.kind for n in run.ledger.decisions() if n.kind in campaigns.DECIDED]
+        told = [n.kind for n in run.ledger.decisions() if n.kind in books.DECIDED]
         assert sorted(told) == [State.FAILED, State.KEPT]
         assert len(run.ledger.policies()) == 2
         assert {p.name: p.state for p in run.ledger.policies()}["one-1"] == "incumbent"

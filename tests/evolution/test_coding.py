@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from enpire.evolution import campaign as campaigns
+from enpire.evolution import fresh
 from enpire.evolution.experiment import State
 from enpire.evolution.programs import WORKSPACES
 from enpire.evolution.records import folded
@@ -58,7 +58,7 @@ BILLS: dict[str, Callable[[Mapping[str, int]], float]] = {
 
 @pytest.fixture(autouse=True)
 def soon_enough(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(campaigns, "ENOUGH", 8)
+    monkeypatch.setattr(fresh, "ENOUGH", 8)
 
 
 def is_counted(ended: Ran, kind: str) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from enpire.evolution.campaign import DECIDED
+from enpire.evolution.books import DECIDED
 from enpire.evolution.records import MATCH, folded
 from enpire.store import Run
 from enpire.types import Purpose

@@ -12,8 +12,7 @@ from typing import ClassVar
 import pytest
 
 from enpire.errors import CampaignError, PackError
-from enpire.evolution import campaign as campaigns
-from enpire.evolution import programs
+from enpire.evolution import fresh, programs
 from enpire.evolution.experiment import State
 from enpire.evolution.limited import Ceilings
 from enpire.evolution.programs import OUTPUT, WORKSPACES, Programmed, load_program
@@ -131,7 +130,7 @@ def pack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pack]:
     (folder / "agent.py").write_text(AGENT)
     (folder / "prompt.md").write_text("{method}\n\n{brief}\n")
     monkeypatch.setenv("STUB_KEY", "secret")
-    monkeypatch.setattr(campaigns, "ENOUGH", 8)
+    monkeypatch.setattr(fresh, "ENOUGH", 8)
     yield Pack("agents", "scripted", folder, "0" * 64)
     server.shutdown()
 

@@ -81,7 +81,7 @@ def test_a_sealed_evaluation_is_the_answer_once_it_reaches_the_target(folder: Pa
 def test_seeds_that_chose_a_policy_do_not_count_as_fresh(folder: Path) -> None:
     with Run.open(folder) as run:
         rows = run.ledger.episodes()
-    seen = report.fresh(rows, "a-0", 1, TINY.seed)
+    seen = report.fresh_of(rows, "a-0", 1, TINY.seed)
     assert (seen.successes, seen.trials) == (0, 2)
     assert "| a-0 | moves with its usual settings | 0.500" in told(folder)
 

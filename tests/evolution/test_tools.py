@@ -9,6 +9,7 @@ import pytest
 
 from enpire.errors import CampaignError
 from enpire.evolution import campaign as campaigns
+from enpire.evolution import fresh
 from enpire.evolution.experiment import State
 from enpire.evolution.tools import Tools
 from enpire.store import Run
@@ -20,13 +21,13 @@ from .moving import FAST, TINY, go
 @pytest.fixture(scope="module")
 def ended(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tools]:
     """Those of an agent of a campaign that has reached its target."""
-    kept = campaigns.ENOUGH, campaigns.LOOK_S
-    campaigns.ENOUGH, campaigns.LOOK_S = 8, 0.0
+    kept = fresh.ENOUGH, campaigns.LOOK_S
+    fresh.ENOUGH, campaigns.LOOK_S = 8, 0.0
     folder = tmp_path_factory.mktemp("tools") / "run"
     campaign = go(folder, {"one": [-1.0, FAST]})
-    campaigns.ENOUGH, campaigns.LOOK_S = kept
+    fresh.ENOUGH, campaigns.LOOK_S = kept
     with Run.open(folder) as run:
-        campaign.run_store = run
+        campaign.run_store.ledger = run.ledger  # open again, to be read
         yield Tools(campaign, "reader-0")
 
 
@@ -44,7 +45,7 @@ def test_an_answer_is_compact(ended: Tools) -> None:
 
 
 def test_an_episode_is_read_in_numbers(ended: Tools) -> None:
-    lost = [e for e in ended.campaign.known.values() if not e.success and len(e)]
+    lost = [e for e in ended.campaign.known.episodes.values() if not e.success and len(e)]
     shown = ended.read_episode(lost[0].id, rows=3)
     assert "near:" in shown.text
     assert "fail" in shown.text
@@ -53,7 +54,7 @@ def test_an_episode_is_read_in_numbers(ended: Tools) -> None:
 
 
 def test_sealed_episodes_are_not_shown(ended: Tools) -> None:
-    sealed = [e for e in ended.campaign.known.values() if e.purpose is Purpose.SEALED]
+    sealed = [e for e in ended.campaign.known.episodes.values() if e.purpose is Purpose.SEALED]
     assert sealed
     with pytest.raises(CampaignError, match="no episode"):
         ended.read_episode(sealed[0].id)
@@ -86,7 +87,7 @@ def test_what_is_refused_says_what_to_do(
 def test_an_experiment_waits_for_its_trials_until_they_are_asked_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(campaigns, "ENOUGH", 8)
+    monkeypatch.setattr(fresh, "ENOUGH", 8)
     monkeypatch.setattr(campaigns, "LOOK_S", 0.0)
     patience = 40
     asked: list[str] = []

@@ -1,0 +1,186 @@
+"""What `loop` and `campaign` have in common: stations, a fleet, accounts, and how a run ends."""
+
+from __future__ import annotations
+
+import json
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any
+
+from enpire.commands.loop_settings import REAL_PACE
+from enpire.commands.places import Here, Place
+from enpire.commands.recovering import noted
+from enpire.commands.threads import leave_cores_to_physics
+from enpire.errors import StoreError, UsageError
+
+if TYPE_CHECKING:
+    from enpire.environment import Workcells
+    from enpire.improvement.training import Trainer
+    from enpire.rollout.budget import Budget
+    from enpire.rollout.fleet import Fleet
+    from enpire.rollout.loop import LoopSettings, LoopState
+    from enpire.rollout.recovery import Recovery
+    from enpire.store import EpisodeWriter, Run
+
+NOT_REACHED, INTERRUPTED = 3, 130
+
+
+def stations_for(settings: LoopSettings, where: Place) -> Workcells:
+    """The stations that a run is to have.
+
+    Raises:
+        UsageError: there cannot be such.
+    """
+    from enpire.environment import Order, ResetMode
+    from enpire.rollout.conditions import Conditions, Realistic
+
+    conditions = Conditions(
+        **{each.name: getattr(settings, each.name) for each in fields(Conditions)}
+    )
+    if not isinstance(where, Here) and (conditions or settings.pace == REAL_PACE):
+        raise UsageError("--pace real and what goes with it are for this machine: no --cluster")
+    order = Order(
+        settings.task,
+        settings.python,
+        settings.success,
+        ResetMode(settings.reset),
+        settings.verify,
+    )
+    stations = where.stations(order, settings.robots)
+    return Realistic(stations, conditions, settings.seed) if conditions else stations
+
+
+def facts_of(stations: Workcells) -> dict[str, str]:
+    """What a run's ledger says of its stations."""
+    return {"packs": json.dumps(stations.packs), "verified_by": stations.verified_by}
+
+
+def require_same(run: Run, stations: Workcells) -> None:
+    """Check that a run may go on with these stations.
+
+    Raises:
+        StoreError: packs have changed since it began, or the verifier has.
+    """
+    facts = run.ledger.facts()
+    before = json.loads(facts.get("packs", "{}"))
+    changed = sorted(name for name in before if before[name] != stations.packs.get(name))
+    if changed:
+        raise StoreError(
+            f"{', '.join(changed)} changed since {run.folder} began, so its episodes could not be "
+            "compared: put the pack back as it was, or start a new run"
+        )
+    verifier = facts.get("verified_by", stations.verified_by)
+    if verifier != stations.verified_by:
+        raise StoreError(
+            f"{run.folder} is verified by {verifier}, here it would be by {stations.verified_by}: "
+            "go on where there is OpenGL, or start a new run"
+        )
+
+
+def drive(
+    run: Run,
+    settings: LoopSettings,
+    stations: Workcells,
+    where: Place,
+    budget: Budget,
+    state: LoopState,
+    begin: Callable[[Fleet, EpisodeWriter, Trainer], Callable[[], str]],
+    recovery: Recovery | None = None,
+) -> dict[str, Any]:
+    """Have a run go on to its end; returns its result.
+
+    begin: makes what runs on the fleet, and returns what has it run and then says why it ended.
+    """
+    from enpire.observe import account
+    from enpire.observe.progress import Progress
+    from enpire.observe.result import result
+    from enpire.rollout.clock import Wall
+    from enpire.rollout.fleet import Fleet, Stopped
+    from enpire.rollout.requests import Requests
+    from enpire.store import EpisodeWriter
+
+    leave_cores_to_physics()
+    facts, ledger = run.ledger.facts(), run.ledger
+    budget.started -= float(facts.get("wall_s", 0.0))
+
+    def note(kind: str, station: int, text: str) -> None:
+        ledger.add_decision(noted(state.round, kind, station, text))
+
+    with EpisodeWriter(run) as writer, where.trainer() as trainer:
+        fleet = Fleet(
+            stations,
+            writer,
+            budget.spent,
+            robot_s=account.robot_seconds(ledger.episodes())[0],
+            clock=(Wall if settings.pace == REAL_PACE else where.clock)(
+                max((interval.end_s for interval in ledger.intervals()), default=0.0)
+            ),
+            recovery=recovery,
+            note=note,
+            requests=Requests(run.folder),
+        )
+        save = _accounts(run, budget, fleet, facts)
+        go = begin(fleet, writer, trainer)
+        print(f"run {run.folder}, verified by {stations.verified_by}", flush=True)
+        try:
+            with Progress(run, state, fleet, budget, save) as progress, _signals(budget):
+                try:
+                    ended = go()
+                except Stopped as stop:
+                    ended = str(stop)
+                    progress.say(f"stopping: {ended}")
+        except BaseException as error:
+            with suppress(StoreError):
+                ledger.set_facts({"state": f"failed: {error or type(error).__name__}"})
+            raise
+        writer.flush()
+        save()
+        ledger.set_facts({"state": ended})
+        figures = result(run, ended)
+        run.write_result(figures)
+    return figures
+
+
+def exit_code(budget: Budget, state: LoopState) -> int:
+    """Of a run that has ended."""
+    if budget.interrupted:
+        return INTERRUPTED
+    return 0 if state.reached else NOT_REACHED
+
+
+def _accounts(run: Run, budget: Budget, fleet: Fleet, before: dict[str, str]) -> Callable[[], None]:
+    """What saves the accounts that only this process keeps, on top of earlier starts of the run."""
+    steps = float(before.get("sim_steps", 0.0))
+    stepping_s = float(before.get("stepping_s", 0.0))
+
+    def save() -> None:
+        run.ledger.set_facts(
+            {
+                "wall_s": repr(budget.elapsed),
+                "sim_steps": repr(steps + fleet.stations.steps_done),
+                "stepping_s": repr(stepping_s + fleet.stepping_s),
+            }
+        )
+
+    return save
+
+
+@contextmanager
+def _signals(budget: Budget) -> Iterator[None]:
+    """Ctrl-C and SIGTERM end a run at the next control period; a second one ends anything."""
+
+    def interrupt(number: int, frame: object) -> None:
+        if budget.interrupted:
+            raise KeyboardInterrupt
+        budget.interrupted = True
+
+    before = {
+        number: signal.signal(number, interrupt) for number in (signal.SIGINT, signal.SIGTERM)
+    }
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
