@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from enpire.evolution import history
 from enpire.evolution.board import Board
@@ -24,23 +24,12 @@ DECIDED = (State.KEPT, State.DROPPED, State.FAILED)
 class Books:
     """Of one campaign. board: what was found out."""
 
-    def __init__(
-        self,
-        run: Run,
-        known: Known,
-        seed: int,
-        fleet: Fleet,
-        budget: Budget,
-        notify: Callable[[], None] = lambda: None,
-    ) -> None:
-        """known: its episodes; seed: its own. fleet, budget: say what was used so far. notify: is
-        called when there is something new.
-        """
+    def __init__(self, run: Run, known: Known, seed: int, fleet: Fleet, budget: Budget) -> None:
+        """known: its episodes; seed: its own. fleet, budget: say what was used so far."""
         self.record = folded(run.ledger.events())
         self.board = Board.read(run.folder)
         self._run, self._ledger = run, run.ledger
         self._known, self._seed, self._fleet, self._budget = known, seed, fleet, budget
-        self._notify = notify
 
     def open(self) -> None:
         """From now on the board is written to."""
@@ -58,7 +47,6 @@ class Books:
         """Something has happened: first on the disk, then here."""
         self._ledger.add_event(EventRow(number, kind, text))
         self.record.take(EventRow(number, kind, text, time.time()))
-        self._notify()
 
     def move(
         self, number: int, state: State, effect: Effect | None = None, reason: str = ""
@@ -79,7 +67,6 @@ class Books:
         self._ledger.add_decision(
             Note(number, kind, text, self.record.incumbent, candidate, numbers or {})
         )
-        self._notify()
 
     def settle(self) -> None:
         """Write what follows from decisions, of which a process that died may have left some out:

@@ -119,7 +119,7 @@ class Campaign:
         self.settings, self.budget, self.ceilings, self.state = settings, budget, ceilings, state
         self.run_store = run
         self.lock = threading.RLock()  # held while anything here changes; tools take it to read
-        self.changed = threading.Condition(self.lock)  # an event, a decision, or the end
+        self.changed = threading.Condition(self.lock)  # after each look, and at the end
         self.ended = False
         self._writer, self.fleet, self.team = writer, fleet, team
         self._trainer: Trainer = Either(trainer, team.confinement)
@@ -132,7 +132,7 @@ class Campaign:
             return guarded(inner, name, size)
 
         self.known = Known(run, self.stations, acts)
-        self.books = Books(run, self.known, settings.seed, fleet, budget, self._notify)
+        self.books = Books(run, self.known, settings.seed, fleet, budget)
         self.admission = Admission(settings, run, self.books, self.known, fleet, ceilings)
         self._matches: dict[int, _Trying] = {}
         self._lives: dict[int, Life] = {}
@@ -181,8 +181,9 @@ class Campaign:
                         self._looked = 0.0
             self.fleet.stop("the campaign has ended")
         finally:
-            self.ended = True
-            self._notify()
+            with self.changed:
+                self.ended = True
+                self.changed.notify_all()
             for agent in self.team.agents:
                 agent.close()
             self.books.close()
@@ -296,6 +297,7 @@ class Campaign:
             if not self.state.reached:
                 self._turns()
             self._show(now)
+            self.changed.notify_all()
             retired = all(a.name in self.record.retired for a in self.team.agents)
             over = bool(self.closed or retired) and not (self._lives or self._examiner.busy)
             return self.state.reached or over
@@ -473,11 +475,6 @@ class Campaign:
             self.fleet.drop(queue)
 
     # Helpers
-
-    def _notify(self) -> None:
-        """Wake whoever waits for something new."""
-        with self.changed:
-            self.changed.notify_all()
 
     def _show(self, now: float) -> None:
         """What a person sees; the report is kept current."""

@@ -20,7 +20,7 @@ from pathlib import Path
 import pytest
 from _pytest.mark import ParameterSet
 
-from enpire.evolution import campaign as campaigns
+from enpire.evolution import fresh
 from enpire.evolution.campaign import Campaign
 from enpire.evolution.programs import OUTPUT, WORKSPACES, Program, Programmed, load_program
 from enpire.evolution.records import USED
@@ -233,7 +233,7 @@ def running(kind: str) -> list[int]:
 def main() -> None:
     """Start or continue a campaign, to its end."""
     folder, kind, url = Path(sys.argv[1]), sys.argv[2], sys.argv[3]
-    campaigns.ENOUGH = 8
+    fresh.ENOUGH = 8
     go(folder, {}, others=[Programmed(f"{kind}-0", at(kind, url, 4), folder, 10**9)])
 
 
