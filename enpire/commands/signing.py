@@ -9,9 +9,9 @@ from argparse import Namespace
 from datetime import UTC, datetime
 from typing import Any
 
-from enpire.errors import PackError, UsageError
-from enpire.packs.finder import AT_START, CERTIFICATE, Pack, find
-from enpire.packs.signing import Signature, certificate_hash, unsealed, write
+from enpire.errors import EnpireError, PackError, UsageError
+from enpire.packs.finder import AT_START, CERTIFICATE, GYM, Pack, find
+from enpire.packs.signing import Signature, certificate_hash, standing, unsealed, write
 
 
 def sign(options: Namespace, task: str) -> int:
@@ -49,6 +49,18 @@ def sign(options: Namespace, task: str) -> int:
     # The hashes of what was shown: what changed while a person was reading makes it void.
     print(f"signed by {by}: {write(pack, Signature(by, at, pack.sha256, seen))}")
     return 0
+
+
+def say_unsigned(task: str) -> None:
+    """One line on stderr if an agent drafted the task and nobody signed it: a twin may run it."""
+    if task.startswith(GYM):
+        return
+    try:
+        pack = find("tasks", task)
+    except EnpireError:  # whoever builds the stations says so; a cluster may have it all the same
+        return
+    if standing(pack).endswith("unsigned"):
+        print(f"{pack.name}: drafted by an agent, unsigned; no arm may run it", file=sys.stderr)
 
 
 def certified(pack: Pack) -> list[dict[str, Any]]:

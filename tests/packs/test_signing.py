@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from enpire.cli import main
+from enpire.commands.signing import say_unsigned
 from enpire.errors import PackError
 from enpire.packs import CERTIFICATE, find
 from enpire.packs.finder import SIGNATURE
@@ -85,3 +86,15 @@ def test_what_a_person_wrote_needs_none(folder: Path) -> None:
     (folder / DRAFTED).unlink()
     require_signed(find("tasks", "mine"))
     assert standing(find("tasks", "mine")) == ""
+
+
+def test_one_line_where_a_twin_runs_it_unsigned(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    say_unsigned("mine")
+    assert capsys.readouterr().err.count("drafted by an agent, unsigned") == 1
+    assert sign() == 0
+    capsys.readouterr()
+    say_unsigned("mine")
+    say_unsigned("gym:CartPole-v1")
+    assert capsys.readouterr().err == ""
