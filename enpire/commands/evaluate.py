@@ -14,6 +14,7 @@ from enpire.commands.loop_settings import SETTINGS
 from enpire.commands.options import Parser, add_start, natural, positive, print_json, task_asked
 from enpire.commands.places import Place, add_cluster, place
 from enpire.commands.recovering import add_recovery, noted, recovery
+from enpire.commands.signing import say_unsigned
 from enpire.commands.threads import leave_cores_to_physics
 from enpire.errors import UsageError
 from enpire.packs.finder import GYM
@@ -126,6 +127,7 @@ def _random(options: Namespace, where: Place) -> tuple[Workcells, Acting]:
     python, success = options.python or "", options.success or ""
     reset = ResetMode(options.reset or "fast")
     task = task_asked(options)
+    say_unsigned(task)
     order = Order(task, python, success, reset, options.verify)
     stations = where.stations(order, options.robots)
     return stations, Acting(task, RANDOM, RANDOM, "", RandomActions(stations.action_size))
@@ -138,6 +140,7 @@ def _of_a_run(options: Namespace, where: Place) -> tuple[Workcells, Acting]:
     chosen = frozen.load(options.policy)
     # A run's interpreter and rule belong to its own task.
     task = task_asked(options, chosen.task)
+    say_unsigned(task)
     own = task == chosen.task
     python = options.python or (chosen.python if own else "")
     success = options.success or (chosen.success if own else "")

@@ -30,6 +30,7 @@ from enpire.commands.loop_settings import (
 from enpire.commands.options import Parser, add_start, natural, positive, print_json, task_asked
 from enpire.commands.places import Place, add_cluster, place
 from enpire.commands.recovering import add_recovery, recovery
+from enpire.commands.signing import say_unsigned
 from enpire.errors import UsageError
 from enpire.packs.finder import GYM, LOOP
 
@@ -114,6 +115,7 @@ def _begin(options: Namespace, given: dict[str, Any], limits: dict[str, Any], wh
     from enpire.store import Run, default_folder
 
     task: str = task_asked(options)
+    say_unsigned(task)
     foreign = task.startswith(GYM)
     called = plain(task)
     if not foreign:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from enpire.commands.options import Parser
 from enpire.errors import UsageError
-from enpire.packs.finder import CERTIFICATE, available, find, unknown
+from enpire.packs.finder import CERTIFICATE, SIGNATURE, available, find, unknown
 
 DESCRIPTION = """\
 task: ./tasks/NAME, made from the shortest task there is for the robot. It runs as it stands, and
@@ -73,7 +73,9 @@ def run(options: Namespace) -> int:
         raise UsageError(f"{folder} is there already: choose another name, or go on with it")
     source = template(options.robot)
     shutil.copytree(
-        source, folder, ignore=shutil.ignore_patterns("__pycache__", ".*", "README.md", CERTIFICATE)
+        source,
+        folder,
+        ignore=shutil.ignore_patterns("__pycache__", ".*", "README.md", CERTIFICATE, SIGNATURE),
     )
     path = folder / "task.py"
     path.write_text(made_yours(path.read_text("utf-8"), options.name, source.name), "utf-8")

@@ -1,4 +1,4 @@
-"""`enpire task check NAME`: certify a task."""
+"""`enpire task check NAME`: certify a task; `enpire task sign NAME`: answer for it."""
 
 from __future__ import annotations
 
@@ -21,9 +21,11 @@ if TYPE_CHECKING:
 DESCRIPTION = """\
 check: whether a task can be done, cannot be had for nothing, is judged rightly, keeps the robot's
 limits and repeats. A table with counts and intervals; exit code 1 if a bar is missed. --full takes
-the counts that a certificate needs and keeps it beside the pack."""
+the counts that a certificate needs and keeps it beside the pack.
+sign: a person answers for a certified pack as it is; one that an agent drafted needs it before an
+arm. Asks at the terminal, or takes --by with the exact --hash."""
 
-ACTIONS = ["check"]
+ACTIONS = ["check", "sign"]
 NAMES = [
     "demonstrator",
     "limits",
@@ -40,7 +42,7 @@ MISSED = 1
 
 def add_options(parser: Parser) -> None:
     """The options of `enpire task`."""
-    parser.add_argument("action", metavar="check", help="what to do with it")
+    parser.add_argument("action", metavar="check|sign", help="what to do with it")
     parser.add_argument("task", metavar="TASK", help="a task: its name or its folder")
     add_start(parser)
     parser.add_argument("--full", action="store_true", help="a certificate's counts; keep it")
@@ -51,12 +53,18 @@ def add_options(parser: Parser) -> None:
         "--seeds", type=positive, metavar="N", help="episodes of each kind (keeps no certificate)"
     )
     parser.add_argument("--json", action="store_true", help="print the result as the last line")
+    parser.add_argument("--by", metavar="NAME", help="sign: who, where nobody is at a terminal")
+    parser.add_argument("--hash", metavar="SHA256", help="sign: the pack's hash, with --by")
 
 
 def run(options: Namespace) -> int:
     """Examine the task and print the table."""
     if options.action not in ACTIONS:
         raise UsageError(unknown("action", options.action, ACTIONS))
+    if options.action == "sign":
+        from enpire.commands.signing import sign
+
+        return sign(options, task_asked(options))
     names = options.checks.split(",") if options.checks is not None else NAMES
     for name in names:
         if name not in NAMES:

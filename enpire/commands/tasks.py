@@ -18,13 +18,16 @@ def add_options(parser: Parser) -> None:
 def run(options: Namespace) -> int:
     """Print the list."""
     from enpire.packs.finder import FROM_START, available, find
+    from enpire.packs.signing import standing
 
     names = available("tasks")
     width = max(map(len, names), default=0)
     for name in names:
-        folder = find("tasks", name).folder
+        pack = find("tasks", name)
+        folder = pack.folder
         both = "  (--from start)" if (folder / FROM_START).is_file() else ""
-        print(f"{name:<{width}}  {first_line(folder / 'task.py')}{both}")
+        signed = f"  ({said})" if (said := standing(pack)) else ""
+        print(f"{name:<{width}}  {first_line(folder / 'task.py')}{both}{signed}")
     if not names:
         print("no task found: make ./tasks/<name>/task.py")
     return 0

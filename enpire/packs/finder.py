@@ -32,6 +32,7 @@ AT_START = "@start"  # ends the name of a task that begins at the beginning, not
 FROM_START = "from_start.py"  # the module that holds it
 LOOP = "loop.toml"  # what a task's loop does unless told otherwise: it decides no episode
 CERTIFICATE = "certificate.json"  # what was measured of a pack: beside it, and no part of it
+SIGNATURE = "signature.json"  # that a person answers for it: beside the certificate
 SINGULAR: dict[Kind, str] = {"robots": "robot", "tasks": "task", "agents": "agent", "sim": "world"}
 
 
@@ -117,12 +118,12 @@ def content_hash(folder: Path) -> str:
     """Sha256 over the relative names and bytes of all files that decide what a pack does.
 
     Hidden and compiled ones are left out, what is written about it (`*.md`), what its loop does
-    unless told otherwise, and the certificate, which says what this hash is worth.
+    unless told otherwise, and certificate and signature, which say what this hash is worth.
     """
     digest = hashlib.sha256()
     for path in sorted(p for p in folder.rglob("*") if p.is_file()):
         relative = path.relative_to(folder)
-        if relative in (Path(CERTIFICATE), Path(LOOP)) or path.suffix == ".md":
+        if relative in (Path(CERTIFICATE), Path(SIGNATURE), Path(LOOP)) or path.suffix == ".md":
             continue
         if any(part.startswith(".") or part == "__pycache__" for part in relative.parts):
             continue
