@@ -319,6 +319,7 @@ def _drive(
     options: Namespace,
 ) -> int:
     from enpire.evolution import report
+    from enpire.evolution.accounts import accounts
     from enpire.evolution.campaign import Campaign
     from enpire.rollout.budget import Budget
     from enpire.rollout.loop import LoopState
@@ -347,6 +348,8 @@ def _drive(
         return go
 
     figures = drive(run, settings, stations, Here(), budget, state, begin)
+    figures["campaign"] = accounts(run).as_json()
+    run.write_result(figures)
     report.write(run)
     text = (run.folder / report.FILE).read_text(encoding="utf-8")
     print("\n" + text.split("\n## ", 1)[0].rstrip() + f"\n\nreport: {run.folder / report.FILE}")

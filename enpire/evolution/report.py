@@ -11,6 +11,7 @@ import shlex
 from collections.abc import Iterable, Sequence
 
 from enpire.errors import CampaignError
+from enpire.evolution.accounts import accounts
 from enpire.evolution.board import Board
 from enpire.evolution.effect import Effect, pooled
 from enpire.evolution.experiment import Experiment, State
@@ -190,8 +191,8 @@ def _cost(run: Run, record: Record, rows: Sequence[EpisodeRow]) -> str:
         "## What it cost",
         "",
         f"Robot-hours {open_s / 3600:.2f}, and {sealed_s / 3600:.2f} in sealed evaluations; "
-        f"MRU {account.ledger_mru(run.ledger):.0%}; {float(facts.get('wall_s', 0.0)) / 60:.1f} min "
-        f"on the clock; {len(rows)} episodes. Tokens {spent.tokens}, dollars {spent.dollars:.2f}.",
+        f"{float(facts.get('wall_s', 0.0)) / 60:.1f} min on the clock; {len(rows)} episodes. "
+        f"Tokens {spent.tokens}, dollars {spent.dollars:.2f}. {accounts(run)}.",
         "",
         "| agent | experiments | kept | robot-hours | tokens | dollars |",
         "|---|---|---|---|---|---|",
