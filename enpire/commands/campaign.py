@@ -6,7 +6,7 @@ import math
 import os
 import sys
 from argparse import Namespace
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,8 +26,8 @@ from enpire.commands.loop_settings import (
     read_settings,
 )
 from enpire.commands.options import (
+    STARTS,
     Parser,
-    add_start,
     duration,
     more_than_zero,
     natural,
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from enpire.environment import Workcells
     from enpire.evolution.agents import Proposing
     from enpire.evolution.campaign import Team
+    from enpire.evolution.carried import Carried, Idea
     from enpire.evolution.limited import Ceilings
     from enpire.evolution.programs import Program
     from enpire.improvement.training import Trainer
@@ -78,6 +79,9 @@ BUDGETS: dict[str, tuple[Callable[[str], Any], str, str]] = {
     "max_experiments": (natural, "N", "that begin"),
 }
 
+ONCE = ("agents", "recipe", "repertoire", "prompt", "without", "run")
+"""Other options that a campaign begins with."""
+
 TEAM = "tuner:4"
 TUNER = "tuner"
 NOBODY = "no programs of their own: they choose recipes and settings"
@@ -90,7 +94,15 @@ def add_options(parser: Parser) -> None:
     what.add_argument(
         "--resume", metavar="RUN", type=Path, help="go on with a campaign, under its own settings"
     )
-    add_start(parser)
+    parser.add_argument(
+        "--from",
+        dest="origins",
+        metavar="RUN",
+        action="append",
+        default=[],
+        help="take over what was found out in another run, and the recipes kept there, as text and "
+        "code; or start, phase: where the task begins, as for a loop (both may be given)",
+    )
     parser.add_argument(
         "--agents", metavar="KIND:N,...", help=f"who proposes experiments (default {TEAM})"
     )
@@ -99,6 +111,17 @@ def add_options(parser: Parser) -> None:
     )
     parser.add_argument(
         "--repertoire", metavar="A,B", help="recipes that a tuner chooses from, beside its own"
+    )
+    parser.add_argument(
+        "--prompt",
+        metavar="FILE",
+        type=Path,
+        help="what programs are told, not their pack's",
+    )
+    parser.add_argument(
+        "--without",
+        metavar="A,B",
+        help="tools that programs have to do without: literature, board, episodes, merges",
     )
     parser.add_argument(
         "--no-sandbox",
@@ -132,11 +155,12 @@ def run(options: Namespace) -> int:
     given = {name: value for name, value in given.items() if value is not None}
     limits = {name: getattr(options, name) for name in BUDGETS}
     limits = {name: value for name, value in limits.items() if value is not None}
-    others = {name: getattr(options, name) for name in ("agents", "recipe", "repertoire", "run")}
+    options.begin, learned = _origins(options.origins)
+    others = {name: getattr(options, name) for name in ONCE}
     if options.resume is None:
-        return _begin(options, given, limits)
+        return _begin(options, given, limits, learned)
     clash = sorted(given) + [name for name, value in others.items() if value is not None]
-    if clash or options.gathered[RECIPE] or options.begin is not None:
+    if clash or options.gathered[RECIPE] or options.origins:
         named = flag(clash[0]) if clash else RECIPE if options.gathered[RECIPE] else "--from"
         raise UsageError(
             f"{named} cannot be given with --resume: a campaign goes on under the settings in its "
@@ -145,11 +169,26 @@ def run(options: Namespace) -> int:
     return _resume(options, limits)
 
 
-def _begin(options: Namespace, given: dict[str, Any], limits: dict[str, Any]) -> int:
+def _origins(said: Sequence[str]) -> tuple[str | None, Path | None]:
+    """Where the task begins, and the run to take over from."""
+    begins = [text for text in said if text in STARTS]
+    runs = [text for text in said if text not in STARTS]
+    if len(begins) > 1 or len(runs) > 1:
+        raise UsageError("--from takes one run, and one of start and phase")
+    for text in runs:
+        if not Path(text).is_dir():
+            raise UsageError(f"--from {text} is no run's folder; a task begins at start or phase")
+    return (begins[0] if begins else None), (Path(runs[0]) if runs else None)
+
+
+def _begin(
+    options: Namespace, given: dict[str, Any], limits: dict[str, Any], learned: Path | None
+) -> int:
     from dataclasses import asdict
 
     from enpire import __version__
     from enpire.evolution.agents import team
+    from enpire.evolution.tools import without
     from enpire.packs.finder import find
     from enpire.rollout.loop import LoopSettings
     from enpire.store import Run, default_folder
@@ -168,15 +207,23 @@ def _begin(options: Namespace, given: dict[str, Any], limits: dict[str, Any]) ->
     settings = LoopSettings(task=task, **given)
     asked = options.agents or TEAM
     named = team(asked)
-    programs, confinement = _programs(named), _confinement(named, options.no_sandbox)
+    elsewhere = _carried(learned)
+    prompt = read_prompt(options.prompt)
+    told = {"prompt": prompt, "tools_off": without(options.without) if options.without else ()}
+    require_programs(named, told)
+    programs, confinement = _programs(named, prompt), _confinement(named, options.no_sandbox)
     _tuners([name for name, kind in named if kind == TUNER], "", 0)  # what is missing costs nothing
     stations = stations_for(settings, Here())
+    repertoire = options.repertoire or _repertoire(settings, stations)
     campaign = {
         "agents": asked,
-        "repertoire": options.repertoire or _repertoire(settings, stations),
+        "repertoire": repertoire,
         "confinement": confinement,
         "command": [program(), *sys.argv[1:]],
-    }
+    } | {name: value for name, value in told.items() if value}
+    if elsewhere is not None:
+        elsewhere = elsewhere.fitting(stations)
+        campaign |= {"carried": elsewhere.origin, "repertoire": _also(repertoire, elsewhere)}
     config = {
         "enpire": __version__,
         "loop": asdict(settings),
@@ -185,6 +232,8 @@ def _begin(options: Namespace, given: dict[str, Any], limits: dict[str, Any]) ->
     }
     run = Run.create(options.run or default_folder(f"campaign-{plain(pack.name)}"), config)
     with run:
+        if elsewhere is not None:
+            elsewhere.write(run.folder)
         members = _members(named, programs, run, settings, limits)
         run.ledger.set_facts(facts_of(stations) | {"state": "running"})
         return _drive(run, settings, members, stations, limits, options)
@@ -208,7 +257,8 @@ def _resume(options: Namespace, limits: dict[str, Any]) -> int:
             )
         run.ledger.set_facts({"state": "running"})
         both = run.config.get("budget", {}) | limits
-        members = _members(named, _programs(named), run, settings, both)
+        programs = _programs(named, campaign.get("prompt", ""))
+        members = _members(named, programs, run, settings, both)
         return _drive(run, settings, members, stations, both, options)
 
 
@@ -240,13 +290,47 @@ def _confinement(named: list[tuple[str, str]], without: bool) -> str:
     return str(Confinement.BUBBLEWRAP)
 
 
-def _programs(named: list[tuple[str, str]]) -> dict[str, Program]:
-    """The packs of agents that are programs, by kind."""
+def _carried(learned: Path | None) -> Carried | None:
+    """What another run has to take over."""
+    from enpire.evolution.carried import carry
+    from enpire.store import Run
+
+    if learned is None:
+        return None
+    with Run.open(learned) as run:
+        return carry(run)
+
+
+def _also(repertoire: str, elsewhere: Carried) -> str:
+    """A repertoire, and the recipes of the harness that were kept elsewhere."""
+    kept = (idea.recipe for idea in elsewhere.ideas if not idea.source)
+    return ",".join(dict.fromkeys((*repertoire.split(","), *kept)))
+
+
+def read_prompt(path: Path | None) -> str:
+    """A prompt's text; empty without one."""
+    try:
+        return path.read_text(encoding="utf-8") if path else ""
+    except OSError as error:
+        raise UsageError(f"--prompt {path}: {error.strerror}") from error
+
+
+def require_programs(named: list[tuple[str, str]], told: dict[str, Any]) -> None:
+    """Check that prompts and tools are for somebody: a tuner has none."""
+    if any(told.values()) and all(kind == TUNER for _, kind in named):
+        raise UsageError("--prompt and --without are for agents that are programs, not for a tuner")
+
+
+def _programs(named: list[tuple[str, str]], prompt: str) -> dict[str, Program]:
+    """The packs of agents that are programs, by kind; prompt: instead of their own."""
+    from dataclasses import replace
+
     from enpire.evolution.programs import load_program
     from enpire.packs.finder import find
 
     kinds = dict.fromkeys(kind for _, kind in named if kind != TUNER)
-    return {kind: load_program(find("agents", kind)) for kind in kinds}
+    found = {kind: load_program(find("agents", kind)) for kind in kinds}
+    return {k: replace(p, prompt=prompt) if prompt else p for k, p in found.items()}
 
 
 def _members(
@@ -257,6 +341,7 @@ def _members(
     limits: dict[str, Any],
 ) -> Team:
     """The agents, and the code that they may have run without a sandbox."""
+    from enpire.evolution import carried
     from enpire.evolution.agents import Agent
     from enpire.evolution.campaign import Team
     from enpire.evolution.programs import Programmed
@@ -278,13 +363,19 @@ def _members(
         for name, kind in named
         if kind in programs
     ]
-    agents += _tuners(tuners, run.config["campaign"]["repertoire"], settings.seed)
+    elsewhere, said = carried.read(run.folder), run.config["campaign"]
+    if elsewhere is None and "carried" in said:
+        raise StoreError(f"{run.folder} has lost its {carried.FILE}: start a new campaign")
+    ideas = elsewhere.ideas if elsewhere else ()
+    agents += _tuners(tuners, said["repertoire"], settings.seed, ideas)
     variants = sorted(shipped("agents", TUNER).glob("variants/*.py"))
     sources = {path.read_text(encoding="utf-8"): path for path in variants}
-    return Team(agents, sources, Confinement[free])
+    return Team(agents, sources, Confinement[free], tuple(said.get("tools_off", ())))
 
 
-def _tuners(names: list[str], recipes: str, seed: int) -> list[Proposing]:
+def _tuners(
+    names: list[str], recipes: str, seed: int, ideas: tuple[Idea, ...] = ()
+) -> list[Proposing]:
     from enpire.evolution.agents import Proposing
     from enpire.evolution.space import repertoire
     from enpire.evolution.tuner import Tuner
@@ -296,7 +387,7 @@ def _tuners(names: list[str], recipes: str, seed: int) -> list[Proposing]:
     except ImportError:
         raise UsageError("the tuner needs optuna: pip install 'enpire[evolution]'") from None
     choices = repertoire(recipes.split(",")) if recipes else ()
-    return [Proposing(Tuner(name, choices, seed)) for name in names]
+    return [Proposing(Tuner(name, choices, seed, carried=ideas)) for name in names]
 
 
 def _ceilings(limits: dict[str, Any]) -> Ceilings:

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from enpire.errors import CampaignError, EnpireError, PackError
-from enpire.evolution import bridge
+from enpire.evolution import bridge, carried
 from enpire.evolution.bubblewrap import hand_over, harness, python
 from enpire.evolution.limits import GIB, Limits
 from enpire.evolution.proxy import Proxy
@@ -200,12 +200,14 @@ class Programmed:
             "tools": str(tools.path),
             "mcp": json.dumps({"mcpServers": {"enpire": server}}),
         }
-        for name, text in self._program.files.items():
+        elsewhere = carried.read(desk.campaign.run_store.folder)
+        files = {name: self._fill(text) for name, text in self._program.files.items()}
+        for name, text in (files | (elsewhere.files if elsewhere else {})).items():
             path = workspace / name
             if not path.resolve().is_relative_to(workspace) or path.is_symlink():
                 raise PackError(f"{self._program.folder / MARKER}: {name} is not in the workspace")
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(self._fill(text), encoding="utf-8")
+            path.write_text(text, encoding="utf-8")
         hand_over(workspace)
         model = None
         if self._program.upstreams:
