@@ -69,19 +69,25 @@ def accounts(run: Run) -> Accounts:
     """Of a campaign's run."""
     ledger = run.ledger
     now = _spent(run, math.inf)
-    first = first_passed(run)
     success = None
-    if first is not None:
+    if good := passing(run):
+        first = good[0]
         examined = ledger.episodes({Purpose.SEALED}, {first.policy}, {first.attempt})
         success = _spent(run, max((row.committed_at for row in examined), default=math.inf))
     return Accounts(account.ledger_mru(ledger), account.gpu_use(ledger), now, success)
 
 
-def first_passed(run: Run) -> SealedRow | None:
-    """The sealed evaluation that was the first to reach the target; None before there is one."""
+def passing(run: Run) -> list[SealedRow]:
+    """Sealed evaluations that reached the target, in their order."""
     settings = run.config["loop"]
     target, planned = settings["target"], settings["sealed_episodes"]
-    return next((row for row in run.ledger.sealed() if passed(row, target, planned)), None)
+    return [row for row in run.ledger.sealed() if passed(row, target, planned)]
+
+
+def best(run: Run) -> str:
+    """The policy that a campaign has come to: the last one that passed, or the incumbent."""
+    good = passing(run)
+    return good[-1].policy if good else folded(run.ledger.events()).incumbent
 
 
 def used_by(events: Sequence[EventRow], at: float) -> Used:

@@ -11,7 +11,7 @@ import shlex
 from collections.abc import Iterable, Sequence
 
 from enpire.errors import CampaignError
-from enpire.evolution.accounts import accounts
+from enpire.evolution.accounts import accounts, passing
 from enpire.evolution.board import Board
 from enpire.evolution.effect import Effect, pooled
 from enpire.evolution.experiment import Experiment, State
@@ -21,7 +21,6 @@ from enpire.evolution.records import FIRST, Record, folded
 from enpire.observe import account
 from enpire.observe.result import versions
 from enpire.rollout.comparison import PairedRecord
-from enpire.rollout.statistics import misses_allowed
 from enpire.store import EpisodeRow, Run
 from enpire.store.durable import publish_file
 from enpire.types import JUDGED, Estimate, Outcome, Purpose
@@ -64,12 +63,7 @@ def fresh_of(rows: Iterable[EpisodeRow], policy: str, number: int, seed: int) ->
 
 def _answer(run: Run, record: Record, rows: Sequence[EpisodeRow]) -> str:
     settings, facts = run.config["loop"], run.ledger.facts()
-    target, planned = settings["target"], settings["sealed_episodes"]
-    good = [
-        row
-        for row in run.ledger.sealed()
-        if row.trials >= planned and row.trials - row.successes <= misses_allowed(target, planned)
-    ]
+    target, good = settings["target"], passing(run)
     start = fresh_of(rows, FIRST, 0, settings["seed"])
     head = f"# Campaign on {settings['task']}: target {target:g} "
     if good:
