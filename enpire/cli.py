@@ -16,6 +16,7 @@ from enpire.errors import EnpireError, UsageError
 VERBS = {
     "loop": ("loop", "improve a policy until it holds its target on sealed seeds"),
     "campaign": ("campaign", "agents that try what improves a policy, side by side"),
+    "ablate": ("ablate", "campaigns that differ in one thing, side by side in one table"),
     "list": ("runs", "the runs of a folder"),
     "show": ("show", "what happened in a run"),
     "eval": ("evaluate", "measure a policy of a run on seeds it has never seen"),

@@ -188,10 +188,43 @@ def _begin(
 
     from enpire import __version__
     from enpire.evolution.agents import team
-    from enpire.evolution.tools import without
+    from enpire.packs.finder import find
+    from enpire.store import Run, default_folder
+
+    settings, campaign = settings_of(options, given), agents_of(options)
+    elsewhere = _carried(learned)
+    stations = stations_for(settings, Here())
+    campaign["repertoire"] = options.repertoire or repertoire(settings, stations)
+    if elsewhere is not None:
+        elsewhere = elsewhere.fitting(stations)
+        both = _also(campaign["repertoire"], elsewhere)
+        campaign |= {"carried": elsewhere.origin, "repertoire": both}
+    config = {
+        "enpire": __version__,
+        "loop": asdict(settings),
+        "campaign": campaign | {"command": [program(), *sys.argv[1:]]},
+        "budget": limits,
+    }
+    called = plain(find("tasks", settings.task).name)
+    named = team(campaign["agents"])
+    programs = _programs(named, campaign.get("prompt", ""))
+    run = Run.create(options.run or default_folder(f"campaign-{called}"), config)
+    with run:
+        if elsewhere is not None:
+            elsewhere.write(run.folder)
+        members = _members(named, programs, run, settings, limits)
+        run.ledger.set_facts(facts_of(stations) | {"state": "running"})
+        return _drive(run, settings, members, stations, limits, options)
+
+
+def settings_of(options: Namespace, given: dict[str, Any]) -> LoopSettings:
+    """Of a campaign, by its task's `loop.toml` and what is `given`.
+
+    Raises:
+        UsageError: there is no such task or recipe, or it is none for campaigns.
+    """
     from enpire.packs.finder import find
     from enpire.rollout.loop import LoopSettings
-    from enpire.store import Run, default_folder
 
     task: str = task_asked(options)
     if task.startswith(GYM):
@@ -204,39 +237,28 @@ def _begin(
     given = merged(of_task(pack), given)
     if os.sep in task:
         task = str(Path(task).resolve())
-    settings = LoopSettings(task=task, **given)
+    return LoopSettings(task=task, **given)
+
+
+def agents_of(options: Namespace) -> dict[str, Any]:
+    """What a campaign's config says of its agents; all that they need is there.
+
+    Raises:
+        EnpireError: it is not, or what is asked for makes no sense.
+    """
+    from enpire.evolution.agents import team
+    from enpire.evolution.tools import without
+
     asked = options.agents or TEAM
     named = team(asked)
-    elsewhere = _carried(learned)
-    prompt = read_prompt(options.prompt)
+    prompt = _read_prompt(options.prompt)
     told = {"prompt": prompt, "tools_off": without(options.without) if options.without else ()}
-    require_programs(named, told)
-    programs, confinement = _programs(named, prompt), _confinement(named, options.no_sandbox)
-    _tuners([name for name, kind in named if kind == TUNER], "", 0)  # what is missing costs nothing
-    stations = stations_for(settings, Here())
-    repertoire = options.repertoire or _repertoire(settings, stations)
-    campaign = {
-        "agents": asked,
-        "repertoire": repertoire,
-        "confinement": confinement,
-        "command": [program(), *sys.argv[1:]],
-    } | {name: value for name, value in told.items() if value}
-    if elsewhere is not None:
-        elsewhere = elsewhere.fitting(stations)
-        campaign |= {"carried": elsewhere.origin, "repertoire": _also(repertoire, elsewhere)}
-    config = {
-        "enpire": __version__,
-        "loop": asdict(settings),
-        "campaign": campaign,
-        "budget": limits,
-    }
-    run = Run.create(options.run or default_folder(f"campaign-{plain(pack.name)}"), config)
-    with run:
-        if elsewhere is not None:
-            elsewhere.write(run.folder)
-        members = _members(named, programs, run, settings, limits)
-        run.ledger.set_facts(facts_of(stations) | {"state": "running"})
-        return _drive(run, settings, members, stations, limits, options)
+    _require_programs(named, told)
+    _programs(named, prompt)
+    _tuners([name for name, kind in named if kind == TUNER], "", 0)
+    confinement = _confinement(named, options.no_sandbox)
+    told = {name: value for name, value in told.items() if value}
+    return {"agents": asked, "confinement": confinement} | told
 
 
 def _resume(options: Namespace, limits: dict[str, Any]) -> int:
@@ -262,7 +284,7 @@ def _resume(options: Namespace, limits: dict[str, Any]) -> int:
         return _drive(run, settings, members, stations, both, options)
 
 
-def _repertoire(settings: LoopSettings, stations: Workcells) -> str:
+def repertoire(settings: LoopSettings, stations: Workcells) -> str:
     """Recipes that these stations can run: the task's own, and others that suit most."""
     from enpire.improvement import recipe as recipes
 
@@ -307,7 +329,7 @@ def _also(repertoire: str, elsewhere: Carried) -> str:
     return ",".join(dict.fromkeys((*repertoire.split(","), *kept)))
 
 
-def read_prompt(path: Path | None) -> str:
+def _read_prompt(path: Path | None) -> str:
     """A prompt's text; empty without one."""
     try:
         return path.read_text(encoding="utf-8") if path else ""
@@ -315,7 +337,7 @@ def read_prompt(path: Path | None) -> str:
         raise UsageError(f"--prompt {path}: {error.strerror}") from error
 
 
-def require_programs(named: list[tuple[str, str]], told: dict[str, Any]) -> None:
+def _require_programs(named: list[tuple[str, str]], told: dict[str, Any]) -> None:
     """Check that prompts and tools are for somebody: a tuner has none."""
     if any(told.values()) and all(kind == TUNER for _, kind in named):
         raise UsageError("--prompt and --without are for agents that are programs, not for a tuner")
@@ -376,8 +398,8 @@ def _members(
 def _tuners(
     names: list[str], recipes: str, seed: int, ideas: tuple[Idea, ...] = ()
 ) -> list[Proposing]:
+    from enpire.evolution import space
     from enpire.evolution.agents import Proposing
-    from enpire.evolution.space import repertoire
     from enpire.evolution.tuner import Tuner
 
     if not names:
@@ -386,7 +408,7 @@ def _tuners(
         import optuna  # noqa: F401
     except ImportError:
         raise UsageError("the tuner needs optuna: pip install 'enpire[evolution]'") from None
-    choices = repertoire(recipes.split(",")) if recipes else ()
+    choices = space.repertoire(recipes.split(",")) if recipes else ()
     return [Proposing(Tuner(name, choices, seed, carried=ideas)) for name in names]
 
 
