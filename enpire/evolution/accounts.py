@@ -47,12 +47,12 @@ class Accounts:
         return self.total.tokens / minutes if minutes > 0.0 else math.nan
 
     def __str__(self) -> str:
+        robots = f"MRU {self.mru:.0%}, {account.gpu_text(self.gpu)}"
+        if not self.total.tokens:
+            return f"{robots}, no tokens"
         reached = self.success
         tokens = millions(reached.tokens) if reached else f">{millions(self.total.tokens)}"
-        return (
-            f"MRU {self.mru:.0%}, {account.gpu_text(self.gpu)}, MTU {self.mtu:.0f} tokens/min, "
-            f"tokens to success {tokens}"
-        )
+        return f"{robots}, MTU {self.mtu:.0f} tokens/min, tokens to success {tokens}"
 
     def as_json(self) -> dict[str, Any]:
         """As plain values."""

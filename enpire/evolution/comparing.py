@@ -216,7 +216,7 @@ def markdown(of: Sequence[Line]) -> str:
 def _row(line: Line, first: Line) -> str:
     records = line.pairs(first)
     spread = over_repeats(records)
-    same = line is first
+    same, tokens = line is first, line.mean(lambda r: r.accounts.total.tokens)
     cells = (
         f"`{line.arm}`",
         str(len(line.results)),
@@ -225,13 +225,13 @@ def _row(line: Line, first: Line) -> str:
         "" if same or spread is None else f"{spread[0]:+.3f} ± {spread[1]:.3f}",
         line.until(USED["hours"][1]).text("{:.2f}".format),
         line.until(USED["robot-hours"][1]).text("{:.2f}".format),
-        line.until(USED["tokens"][1]).text(millions),
+        line.until(USED["tokens"][1]).text(millions) if tokens else "none",
         f"{line.mean(lambda r: r.experiments):.1f}",
         f"{line.mean(lambda r: r.kept):.1f}",
         f"{line.mean(lambda r: r.accounts.mru):.0%}",
         _gpu(line),
         f"{line.mean(lambda r: r.accounts.mtu):.0f}",
-        millions(line.mean(lambda r: r.accounts.total.tokens)),
+        millions(tokens),
         f"{line.mean(lambda r: r.accounts.total.dollars):.2f}",
     )
     return "| " + " | ".join(cells) + " |"

@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 from enpire.observe.recipe_bench import GOALS, Line, Result
 
 SIZE = (7.0, 4.2)  # inches
+FEW = 10  # names, which have a hue each
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +42,8 @@ def success_against(
     with mpl.rc_context({"svg.hashsalt": "enpire", "font.size": 9}):
         figure = Figure(figsize=SIZE, layout="constrained")
         axes = figure.subplots()
-        colours = mpl.colormaps["tab20"].colors  # type: ignore[attr-defined]
+        palette = mpl.colormaps["tab10" if len(of) <= FEW else "tab20"]
+        colours = palette.colors  # type: ignore[attr-defined]
         style = "steps-post" if steps else "default"
         for (name, traces), colour in zip(of.items(), colours, strict=False):
             for i, trace in enumerate(traces):

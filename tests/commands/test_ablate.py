@@ -9,8 +9,6 @@ import pytest
 
 from enpire.cli import main
 from enpire.commands.ablate import arms_of
-from enpire.evolution import programs
-from enpire.evolution.programs import Program
 
 
 def options(**said: str) -> Namespace:
@@ -19,10 +17,13 @@ def options(**said: str) -> Namespace:
 
 
 @pytest.fixture
-def _installed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A program called literature, after the one pack of `agents` that is sure to be there."""
-    made = Program("literature", Path("."), ("true",), "its own")
-    monkeypatch.setattr(programs, "load_program", lambda pack: made)
+def _installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pack of a program."""
+    pack = tmp_path / "packs" / "agents" / "scripted"
+    pack.mkdir(parents=True)
+    (pack / "agent.toml").write_text('command = ["true"]')
+    (pack / "prompt.md").write_text("{brief}")
+    monkeypatch.setenv("ENPIRE_PACKS", str(tmp_path / "packs"))
 
 
 def test_teams() -> None:
@@ -40,7 +41,7 @@ def test_recipes() -> None:
 
 @pytest.mark.usefixtures("_installed")
 def test_tools_are_left_out_one_at_a_time() -> None:
-    _, arms = arms_of(options(agents="literature", without="literature,board"))
+    _, arms = arms_of(options(agents="scripted", without="literature,board"))
     assert [arm.name for arm in arms] == ["everything", "without literature", "without board"]
     off = [arm.campaign.get("tools_off", ()) for arm in arms]
     assert off == [(), ("search_literature",), ("read_board", "post_finding")]
@@ -51,7 +52,7 @@ def test_prompts_are_kept_as_text(tmp_path: Path) -> None:
     files = [tmp_path / "a.md", tmp_path / "b.md"]
     for file in files:
         file.write_text(f"{file.stem} {{brief}}")
-    _, arms = arms_of(options(agents="literature", prompts=",".join(map(str, files))))
+    _, arms = arms_of(options(agents="scripted", prompts=",".join(map(str, files))))
     assert [arm.campaign["prompt"] for arm in arms] == ["a {brief}", "b {brief}"]
 
 

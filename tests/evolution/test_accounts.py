@@ -66,7 +66,9 @@ def test_tokens_to_success_are_those_before_a_policy_first_passed(run: Run) -> N
 
 
 def test_before_any_time_has_passed_there_is_no_rate() -> None:
-    assert math.isnan(Accounts(math.nan, None, Spent(0.0, 0.0, 0, 0.0), None).mtu)
+    nothing = Accounts(0.5, None, Spent(0.0, 0.0, 0, 0.0), None)
+    assert math.isnan(nothing.mtu)
+    assert str(nothing) == "MRU 50%, no GPU, no tokens"
 
 
 def test_what_was_used_by_a_time(run: Run) -> None:
