@@ -20,7 +20,7 @@ FATAL = (signal.SIGTERM, signal.SIGHUP)  # end it as Ctrl-C does
 
 class Children:
     """They end with the block, or when it is told so; each is a session of its own, so that Ctrl-C
-    reaches it once, from here.
+    reaches it once, from here: as SIGTERM, which a script in the background does not ignore.
     """
 
     def __init__(self, until: float = math.inf) -> None:
@@ -63,14 +63,14 @@ class Children:
             self._running.add(child)
         try:
             if self._stopped.is_set():
-                child.send_signal(signal.SIGINT)
+                child.terminate()
             text, _ = child.communicate(timeout=within)
             return text, None if self._stopped.is_set() else child.returncode
         except subprocess.TimeoutExpired:
-            child.send_signal(signal.SIGINT)  # it records what it has and can go on
+            child.terminate()  # it records what it has and can go on
             return child.communicate()[0], None
         except KeyboardInterrupt:
-            child.send_signal(signal.SIGINT)
+            child.terminate()
             child.communicate()
             raise
         finally:
@@ -97,7 +97,7 @@ class Children:
         self._stopped.set()
         with self._turn:
             for child in self._running:
-                child.send_signal(signal.SIGINT)
+                child.terminate()
 
     def __enter__(self) -> Self:
         def interrupt(number: int, frame: object) -> None:

@@ -27,6 +27,17 @@ def test_nothing_begins_when_time_is_up(tmp_path: Path) -> None:
     assert not (tmp_path / "log.txt").exists()
 
 
+def test_what_takes_too_long_is_ended(tmp_path: Path) -> None:
+    began = time.monotonic()
+    with Children(began + 0.5) as children:
+        assert children.run(["bench", "statistics"], "long", tmp_path / "log.txt") is None
+        assert (tmp_path / "log.txt").exists()
+        children.stop()
+        assert children.run(["--version"], "late", tmp_path / "late.txt") is None
+    assert time.monotonic() - began < 30.0
+    assert not (tmp_path / "late.txt").exists()
+
+
 def test_who_is_stopped_waits_for_nobody(tmp_path: Path) -> None:
     lock = WriterLock(tmp_path / "writer.lock")
     with Children(math.inf) as children:
