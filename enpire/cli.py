@@ -37,7 +37,7 @@ exit codes:
   0  done; for loop and campaign: the target holds on sealed seeds
   1  stopped by an error, or task check: a bar was missed; what was recorded stays readable
   2  the command line asks for something that is not there
-  3  loop, campaign: a budget ended before the target was reached
+  3  loop, campaign: a budget ended before the target was reached; ablate: there is more to do
   130  interrupted (Ctrl-C, SIGTERM)"""
 
 INTERRUPTED = 130

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from enpire.commands import campaign as campaigns
 from enpire.commands.children import Children
 from enpire.commands.closing import program
-from enpire.commands.driving import stations_for
+from enpire.commands.driving import NOT_REACHED, stations_for
 from enpire.commands.graphics import choose_graphics
 from enpire.commands.loop_settings import FIRST, RECIPE, SETTINGS, flag
 from enpire.commands.options import Parser, add_start, duration, finite, positive, print_json
@@ -109,7 +109,7 @@ def add_options(parser: Parser) -> None:
 
 
 def run(options: Namespace) -> int:
-    """Run what is missing, print the table, write it."""
+    """Run what is missing, print the table, write it; returns the exit code."""
     from enpire.evolution import comparing
     from enpire.evolution.ablation import carry_out
 
@@ -136,7 +136,7 @@ def run(options: Namespace) -> int:
         print(f"{comparing.markdown(lines)}\n\n{bench.folder / TABLE}")
     if options.json:
         print_json({"missing": missing, "arms": comparing.as_json(lines) if lines else []})
-    return 0
+    return NOT_REACHED if missing else 0
 
 
 def arms_of(options: Namespace) -> tuple[str, tuple[Arm, ...]]:

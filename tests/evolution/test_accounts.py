@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from enpire.commands import show
+from enpire.evolution import report
 from enpire.evolution.accounts import Accounts, Spent, accounts, millions, used_by
 from enpire.evolution.records import USED, Used
 from enpire.store import EventRow, Interval, Phase, Run, SealedRow
@@ -49,6 +51,8 @@ def test_robots_and_tokens_are_shares_of_all_time(run: Run) -> None:
     assert found.total == Spent(90.0, 2 * 3.5, 1500, 0.75)
     assert (found.gpu, found.success) == (None, None)
     assert str(found) == "MRU 40%, no GPU, MTU 1000 tokens/min, tokens to success >1500"
+    assert show.report(run)["campaign"] == found.as_json()
+    assert str(found) in report.report(run)
 
 
 def test_tokens_to_success_are_those_before_a_policy_first_passed(run: Run) -> None:
