@@ -17,6 +17,7 @@ VERBS = {
     "loop": ("loop", "improve a policy until it holds its target on sealed seeds"),
     "campaign": ("campaign", "agents that try what improves a policy, side by side"),
     "campaign audit": ("audit", "whether a campaign's records agree with each other"),
+    "ablate": ("ablate", "campaigns that differ in one thing, side by side in one table"),
     "list": ("runs", "the runs of a folder"),
     "show": ("show", "what happened in a run"),
     "eval": ("evaluate", "measure a policy of a run on seeds it has never seen"),
@@ -38,7 +39,7 @@ exit codes:
   1  stopped by an error, or a bar was missed (task check), or records do not agree (campaign
      audit); what was recorded stays readable
   2  the command line asks for something that is not there
-  3  loop, campaign: a budget ended before the target was reached
+  3  loop, campaign: a budget ended before the target was reached; ablate: there is more to do
   130  interrupted (Ctrl-C, SIGTERM)"""
 
 INTERRUPTED = 130

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import math
-import signal
-import subprocess
-import sys
 import time
 from argparse import Namespace
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from enpire.commands.children import Children
 from enpire.commands.options import (
     Parser,
     duration,
@@ -99,17 +97,18 @@ def run(options: Namespace) -> int:
         bench.Kept(options.write.with_suffix(".json"), _budget(options)) if options.write else None
     )
     results = kept.load(options.folder, packs) if kept else {}
-    for cell in cells:
-        if cell in results:
-            continue
-        if time.monotonic() < until:
-            _complete(cell, options, until)
-        said = bench.read(cell)
-        if said is not None and said.pack == packs[cell.task]:
-            results[cell] = said
-            print(f"{cell}: {said.start} to {said.sealed} sealed, {said.ended}", flush=True)
-            if kept:
-                kept.save(results.values())
+    with Children(until) as children:
+        for cell in cells:
+            if cell in results:
+                continue
+            if time.monotonic() < until:
+                _complete(cell, options, children)
+            said = bench.read(cell)
+            if said is not None and said.pack == packs[cell.task]:
+                results[cell] = said
+                print(f"{cell}: {said.start} to {said.sealed} sealed, {said.ended}", flush=True)
+                if kept:
+                    kept.save(results.values())
     missing = sum(cell not in results for cell in cells)
     if missing:
         print(f"{missing} of {len(cells)} runs to go: the same command goes on")
@@ -128,7 +127,7 @@ def _budget(options: Namespace) -> dict[str, float | None]:
     return found if options.collect is None else found | {"collect": options.collect}
 
 
-def _complete(cell: Cell, options: Namespace, until: float) -> None:
+def _complete(cell: Cell, options: Namespace, children: Children) -> None:
     """Begin a cell, or go on with it, until it has its sealed evaluation or time is up."""
     from enpire.observe import recipe_bench as bench
     from enpire.store.durable import publish_file
@@ -137,14 +136,15 @@ def _complete(cell: Cell, options: Namespace, until: float) -> None:
         if not cell.run.exists():
             first = bench.first_part(cell)
             if not bench.ended(first):
-                _loop(first, options, ["--max-rounds", "0"], until)
+                _loop(first, options, ["--max-rounds", "0"], children)
             if not bench.ended(first):
                 return
             bench.branched(cell)
-        _loop(cell, options, _limits(options), until)
+        _loop(cell, options, _limits(options), children)
     if bench.ended(cell) and not (cell.folder / bench.SEALED).is_file():
         words = ["eval", "--policy", str(cell.run), "--episodes", str(options.episodes)]
-        text = _enpire(cell, [*words, "--robots", str(options.robots), "--json"], until)
+        words += ["--robots", str(options.robots), "--json"]
+        text = children.run(words, str(cell), cell.folder / bench.LOG)
         if text is not None:
             publish_file(cell.folder / bench.SEALED, text.rstrip().splitlines()[-1].encode())
 
@@ -157,8 +157,10 @@ def _limits(options: Namespace) -> list[str]:
     return words
 
 
-def _loop(cell: Cell, options: Namespace, limits: Sequence[str], until: float) -> None:
+def _loop(cell: Cell, options: Namespace, limits: Sequence[str], children: Children) -> None:
     """Begin the cell's run, or go on with it."""
+    from enpire.observe.recipe_bench import LOG
+
     cell.folder.mkdir(parents=True, exist_ok=True)
     if (cell.run / "config.toml").is_file():
         words = ["--resume", str(cell.run)]
@@ -168,34 +170,8 @@ def _loop(cell: Cell, options: Namespace, limits: Sequence[str], until: float) -
         words += ["--sealed-episodes", str(options.episodes)]
         if options.collect is not None:
             words += ["--collect", str(options.collect)]
-    _enpire(cell, ["loop", *words, *limits], until)
-
-
-def _enpire(cell: Cell, words: Sequence[str], until: float) -> str | None:
-    """Run this program once more; what it printed, or None where time was up or it failed."""
-    from enpire.observe.recipe_bench import LOG
-
-    command = [sys.executable, "-m", "enpire.cli", *words]
-    left = until - time.monotonic()
-    child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-    try:
-        text, _ = child.communicate(timeout=left if math.isfinite(left) else None)
-    except (subprocess.TimeoutExpired, KeyboardInterrupt) as error:
-        child.send_signal(signal.SIGINT)  # it records what it has and can go on
-        text, _ = child.communicate()
-        if isinstance(error, KeyboardInterrupt):
-            raise
-        return None
-    finally:
-        if child.poll() is None:
-            child.kill()
-    with (cell.folder / LOG).open("a", encoding="utf-8") as log:
-        log.write(f"$ enpire {' '.join(words)}\n{text}\n")
-    if child.returncode in (0, 3):
-        return text
-    last = (text.rstrip().splitlines() or ["nothing"])[-1]
-    print(f"{cell}: enpire {words[0]} ended with {child.returncode}: {last}", flush=True)
-    return None
+    if children.alone(cell.run):
+        children.run(["loop", *words, *limits], str(cell), cell.folder / LOG)
 
 
 def _write(options: Namespace, lines: Sequence[Line]) -> None:

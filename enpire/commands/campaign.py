@@ -6,7 +6,7 @@ import math
 import os
 import sys
 from argparse import Namespace
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,8 +26,8 @@ from enpire.commands.loop_settings import (
     read_settings,
 )
 from enpire.commands.options import (
+    STARTS,
     Parser,
-    add_start,
     duration,
     more_than_zero,
     natural,
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from enpire.environment import Workcells
     from enpire.evolution.agents import Proposing
     from enpire.evolution.campaign import Team
+    from enpire.evolution.carried import Carried, Idea
     from enpire.evolution.limited import Ceilings
     from enpire.evolution.programs import Program
     from enpire.improvement.training import Trainer
@@ -78,6 +79,9 @@ BUDGETS: dict[str, tuple[Callable[[str], Any], str, str]] = {
     "max_experiments": (natural, "N", "that begin"),
 }
 
+ONCE = ("agents", "recipe", "repertoire", "prompt", "without", "run")
+"""Other options that a campaign begins with."""
+
 TEAM = "tuner:4"
 TUNER = "tuner"
 NOBODY = "no programs of their own: they choose recipes and settings"
@@ -90,7 +94,15 @@ def add_options(parser: Parser) -> None:
     what.add_argument(
         "--resume", metavar="RUN", type=Path, help="go on with a campaign, under its own settings"
     )
-    add_start(parser)
+    parser.add_argument(
+        "--from",
+        dest="origins",
+        metavar="RUN",
+        action="append",
+        default=[],
+        help="take over what was found out in another run, and the recipes kept there, as text and "
+        "code; or start, phase: where the task begins, as for a loop (both may be given)",
+    )
     parser.add_argument(
         "--agents", metavar="KIND:N,...", help=f"who proposes experiments (default {TEAM})"
     )
@@ -99,6 +111,17 @@ def add_options(parser: Parser) -> None:
     )
     parser.add_argument(
         "--repertoire", metavar="A,B", help="recipes that a tuner chooses from, beside its own"
+    )
+    parser.add_argument(
+        "--prompt",
+        metavar="FILE",
+        type=Path,
+        help="what programs are told, not their pack's",
+    )
+    parser.add_argument(
+        "--without",
+        metavar="A,B",
+        help="tools that programs have to do without: literature, board, episodes, merges",
     )
     parser.add_argument(
         "--no-sandbox",
@@ -132,11 +155,12 @@ def run(options: Namespace) -> int:
     given = {name: value for name, value in given.items() if value is not None}
     limits = {name: getattr(options, name) for name in BUDGETS}
     limits = {name: value for name, value in limits.items() if value is not None}
-    others = {name: getattr(options, name) for name in ("agents", "recipe", "repertoire", "run")}
+    options.begin, learned = _origins(options.origins)
+    others = {name: getattr(options, name) for name in ONCE}
     if options.resume is None:
-        return _begin(options, given, limits)
+        return _begin(options, given, limits, learned)
     clash = sorted(given) + [name for name, value in others.items() if value is not None]
-    if clash or options.gathered[RECIPE] or options.begin is not None:
+    if clash or options.gathered[RECIPE] or options.origins:
         named = flag(clash[0]) if clash else RECIPE if options.gathered[RECIPE] else "--from"
         raise UsageError(
             f"{named} cannot be given with --resume: a campaign goes on under the settings in its "
@@ -145,14 +169,62 @@ def run(options: Namespace) -> int:
     return _resume(options, limits)
 
 
-def _begin(options: Namespace, given: dict[str, Any], limits: dict[str, Any]) -> int:
+def _origins(said: Sequence[str]) -> tuple[str | None, Path | None]:
+    """Where the task begins, and the run to take over from."""
+    begins = [text for text in said if text in STARTS]
+    runs = [text for text in said if text not in STARTS]
+    if len(begins) > 1 or len(runs) > 1:
+        raise UsageError("--from takes one run, and one of start and phase")
+    for text in runs:
+        if not Path(text).is_dir():
+            raise UsageError(f"--from {text} is no run's folder; a task begins at start or phase")
+    return (begins[0] if begins else None), (Path(runs[0]) if runs else None)
+
+
+def _begin(
+    options: Namespace, given: dict[str, Any], limits: dict[str, Any], learned: Path | None
+) -> int:
     from dataclasses import asdict
 
     from enpire import __version__
     from enpire.evolution.agents import team
     from enpire.packs.finder import find
-    from enpire.rollout.loop import LoopSettings
     from enpire.store import Run, default_folder
+
+    settings, campaign = settings_of(options, given), agents_of(options)
+    elsewhere = _carried(learned)
+    stations = stations_for(settings, Here())
+    campaign["repertoire"] = options.repertoire or repertoire(settings, stations)
+    if elsewhere is not None:
+        elsewhere = elsewhere.fitting(stations)
+        both = _also(campaign["repertoire"], elsewhere)
+        campaign |= {"carried": elsewhere.origin, "repertoire": both}
+    config = {
+        "enpire": __version__,
+        "loop": asdict(settings),
+        "campaign": campaign | {"command": [program(), *sys.argv[1:]]},
+        "budget": limits,
+    }
+    called = plain(find("tasks", settings.task).name)
+    named = team(campaign["agents"])
+    programs = _programs(named, campaign.get("prompt", ""))
+    run = Run.create(options.run or default_folder(f"campaign-{called}"), config)
+    with run:
+        if elsewhere is not None:
+            elsewhere.write(run.folder)
+        members = _members(named, programs, run, settings, limits)
+        run.ledger.set_facts(facts_of(stations) | {"state": "running"})
+        return _drive(run, settings, members, stations, limits, options)
+
+
+def settings_of(options: Namespace, given: dict[str, Any]) -> LoopSettings:
+    """Of a campaign, by its task's `loop.toml` and what is `given`.
+
+    Raises:
+        UsageError: there is no such task or recipe, or it is none for campaigns.
+    """
+    from enpire.packs.finder import find
+    from enpire.rollout.loop import LoopSettings
 
     task: str = task_asked(options)
     if task.startswith(GYM):
@@ -165,29 +237,28 @@ def _begin(options: Namespace, given: dict[str, Any], limits: dict[str, Any]) ->
     given = merged(of_task(pack), given)
     if os.sep in task:
         task = str(Path(task).resolve())
-    settings = LoopSettings(task=task, **given)
+    return LoopSettings(task=task, **given)
+
+
+def agents_of(options: Namespace) -> dict[str, Any]:
+    """What a campaign's config says of its agents; all that they need is there.
+
+    Raises:
+        EnpireError: it is not, or what is asked for makes no sense.
+    """
+    from enpire.evolution.agents import team
+    from enpire.evolution.tools import without
+
     asked = options.agents or TEAM
     named = team(asked)
-    programs, confinement = _programs(named), _confinement(named, options.no_sandbox)
-    _tuners([name for name, kind in named if kind == TUNER], "", 0)  # what is missing costs nothing
-    stations = stations_for(settings, Here())
-    campaign = {
-        "agents": asked,
-        "repertoire": options.repertoire or _repertoire(settings, stations),
-        "confinement": confinement,
-        "command": [program(), *sys.argv[1:]],
-    }
-    config = {
-        "enpire": __version__,
-        "loop": asdict(settings),
-        "campaign": campaign,
-        "budget": limits,
-    }
-    run = Run.create(options.run or default_folder(f"campaign-{plain(pack.name)}"), config)
-    with run:
-        members = _members(named, programs, run, settings, limits)
-        run.ledger.set_facts(facts_of(stations) | {"state": "running"})
-        return _drive(run, settings, members, stations, limits, options)
+    prompt = _read_prompt(options.prompt)
+    told = {"prompt": prompt, "tools_off": without(options.without) if options.without else ()}
+    _require_programs(named, told)
+    _programs(named, prompt)
+    _tuners([name for name, kind in named if kind == TUNER], "", 0)
+    confinement = _confinement(named, options.no_sandbox)
+    told = {name: value for name, value in told.items() if value}
+    return {"agents": asked, "confinement": confinement} | told
 
 
 def _resume(options: Namespace, limits: dict[str, Any]) -> int:
@@ -208,11 +279,12 @@ def _resume(options: Namespace, limits: dict[str, Any]) -> int:
             )
         run.ledger.set_facts({"state": "running"})
         both = run.config.get("budget", {}) | limits
-        members = _members(named, _programs(named), run, settings, both)
+        programs = _programs(named, campaign.get("prompt", ""))
+        members = _members(named, programs, run, settings, both)
         return _drive(run, settings, members, stations, both, options)
 
 
-def _repertoire(settings: LoopSettings, stations: Workcells) -> str:
+def repertoire(settings: LoopSettings, stations: Workcells) -> str:
     """Recipes that these stations can run: the task's own, and others that suit most."""
     from enpire.improvement import recipe as recipes
 
@@ -240,13 +312,47 @@ def _confinement(named: list[tuple[str, str]], without: bool) -> str:
     return str(Confinement.BUBBLEWRAP)
 
 
-def _programs(named: list[tuple[str, str]]) -> dict[str, Program]:
-    """The packs of agents that are programs, by kind."""
+def _carried(learned: Path | None) -> Carried | None:
+    """What another run has to take over."""
+    from enpire.evolution.carried import carry
+    from enpire.store import Run
+
+    if learned is None:
+        return None
+    with Run.open(learned) as run:
+        return carry(run)
+
+
+def _also(repertoire: str, elsewhere: Carried) -> str:
+    """A repertoire, and the recipes of the harness that were kept elsewhere."""
+    kept = (idea.recipe for idea in elsewhere.ideas if not idea.source)
+    return ",".join(dict.fromkeys((*repertoire.split(","), *kept)))
+
+
+def _read_prompt(path: Path | None) -> str:
+    """A prompt's text; empty without one."""
+    try:
+        return path.read_text(encoding="utf-8") if path else ""
+    except OSError as error:
+        raise UsageError(f"--prompt {path}: {error.strerror}") from error
+
+
+def _require_programs(named: list[tuple[str, str]], told: dict[str, Any]) -> None:
+    """Check that prompts and tools are for somebody: a tuner has none."""
+    if any(told.values()) and all(kind == TUNER for _, kind in named):
+        raise UsageError("--prompt and --without are for agents that are programs, not for a tuner")
+
+
+def _programs(named: list[tuple[str, str]], prompt: str) -> dict[str, Program]:
+    """The packs of agents that are programs, by kind; prompt: instead of their own."""
+    from dataclasses import replace
+
     from enpire.evolution.programs import load_program
     from enpire.packs.finder import find
 
     kinds = dict.fromkeys(kind for _, kind in named if kind != TUNER)
-    return {kind: load_program(find("agents", kind)) for kind in kinds}
+    found = {kind: load_program(find("agents", kind)) for kind in kinds}
+    return {k: replace(p, prompt=prompt) if prompt else p for k, p in found.items()}
 
 
 def _members(
@@ -257,6 +363,7 @@ def _members(
     limits: dict[str, Any],
 ) -> Team:
     """The agents, and the code that they may have run without a sandbox."""
+    from enpire.evolution import carried
     from enpire.evolution.agents import Agent
     from enpire.evolution.campaign import Team
     from enpire.evolution.programs import Programmed
@@ -278,15 +385,21 @@ def _members(
         for name, kind in named
         if kind in programs
     ]
-    agents += _tuners(tuners, run.config["campaign"]["repertoire"], settings.seed)
+    elsewhere, said = carried.read(run.folder), run.config["campaign"]
+    if elsewhere is None and "carried" in said:
+        raise StoreError(f"{run.folder} has lost its {carried.FILE}: start a new campaign")
+    ideas = elsewhere.ideas if elsewhere else ()
+    agents += _tuners(tuners, said["repertoire"], settings.seed, ideas)
     variants = sorted(shipped("agents", TUNER).glob("variants/*.py"))
     sources = {path.read_text(encoding="utf-8"): path for path in variants}
-    return Team(agents, sources, Confinement[free])
+    return Team(agents, sources, Confinement[free], tuple(said.get("tools_off", ())))
 
 
-def _tuners(names: list[str], recipes: str, seed: int) -> list[Proposing]:
+def _tuners(
+    names: list[str], recipes: str, seed: int, ideas: tuple[Idea, ...] = ()
+) -> list[Proposing]:
+    from enpire.evolution import space
     from enpire.evolution.agents import Proposing
-    from enpire.evolution.space import repertoire
     from enpire.evolution.tuner import Tuner
 
     if not names:
@@ -295,8 +408,8 @@ def _tuners(names: list[str], recipes: str, seed: int) -> list[Proposing]:
         import optuna  # noqa: F401
     except ImportError:
         raise UsageError("the tuner needs optuna: pip install 'enpire[evolution]'") from None
-    choices = repertoire(recipes.split(",")) if recipes else ()
-    return [Proposing(Tuner(name, choices, seed)) for name in names]
+    choices = space.repertoire(recipes.split(",")) if recipes else ()
+    return [Proposing(Tuner(name, choices, seed, carried=ideas)) for name in names]
 
 
 def _ceilings(limits: dict[str, Any]) -> Ceilings:
@@ -319,6 +432,7 @@ def _drive(
     options: Namespace,
 ) -> int:
     from enpire.evolution import report
+    from enpire.evolution.accounts import accounts
     from enpire.evolution.campaign import Campaign
     from enpire.rollout.budget import Budget
     from enpire.rollout.loop import LoopState
@@ -348,6 +462,8 @@ def _drive(
         return go
 
     figures = drive(run, settings, stations, Here(), budget, state, begin)
+    figures["campaign"] = accounts(run).as_json()
+    run.write_result(figures)
     report.write(run)
     text = (run.folder / report.FILE).read_text(encoding="utf-8")
     print("\n" + text.split("\n## ", 1)[0].rstrip() + f"\n\nreport: {run.folder / report.FILE}")

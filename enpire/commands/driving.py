@@ -18,6 +18,7 @@ from enpire.errors import StoreError, UsageError
 if TYPE_CHECKING:
     from enpire.environment import Workcells
     from enpire.improvement.training import Trainer
+    from enpire.observe.gpu import Watch
     from enpire.rollout.budget import Budget
     from enpire.rollout.fleet import Fleet
     from enpire.rollout.loop import LoopSettings, LoopState
@@ -94,6 +95,7 @@ def drive(
     begin: makes what runs on the fleet, and returns what has it run and then says why it ended.
     """
     from enpire.observe import account
+    from enpire.observe.gpu import Watch
     from enpire.observe.progress import Progress
     from enpire.observe.result import result
     from enpire.rollout.clock import Wall
@@ -108,7 +110,7 @@ def drive(
     def note(kind: str, station: int, text: str) -> None:
         ledger.add_decision(noted(state.round, kind, station, text))
 
-    with EpisodeWriter(run) as writer, where.trainer() as trainer:
+    with EpisodeWriter(run) as writer, where.trainer() as trainer, Watch(facts) as gpus:
         fleet = Fleet(
             stations,
             writer,
@@ -121,7 +123,7 @@ def drive(
             note=note,
             requests=Requests(run.folder),
         )
-        save = _accounts(run, budget, fleet, facts)
+        save = _accounts(run, budget, fleet, gpus, facts)
         go = begin(fleet, writer, trainer)
         print(f"run {run.folder}, verified by {stations.verified_by}", flush=True)
         try:
@@ -150,7 +152,9 @@ def exit_code(budget: Budget, state: LoopState) -> int:
     return 0 if state.reached else NOT_REACHED
 
 
-def _accounts(run: Run, budget: Budget, fleet: Fleet, before: dict[str, str]) -> Callable[[], None]:
+def _accounts(
+    run: Run, budget: Budget, fleet: Fleet, gpus: Watch, before: dict[str, str]
+) -> Callable[[], None]:
     """What saves the accounts that only this process keeps, on top of earlier starts of the run."""
     steps = float(before.get("sim_steps", 0.0))
     stepping_s = float(before.get("stepping_s", 0.0))
@@ -162,6 +166,7 @@ def _accounts(run: Run, budget: Budget, fleet: Fleet, before: dict[str, str]) ->
                 "sim_steps": repr(steps + fleet.stations.steps_done),
                 "stepping_s": repr(stepping_s + fleet.stepping_s),
             }
+            | gpus.facts
         )
 
     return save

@@ -203,12 +203,13 @@ def _number(text: str) -> float:
 
 def print_json(result: Mapping[str, Any]) -> None:
     """Print one object on one line; a number that is not finite becomes null."""
-    print(json.dumps(_finite(result), allow_nan=False), flush=True)
+    print(json.dumps(finite(result), allow_nan=False), flush=True)
 
 
-def _finite(value: Any) -> Any:
+def finite(value: Any) -> Any:
+    """With None for each number in it that is not finite: JSON has none."""
     if isinstance(value, Mapping):
-        return {key: _finite(item) for key, item in value.items()}
+        return {key: finite(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_finite(item) for item in value]
+        return [finite(item) for item in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value

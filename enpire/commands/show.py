@@ -14,7 +14,9 @@ if TYPE_CHECKING:
 
     from enpire.store import Run
 
-DESCRIPTION = "Rounds, decisions, failures by predicate and stage, MRU and sealed evaluations."
+DESCRIPTION = """\
+Rounds, decisions, failures by predicate and stage, MRU and sealed evaluations; of a campaign also
+MTU and the tokens to success."""
 
 
 def add_options(parser: Parser) -> None:
@@ -42,6 +44,7 @@ def report(run: Run) -> dict[str, Any]:
     from collections import Counter
 
     from enpire.certification import certificate
+    from enpire.evolution.accounts import accounts
     from enpire.observe import account
     from enpire.observe.overview import overview
 
@@ -62,6 +65,8 @@ def report(run: Run) -> dict[str, Any]:
         "robot_hours_sealed": sealed_s / 3600,
         "mru": account.ledger_mru(ledger),
         "at_work": account.at_work(ledger.robot_seconds()),
+        "gpu_use": account.gpu_use(ledger),
+        "campaign": accounts(run).as_json() if "campaign" in run.config else None,
         "robot_s_by_phase": {str(k): v for k, v in ledger.robot_seconds().items()},
         "failures_by_predicate": dict(predicates.most_common()),
         "failures_by_stage": dict(stages.most_common()),
@@ -111,6 +116,7 @@ def _print(run: Run, console: Console) -> None:
     from rich.table import Table
 
     from enpire.certification import certificate
+    from enpire.evolution.accounts import accounts
     from enpire.observe import account
 
     figures = report(run)
@@ -123,6 +129,8 @@ def _print(run: Run, console: Console) -> None:
         soft_wrap=True,
     )
     console.print(_spent(figures["robot_s_by_phase"], figures["at_work"]), soft_wrap=True)
+    used = accounts(run) if figures["campaign"] else account.gpu_text(figures["gpu_use"])
+    console.print(str(used), soft_wrap=True)
     table = Table("round", "policy", "success over all its evaluations", "robot-hours", "min")
     for row in figures["rounds"]:
         hours, minutes = f"{row['robot_hours']:.2f}", f"{row['wall_s'] / 60:.1f}"

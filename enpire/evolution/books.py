@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 
-from enpire.evolution import history
+from enpire.evolution import carried, history
 from enpire.evolution.board import Board
 from enpire.evolution.effect import Effect
 from enpire.evolution.experiment import Experiment, State
@@ -34,6 +34,9 @@ class Books:
     def open(self) -> None:
         """From now on the board is written to."""
         self.board = Board.open(self._run.folder)
+        elsewhere = carried.read(self._run.folder)
+        if elsewhere is not None:
+            elsewhere.post(self.board)
 
     def close(self) -> None:
         """The board is written to no longer."""

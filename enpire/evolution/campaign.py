@@ -91,12 +91,13 @@ class _Trying:
 class Team:
     """Who proposes. sources: texts of recipes that may be run unconfined, with their files.
 
-    confinement: of all other code.
+    confinement: of all other code. tools_off: that agents have to do without, by name.
     """
 
     agents: Sequence[Agent[Seat]]
     sources: Mapping[str, Path] = field(default_factory=dict)
     confinement: Confinement = Confinement.BUBBLEWRAP
+    tools_off: tuple[str, ...] = ()
 
 
 class Campaign:

@@ -22,7 +22,7 @@ from urllib.parse import urlsplit
 
 from enpire import agent_loop
 from enpire.errors import CampaignError, EnpireError, PackError
-from enpire.evolution import bridge
+from enpire.evolution import bridge, carried
 from enpire.evolution.bubblewrap import PATH, hand_over, harness, python
 from enpire.evolution.history import FOLDER
 from enpire.evolution.limits import GIB, Limits
@@ -204,12 +204,14 @@ class Programmed:
             "tools": str(tools.path),
             "mcp": json.dumps({"mcpServers": {"enpire": server}}),
         }
-        for name, text in self._program.files.items():
+        elsewhere = carried.read(desk.campaign.run_store.folder)
+        files = {name: self._fill(text) for name, text in self._program.files.items()}
+        for name, text in (files | (elsewhere.files if elsewhere else {})).items():
             path = workspace / name
             if not path.resolve().is_relative_to(workspace) or path.is_symlink():
                 raise PackError(f"{self._program.folder / MARKER}: {name} is not in the workspace")
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(self._fill(text), encoding="utf-8")
+            path.write_text(text, encoding="utf-8")
         hand_over(workspace)
         model = None
         if self._program.upstreams:

@@ -11,6 +11,7 @@ import shlex
 from collections.abc import Iterable, Sequence
 
 from enpire.errors import CampaignError
+from enpire.evolution.accounts import accounts, passing
 from enpire.evolution.board import Board
 from enpire.evolution.effect import Effect, pooled
 from enpire.evolution.experiment import Experiment, State
@@ -20,7 +21,6 @@ from enpire.evolution.records import FIRST, Record, folded
 from enpire.observe import account
 from enpire.observe.result import versions
 from enpire.rollout.comparison import PairedRecord
-from enpire.rollout.statistics import misses_allowed
 from enpire.store import EpisodeRow, Run
 from enpire.store.durable import publish_file
 from enpire.store.head import head
@@ -65,12 +65,7 @@ def fresh_of(rows: Iterable[EpisodeRow], policy: str, number: int, seed: int) ->
 
 def _answer(run: Run, record: Record, rows: Sequence[EpisodeRow]) -> str:
     settings, facts = run.config["loop"], run.ledger.facts()
-    target, planned = settings["target"], settings["sealed_episodes"]
-    good = [
-        row
-        for row in run.ledger.sealed()
-        if row.trials >= planned and row.trials - row.successes <= misses_allowed(target, planned)
-    ]
+    target, good = settings["target"], passing(run)
     start = fresh_of(rows, FIRST, 0, settings["seed"])
     head = f"# Campaign on {settings['task']}: target {target:g} "
     if good:
@@ -194,8 +189,8 @@ def _cost(run: Run, record: Record, rows: Sequence[EpisodeRow]) -> str:
         "## What it cost",
         "",
         f"Robot-hours {open_s / 3600:.2f}, and {sealed_s / 3600:.2f} in sealed evaluations; "
-        f"MRU {account.ledger_mru(run.ledger):.0%}; {float(facts.get('wall_s', 0.0)) / 60:.1f} min "
-        f"on the clock; {len(rows)} episodes. Tokens {spent.tokens}, dollars {spent.dollars:.2f}.",
+        f"{float(facts.get('wall_s', 0.0)) / 60:.1f} min on the clock; {len(rows)} episodes. "
+        f"Tokens {spent.tokens}, dollars {spent.dollars:.2f}. {accounts(run)}.",
         "",
         "| agent | experiments | kept | robot-hours | tokens | dollars |",
         "|---|---|---|---|---|---|",

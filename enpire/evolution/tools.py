@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from enpire.errors import CampaignError
+from enpire.errors import CampaignError, UsageError
 from enpire.evolution import board, literature
 from enpire.evolution.campaign import Campaign
 from enpire.evolution.effect import Effect
@@ -23,6 +23,7 @@ from enpire.evolution.likeness import duplicates
 from enpire.evolution.quoting import NOTE, one_line, quoted
 from enpire.evolution.records import Entry
 from enpire.improvement import recipe as recipes
+from enpire.packs.finder import unknown
 from enpire.rollout.statistics import estimate
 from enpire.types import Episode, Float32Array, Outcome, Purpose
 
@@ -31,6 +32,25 @@ TEXT = 400  # characters of a hypothesis
 PICTURES = 4  # of an episode
 LONGEST_S = 600.0  # that an agent waits for an answer
 JUDGED = (Outcome.SUCCESS, Outcome.FAILURE)
+NAMES = (
+    "task_brief",
+    "read_results",
+    "read_episode",
+    "train",
+    "run_trials",
+    "status",
+    "search_literature",
+    "read_board",
+    "post_finding",
+    "propose_merge",
+)
+OPTIONAL = {
+    "literature": ("search_literature",),
+    "board": ("read_board", "post_finding"),
+    "episodes": ("read_episode",),
+    "merges": ("propose_merge",),
+}
+"""What a campaign may do without: the tools that go with it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,21 +72,11 @@ class Tools:
     agent: str
     network: bool = False
     committed: Callable[[str], str] | None = None
-    names: tuple[str, ...] = field(
-        default=(
-            "task_brief",
-            "read_results",
-            "read_episode",
-            "train",
-            "run_trials",
-            "status",
-            "search_literature",
-            "read_board",
-            "post_finding",
-            "propose_merge",
-        ),
-        init=False,
-    )
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of those that the campaign leaves its agents, in their order."""
+        return tuple(name for name in NAMES if name not in self.campaign.team.tools_off)
 
     def task_brief(self) -> str:
         """What the task is, what a policy sees and does, what is to be reached, and how."""
@@ -290,6 +300,19 @@ class Tools:
             lines.append(f"Predicates that did not hold in {len(failed)} failures: {counted}.")
         lines += [f"- {e.id}: {e.verdict.outcome}" for e in [*failed[:4], *own[:2]]]
         return "\n".join(lines)
+
+
+def without(said: str) -> tuple[str, ...]:
+    """The tools that `literature,board` takes away.
+
+    Raises:
+        UsageError: there is no such thing to do without.
+    """
+    chosen = said.split(",")
+    for name in chosen:
+        if name not in OPTIONAL:
+            raise UsageError(unknown("tool to do without", name, list(OPTIONAL)))
+    return tuple(tool for name in chosen for tool in OPTIONAL[name])
 
 
 def callables(tools: Tools) -> list[Callable[..., str | Shown]]:

@@ -1,6 +1,7 @@
 """An agent without a model: proposes experiments by a surrogate over recipes and their settings.
 
-Every recipe of its repertoire is tried as it is first. From then on it draws how well each recipe
+What was kept elsewhere, where a campaign takes it over, is tried first, then every recipe of its
+repertoire as it is. From then on it draws how well each recipe
 may do, from what its best experiments came to and how few there were (after Thompson 1933), takes
 the one that promises most, and asks a surrogate of its settings: the tree-structured Parzen
 estimator (Bergstra et al., "Algorithms for hyper-parameter optimization", NeurIPS 2011) of optuna
@@ -22,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from enpire.errors import CampaignError
+from enpire.evolution.carried import Idea
 from enpire.evolution.experiment import Experiment, State
 from enpire.evolution.space import Choice, Setting
 
@@ -34,12 +36,13 @@ FAILURE = -math.log(20.0)  # log-odds of an experiment that failed: as one lost 
 
 @dataclass(frozen=True, slots=True)
 class Tuner:
-    """Proposes experiments; `name` is the agent's."""
+    """Proposes experiments; `name` is the agent's. carried: what it tries first, as it is."""
 
     name: str
     repertoire: tuple[Choice, ...]
     seed: int
     changes: int = CHANGES
+    carried: tuple[Idea, ...] = ()
 
     def propose(self, known: Sequence[Experiment], base: str) -> Experiment:
         """The next experiment on `base`, given all experiments so far, of whatever state.
@@ -47,6 +50,10 @@ class Tuner:
         Raises:
             CampaignError: the repertoire is empty.
         """
+        made = {(e.recipe, e.source, e.settings) for e in known}
+        for idea in self.carried:
+            if idea.what not in made:
+                return self._first(idea, sum(e.agent == self.name for e in known), base)
         if not self.repertoire:
             raise CampaignError(f"{self.name} has no recipes to try: give it a repertoire")
         own = sum(experiment.agent == self.name for experiment in known)
@@ -73,6 +80,17 @@ class Tuner:
         names = rng.permutation([setting.name for setting in choice.settings])[: self.changes]
         settings |= {str(name): asked[str(name)] for name in names}
         return choice, {name: text for name, text in settings.items() if text != usual[name]}
+
+    def _first(self, idea: Idea, number: int, base: str) -> Experiment:
+        return Experiment(
+            id=f"{self.name}-{number}",
+            agent=self.name,
+            hypothesis=f"what was kept as {idea.origin} elsewhere improves on {base}: {idea}",
+            recipe=idea.recipe,
+            base=base,
+            settings=idea.settings,
+            source=idea.source,
+        )
 
     def _experiment(
         self, number: int, choice: Choice, settings: Mapping[str, str], base: str

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from enpire.observe.gpu import BUSY, SAMPLES
 from enpire.rollout.statistics import Stratum, chance_alike, estimate, mru, unlikely
 from enpire.store import EpisodeRow, Phase
 from enpire.store.ledger import Ledger
@@ -71,6 +72,18 @@ def at_work(seconds: Mapping[Phase, float]) -> float:
     """
     working = seconds[Phase.EXECUTE] + seconds[Phase.VERIFY]
     return mru(working, working + seconds[Phase.IDLE])
+
+
+def gpu_use(ledger: Ledger) -> float | None:
+    """Share of the time that a GPU of the machine was busy, in [0, 1]; None where none was seen."""
+    facts = ledger.facts()
+    samples = int(facts.get(SAMPLES, 0))
+    return float(facts[BUSY]) / samples if samples else None
+
+
+def gpu_text(use: float | None) -> str:
+    """The same for a person."""
+    return "no GPU" if use is None else f"GPU {use:.0%}"
 
 
 def failures(ledger: Ledger, rows: Iterable[EpisodeRow]) -> tuple[Counter[str], Counter[str]]:

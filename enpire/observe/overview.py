@@ -10,7 +10,10 @@ from typing import Any
 from enpire.observe import account
 from enpire.observe.result import passed
 from enpire.store import Run
+from enpire.store.run import CONFIG
 from enpire.types import Estimate
+
+INTERRUPTED = "interrupted"  # state of a run that can go on
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +72,18 @@ def state(run: Run) -> str:
     """How the run ended, `running`, or `killed` when its process is gone without a word."""
     said = run.ledger.facts().get("state", "unknown")
     return "killed" if said == "running" and not _alive(run.folder / "writer.lock") else said
+
+
+def ended(folder: Path) -> str:
+    """Why the run in a folder has come to an end of its own; empty where it can go on, or is none.
+
+    An end of its own is the target, a budget, or a failure.
+    """
+    if not (folder / CONFIG).is_file():
+        return ""
+    with Run.open(folder) as run:
+        said = state(run)
+    return "" if said in ("killed", "running", INTERRUPTED, "unknown") else said
 
 
 def _alive(lock: Path) -> bool:

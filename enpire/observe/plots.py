@@ -2,19 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import matplotlib as mpl
 from matplotlib.figure import Figure
 
-from enpire.observe.recipe_bench import GOALS, Line
+from enpire.observe.recipe_bench import GOALS, Line, Result
 
 SIZE = (7.0, 4.2)  # inches
+FEW = 10  # names, which have a hue each
 
 
-def success_against_hours(of: Sequence[Line], path: Path) -> None:
-    """One task: each recipe's success against robot-hours, a thin line a seed, sealed ones marked.
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """Success of one run against what it had used. sealed: rate at its end, on sealed seeds."""
+
+    at: tuple[float, ...]
+    rate: tuple[float, ...]
+    sealed: float
+
+
+def success_against(
+    of: Mapping[str, Sequence[Trace]],
+    used: str,
+    title: str,
+    goals: Sequence[float],
+    path: Path,
+    steps: bool = False,
+) -> None:
+    """Each name's success against what was used, a thin line a run, sealed ones marked.
+
+    steps: a rate holds until the next one.
 
     Raises:
         OSError: the file cannot be written.
@@ -22,19 +42,41 @@ def success_against_hours(of: Sequence[Line], path: Path) -> None:
     with mpl.rc_context({"svg.hashsalt": "enpire", "font.size": 9}):
         figure = Figure(figsize=SIZE, layout="constrained")
         axes = figure.subplots()
-        colours = mpl.colormaps["tab20"].colors  # type: ignore[attr-defined]
-        for line, colour in zip(of, colours, strict=False):
-            for i, result in enumerate(line.results):
-                hours, success = zip(*((h, e.rate) for h, e in result.curve), strict=True)
-                label = line.recipe if i == 0 else None
-                axes.plot(hours, success, color=colour, linewidth=1.2, marker=".", label=label)
-                axes.plot(hours[-1], result.sealed.rate, "D", color=colour, markersize=4)
-        for goal in GOALS:
+        palette = mpl.colormaps["tab10" if len(of) <= FEW else "tab20"]
+        colours = palette.colors  # type: ignore[attr-defined]
+        style = "steps-post" if steps else "default"
+        for (name, traces), colour in zip(of.items(), colours, strict=False):
+            for i, trace in enumerate(traces):
+                label = name if i == 0 else None
+                look = {"color": colour, "linewidth": 1.2, "marker": ".", "drawstyle": style}
+                axes.plot(trace.at, trace.rate, label=label, **look)
+                axes.plot(trace.at[-1], trace.sealed, "D", color=colour, markersize=4)
+        for goal in goals:
             axes.axhline(goal, color="0.8", linewidth=0.8, zorder=0)
-        axes.set_xlabel("robot-hours, sealed evaluations apart")
+        axes.set_xlabel(used)
         axes.set_ylabel("success")
-        axes.set_title(f"{of[0].task}: incumbents by round, and on sealed seeds (diamonds)")
+        axes.set_title(title)
         axes.set_ylim(0, 1.02)
         axes.set_xlim(left=0)
         axes.legend(fontsize=7, ncols=2, loc="lower right")
         figure.savefig(path, dpi=130)
+
+
+def success_against_hours(of: Sequence[Line], path: Path) -> None:
+    """One task: each recipe's success against robot-hours.
+
+    Raises:
+        OSError: the file cannot be written.
+    """
+
+    def trace(result: Result) -> Trace:
+        hours, rates = zip(*((h, e.rate) for h, e in result.curve), strict=True)
+        return Trace(hours, rates, result.sealed.rate)
+
+    success_against(
+        {line.recipe: [trace(result) for result in line.results] for line in of},
+        "robot-hours, sealed evaluations apart",
+        f"{of[0].task}: incumbents by round, and on sealed seeds (diamonds)",
+        GOALS,
+        path,
+    )

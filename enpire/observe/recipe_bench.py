@@ -30,7 +30,6 @@ from enpire.types import Estimate, Purpose
 
 RUN, SEALED, LOG = "run", "sealed.json", "log.txt"
 START = "start"  # stands for a recipe in the folder of what cells begin with
-INTERRUPTED = "interrupted"  # state of a run that can go on
 GOALS = (0.9, 0.99)
 BEFORE = (Purpose.DEMONSTRATION, Purpose.EVALUATION)  # of round 0: what the start takes
 
@@ -164,15 +163,12 @@ def branched(cell: Cell) -> None:
     recipe = {"recipe": cell.schedule, "recipe_settings": {}}
     config["loop"] = config["loop"] | recipe | asdict(cell.spending)
     config["budget"] = {}  # that of the first part was to end there
-    branch(source, cell.run, config, {"state": INTERRUPTED})
+    branch(source, cell.run, config, {"state": overview.INTERRUPTED})
 
 
 def ended(cell: Cell) -> bool:
     """Whether its loop has come to an end of its own: the target, a budget, or a failure."""
-    if not (cell.run / "config.toml").is_file():
-        return False
-    with Run.open(cell.run) as run:
-        return overview.state(run) not in ("killed", "running", INTERRUPTED, "unknown")
+    return bool(overview.ended(cell.run))
 
 
 def read(cell: Cell) -> Result | None:

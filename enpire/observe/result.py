@@ -39,8 +39,8 @@ def result(run: Run, ended: str) -> dict[str, Any]:
     `robot_hours` are those before and between sealed evaluations, `robot_hours_sealed` the rest;
     both count from reset to verdict. `wall_s` and `sim_steps_per_s` are over all starts of the run;
     the latter is of the time in which the stations stepped. `mru` is the share of all robot time in
-    which stations executed, `at_work` see `account.at_work`. `stations_apart` do not succeed like
-    the others.
+    which stations executed, `at_work` see `account.at_work`, `gpu_use` is None where there is no
+    GPU. `stations_apart` do not succeed like the others.
     """
     ledger, settings = run.ledger, run.config["loop"]
     facts, sealed, rows = ledger.facts(), ledger.sealed(), ledger.episodes()
@@ -72,6 +72,7 @@ def result(run: Run, ended: str) -> dict[str, Any]:
         "wall_s": float(facts.get("wall_s", 0.0)),
         "mru": account.ledger_mru(ledger),
         "at_work": account.at_work(by_phase),
+        "gpu_use": account.gpu_use(ledger),
         "robot_s_by_phase": {str(phase): seconds for phase, seconds in by_phase.items()},
         "stations_apart": [n for n, one in account.stations(rows).items() if one.apart],
         "sim_steps_per_s": float(facts.get("sim_steps", 0.0)) / stepping_s if stepping_s else None,

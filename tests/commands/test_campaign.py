@@ -32,6 +32,11 @@ def test_its_settings_are_those_of_a_loop() -> None:
         (["--agents", "nothing_such"], "nothing_such"),
         (["--max-dollars", "0"], "above 0"),
         (["--max-rounds", "3"], "--max-rounds"),
+        (["--from", "nothing/such"], "nothing/such"),
+        (["--from", "start", "--from", "phase"], "one of start and phase"),
+        (["--without", "board"], "not for a tuner"),
+        (["--without", "everything"], "literature"),
+        (["--prompt", "nothing_such.md"], "nothing_such.md"),
     ],
 )
 def test_what_is_not_there_is_refused(
@@ -42,7 +47,16 @@ def test_what_is_not_there_is_refused(
     assert not folder.exists()
 
 
-@pytest.mark.parametrize("words", [["--seed", "1"], ["--agents", "tuner:2"], ["--recipe.lr", "1"]])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--seed", "1"],
+        ["--agents", "tuner:2"],
+        ["--recipe.lr", "1"],
+        ["--from", "start"],
+        ["--without", "board"],
+    ],
+)
 def test_a_campaign_goes_on_under_its_own_settings(
     words: list[str], capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from enpire.errors import CampaignError
+from enpire.errors import CampaignError, UsageError
 from enpire.evolution import campaign as campaigns
 from enpire.evolution import fresh
 from enpire.evolution.experiment import State
-from enpire.evolution.tools import Tools
+from enpire.evolution.tools import Tools, callables, without
 from enpire.store import Run
 from enpire.types import Purpose
 
@@ -133,3 +134,14 @@ def test_an_agent_that_ends_leaves_nothing_waiting(
     assert campaign.record.entries[1].experiment.state is State.DROPPED
     assert "before it asked for trials" in campaign.record.entries[1].experiment.reason
     assert campaign.record.retired == {"one": "its program has ended"}
+
+
+def test_a_campaign_may_do_without_some_tools(ended: Tools) -> None:
+    team = ended.campaign.team
+    ended.campaign.team = replace(team, tools_off=without("literature,board"))
+    left = {tool.__name__ for tool in callables(ended)}
+    ended.campaign.team = team
+    everything = {tool.__name__ for tool in callables(ended)}
+    assert everything - left == {"search_literature", "read_board", "post_finding"}
+    with pytest.raises(UsageError, match="literature"):
+        without("litrature")
