@@ -22,6 +22,7 @@ from enpire.safety.rules import Rule
 from enpire.types import FloatArray
 
 SHARES = (1.0, 0.75, 0.5, 0.25)  # of the way from braking to what is wanted, tried in turn
+CALM_HANDS = 0.99  # of their speed limit: bent ways are longer than straight ones
 ROUNDING = 1e-9  # relative; far below what any encoder resolves
 
 
@@ -40,15 +41,16 @@ class Space(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Motion:
-    """A setpoint that was sent, and the speed it was reached with, per second."""
+    """A setpoint that was sent, the speed it was reached with, per second, and what it was for."""
 
     position: FloatArray
     velocity: FloatArray
+    target: FloatArray
 
     @classmethod
     def at_rest(cls, position: FloatArray) -> Motion:
         """Standing still."""
-        return cls(position, np.zeros_like(position))
+        return cls(position, np.zeros_like(position), position)
 
     @property
     def still(self) -> bool:
@@ -91,15 +93,17 @@ def advance(
     forbidden = space.forbidden(target)
     if forbidden:
         return brake(motion, measured, limits, space, dt, rules | forbidden)
-    wish, clamped = _towards(q, v, target, limits, dt)
-    rules |= clamped
+    wish, clamped = _towards(motion, target, limits, dt)
+    calm = _with_calm_hands(q, v, wish, limits, space, dt)
+    rules |= clamped if calm is wish else clamped | Rule.CARTESIAN_SPEED
+    wish = calm
     slow = _slowed(v, limits, dt)
     for share in SHARES:
         velocity = slow + share * (wish - slow)
         step = q + velocity * dt
         refused = _refused(q, step, velocity, measured, limits, space, dt)
         if not refused:
-            return Step(Motion(step, velocity), rules)
+            return Step(Motion(step, velocity, target), rules)
         rules |= refused
     return brake(motion, measured, limits, space, dt, rules)
 
@@ -120,7 +124,7 @@ def brake(
     # Slower joints may still, in a strongly bent part of the way, make a faster hand.
     if velocity.any() and _too_fast(motion.position, step, limits, space, dt):
         return Step(None, rules | Rule.CARTESIAN_SPEED | Rule.LAG)
-    return Step(Motion(step, velocity), rules)
+    return Step(Motion(step, velocity, step), rules)
 
 
 def standstill(
@@ -141,19 +145,24 @@ def _fault(wanted: FloatArray, q: FloatArray, measured: FloatArray, limits: Safe
 
 
 def _towards(
-    q: FloatArray, v: FloatArray, target: FloatArray, limits: SafetyLimits, dt: float
+    motion: Motion, target: FloatArray, limits: SafetyLimits, dt: float
 ) -> tuple[FloatArray, Rule]:
-    """Velocity of the next step: to the target at once, or so that every axis can stop there."""
-    way, gain = target - q, limits.acceleration * dt
+    """Velocity of the next step: to the target at once, or so that every axis can meet it.
+
+    To meet it is to be there at its own speed, which is how far it has moved since the last period.
+    """
+    acceleration, gain = limits.acceleration, limits.acceleration * dt
+    v, way = motion.velocity, target - motion.position
     velocity = way / dt
-    fast = abs(velocity) > limits.speed
-    if not fast.any() and not (abs(velocity - v) > gain).any():
+    moving = np.clip((target - motion.target) / dt, -limits.speed, limits.speed)
+    fast = bool((abs(velocity) > limits.speed).any())
+    if not fast and not (np.maximum(abs(velocity - v), abs(velocity - moving)) > gain).any():
         return velocity, Rule.NONE
-    # The fastest from which the rest of the way suffices: d = v dt + v^2 / 2a.
-    acceleration = limits.acceleration
-    stopping = acceleration * (np.sqrt(dt**2 + 2 * abs(way) / acceleration) - dt)
-    wish = np.copysign(np.minimum(np.minimum(abs(velocity), stopping), limits.speed), way)
-    rules = Rule.ACCELERATION | (Rule.SPEED if fast.any() else Rule.NONE)
+    # The fastest from which the rest of the way suffices to slow down: d = v dt + v^2 / 2a.
+    rest = way - moving * dt
+    closing = acceleration * (np.sqrt(dt**2 + 2 * abs(rest) / acceleration) - dt)
+    wish = np.clip(moving + np.copysign(closing, rest), -limits.speed, limits.speed)
+    rules = Rule.ACCELERATION | (Rule.SPEED if fast else Rule.NONE)
     return np.clip(wish, v - gain, v + gain), rules
 
 
@@ -192,9 +201,28 @@ def _refused(
     return Rule.NONE
 
 
+def _with_calm_hands(
+    q: FloatArray,
+    v: FloatArray,
+    wish: FloatArray,
+    limits: SafetyLimits,
+    space: Space,
+    dt: float,
+) -> FloatArray:
+    """A velocity, scaled so that no hand is too fast by it, as far as acceleration lets it."""
+    ratio = _farthest(q, q + wish * dt, space) / (limits.cartesian_speed * dt)
+    if ratio <= 1.0:
+        return wish
+    gain = limits.acceleration * dt
+    return np.clip(wish * (CALM_HANDS / ratio), v - gain, v + gain)
+
+
 def _too_fast(
     start: FloatArray, end: FloatArray, limits: SafetyLimits, space: Space, dt: float
 ) -> bool:
+    return _farthest(start, end, space) > limits.cartesian_speed * dt * (1 + ROUNDING)
+
+
+def _farthest(start: FloatArray, end: FloatArray, space: Space) -> float:
     way = space.hands(end) - space.hands(start)
-    farthest = float(np.sqrt((way * way).sum(-1)).max())
-    return farthest > limits.cartesian_speed * dt * (1 + ROUNDING)
+    return float(np.sqrt((way * way).sum(-1)).max())

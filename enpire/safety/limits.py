@@ -10,7 +10,7 @@ import numpy as np
 from enpire.errors import PackError
 from enpire.packs import Robot
 from enpire.packs.toml import Table
-from enpire.types import FloatArray
+from enpire.types import Flags, FloatArray
 
 JUMP = 0.2  # of a joint's setpoint from where the joint is [rad]
 GRIPPER_S = 0.25  # for a gripper's whole way at full speed
@@ -42,15 +42,13 @@ class SafetyLimits:
     clearance: float
 
     @property
-    def grippers(self) -> FloatArray:
-        """Which axes are grippers', (axes,) of 0 and 1."""
-        return np.isinf(self.jump).astype(np.float64)
+    def grippers(self) -> Flags:
+        """Which axes are grippers', (axes,)."""
+        return np.isinf(self.jump)
 
     def slower(self, share: float) -> SafetyLimits:
         """The same with a share of all speeds."""
-        return replace(
-            self, speed=self.speed * share, cartesian_speed=self.cartesian_speed * share
-        )
+        return replace(self, speed=self.speed * share, cartesian_speed=self.cartesian_speed * share)
 
 
 def of_robot(robot: Robot) -> SafetyLimits:
@@ -99,7 +97,7 @@ def narrowed(limits: SafetyLimits, table: Table) -> SafetyLimits:
     for each arm), gripper_speed, cartesian_speed, workspace_low, workspace_high, wrist_force,
     gripper_force, clearance.
     """
-    grippers = limits.grippers.astype(bool)
+    grippers = limits.grippers
     dof = int(np.argmax(grippers))
     arms = int(grippers.sum())
     changed: dict[str, FloatArray | float] = {}
@@ -128,9 +126,7 @@ def narrowed(limits: SafetyLimits, table: Table) -> SafetyLimits:
             raise PackError(f"{table.where}: {key} must be above 0")
         changed[name] = new if new.shape else float(new)
     result = replace(limits, **changed)  # type: ignore[arg-type]  # a field's own type, by name
-    if (result.low >= result.high).any() or (
-        result.workspace_low >= result.workspace_high
-    ).any():
+    if (result.low >= result.high).any() or (result.workspace_low >= result.workspace_high).any():
         raise PackError(f"{table.where}: nothing is left between the lower and the upper limits")
     return result
 
@@ -152,6 +148,6 @@ _KEYS = {  # key of the file: field of the limits, and whether it is an upper on
 _POSITIVE = {"speed", "acceleration", "jump", "cartesian_speed", "wrist_force", "gripper_force"}
 
 
-def _plain(value: FloatArray, grippers: FloatArray) -> str:
+def _plain(value: FloatArray, grippers: Flags) -> str:
     shown = value[~grippers] if value.shape == grippers.shape else value
     return str(np.round(shown, 4).tolist())
