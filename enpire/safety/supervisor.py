@@ -91,7 +91,6 @@ class Supervisor:
         self._resting = False
         self._wanted: FloatArray | None = None
         self._motion: Motion | None = None
-        self._held = False  # by its own means: not where it was sent
         self._reading: Reading | None = None
         self._ticked = clock()
         self._sent: FloatArray | None = None
@@ -182,27 +181,23 @@ class Supervisor:
             raise SafetyError("the driver says nothing of where the arms are: check the bus")
         if (abs(reading.velocity) > STILL * limits.speed).any():
             raise SafetyError("the arms are moving: wait till they stand still")
-        motion = self._motion
-        far = motion is None or (abs(motion.position - reading.position) > limits.jump).any()
-        if motion is None or far or self._held:
-            within = np.clip(reading.position, limits.low, limits.high)
-            joints = ~limits.grippers
-            if (abs(within - reading.position)[joints] > OUTSIDE).any():
-                raise SafetyError("a joint stands outside its range: move the arm by hand")
-            if motion is not None:
-                within[~joints] = motion.position[~joints]  # go on holding what is held
-            try:
-                self._driver.stop()
-            except Exception as error:  # as when reading
-                raise SafetyError(f"the driver does not stop: {error}") from error
-            motion = Motion.at_rest(within)
+        within = np.clip(reading.position, limits.low, limits.high)
+        if (abs(within - reading.position)[~limits.grippers] > OUTSIDE).any():
+            raise SafetyError("a joint stands outside its range: move the arm by hand")
+        if self._motion is not None:  # go on holding what is held
+            within[limits.grippers] = self._motion.position[limits.grippers]
+        motion = Motion.at_rest(within)
         forbidden = self._space.forbidden(motion.position)
         if forbidden:
             raise SafetyError(
                 f"the arms stand where they must not ({', '.join(forbidden.names)}): "
                 "move them by hand"
             )
-        self._motion, self._held, self._wanted, self._resting = motion, False, None, False
+        try:
+            self._driver.stop()  # the arms, too, forget where they were sent: somebody moved them
+        except Exception as error:  # as when reading
+            raise SafetyError(f"the driver does not stop: {error}") from error
+        self._motion, self._wanted, self._resting = motion, None, False
         self._goal = np.where(np.isnan(self._park), motion.position, self._park)
         self.epoch += 1
         newest = self._inbox.newest()
@@ -336,5 +331,4 @@ class Supervisor:
         else:
             self.stopped, self.rules = self._clock(), rules
         self.mode = after(self.mode, Event.LATCH if rules & LATCHES else Event.HOLD)
-        self._held = True
         self._recorder.dump(self.stopped, self.mode, self.rules)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from pathlib import Path
 
 import numpy as np
@@ -73,20 +74,33 @@ class Arms(Mock):
         self.sent.append((None, self.position))
 
 
+class Unwritten(Recorder):
+    """Writes nothing: for many stops in a row."""
+
+    def dump(self, issued: int, mode: Mode, rules: Rule) -> None:
+        pass
+
+
+@functools.cache
+def loaded(name: str) -> tuple[Robot, SafetyLimits]:
+    robot = load_robot(find("robots", name))
+    return robot, of_robot(robot)
+
+
 class Rig:
     """Everything but a process."""
 
-    def __init__(self, folder: Path, space: Space | None = None, robot: str = "yam") -> None:
+    def __init__(self, folder: Path, space: Space | None = None, records: bool = True) -> None:
         self.now = 10**12
-        self.robot = load_robot(find("robots", robot))
-        self.limits: SafetyLimits = of_robot(self.robot)
+        self.robot, self.limits = loaded("yam")
         self.arms = Arms(self.robot, lambda: self.now)
         self.arms.connect()
         self.message: tuple[int, bytes] | None = None
         self.beats: dict[int, int] = {}
         self.space = space or Anywhere()
         axes = len(self.limits.low)
-        self.recorder = Recorder(folder, axes, len(self.robot.arms), PERIOD)
+        kind = Recorder if records else Unwritten
+        self.recorder = kind(folder, axes, len(self.robot.arms), PERIOD)
         self.supervisor = Supervisor(
             self.arms,
             self.limits,
@@ -175,6 +189,7 @@ def broken(
     return found
 
 
-def geometry(robot: Robot, limits: SafetyLimits) -> Geometry:
-    """Of the arms with a wall beside them."""
-    return Geometry(robot, limits, [Box("wall", (0.2, 0.15, 0.0), (0.5, 0.3, 0.5))])
+@functools.cache
+def walled() -> Geometry:
+    """Of the arm with a wall beside it."""
+    return Geometry(*loaded("yam"), [Box("wall", (0.2, 0.10, 0.0), (0.5, 0.3, 0.5))])
