@@ -37,7 +37,7 @@ QUIET = {
 }
 
 
-@settings(max_examples=12, derandomize=True, **QUIET)
+@settings(max_examples=6, derandomize=True, **QUIET)
 @given(kinds, st.integers(0, 2**32))
 def test_no_setpoint_out_of_limits_reaches_the_driver(given_kinds, number) -> None:
     fuzz(given_kinds, number)

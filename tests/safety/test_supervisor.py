@@ -160,8 +160,8 @@ def test_after_a_stop_no_setpoint_of_before_moves_anything(rig: Rig) -> None:
     before = rig.supervisor.epoch
     rig.supervisor.stop()
     rig.settle()
-    sent = len(rig.arms.sent)
     rig.supervisor.recover()
+    sent = len(rig.arms.sent)
     rig.put(Wanted(before, rig.now, rig.arms.home).encoded())
     rig.tick(5)
     assert rig.supervisor.mode is Mode.ARMED
