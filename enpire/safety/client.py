@@ -20,6 +20,7 @@ from enpire.safety.messages import Status, Wanted
 from enpire.types import FloatArray
 
 LEAD_S = 0.0005  # a setpoint is written before the supervisor looks
+RESTS = 3  # periods in which rest was asked for: the supervisor has seen the last setpoint before
 GONE_S = 0.2  # without a status: no supervisor runs
 
 
@@ -103,7 +104,7 @@ class Stream:
         self._thread.join()
 
     def _run(self) -> None:
-        seen, done = 0, 0
+        seen, done, asked = 0, 0, 0
         while True:
             try:
                 status = self._client.status()
@@ -112,7 +113,7 @@ class Stream:
             if status.latency >= 0 and status.stamp != seen:
                 seen = status.stamp
                 self.latencies.append(status.latency)
-            rested = self._resting.is_set() and status.mode is Mode.ARMED
+            rested = asked >= RESTS and status.mode is Mode.ARMED
             if status.epoch != self._epoch or status.mode not in ACTIVE or rested:
                 self.ended = status
                 return
@@ -124,7 +125,9 @@ class Stream:
             if left > 0:
                 time.sleep(left)
             now = time.monotonic_ns()
-            self._client.send(self._epoch, self._chunk.at(now), self._resting.is_set())
-            rest = status.deadline - time.monotonic_ns()
+            rest = self._resting.is_set()
+            asked += rest
+            self._client.send(self._epoch, self._chunk.at(now), rest)
+            left = (status.deadline - time.monotonic_ns()) * 1e-9
             # The next status is there a little after the supervisor has looked.
-            time.sleep(max(rest, 0) * 1e-9 + 2 * LEAD_S)
+            time.sleep(max(left, 0.0) + 2 * LEAD_S)

@@ -24,7 +24,7 @@ from enpire.drivers.dry import Dry
 from enpire.errors import EnpireError, SafetyError
 from enpire.safety.commands import Commands
 from enpire.safety.geometry import Geometry
-from enpire.safety.machine import ACTIVE, Mode
+from enpire.safety.machine import ACTIVE
 from enpire.safety.mailbox import Beats, Mailbox
 from enpire.safety.pace import Pace, prepare
 from enpire.safety.permit import Permit, permit
@@ -80,6 +80,8 @@ class Process:
                 len(station.cameras) if station.verifier else None,
             ),
         )
+        self.supervisor.tick()
+        self._status.put(self.supervisor.status(time.monotonic_ns()).encoded())
         self._commands = Commands(folder, self._answer)
         self._ending = 0
 
@@ -133,7 +135,11 @@ class Process:
             raise SafetyError("the supervisor is about to end")
         if word in does:
             does[word]()
-        return {"mode": Mode(supervisor.mode).name.lower(), "rules": supervisor.rules.names}
+        return {
+            "mode": supervisor.mode.name.lower(),
+            "rules": supervisor.rules.names,
+            "epoch": supervisor.epoch,
+        }
 
 
 def main(argv: list[str]) -> int:
