@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
+from enpire.errors import SafetyError
 from enpire.safety.client import Client, Stream
 from enpire.safety.messages import Wanted
 from enpire.types import FloatArray
@@ -53,7 +54,11 @@ def main(folder: Path) -> None:
         word = line.strip()
         if word == "go":
             client.fault, client.began = "", 0
-            stream = Stream(client)
+            try:
+                stream = Stream(client)
+            except SafetyError as error:  # stopped again meanwhile
+                print(error, flush=True)
+                continue
             start = client.status().sent
             times = np.arange(0, LENGTH_S, INTERVAL_S)
             # Begins at rest: half of a cosine's way to either side of nothing.

@@ -43,6 +43,7 @@ EXPECTED = {
 BAR_S = 0.020  # and one period: from the fault until the stop is issued
 LATENCY_S = 0.001  # at the median; a quarter of a period at the 99th percentile
 RUN_UP_S = (0.03, 0.10)  # of motion before a fault
+GOING = "going"
 WAIT_S = 10.0
 
 
@@ -206,8 +207,12 @@ def _try(
     counted = len(row.delays)
     while len(row.delays) == counted:
         _ready(supervision, client)
-        if policies.working.say("go") != "going":
+        said = policies.working.say("go")
+        if not said:
             raise SafetyError("the policy has ended")
+        if said != GOING:
+            row.early += 1
+            continue
         time.sleep(rng.uniform(*RUN_UP_S))
         if client.status().mode is not Mode.MOVING:
             row.early += 1
@@ -237,10 +242,8 @@ def _statuses(client: Client) -> Iterator[Status]:
 
 def _ready(supervision: Supervision, client: Client) -> None:
     """Armed, from wherever the last trial left it."""
-    mode = next(s.mode for s in _statuses(client) if s.mode not in (Mode.STOPPING, Mode.MOVING))
-    if mode is Mode.ARMED:
-        supervision.ask("disarm")
-        mode = Mode.IDLE
+    supervision.ask("stop")  # also of a stream that was late to begin
+    mode = next(s.mode for s in _statuses(client) if s.mode in (Mode.IDLE, Mode.HOLDING))
     supervision.ask("episode")
     for _ in _statuses(client):
         try:
@@ -258,7 +261,8 @@ def _latencies(supervision: Supervision, policies: _Policies, seconds: float) ->
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         _ready(supervision, client)
-        policies.working.say("go")
+        if policies.working.say("go") != GOING:
+            continue
         next(s for s in _statuses(client) if s.mode is not Mode.ARMED)
         while time.monotonic() < end and client.status().mode is Mode.MOVING:
             time.sleep(0.02)
