@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from argparse import Namespace
@@ -76,11 +77,16 @@ def _request(options: Namespace) -> int:
 def _check(options: Namespace) -> int:
     from enpire.drivers import build
     from enpire.safety.check import check
+    from enpire.safety.lock import take
     from enpire.safety.permit import write_passed
     from enpire.safety.station import load_station
 
     station = load_station(options.path)
-    findings = check(station, build(station.driver, station.robot, time.monotonic_ns))
+    handle = take(station)
+    try:
+        findings = check(station, build(station.driver, station.robot, time.monotonic_ns))
+    finally:
+        os.close(handle)
     for finding in findings:
         print(f"{'ok  ' if finding.good else 'BAD '} {finding.name}: {finding.found}")
     if not all(finding.good for finding in findings):

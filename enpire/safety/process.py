@@ -6,8 +6,6 @@ It ends when its standard input does, that is, with whoever started it: brakes, 
 from __future__ import annotations
 
 import argparse
-import fcntl
-import os
 import select
 import signal
 import sys
@@ -24,6 +22,7 @@ from enpire.drivers.dry import Dry
 from enpire.errors import EnpireError, SafetyError
 from enpire.safety.commands import Commands
 from enpire.safety.geometry import Geometry
+from enpire.safety.lock import take
 from enpire.safety.machine import ACTIVE
 from enpire.safety.mailbox import Beats, Mailbox
 from enpire.safety.pace import Pace, prepare
@@ -34,7 +33,7 @@ from enpire.safety.station import StationFile, load_station
 from enpire.safety.supervisor import Supervisor, Watched
 from enpire.types import FloatArray
 
-WANTED, STATUS, BEATS, LOCK = "wanted", "status", "beats", "lock"
+WANTED, STATUS, BEATS = "wanted", "status", "beats"
 END_S = 5.0  # for braking, when all is to end
 READY = "ready"
 EMERGENCY = "emergency"
@@ -46,14 +45,7 @@ class Process:
     def __init__(self, station: StationFile, driver: Driver) -> None:
         """Take the station; raises SafetyError if another supervisor has it."""
         folder = station.runtime
-        folder.mkdir(mode=0o700, exist_ok=True)
-        if folder.stat().st_uid != os.getuid() or folder.stat().st_mode & 0o077:
-            raise SafetyError(f"{folder} is open to others: remove it")
-        self._lock = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT, 0o600)
-        try:
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            raise SafetyError(f"another supervisor has {station.path}") from None
+        self._lock = take(station)
         watched = len(station.cameras) + 1
         Mailbox.make(folder / WANTED)
         Mailbox.make(folder / STATUS)

@@ -95,8 +95,9 @@ def test_it_holds_and_ends_with_its_owner(station) -> None:
 
 def test_a_station_has_one_supervisor(station) -> None:
     first = Supervision(station, Permit.DRY)
-    with pytest.raises(SafetyError, match="another supervisor"):
+    with pytest.raises(SafetyError, match="another supervisor or check"):
         Supervision(station, Permit.DRY)
+    assert main(["station", "check", str(station.path)]) == 1
     first.close()
     Supervision(station, Permit.DRY).close()
 
