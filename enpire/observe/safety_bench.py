@@ -89,7 +89,7 @@ class Measured:
             times = " | ".join(f"{row.quantile(q) * 1e3:.2f}" for q in (0.5, 0.99, 0.999, 1.0))
             late = sum(delay > self.bar for delay in row.delays)
             lines.append(f"| {row.fault} | {len(row.delays)} | {times} | {late} | {row.early} |")
-        middle, p99 = np.quantile(self.latencies, [0.5, 0.99]) * 1e3
+        middle, p99 = np.quantile(self.latencies or [np.nan], [0.5, 0.99]) * 1e3
         held = "holds" if every.quantile(0.999) <= self.bar else "missed"
         good = middle <= LATENCY_S * 1e3 and p99 <= self.period / 4 * 1e3
         return "\n".join(
@@ -162,8 +162,12 @@ def measure(
     seed: int,
     tell: Callable[[str], None] = lambda line: None,
 ) -> Measured:
-    """So many trials of each kind of fault in turn, after so many seconds without one."""
+    """So many trials of each kind of fault in turn, after so many seconds without one.
+
+    Interrupted, it returns what it has.
+    """
     rng = np.random.default_rng(seed)
+    latencies: list[float] = []
     rows = {kind: Row(kind) for kind in KINDS}
     with Supervision(where, Permit.MOTION) as supervision:
         client = Client(supervision.folder)
@@ -175,6 +179,8 @@ def measure(
                     _try(supervision, client, policies, rows[kind], rng)
                 if (trial + 1) % 10 == 0:
                     tell(f"{trial + 1} of {trials} trials of each fault")
+        except KeyboardInterrupt:
+            tell("interrupted: this is what was measured until then")
         finally:
             policies.end()
     return Measured(where.period, tuple(rows.values()), tuple(latencies))
