@@ -22,7 +22,7 @@ VERBS = {
     "show": ("show", "what happened in a run"),
     "eval": ("evaluate", "measure a policy of a run on seeds it has never seen"),
     "rank": ("rank", "which of several policies are shown to be better than which"),
-    "station": ("station", "pause or resume a station of a run that is under way"),
+    "station": ("station", "stations of a run; stations with arms: check, stop, clear, park"),
     "task": ("task", "certify a task: enpire task check NAME"),
     "new": ("new", "begin a task of your own: enpire new task NAME --robot so101"),
     "tasks": ("tasks", "the tasks that can be found"),

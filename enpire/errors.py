@@ -47,3 +47,11 @@ class RecipeError(EnpireError):
 
 class CampaignError(EnpireError):
     """A campaign is asked for what its state does not allow, or its record cannot be read."""
+
+
+class DriverError(EnpireError):
+    """An arm's driver cannot reach it, or it answers what makes no sense."""
+
+
+class SafetyError(EnpireError):
+    """What is asked for is not allowed on this station, now: nothing moves."""

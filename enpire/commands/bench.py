@@ -6,7 +6,13 @@ import tempfile
 from argparse import Namespace
 from pathlib import Path
 
-from enpire.commands import bench_fleet, bench_recipes, bench_selection, bench_statistics
+from enpire.commands import (
+    bench_fleet,
+    bench_recipes,
+    bench_safety,
+    bench_selection,
+    bench_statistics,
+)
 from enpire.commands.options import (
     Parser,
     add_start,
@@ -30,9 +36,11 @@ fleet: 1, 2, 4 and 8 stations to the target in real time, with resets, faults an
 ones have them: hours, robot-hours, utilisation. It takes as long as one station does.
 statistics: how often candidates that are no better are promoted, how many episodes the test saves
 over one of a fixed size, and how often intervals hold the true rate.
-selection: which of several candidates to try next, to find a better one with few episodes."""
+selection: which of several candidates to try next, to find a better one with few episodes.
+safety: how soon a supervisor of arms stops when its policy is killed, freezes, floods or errs, and
+how much later setpoints arrive through it."""
 
-SUBJECTS = ["fleet", "recipes", "selection", "statistics", "twin"]
+SUBJECTS = ["fleet", "recipes", "safety", "selection", "statistics", "twin"]
 
 
 def add_options(parser: Parser) -> None:
@@ -40,7 +48,7 @@ def add_options(parser: Parser) -> None:
     parser.add_argument(
         "subject",
         metavar="SUBJECT",
-        help="what to measure: twin, recipes, fleet, statistics or selection",
+        help="what to measure: twin, recipes, fleet, statistics, selection or safety",
     )
     parser.add_argument("--robots", type=positive, default=4, metavar="N", help="default 4")
     parser.add_argument("--json", action="store_true", help="print the result as the last line")
@@ -58,6 +66,7 @@ def add_options(parser: Parser) -> None:
     bench_recipes.add_options(parser)
     bench_fleet.add_options(parser)
     bench_statistics.add_options(parser)
+    bench_safety.add_options(parser)
 
 
 def run(options: Namespace) -> int:
@@ -73,6 +82,8 @@ def run(options: Namespace) -> int:
         return bench_statistics.run(options)
     if options.subject == "selection":
         return bench_selection.run(options)
+    if options.subject == "safety":
+        return bench_safety.run(options)
     from enpire.environment import build_stations
     from enpire.observe import frozen
     from enpire.observe.bench import bench_twin

@@ -66,6 +66,15 @@ class Table:
         return key in self._values
 
     @property
+    def where(self) -> str:
+        """File and table, for a message."""
+        return self._where
+
+    def said(self, key: str) -> object:
+        """What stands under a key, for a message."""
+        return self._values.get(key)
+
+    @property
     def names(self) -> tuple[str, ...]:
         """All keys."""
         return tuple(self._values)

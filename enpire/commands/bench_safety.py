@@ -1,0 +1,43 @@
+"""`enpire bench safety`: the bars of the supervisor, with a mock arm, on this machine."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from argparse import Namespace
+from pathlib import Path
+
+from enpire.commands.options import Parser, natural, positive, print_json
+
+TRIALS = 143  # of each of seven faults: a thousand in all
+
+
+def add_options(parser: Parser) -> None:
+    """Those of `safety` alone."""
+    group = parser.add_argument_group("safety")
+    group.add_argument(
+        "--trials", type=positive, default=TRIALS, metavar="N", help=f"of each; default {TRIALS}"
+    )
+    group.add_argument(
+        "--priority", type=natural, default=0, metavar="P", help="SCHED_FIFO, 1 to 99; default none"
+    )
+
+
+def run(options: Namespace) -> int:
+    """Measure and print."""
+    from enpire.observe import safety_bench as bench
+
+    with tempfile.TemporaryDirectory() as folder:
+        wish = f"priority = {options.priority}" if options.priority else ""
+        station = bench.station(Path(folder), wish)
+        measured = bench.measure(
+            station,
+            options.trials,
+            seconds=20.0,
+            seed=options.seed,
+            tell=lambda line: print(line, file=sys.stderr),
+        )
+    print(measured.markdown())
+    if options.json:
+        print_json(measured.as_json())
+    return 0

@@ -1,0 +1,55 @@
+"""What a supervisor needs of an arm, or of two: to read it, to send it setpoints, to stop it.
+
+Axes: arm after arm as in `robot.toml`, of each its joints [rad] and then its gripper, in the unit
+of its `gripper_range`. All arrays over axes have the shape (axes,).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from enpire.types import FloatArray
+
+Clock = Callable[[], int]
+"""Nanoseconds of the machine's monotonic clock, which nobody can set."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Reading:
+    """What the arms said of themselves.
+
+    stamp: when it was measured, ns of the monotonic clock of this machine. position, velocity:
+    (axes,). effort: (axes,), torques [N m] or forces [N]. force: at each wrist, (arms, 3) [N].
+    What an arm does not measure is NaN.
+    """
+
+    stamp: int
+    position: FloatArray
+    velocity: FloatArray
+    effort: FloatArray
+    force: FloatArray
+
+
+class Driver(Protocol):
+    """Arms that hold the last setpoint they were sent.
+
+    Every call returns within a fraction of a control period, or raises DriverError: a driver that
+    has to wait for its bus does so in a thread of its own, and `read` gives the newest that came.
+    """
+
+    def connect(self) -> None:
+        """Open the bus; nothing moves. Raises DriverError."""
+
+    def read(self) -> Reading:
+        """The newest reading, with the stamp of its measurement, however old."""
+
+    def send(self, setpoint: FloatArray) -> None:
+        """Send a setpoint, (axes,)."""
+
+    def stop(self) -> None:
+        """Hold where the arms are, now, by their own means; earlier setpoints count no more."""
+
+    def disconnect(self) -> None:
+        """Close the bus; the arms go on holding."""

@@ -1,0 +1,100 @@
+"""What is asked of a running supervisor: one datagram a command, one for the answer.
+
+The socket lies in the station's runtime folder, that only this user may open. A policy is given the
+mailboxes and not the socket: what it can say are setpoints.
+"""
+
+from __future__ import annotations
+
+import json
+import select
+import socket
+from collections.abc import Callable
+from pathlib import Path
+
+from enpire.errors import SafetyError
+
+SOCKET = "commands"
+LONGEST = 4096  # bytes
+ANSWER_S = 2.0
+
+
+class Commands:
+    """The supervisor's end. It never waits."""
+
+    def __init__(self, folder: Path, answer: Callable[[str], dict[str, object]]) -> None:
+        """Listen; answer: does what a word asks, says what came of it, may raise SafetyError."""
+        path = folder / SOCKET
+        path.unlink(missing_ok=True)
+        self._answer = answer
+        self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._listener.setblocking(False)
+        self._listener.bind(str(path))
+        self._listener.listen(8)
+        self._callers: dict[int, socket.socket] = {}
+        self._poll = select.poll()
+        self._poll.register(self._listener, select.POLLIN)
+
+    def serve(self) -> None:
+        """Answer what has come, one command of each caller."""
+        for handle, _ in self._poll.poll(0):
+            if handle == self._listener.fileno():
+                caller, _ = self._listener.accept()
+                caller.setblocking(False)
+                self._callers[caller.fileno()] = caller
+                self._poll.register(caller, select.POLLIN)
+            else:
+                self._serve(handle, self._callers[handle])
+
+    def close(self) -> None:
+        """Hang up."""
+        for caller in [*self._callers.values(), self._listener]:
+            caller.close()
+
+    def _serve(self, handle: int, caller: socket.socket) -> None:
+        try:
+            word = caller.recv(LONGEST)
+            if not word:
+                raise ConnectionResetError
+            caller.send(json.dumps(self._said(word)).encode())
+        except OSError:  # the caller has gone, or takes no answer
+            self._poll.unregister(handle)
+            self._callers.pop(handle).close()
+
+    def _said(self, word: bytes) -> dict[str, object]:
+        try:
+            return {"ok": True, **self._answer(word.decode(errors="replace"))}
+        except SafetyError as error:
+            return {"ok": False, "error": str(error)}
+
+
+class Caller:
+    """The other end."""
+
+    def __init__(self, folder: Path) -> None:
+        """Call the supervisor; raises SafetyError if there is none."""
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._socket.settimeout(ANSWER_S)
+        try:
+            self._socket.connect(str(folder / SOCKET))
+        except OSError as error:
+            self._socket.close()
+            raise SafetyError("no supervisor runs on this station") from error
+
+    def ask(self, word: str) -> dict[str, object]:
+        """Its answer to a command; raises SafetyError with what it refuses for."""
+        try:
+            self._socket.send(word.encode())
+            said = self._socket.recv(LONGEST)
+        except OSError as error:
+            raise SafetyError(f"the supervisor does not answer to {word}: {error}") from error
+        if not said:
+            raise SafetyError("the supervisor has ended")
+        answer: dict[str, object] = json.loads(said)
+        if not answer.pop("ok"):
+            raise SafetyError(str(answer["error"]))
+        return answer
+
+    def close(self) -> None:
+        """Hang up."""
+        self._socket.close()

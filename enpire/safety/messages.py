@@ -1,0 +1,90 @@
+"""What policy and supervisor say to each other through their mailboxes, as bytes."""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+
+import numpy as np
+
+from enpire.safety.machine import Mode
+from enpire.safety.rules import Rule
+from enpire.types import FloatArray
+
+_WANTED = struct.Struct("<QqQ")
+_STATUS = struct.Struct("<qqQQQqqQQ")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Wanted:
+    """A setpoint that a policy asks for; `rest` asks to come to rest instead.
+
+    epoch: of the arming that it is for. stamp: monotonic ns at which it was written.
+    """
+
+    epoch: int
+    stamp: int
+    setpoint: FloatArray
+    rest: bool = False
+
+    def encoded(self) -> bytes:
+        """As bytes."""
+        head = _WANTED.pack(self.epoch, self.stamp, int(self.rest))
+        return head + np.asarray(self.setpoint, np.float64).tobytes()
+
+    @classmethod
+    def decoded(cls, body: bytes) -> Wanted | None:
+        """From bytes; None if they are no such message."""
+        rest = len(body) - _WANTED.size
+        if rest < 0 or rest % 8:
+            return None
+        epoch, stamp, flag = _WANTED.unpack_from(body)
+        return cls(epoch, stamp, np.frombuffer(body, np.float64, offset=_WANTED.size), bool(flag))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Status:
+    """What a supervisor publishes every period.
+
+    stamp: of this status; deadline: of the next period; stopped: when the last stop was issued, 0
+    if none was (monotonic ns). latency: from the writing of the newest setpoint until the driver
+    had it [ns], -1 if none went there in this period. rules: of the last stop. measured, velocity,
+    sent: (axes,).
+    """
+
+    stamp: int
+    deadline: int
+    epoch: int
+    mode: Mode
+    rules: Rule
+    stopped: int
+    latency: int
+    recoveries: int
+    measured: FloatArray
+    velocity: FloatArray
+    sent: FloatArray
+
+    def encoded(self) -> bytes:
+        """As bytes."""
+        head = _STATUS.pack(
+            self.stamp,
+            self.deadline,
+            self.epoch,
+            self.mode,
+            self.rules,
+            self.stopped,
+            self.latency,
+            self.recoveries,
+            len(self.measured),
+        )
+        return head + np.concatenate([self.measured, self.velocity, self.sent]).tobytes()
+
+    @classmethod
+    def decoded(cls, body: bytes) -> Status:
+        """From bytes."""
+        *head, axes = _STATUS.unpack_from(body)
+        stamp, deadline, epoch, mode, rules, stopped, latency, recoveries = head
+        arrays = np.frombuffer(body, np.float64, offset=_STATUS.size).reshape(3, axes)
+        return cls(
+            stamp, deadline, epoch, Mode(mode), Rule(rules), stopped, latency, recoveries, *arrays
+        )

@@ -1,0 +1,162 @@
+"""The file of a station, `lab.toml`: which arms, over which driver, and how much less they may do.
+
+driver = "simulated"
+robot = "yam"
+rate = 100.0                          # of setpoints [Hz]; the default
+park = [0.0, 1.6, 1.3, -1.2, 0, 0]    # joints of each arm [rad]; default: the robot's home
+cameras = ["top"]                     # watched while a policy moves the arms
+[limits]                              # see enpire/safety/limits.py: narrower than the robot's
+cartesian_speed = 0.1
+[watchdogs]                           # seconds: heartbeat, driver, camera, verifier
+verifier = 5.0                        # watched if it is named
+[realtime]
+cpu = 1
+priority = 50
+[[keep_out]]
+name = "wall"
+low = [0.6, -1.0, 0.0]
+high = [0.7, 1.0, 1.0]
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from enpire.errors import PackError
+from enpire.packs import Robot, find, load_robot
+from enpire.packs.toml import Table
+from enpire.safety.geometry import Box
+from enpire.safety.limits import SafetyLimits, narrowed, of_robot
+from enpire.safety.watchdog import Ages
+from enpire.types import FloatArray
+
+RATE = 100.0
+RATES = (20.0, 500.0)
+_KEYS = {"driver", "robot", "rate", "park", "cameras"}
+_TABLES = {"limits", "watchdogs", "realtime", "keep_out"}
+
+
+@dataclass(frozen=True, slots=True)
+class RealTime:
+    """Where the supervisor runs: on which core, at which SCHED_FIFO priority; None: as others."""
+
+    cpu: int | None = None
+    priority: int | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StationFile:
+    """A station as its file says; sha256 over the file and the robot pack.
+
+    park: (axes,), grippers as in the setpoint before (NaN).
+    """
+
+    path: Path
+    driver: str
+    robot: Robot
+    period: float
+    park: FloatArray
+    limits: SafetyLimits
+    boxes: tuple[Box, ...]
+    cameras: tuple[str, ...]
+    verifier: bool
+    ages: Ages
+    realtime: RealTime
+    sha256: str
+
+    @property
+    def records(self) -> Path:
+        """Folder of its flight records."""
+        return self.path.with_suffix(".records")
+
+    @property
+    def passed(self) -> Path:
+        """Where its check is written down."""
+        return self.path.with_suffix(".check.json")
+
+    @property
+    def runtime(self) -> Path:
+        """Folder of its socket and mailboxes, of this user and boot; the same for each process."""
+        root = os.environ.get("XDG_RUNTIME_DIR") or tempfile.gettempdir()
+        name = hashlib.sha256(str(self.path).encode()).hexdigest()[:16]
+        return Path(root) / f"enpire-{os.getuid()}-{name}"
+
+
+def load_station(path: Path) -> StationFile:
+    """Read a station file; raises PackError naming file and key."""
+    if not path.is_file():
+        raise PackError(f"{path} is no station file: there is no such file")
+    path = path.resolve()
+    table = Table.read(path)
+    odd = sorted(set(table.names) - _KEYS - _TABLES)
+    if odd:
+        raise PackError(f"{path}: {odd[0]} means nothing here; see docs/safety.md")
+    pack = find("robots", table.text("robot"))
+    robot = load_robot(pack)
+    rate = table.number("rate", RATE)
+    if not RATES[0] <= rate <= RATES[1]:
+        raise PackError(f"{path}: rate must be {RATES[0]:g} to {RATES[1]:g} Hz, found {rate:g}")
+    limits = of_robot(robot)
+    if table.has("limits"):
+        limits = narrowed(limits, table.table("limits"))
+    watch = table.table("watchdogs") if table.has("watchdogs") else Table({}, str(path))
+    return StationFile(
+        path=path,
+        driver=table.text("driver"),
+        robot=robot,
+        period=1.0 / rate,
+        park=_park(table, robot, limits),
+        limits=limits,
+        boxes=tuple(map(_box, table.tables("keep_out"))) if table.has("keep_out") else (),
+        cameras=table.texts("cameras") if table.has("cameras") else (),
+        verifier=watch.has("verifier"),
+        ages=_ages(watch),
+        realtime=_realtime(table),
+        sha256=hashlib.sha256(path.read_bytes() + pack.sha256.encode()).hexdigest(),
+    )
+
+
+def _park(table: Table, robot: Robot, limits: SafetyLimits) -> FloatArray:
+    joints = [arm.home for arm in robot.arms]
+    if table.has("park"):
+        joints = [table.numbers("park", len(robot.arms[0].home))] * len(robot.arms)
+    park = np.concatenate([[*each, np.nan] for each in joints])
+    if ((park < limits.low) | (park > limits.high)).any():
+        raise PackError(f"{table.where}: park, or the robot's home, is outside the joints' ranges")
+    return park
+
+
+def _ages(table: Table) -> Ages:
+    widest = Ages()
+    found = {}
+    for key in table.names:
+        if key not in Ages.__dataclass_fields__:
+            raise PackError(f"{table.where}: {key} is no watchdog")
+        found[key] = table.number(key)
+        most = getattr(widest, key)
+        if not 0.0 < found[key] <= most:
+            raise PackError(f"{table.where}: {key} must be above 0 and at most {most:g} s")
+    return Ages(**found)
+
+
+def _realtime(table: Table) -> RealTime:
+    if not table.has("realtime"):
+        return RealTime()
+    said = table.table("realtime")
+    values = {key: int(said.number(key)) for key in said.names}
+    if set(values) - {"cpu", "priority"} or not 1 <= values.get("priority", 1) <= 99:
+        raise PackError(f"{said.where}: cpu, a core's number, and priority, 1 to 99")
+    return RealTime(**values)
+
+
+def _box(table: Table) -> Box:
+    low, high = table.numbers("low", 3), table.numbers("high", 3)
+    if not (np.isfinite([low, high]).all() and (np.array(low) < np.array(high)).all()):
+        raise PackError(f"{table.where}: every number of low must be below that of high")
+    return Box(table.text("name"), (low[0], low[1], low[2]), (high[0], high[1], high[2]))

@@ -1,0 +1,334 @@
+"""One supervisor a station: everything that reaches its driver goes through here, every period.
+
+No clock, process or memory of its own: `process.py` gives it those, tests give it others.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+
+from enpire.drivers import Driver, Reading
+from enpire.drivers.driver import Clock
+from enpire.errors import SafetyError
+from enpire.safety.gate import Motion, Space, Step, advance, brake
+from enpire.safety.limits import SafetyLimits
+from enpire.safety.machine import ACTIVE, SENDS, Event, Mode, after
+from enpire.safety.messages import Status, Wanted
+from enpire.safety.recorder import Recorder
+from enpire.safety.recoveries import MOST, Recoveries
+from enpire.safety.rules import BRAKES, HOLDS, LATCHES, Rule
+from enpire.safety.watchdog import Ages, fault_of_stamp, too_old
+from enpire.types import FloatArray
+
+FLOOD = 10  # setpoints in a period that no policy of good sense sends
+HELD_UP = 5  # periods without one: the supervisor itself was held up
+CALM = 0.5  # share of all speeds at which it parks
+LEAD = 0.1  # of the setpoint wanted in parking, ahead of the last one sent
+OUTSIDE = 0.02  # of its range a joint may stand, and be brought back: servos sag [rad]
+STILL = 0.1  # share of its speed limit below which an axis counts as still
+
+
+class Inbox(Protocol):
+    """Where setpoints come from: number and bytes of the newest message."""
+
+    def newest(self) -> tuple[int, bytes] | None:
+        """It, or None if there is none."""
+
+
+class Alive(Protocol):
+    """When those that a station relies on were last alive."""
+
+    def stamp(self, index: int) -> int:
+        """Monotonic ns."""
+
+
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """What a moving station relies on: `alive[index]` for each camera, and for the verifier."""
+
+    ages: Ages = field(default_factory=Ages)
+    alive: Alive | None = None
+    cameras: tuple[int, ...] = ()
+    verifier: int | None = None
+
+
+class Supervisor:
+    """Stands between setpoints and one driver. `tick` it once a period."""
+
+    def __init__(
+        self,
+        driver: Driver,
+        limits: SafetyLimits,
+        space: Space,
+        inbox: Inbox,
+        recorder: Recorder,
+        park: FloatArray,
+        clock: Clock,
+        period: float,
+        watched: Watched | None = None,
+    ) -> None:
+        """Idle; the driver is connected.
+
+        park: posture for parking, (axes,), NaN where any will do. period: seconds between ticks,
+        never less.
+        """
+        self.mode = Mode.IDLE
+        self.rules = Rule.NONE
+        self.epoch = clock()  # of no setpoint that an earlier supervisor was sent
+        self.stopped = 0
+        self.latency = -1
+        self.recoveries = Recoveries()
+        self._driver, self._limits, self._space = driver, limits, space
+        self._inbox, self._recorder, self._clock = inbox, recorder, clock
+        self._park, self._goal, self._period = park, park, period
+        self._calm = limits.slower(CALM)
+        self._watched = watched or Watched()
+        self._asked, self._acted = Rule.NONE, Rule.NONE
+        self._number, self._stamp = 0, 0
+        self._resting = False
+        self._wanted: FloatArray | None = None
+        self._motion: Motion | None = None
+        self._reading: Reading | None = None
+        self._ticked = clock()
+        self._sent: FloatArray | None = None
+
+    # What is asked of it between two ticks.
+
+    def arm(self) -> None:
+        """Be ready for setpoints of a new epoch; raises SafetyError if the arms are not fit."""
+        mode = after(self.mode, Event.ARM)
+        self._begin()
+        self.mode = mode
+
+    def recover(self) -> None:
+        """Likewise after a stop; more than three in an episode: latched, and SafetyError."""
+        mode = after(self.mode, Event.RECOVER)
+        if not self.recoveries.take():
+            self.mode = after(self.mode, Event.LATCH)
+            raise SafetyError(f"stopped again after {MOST} recoveries: a person has to look")
+        self._begin()
+        self.mode = mode
+
+    def park(self) -> None:
+        """Go to the posture for parking, from standstill."""
+        mode = after(self.mode, Event.PARK)
+        self._begin()
+        self.mode = mode
+
+    def disarm(self) -> None:
+        """Take no more setpoints."""
+        self.mode = after(self.mode, Event.DISARM)
+
+    def episode(self) -> None:
+        """A new episode begins: recoveries count anew."""
+        if self.mode is Mode.LATCHED:
+            raise SafetyError("a latched station begins no episode: a person has to clear it first")
+        self.recoveries.renew()
+
+    def clear(self) -> None:
+        """A person has looked at a latched station. Nothing moves by this."""
+        self.mode = after(self.mode, Event.CLEAR)
+        self.recoveries.renew()
+
+    def stop(self, rule: Rule = Rule.ASKED) -> None:
+        """Stop at the next tick for a rule: brake and hold, or, for EMERGENCY, latch."""
+        self._asked |= rule
+
+    # What it does by itself.
+
+    def tick(self) -> None:
+        """One period: look, decide, send at most one setpoint."""
+        now = self._clock()
+        self.latency, self._sent = -1, None
+        rules, self._asked = self._asked | self._arms(now), Rule.NONE
+        if now - self._ticked > HELD_UP * self._period * 1e9:
+            rules |= Rule.OVERRUN
+        self._ticked = now
+        if self.mode in (Mode.ARMED, Mode.MOVING):
+            rules |= self._policy(now)
+        self._acted = rules
+        if rules & HOLDS and (self.mode in ACTIVE or rules & Rule.EMERGENCY):
+            self._hold(rules)
+        elif self.mode in ACTIVE:
+            self._move(rules)
+        self._recorder.note(now, self.mode, self._acted, self._reading, self._wanted, self._sent)
+
+    def status(self, deadline: int) -> Status:
+        """For whoever watches; deadline: of the next tick."""
+        nothing = np.full(self._limits.low.shape, np.nan)
+        reading, motion = self._reading, self._motion
+        return Status(
+            self._clock(),
+            deadline,
+            self.epoch,
+            self.mode,
+            self.rules,
+            self.stopped,
+            self.latency,
+            self.recoveries.count,
+            reading.position if reading else nothing,
+            reading.velocity if reading else nothing,
+            motion.position if motion else nothing,
+        )
+
+    def _begin(self) -> None:
+        """Stand where the arms are, for a new epoch; raises SafetyError if they are not fit."""
+        now, reading, limits = self._clock(), self._reading, self._limits
+        if reading is None or too_old(reading.stamp, now, self._watched.ages.driver):
+            raise SafetyError("the driver says nothing of where the arms are: check the bus")
+        if (abs(reading.velocity) > STILL * limits.speed).any():
+            raise SafetyError("the arms are moving: wait till they stand still")
+        within = np.clip(reading.position, limits.low, limits.high)
+        if (abs(within - reading.position)[~limits.grippers] > OUTSIDE).any():
+            raise SafetyError("a joint stands outside its range: move the arm by hand")
+        if self._motion is not None:  # go on holding what is held
+            within[limits.grippers] = self._motion.position[limits.grippers]
+        motion = Motion.at_rest(within)
+        forbidden = self._space.forbidden(motion.position)
+        if forbidden:
+            raise SafetyError(
+                f"the arms stand where they must not ({', '.join(forbidden.names)}): "
+                "move them by hand"
+            )
+        try:
+            self._driver.stop()  # the arms, too, forget where they were sent: somebody moved them
+        except Exception as error:  # as when reading
+            raise SafetyError(f"the driver does not stop: {error}") from error
+        self._motion, self._wanted, self._resting = motion, None, False
+        self._goal = np.where(np.isnan(self._park), motion.position, self._park)
+        self.epoch += 1
+        newest = self._inbox.newest()
+        self._number, self._stamp = newest[0] if newest else 0, 0
+
+    def _arms(self, now: int) -> Rule:
+        """Rules that the arms themselves break."""
+        try:
+            reading = self._driver.read()
+        except Exception:  # whatever a driver raises: it is not to be relied on
+            self._reading = None
+            return Rule.DRIVER
+        numbers = (reading.position, reading.velocity)
+        if any(n.shape != self._limits.low.shape or not np.isfinite(n).all() for n in numbers):
+            self._reading = None
+            return Rule.DRIVER
+        self._reading = reading
+        rules = Rule.NONE
+        if too_old(reading.stamp, now, self._watched.ages.driver):
+            rules |= Rule.DRIVER_AGE
+        # Comparisons with NaN are false: what an arm does not measure stops nothing.
+        if (np.sqrt((reading.force**2).sum(-1)) > self._limits.wrist_force).any():
+            rules |= Rule.WRIST_FORCE
+        if (abs(reading.effort[self._limits.grippers]) > self._limits.gripper_force).any():
+            rules |= Rule.GRIPPER_FORCE
+        return rules
+
+    def _policy(self, now: int) -> Rule:
+        """Take the newest setpoint; the rules that it, or its absence, breaks."""
+        rules, ages = Rule.NONE, self._watched.ages
+        newest = self._inbox.newest()
+        if newest is not None and newest[0] != self._number:
+            skipped, self._number = newest[0] - self._number, newest[0]
+            rules |= self._message(newest[1], skipped, now)
+        if self.mode is Mode.MOVING:
+            if too_old(self._stamp, now, ages.heartbeat):
+                rules |= Rule.HEARTBEAT
+            alive = self._watched.alive
+            if alive is not None:
+                if any(too_old(alive.stamp(i), now, ages.camera) for i in self._watched.cameras):
+                    rules |= Rule.CAMERA
+                seen = self._watched.verifier
+                if seen is not None and too_old(alive.stamp(seen), now, ages.verifier):
+                    rules |= Rule.VERIFIER
+        return rules
+
+    def _message(self, body: bytes, skipped: int, now: int) -> Rule:
+        wanted = Wanted.decoded(body)
+        if wanted is None:
+            return Rule.SIZE
+        if wanted.epoch != self.epoch:
+            return Rule.NONE  # of before the last stop: it moves nothing
+        if not 0 < skipped <= FLOOD:
+            return Rule.FLOOD
+        fault = fault_of_stamp(wanted.stamp, self._stamp, now, self._watched.ages.heartbeat)
+        if fault:
+            return fault
+        self._stamp, self._wanted, self._resting = wanted.stamp, wanted.setpoint, wanted.rest
+        if wanted.setpoint.shape != self._limits.low.shape:
+            self._wanted = None
+            return Rule.SIZE
+        self.latency = 0  # a new one: known once it is sent
+        if self.mode is Mode.ARMED and not wanted.rest:
+            self.mode = after(self.mode, Event.SETPOINT)
+        return Rule.NONE
+
+    def _move(self, rules: Rule) -> None:
+        """One period of an active station that breaks no rule of HOLDS."""
+        if rules & BRAKES and self.mode is not Mode.STOPPING:
+            self.mode, self.rules, self.stopped = after(self.mode, Event.LAPSE), rules, 0
+        motion, reading = self._motion, self._reading
+        if self.mode not in SENDS or motion is None or reading is None:
+            return
+        step = self._step(motion, reading.position)
+        self._acted |= step.rules
+        if step.motion is None:
+            self._hold(step.rules | self.rules if self.mode is Mode.STOPPING else step.rules)
+            return
+        if not self._send(step.motion):
+            return
+        if self.mode is Mode.STOPPING:
+            self.stopped = self.stopped or self._clock()
+        elif step.rules & BRAKES:
+            self.mode, self.rules = after(self.mode, Event.LAPSE), step.rules
+            self.stopped = self._clock()
+        self._settle(step)
+
+    def _step(self, motion: Motion, measured: FloatArray) -> Step:
+        limits, space, dt = self._limits, self._space, self._period
+        if self.mode is Mode.PARKING:
+            ahead = np.clip(self._goal - motion.position, -LEAD, LEAD)
+            return advance(motion, measured, motion.position + ahead, self._calm, space, dt)
+        if self.mode is Mode.MOVING and not self._resting and self._wanted is not None:
+            return advance(motion, measured, self._wanted, limits, space, dt)
+        return brake(motion, measured, limits, space, dt)
+
+    def _settle(self, step: Step) -> None:
+        """What follows if the arms have come to a standstill."""
+        if step.motion is None or not step.motion.still:
+            return
+        if self.mode is Mode.STOPPING:
+            self.mode = after(self.mode, Event.STANDSTILL)
+            self._recorder.dump(self.stopped, self.mode, self.rules)
+        elif self.mode is Mode.MOVING and self._resting:
+            self.mode = after(self.mode, Event.RESTED)
+        elif self.mode is Mode.PARKING:
+            if abs(self._goal - step.motion.position).max() < 1e-6:
+                self.mode = after(self.mode, Event.ARRIVED)
+            elif step.rules & ~(Rule.SPEED | Rule.ACCELERATION):
+                self.stop(Rule.ASKED | step.rules)  # the straight way is not free
+
+    def _send(self, motion: Motion) -> bool:
+        try:
+            self._driver.send(motion.position)
+        except Exception:  # as when reading
+            self._hold(Rule.DRIVER)
+            return False
+        self._motion, self._sent = motion, motion.position
+        if self.latency == 0:
+            self.latency = self._clock() - self._stamp
+        return True
+
+    def _hold(self, rules: Rule) -> None:
+        """Stop by the arms' own means, at once."""
+        try:
+            self._driver.stop()
+        except Exception:
+            rules |= Rule.DRIVER
+        if self.mode is Mode.STOPPING and self.stopped:
+            self.rules |= rules  # the stop was issued when braking began
+        else:
+            self.stopped, self.rules = self._clock(), rules
+        self.mode = after(self.mode, Event.LATCH if rules & LATCHES else Event.HOLD)
+        self._recorder.dump(self.stopped, self.mode, self.rules)

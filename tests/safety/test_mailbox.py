@@ -1,0 +1,70 @@
+"""The newest whole message, whatever the writer does."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from enpire.safety.client import Chunk
+from enpire.safety.machine import Mode
+from enpire.safety.mailbox import BODY, SLOT, Beats, Mailbox
+from enpire.safety.messages import Status, Wanted
+from enpire.safety.rules import Rule
+
+
+def pair(tmp_path):
+    path = tmp_path / "box"
+    Mailbox.make(path)
+    return path, Mailbox(path), Mailbox(path)
+
+
+def test_the_newest_is_read_and_numbers_go_on_with_a_new_writer(tmp_path) -> None:
+    path, writer, reader = pair(tmp_path)
+    assert reader.newest() is None
+    for body in (b"one", b"", b"x" * BODY):
+        writer.put(body)
+        assert reader.newest()[1] == body
+    assert reader.newest()[0] == 3
+    Mailbox(path).put(b"four")
+    assert reader.newest() == (4, b"four")
+
+
+def test_a_torn_message_does_not_count_and_the_one_before_does(tmp_path) -> None:
+    path, writer, reader = pair(tmp_path)
+    writer.put(b"whole, and first")
+    writer.put(b"torn")
+    with path.open("r+b") as file:  # the second is in slot 0
+        file.seek(16)
+        file.write(b"?")
+    assert reader.newest() == (1, b"whole, and first")
+    with path.open("r+b") as file:
+        file.seek(SLOT)
+        file.write(np.random.default_rng(0).bytes(SLOT))
+    assert reader.newest() is None
+
+
+def test_messages_come_back_as_they_were() -> None:
+    wanted = Wanted.decoded(Wanted(7, -3, np.array([1.0, np.nan]), True).encoded())
+    assert wanted is not None
+    assert (wanted.epoch, wanted.stamp, wanted.rest) == (7, -3, True)
+    assert wanted.setpoint[0] == 1.0
+    assert Wanted.decoded(b"short") is None
+    assert Wanted.decoded(b"x" * 27) is None
+    axes = np.arange(3.0)
+    status = Status(1, 2, 3, Mode.PARKING, Rule.LAG | Rule.JUMP, 4, -1, 2, axes, axes + 1, axes + 2)
+    again = Status.decoded(status.encoded())
+    assert (again.mode, again.rules, again.latency) == (Mode.PARKING, Rule.LAG | Rule.JUMP, -1)
+    assert again.sent.tolist() == [2, 3, 4]
+
+
+def test_beats(tmp_path) -> None:
+    Beats.make(tmp_path / "beats", 2)
+    ours, theirs = Beats(tmp_path / "beats", 2), Beats(tmp_path / "beats", 2)
+    theirs.beat(1, 12345)
+    assert [ours.stamp(0), ours.stamp(1)] == [0, 12345]
+
+
+def test_a_chunk_is_straight_between_its_setpoints_and_stands_at_its_ends() -> None:
+    chunk = Chunk(10**9, 0.1, np.array([[0.0], [1.0], [3.0]]))
+    at = [0, 10**9, 1_050_000_000, 1_150_000_000, 1_200_000_000, 10**10]
+    assert [round(float(chunk.at(t)[0]), 9) for t in at] == [0, 0, 0.5, 2, 3, 3]
+    assert Chunk(0, 1.0, np.array([[5.0]])).at(99)[0] == 5.0

@@ -1,0 +1,166 @@
+"""The supervisor as a process of its own, and policies as others, that die, freeze and err."""
+
+from __future__ import annotations
+
+import os
+import pty
+import subprocess
+import sys
+import time
+from datetime import date, timedelta
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from enpire.cli import main
+from enpire.errors import SafetyError, StoreError, UsageError
+from enpire.observe import safety_bench as bench
+from enpire.safety.client import Client, Stream
+from enpire.safety.launch import Supervision
+from enpire.safety.machine import Mode
+from enpire.safety.permit import Permit, permit, write_passed
+from enpire.safety.process import Process
+from enpire.safety.rules import Rule
+
+SOON_S = 1.0  # generous: how soon is measured by `enpire bench safety`, not on a busy machine
+
+
+@pytest.fixture
+def station(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    return bench.station(tmp_path)
+
+
+def wait(client: Client, *modes: Mode) -> Mode:
+    return next(s.mode for s in bench._statuses(client) if s.mode in modes)
+
+
+def test_every_fault_of_a_policy_stops_the_station_and_is_recorded(station) -> None:
+    measured = bench.measure(station, trials=1, seconds=0.3, seed=0)
+    assert [row.fault for row in measured.rows] == list(bench.KINDS)
+    assert all(0 <= row.delays[0] < SOON_S for row in measured.rows)
+    assert len(list(station.records.glob("*.npz"))) >= len(bench.KINDS)
+    assert "| killed | 1 |" in measured.markdown()
+
+
+def test_a_chunk_is_streamed_and_comes_to_rest(station) -> None:
+    with Supervision(station, Permit.MOTION) as supervision:
+        client = Client(supervision.folder)
+        for _ in range(20):  # on a busy machine a heartbeat may lapse: then anew
+            supervision.ask("episode")
+            supervision.ask("arm" if client.status().mode is Mode.IDLE else "recover")
+            wait(client, Mode.ARMED)
+            stream = Stream(client)
+            start = client.status().sent
+            stream.play(start + np.linspace(0, 0.02, 5)[:, None] * np.eye(7)[1], 0.05)
+            time.sleep(0.35)
+            stream.close()
+            if wait(client, Mode.ARMED, Mode.HOLDING) is Mode.ARMED:
+                break
+        assert client.status().mode is Mode.ARMED
+        assert client.status().measured[1] - start[1] == pytest.approx(0.02, abs=1e-3)
+        assert len(stream.latencies) > 5
+
+
+def test_it_holds_and_ends_with_its_owner(station) -> None:
+    owner = subprocess.Popen(
+        [
+            sys.executable,
+            "-c",
+            "import sys, pathlib, time\n"
+            "from enpire.safety.launch import Supervision\n"
+            "from enpire.safety.station import load_station\n"
+            "s = Supervision(load_station(pathlib.Path(sys.argv[1])), 'dry')\n"
+            "s.ask('park'); print(s.process.pid, flush=True); time.sleep(60)",
+            str(station.path),
+        ],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert owner.stdout is not None
+    pid = int(owner.stdout.readline())
+    os.kill(pid, 0)
+    owner.kill()
+    owner.communicate()
+    end = time.monotonic() + 10
+    while time.monotonic() < end:
+        stat = Path(f"/proc/{pid}/stat")
+        if not stat.exists() or " Z " in stat.read_text():
+            break
+        time.sleep(0.02)
+    else:
+        pytest.fail("it outlives its owner")
+
+
+def test_a_station_has_one_supervisor(station) -> None:
+    first = Supervision(station, Permit.DRY)
+    with pytest.raises(SafetyError, match="another supervisor or check"):
+        Supervision(station, Permit.DRY)
+    assert main(["station", "check", str(station.path)]) == 1
+    first.close()
+    Supervision(station, Permit.DRY).close()
+
+
+def test_a_dry_run_sends_nothing_and_shows_it(station, capfd) -> None:
+    with Supervision(station, Permit.DRY) as supervision:
+        client = Client(supervision.folder)
+        supervision.ask("park")
+        assert wait(client, Mode.IDLE, Mode.HOLDING) is Mode.IDLE
+    assert "[" in capfd.readouterr().err
+
+
+def test_stop_latches_and_a_person_clears_it_at_a_terminal(station, capsys) -> None:
+    path = str(station.path)
+    with Supervision(station, Permit.MOTION) as supervision:
+        client = Client(supervision.folder)
+        assert main(["station", "stop", path]) == 0
+        wait(client, Mode.LATCHED)
+        assert main(["station", "clear", path]) == 1
+        assert "at a terminal" in capsys.readouterr().err
+        with pytest.raises(SafetyError, match="clear"):
+            supervision.ask("arm")
+        assert _typed(path, "yes") == 1
+        assert client.status().mode is Mode.LATCHED
+        assert _typed(path, "mock") == 0
+        wait(client, Mode.HOLDING)
+        assert Rule.EMERGENCY in client.status().rules
+
+
+def _typed(path: str, text: str) -> int:
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-m", "enpire.cli", "station", "clear", path]
+    process = subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs)
+    os.close(theirs)
+    os.write(ours, f"{text}\n".encode())
+    code = process.wait(60)
+    os.close(ours)
+    return code
+
+
+def test_no_motion_without_a_word_and_a_check_of_the_day(station) -> None:
+    today = date(2026, 3, 2)
+    write_passed(station, today, ("all good",))
+    assert permit(station, True, False, today) is Permit.MOTION
+    assert permit(station, False, True, today) is Permit.DRY
+    for both in (True, False):
+        with pytest.raises(UsageError, match="--confirm-motion"):
+            permit(station, both, both, today)
+    with pytest.raises(SafetyError, match="2026-03-02, not today"):
+        permit(station, True, False, today + timedelta(1))
+    station.path.write_text(station.path.read_text() + "\n# a remark\n")
+    with pytest.raises(SafetyError, match="changed since"):
+        permit(bench.load_station(station.path), True, False, today)
+    station.passed.write_text("{}")
+    with pytest.raises(StoreError, match="no record"):
+        permit(station, True, False, today)
+    station.passed.unlink()
+    with pytest.raises(SafetyError, match="not been checked"):
+        permit(station, True, False, today)
+
+
+def test_a_runtime_folder_open_to_others_is_refused(station) -> None:
+    station.runtime.mkdir(mode=0o777)
+    station.runtime.chmod(0o777)
+    with pytest.raises(SafetyError, match="open to others"):
+        Process(station, bench.build("mock", station.robot, time.monotonic_ns))
