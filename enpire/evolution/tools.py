@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
+from enpire.environment import Tasked, Workcells
 from enpire.errors import CampaignError
 from enpire.evolution import board, literature
 from enpire.evolution.campaign import Campaign
@@ -26,6 +27,14 @@ from enpire.improvement import recipe as recipes
 from enpire.rollout.statistics import estimate
 from enpire.types import Episode, Float32Array, Outcome, Purpose
 
+CODE = (
+    "A policy may be code too (policy_source): a Python file with make(observation, action), given "
+    "the sizes of both, that returns an object with begin(row), where an episode begins on station "
+    "`row`, and act(rows, observations): float32 actions (m, action) for stations rows (m,) that "
+    "see observations (m, observation). It runs in a sandbox, with numpy; it is told nothing else, "
+    "and what it prints or what kills it fails its episodes."
+)
+ARM = "dx dy dz rx ry rz gripper"
 MOST = 40  # experiments, or rows of an episode, that one answer holds
 TEXT = 400  # characters of a hypothesis
 PICTURES = 4  # of an episode
@@ -74,12 +83,14 @@ class Tools:
                 f"more, of {settings.sealed_episodes} episodes on sealed seeds.",
                 f"An observation has {stations.observation_size} entries, an action "
                 f"{stations.action_size}, in [-1, 1], every {stations.period:g} s.",
+                *_entries(stations),
                 "One experiment: state a falsifiable hypothesis and train (a recipe and what "
                 "differs from its usual settings); read its numbers; run_trials; the harness "
                 "compares it with its base on the same fresh seeds and keeps or drops it.",
                 f"A collection has {settings.collect} episodes; a comparison at most "
                 f"{3 * settings.max_pairs} pairs. You have one experiment under way at a time.",
                 f"Recipes: {known}.",
+                CODE,
                 self.status(),
             ]
         )
@@ -137,16 +148,24 @@ class Tools:
         builds_on: Sequence[str] = (),
         anyway: bool = False,
         source: str = "",
+        policy_source: str = "",
     ) -> str:
         """Begin an experiment on the incumbent: collect and train; it then waits for run_trials.
 
         source: code of your own, the text of a file with a `RECIPE` as built-in ones have; `recipe`
-        is what you call it then; it runs in a sandbox. settings: that differ from its
-        usual ones, by dotted name, as text. builds_on: ids of findings of the board. anyway: though
+        is what you call it then; it runs in a sandbox. policy_source: a policy that is code, the
+        text of a file with a `make(observation, action)`, for which nothing is collected or
+        trained. settings: that differ from its usual ones, by dotted name, as text. builds_on: ids of findings of the board. anyway: though
         one that is under way looks much the same.
         """
         return self._begin(
-            hypothesis, recipe, dict(settings or {}), tuple(builds_on), anyway, source
+            hypothesis,
+            recipe,
+            dict(settings or {}),
+            tuple(builds_on),
+            anyway,
+            source,
+            policy_source,
         )
 
     def run_trials(self, experiment: str) -> str:
@@ -183,7 +202,7 @@ class Tools:
             chosen = [self.campaign.record.named(id).experiment for id in experiments]
         if len(chosen) < 2:
             raise CampaignError("a merge needs two experiments or more: give their ids")
-        if len({(e.recipe, e.source) for e in chosen}) > 1:
+        if len({(e.recipe, e.source) for e in chosen}) > 1 or any(e.program for e in chosen):
             names = ", ".join(f"{e.id} {e.recipe}" for e in chosen)
             raise CampaignError(f"only experiments of one recipe can be merged; these are: {names}")
         settings: dict[str, str] = {}
@@ -201,10 +220,11 @@ class Tools:
         builds_on: tuple[str, ...],
         anyway: bool = False,
         source: str = "",
+        program: str = "",
     ) -> str:
         with self.campaign.lock:
             record = self.campaign.record
-            if recipe not in recipes.names() and not source:
+            if recipe not in recipes.names() and not (source or program):
                 known = ", ".join(recipes.names())
                 raise CampaignError(f"there is no recipe {recipe[:64]!r}; there are: {known}")
             own = sum(e.agent == self.agent for e in record.experiments)
@@ -216,6 +236,7 @@ class Tools:
                 base=record.incumbent,
                 settings=tuple((str(name), str(value)) for name, value in settings.items()),
                 source=source,
+                program=program,
                 builds_on=builds_on,
             )
             alike = duplicates(proposal, record.experiments)
@@ -270,6 +291,17 @@ def callables(tools: Tools) -> list[Callable[..., str | Shown]]:
     return [getattr(tools, name) for name in tools.names]
 
 
+def _entries(stations: Workcells) -> list[str]:
+    """What entries of an observation and of an action are, where stations say so."""
+    if not isinstance(stations, Tasked):
+        return []
+    task = stations.task
+    return [
+        f"Entries of an observation: {', '.join(task.observation_names)}.",
+        f"Entries of an action: {ARM}, of each of {len(task.actions.arms)} arms.",
+    ]
+
+
 def _line(entry: Entry) -> str:
     e = entry.experiment
     effect = str(e.effect) if e.effect else "not measured"
@@ -285,6 +317,7 @@ def _stage(entry: Entry) -> str:
 def _tried(experiment: Experiment) -> str:
     settings = ", ".join(f"{name} {value}" for name, value in experiment.settings)
     code = " (code of its own)" if experiment.source else ""
+    code = " (a policy that is code)" if experiment.program else code
     return one_line(f"{experiment.recipe}{code} with {settings or 'its usual settings'}", TEXT)
 
 
