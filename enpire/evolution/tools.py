@@ -155,8 +155,8 @@ class Tools:
         source: code of your own, the text of a file with a `RECIPE` as built-in ones have; `recipe`
         is what you call it then; it runs in a sandbox. policy_source: a policy that is code, the
         text of a file with a `make(observation, action)`, for which nothing is collected or
-        trained. settings: that differ from its usual ones, by dotted name, as text. builds_on: ids of findings of the board. anyway: though
-        one that is under way looks much the same.
+        trained. settings: that differ from its usual ones, by dotted name, as text. builds_on: ids
+        of findings of the board. anyway: though one that is under way looks much the same.
         """
         return self._begin(
             hypothesis,

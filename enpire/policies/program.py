@@ -59,7 +59,7 @@ class ProgramSpec:
 
 @dataclass(frozen=True, slots=True)
 class ProgramPolicy:
-    """Files by their paths, `policy.py` among them: `evolution/policy_worker.py` says what is in it.
+    """Files by their paths, `policy.py` among them, as `evolution/policy_worker.py` describes it.
 
     They are kept as bytes, as other policies keep numbers: nothing that changes in a workspace once
     they were taken changes them, and nothing here reads or runs them but a sandbox.
