@@ -13,6 +13,7 @@ import os
 import select
 import shutil
 import tempfile
+import threading
 import time
 import weakref
 from collections.abc import Mapping
@@ -83,6 +84,7 @@ class PolicyProcess:
         self._ready = False
         self._answers, self._waited_s = 0, 0.0
         self._begun: list[int] = []
+        self._telling = threading.Lock()  # a station may begin while others wait for an answer
         self._plans: dict[int, Float32Array] = {}
         self._seen: dict[int, Float32Array] = {}
         folder = Path(tempfile.mkdtemp(prefix=FOLDER))
@@ -115,8 +117,9 @@ class PolicyProcess:
 
     def begin(self, row: int, rng: np.random.Generator, exploration: float) -> None:
         """It hears of the new episode when it is asked next."""
-        if row not in self._begun:
-            self._begun.append(row)
+        with self._telling:
+            if row not in self._begun:
+                self._begun.append(row)
         self._plans.pop(row, None)
         self._seen.pop(row, None)
 
@@ -134,7 +137,6 @@ class PolicyProcess:
             self.fault = self._described(str(fault))
             self.close()
             raise PolicyFault(self.fault) from None
-        self._begun.clear()
         self._plans |= dict(zip(rows.tolist(), plans[:, 1:], strict=True))
         return plans[:, 0]
 
@@ -182,8 +184,9 @@ class PolicyProcess:
             for row, now in zip(rows.tolist(), observations, strict=True)
         ]
         counts = np.array([len(one) for one in seen], "<i4")
-        head = QUESTION.pack(len(self._begun), len(rows), int(counts.sum()))
-        begun = np.array(self._begun, "<i4")
+        with self._telling:
+            begun, self._begun = np.array(self._begun, "<i4"), []
+        head = QUESTION.pack(len(begun), len(rows), int(counts.sum()))
         told = np.concatenate(seen).astype("<f4")
         parts = (begun, np.asarray(rows, "<i4"), counts, told)
         return head + b"".join(part.tobytes() for part in parts)

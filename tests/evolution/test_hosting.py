@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +10,6 @@ import pytest
 from enpire.errors import CampaignError, PolicyError, RecipeError
 from enpire.evolution import Confinement, fresh, hosting
 from enpire.evolution import campaign as campaigns
-from enpire.evolution.agents import Desk
 from enpire.evolution.confined import Either
 from enpire.evolution.experiment import Experiment, State, from_json
 from enpire.evolution.policy_process import PolicyProcess
@@ -25,71 +22,11 @@ from tests.environment.reach import reach_stations
 from tests.improvement.here import Here
 from tests.store.samples import episode
 
+from .coding import BROKEN, LEAVES, STILL, TOWARDS, Coder
 from .hostile.arena import needs_sandbox
 from .moving import TINY, go
 
 SPEC = ChunkSpec("reach", 2, 7)
-TOWARDS = """
-import numpy as np
-
-class Policy:
-    def begin(self, row): pass
-    def act(self, rows, observations):
-        actions = np.zeros((len(rows), 7), np.float32)
-        actions[:, 0] = np.clip(observations[:, 0] * 0.05 / 0.008, -1, 1)
-        return actions
-
-def make(observation, action):
-    return Policy()
-"""
-STILL = TOWARDS.replace("0.05 /", "0.0 /")
-BROKEN = TOWARDS.replace("return Policy()", "raise ValueError('no such arm')")
-LEAVES = f"""
-from dataclasses import dataclass
-
-from enpire.improvement.recipe import Candidate
-from enpire.policies import ProgramPolicy
-
-@dataclass(frozen=True)
-class Leaves:
-    def improve(self, given):
-        spec = given.spec
-        files = {{"policy.py": {TOWARDS!r}.encode(), "gain": b"1"}}
-        policy = ProgramPolicy.of(files, spec.task, spec.observation, spec.action)
-        return Candidate(policy, {{"seen": len(given.episodes)}})
-
-RECIPE = Leaves
-"""
-
-
-@dataclass
-class Coder:
-    """An agent that proposes these, one after the other, and then ends."""
-
-    name: str
-    texts: Sequence[str]
-
-    def turn(self, desk: Desk) -> None:
-        if not desk.free:
-            return
-        own = sum(e.agent == self.name for e in desk.known())
-        if own >= len(self.texts):
-            raise CampaignError("nothing left to try")
-        text, trains = self.texts[own], "RECIPE" in self.texts[own]
-        desk.propose(
-            Experiment(
-                id=f"{self.name}-{own}",
-                agent=self.name,
-                hypothesis=f"program {own} goes where the goal is",
-                recipe="coded",
-                base=desk.base,
-                source=text if trains else "",
-                program="" if trains else text,
-            )
-        )
-
-    def close(self) -> None:
-        pass
 
 
 @pytest.fixture(autouse=True)

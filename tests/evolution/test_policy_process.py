@@ -74,6 +74,24 @@ def test_fault_stays(process: PolicyProcess) -> None:
     assert "died" in process.fault
 
 
+def test_an_episode_that_begins_while_others_wait_is_told_of(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    process = PolicyProcess({"policy.py": TELLS.encode()}, 2, 2, confinement=Confinement.NONE)
+    rng, write = np.random.default_rng(0), process._write
+
+    def meanwhile(data: bytes, end: float) -> None:
+        write(data, end)
+        process.begin(1, rng, 0.0)
+
+    monkeypatch.setattr(process, "_write", meanwhile)
+    process.begin(0, rng, 0.0)
+    process.act(np.array([0]), see(1), SENSED)
+    with pytest.raises(PolicyFault) as raised:
+        process.act(np.array([0, 1]), see(-1, -1), SENSED)
+    assert "[[0, 1], [], [0, 1]]" in str(raised.value)
+
+
 def test_one_that_is_slow_is_ended_by_its_pace() -> None:
     text = TELLS.replace("import json\n", "import json, time; time.sleep(0.05)\n")
     limits = PolicyLimits(pace_s=0.02)

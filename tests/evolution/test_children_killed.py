@@ -1,0 +1,103 @@
+"""kill -9 of trainers and of policies' processes, alone, while their campaign goes on."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from enpire.evolution.books import DECIDED
+from enpire.evolution.experiment import State
+from enpire.evolution.records import folded
+from enpire.store import Run
+
+from .hostile.arena import needs_sandbox
+from .killable import CODED, PLAN
+
+KILLS = 30
+CHILDREN = ("enpire.improvement.worker", "policy_worker.py")  # and sandboxes of these
+BETWEEN_S = (0.1, 3.0)
+
+
+@needs_sandbox
+@pytest.mark.slow
+@pytest.mark.timeout(3000)
+def test_trainers_and_policies_are_killed_at_random_thirty_times(tmp_path: Path) -> None:
+    rng, kills, campaigns = np.random.default_rng(7), dict.fromkeys(CHILDREN, 0), 0
+    while sum(kills.values()) < KILLS:
+        campaigns += 1
+        assert campaigns < KILLS, "campaigns end before anything of theirs can be killed"
+        disturb(tmp_path / str(campaigns), rng, kills)
+    assert all(kills.values()), kills
+
+
+def disturb(place: Path, rng: np.random.Generator, kills: dict[str, int]) -> None:
+    """One campaign; whatever it has started is killed now and then."""
+    temporary, folder = place / "tmp", place / "run"
+    temporary.mkdir(parents=True)
+    command = [sys.executable, "-m", "tests.evolution.killable", str(folder), "coded"]
+    environment = os.environ | {"TMPDIR": str(temporary)}
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, env=environment) as process:
+        started: set[int] = set()
+        while process.poll() is None:
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(rng.uniform(*BETWEEN_S))
+            found = dict(below(process.pid))
+            started |= found.keys()
+            killable = [p for p, words in found.items() if any(c in words for c in CHILDREN)]
+            if killable:
+                chosen = int(rng.choice(killable))
+                with suppress(ProcessLookupError):
+                    os.kill(chosen, signal.SIGKILL)
+                    kills[next(c for c in CHILDREN if c in found[chosen])] += 1
+    assert process.returncode == 0
+    assert not [pid for pid in started if any(c in words_of(pid) for c in CHILDREN)]
+    assert not list(temporary.glob("enpire-policy-*"))
+    counted_once(folder)
+
+
+def counted_once(folder: Path) -> None:
+    with Run.open(folder) as run:
+        record = folded(run.ledger.events())
+        for agent, tried in (PLAN | CODED).items():
+            own = [e.id for e in record.experiments if e.agent == agent]
+            assert own == [f"{agent}-{i}" for i in range(len(tried))]
+        assert all(e.decided for e in record.experiments)
+        assert len({number for number, _ in record.decided}) == len(record.decided)
+        for number, _ in record.decided:
+            notes = [n for n in run.ledger.decisions() if n.round == number and n.kind in DECIDED]
+            assert len(notes) == 1
+        failed = [e.reason for e in record.experiments if e.state is State.FAILED]
+        named = ("training ended", "the loss is nan", "the policy's program")
+        assert all(any(name in reason for name in named) for reason in failed), failed
+        episodes = run.episodes(without=None)
+        assert len({e.id for e in episodes}) == len(episodes)
+
+
+def below(pid: int) -> Iterator[tuple[int, str]]:
+    """All processes that this one has started, and those have, with their words."""
+    parents: dict[int, list[int]] = {}
+    for folder in Path("/proc").iterdir():
+        with suppress(OSError, ValueError):
+            own = int(folder.name)
+            stat = (folder / "stat").read_text()
+            parents.setdefault(int(stat.rpartition(")")[2].split()[1]), []).append(own)
+    waiting = list(parents.get(pid, []))
+    while waiting:
+        found = waiting.pop()
+        waiting += parents.get(found, [])
+        yield found, words_of(found)
+
+
+def words_of(pid: int) -> str:
+    """Its command line; empty for one that has ended."""
+    with suppress(OSError):
+        return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode()
+    return ""
