@@ -282,6 +282,9 @@ class Tools:
         if reasons:
             counted = ", ".join(f"{name} {count}" for name, count in reasons.most_common(6))
             lines.append(f"Predicates that did not hold in {len(failed)} failures: {counted}.")
+        unjudged = [e.verdict for e in failed if not e.verdict.predicates]
+        faults = Counter(one_line(verdict.reason, TEXT) for verdict in unjudged)
+        lines += [f"Ended {n} of them: {reason}" for reason, n in faults.most_common(2) if reason]
         lines += [f"- {e.id}: {e.verdict.outcome}" for e in [*failed[:4], *own[:2]]]
         return "\n".join(lines)
 
