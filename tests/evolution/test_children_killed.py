@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -23,7 +24,8 @@ from .killable import CODED, PLAN
 
 KILLS = 30
 CHILDREN = ("enpire.improvement.worker", "policy_worker.py")  # and sandboxes of these
-BETWEEN_S = (0.1, 3.0)
+LOOK_S = 0.05
+CHANCE, AGE_S = 0.3, 6.0  # that a process is killed, and the age at which it is at most
 
 
 @needs_sandbox
@@ -59,18 +61,23 @@ def lives(folder: Path, temporary: Path, rng: np.random.Generator, kills: dict[s
         command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment
     ) as process:
         started: set[int] = set()
+        ends: dict[int, float] = {}
         while process.poll() is None:
             with suppress(subprocess.TimeoutExpired):
-                process.wait(rng.uniform(*BETWEEN_S))
-            found = dict(below(process.pid))
-            started |= found.keys()
-            killable = [p for p, words in found.items() if any(c in words for c in CHILDREN)]
-            if killable:
-                chosen = int(rng.choice(killable))
-                with suppress(ProcessLookupError):
-                    os.kill(chosen, signal.SIGKILL)
-                    kills[next(c for c in CHILDREN if c in found[chosen])] += 1
+                process.wait(LOOK_S)
+            found = {p: w for p, w in below(process.pid) if any(c in w for c in CHILDREN)}
+            for pid in found.keys() - started:
+                started.add(pid)
+                if rng.random() < CHANCE:
+                    ends[pid] = time.monotonic() + rng.uniform(0.0, AGE_S)
+            for pid in found.keys() & ends.keys():
+                if time.monotonic() >= ends[pid]:
+                    del ends[pid]
+                    with suppress(ProcessLookupError):
+                        os.kill(pid, signal.SIGKILL)
+                        kills[next(c for c in CHILDREN if c in found[pid])] += 1
     assert not [pid for pid in started if any(c in words_of(pid) for c in CHILDREN)]
+    print(kills, flush=True)
     return process.returncode == 0
 
 
