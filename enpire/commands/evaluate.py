@@ -135,6 +135,7 @@ def _random(options: Namespace, where: Place) -> tuple[Workcells, Acting]:
 
 def _of_a_run(options: Namespace, where: Place) -> tuple[Workcells, Acting]:
     from enpire.environment import Order, ResetMode
+    from enpire.evolution import hosting
     from enpire.observe import frozen
 
     chosen = frozen.load(options.policy)
@@ -148,7 +149,7 @@ def _of_a_run(options: Namespace, where: Place) -> tuple[Workcells, Acting]:
     order = Order(task, python, success, reset, options.verify)
     stations = where.stations(order, options.robots)
     frozen.require_fit(chosen.policy, stations, chosen.name)
-    controller = chosen.policy.controller(stations)
+    controller = hosting.controller(chosen.policy, stations)
     label = f"{chosen.run}:{chosen.name}"
     return stations, Acting(task, label, chosen.name, chosen.sha256, controller)
 

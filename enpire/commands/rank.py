@@ -97,6 +97,7 @@ def _outcomes(
     from itertools import islice
 
     from enpire.environment import Job
+    from enpire.evolution import hosting
     from enpire.observe import account
     from enpire.rollout.fleet import Fleet
     from enpire.rollout.seeds import stream
@@ -104,7 +105,7 @@ def _outcomes(
     from enpire.types import Purpose
 
     seeds = list(islice(stream(entropy, "eval"), episodes))
-    controllers = {name: one.policy.controller(stations) for name, one in chosen.items()}
+    controllers = {name: hosting.controller(one.policy, stations) for name, one in chosen.items()}
     jobs = (
         Job(seed, Purpose.EVALUATION, controller, name)
         for seed in seeds

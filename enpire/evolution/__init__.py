@@ -4,7 +4,6 @@ from enpire.evolution.bubblewrap import hand_over, harness, python
 from enpire.evolution.fetching import FetchError, Repository
 from enpire.evolution.limits import Limits
 from enpire.evolution.policy_process import PolicyLimits, PolicyProcess
-from enpire.evolution.program import ProgramPolicy, ProgramSpec
 from enpire.evolution.proxy import Proxy
 from enpire.evolution.reading import ReadError, read_inside
 from enpire.evolution.requests import Upstream
@@ -18,6 +17,7 @@ from enpire.evolution.sandbox import (
     available,
 )
 from enpire.evolution.usage import Allowance, Usage
+from enpire.policies import ProgramPolicy, ProgramSpec
 
 __all__ = [
     "Allowance",

@@ -91,7 +91,8 @@ class Admission:
 
 def _what(experiment: Experiment) -> tuple[object, ...]:
     """What is tried, whoever tries it and whatever is expected of it."""
-    return experiment.recipe, experiment.source, experiment.settings, experiment.base
+    e = experiment
+    return e.recipe, e.source, e.program, e.settings, e.base
 
 
 def _belongs(episode: Episode, number: int) -> bool:

@@ -27,6 +27,7 @@ import numpy as np
 
 from enpire.environment import Controller, Job, Workcells
 from enpire.errors import CampaignError, RecipeError, UsageError
+from enpire.evolution import hosting, policy_process
 from enpire.evolution.admission import Admission
 from enpire.evolution.agents import Agent
 from enpire.evolution.board import Board
@@ -53,14 +54,14 @@ from enpire.evolution.records import (
     retirement,
 )
 from enpire.evolution.report import write
-from enpire.evolution.sandbox import Confinement
+from enpire.evolution.sandbox import Confinement, SandboxError
 from enpire.evolution.seat import Seat
 from enpire.evolution.selection import DEFAULT, Contender, choose, level
 from enpire.improvement import recipe as recipes
 from enpire.improvement.collection import Collection, caught
 from enpire.improvement.recipe import Candidate, Named
 from enpire.improvement.training import Asked, Trainer, keep
-from enpire.policies import ChunkSpec
+from enpire.policies import ChunkSpec, Policy
 from enpire.rollout.budget import Budget
 from enpire.rollout.comparison import Decision
 from enpire.rollout.fleet import Fleet
@@ -91,7 +92,8 @@ class _Trying:
 class Team:
     """Who proposes. sources: texts of recipes that may be run unconfined, with their files.
 
-    confinement: of all other code. tools_off: that agents have to do without, by name.
+    confinement: of all other code, and of policies that are code. tools_off: that agents have to do
+    without, by name.
     """
 
     agents: Sequence[Agent[Seat]]
@@ -129,7 +131,8 @@ class Campaign:
         size = self.stations.action_size
         self._spec = ChunkSpec(settings.task, self.stations.observation_size, size)
 
-        def acts(inner: Controller, name: str) -> Controller:
+        def acts(policy: Policy, name: str) -> Controller:
+            inner = hosting.controller(policy, self.stations, team.confinement)
             return guarded(inner, name, size)
 
         self.known = Known(run, self.stations, acts)
@@ -171,6 +174,7 @@ class Campaign:
             Stopped: a budget ended, or a person asked; everything is recorded.
         """
         self.books.open()
+        policy_process.sweep()
         try:
             self._begin()
             with contextlib.closing(self.fleet.go_on(self._over)) as running:
@@ -308,7 +312,7 @@ class Campaign:
             next(life)
         except StopIteration:
             del self._lives[number]
-        except (RecipeError, CampaignError, UsageError) as error:
+        except (RecipeError, CampaignError, UsageError, SandboxError) as error:
             del self._lives[number]
             self.books.move(number, State.FAILED, reason=str(error))
 
@@ -495,6 +499,8 @@ class Campaign:
     def _recipe(self, experiment: Experiment) -> Named:
         """Raises CampaignError where there is none such, or it may not be run here."""
         name = experiment.recipe
+        if experiment.program:
+            return Named(name, hosting.Written(experiment.program), name)
         if experiment.source:
             path = self.team.sources.get(experiment.source)
             if path is None:

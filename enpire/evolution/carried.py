@@ -148,7 +148,7 @@ def _text(finding: Finding, task: str) -> str:
 
 def _of_campaign(run: Run) -> Iterator[Idea]:
     for e in folded(run.ledger.events()).experiments:
-        if e.state is State.KEPT:
+        if e.state is State.KEPT and not e.program:  # which knows one task's observations
             yield Idea(e.id, e.recipe, e.settings, e.source)
 
 

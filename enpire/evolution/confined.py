@@ -1,9 +1,10 @@
-"""Training by code that an agent wrote: in a sandbox, on copies, and only numbers come back.
+"""Training by code that an agent wrote: in a sandbox, on copies, and only a file comes back.
 
 The sandbox is shown the episodes that the training may learn from and its incumbent, copied into a
 run of their own, and the recipe's file. It runs the same process that trains for a loop. What it
 leaves is a safetensors file, of whose description each number is held against a bound before a
-network is made of it, and whatever else it says is data.
+network is made of it, and whatever else it says is data. A policy that is a program stays one: it
+is never more than bytes here, and acts in a sandbox of its own (`hosting.py`).
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from safetensors.numpy import load as loaded
 import enpire
 from enpire.errors import EnpireError, RecipeError
 from enpire.evolution.bubblewrap import hand_over, harness, python
+from enpire.evolution.hosting import Rehearsal, Written, first_seen, require_acts
 from enpire.evolution.limits import GIB, Limits
 from enpire.evolution.quoting import one_line
 from enpire.evolution.reading import read_inside
@@ -39,14 +41,14 @@ from enpire.improvement.training import (
     as_json,
     learned_from,
 )
-from enpire.policies import ChunkSpec, Policy
+from enpire.policies import ChunkSpec, Policy, ProgramPolicy
 from enpire.policies import load as policy_of
 from enpire.store import Run
 
 RECIPE = "recipe.py"
 ANSWER = 1 << 16  # bytes
 SAID = 300  # characters of what it says went wrong
-KINDS = ("chunk", "flow")
+KINDS = ("chunk", "flow", "program")
 MOST = {"history": 64, "stride": 64, "chunk": 256, "execute": 256, "steps": 64}
 LAYERS, WIDTH = 8, 1024  # of a network
 
@@ -80,6 +82,8 @@ class Either:
     def begin(self, run: Run, asked: Asked) -> Training:
         """See `Trainer`."""
         recipe = asked.recipe.recipe
+        if isinstance(recipe, Written):
+            return Rehearsal(run, asked, recipe, self.confinement)
         if isinstance(recipe, Foreign):
             return Confined(run, asked, recipe.text, self.limits, self.confinement)
         return self.beside.begin(run, asked)
@@ -95,7 +99,8 @@ class Confined:
         self._folder = (run.folder / FOLDER / "confined").resolve()
         shutil.rmtree(self._folder, ignore_errors=True)
         self._folder.mkdir(parents=True)
-        self._asked = asked
+        self._asked, self._confinement = asked, confinement
+        self._seen = first_seen(run, asked)
         self._answer: Future[Candidate] = Future()
         self._process: Process | None = None
         copied = _copied(run, asked, self._folder)
@@ -147,6 +152,7 @@ class Confined:
         data = read_inside(self._folder, f"run/{FOLDER}/{CANDIDATE}")
         policy = modest(data, self._asked.spec)
         require_sound(policy, self._asked.spec)
+        require_acts(policy, self._seen, self._confinement)
         numbers = said.get("numbers")
         known = numbers.items() if isinstance(numbers, dict) else ()
         return Candidate(
@@ -180,6 +186,8 @@ def modest(data: bytes, spec: ChunkSpec) -> Policy:
         spec.action,
     ):
         raise RecipeError("the policy is for another task")
+    if said.get("kind") == ProgramPolicy.kind:
+        return policy_of(said, tensors)  # it bounds itself
     for name, most in MOST.items():
         value = shape.get(name, 1)
         if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= most:

@@ -17,7 +17,7 @@ from enpire.rollout.comparison import PairedRecord
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 RECIPE = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}")  # no path: a file's name would be imported
 SAID = 600  # characters of a hypothesis, or a reason
-SOURCE = 100_000  # characters of a recipe's code
+SOURCE = 100_000  # characters of code, of a recipe or of a policy
 SETTINGS, SETTING = 64, 200  # how many, and characters of a name or a value
 
 
@@ -47,7 +47,8 @@ FOLLOWS: dict[State, frozenset[State]] = {
 class Experiment:
     """One of a campaign's experiments.
 
-    recipe: a built-in's name, or what the text in `source` is called. settings: that differ from
+    recipe: a built-in's name, or what the text in `source` or in `program` is called. program: of a
+    policy that is code, for which nothing is trained. settings: that differ from
     the recipe's defaults, as text, sorted by name. base: the policy it improves on and is compared
     with, the id of the experiment that made it or the name of one that was there at the start.
     builds_on: findings of the board that its agent relied on. merges: experiments whose settings it
@@ -63,6 +64,7 @@ class Experiment:
     base: str
     settings: tuple[tuple[str, str], ...] = ()
     source: str = ""
+    program: str = ""
     builds_on: tuple[str, ...] = ()
     merges: tuple[str, ...] = ()
     state: State = State.PROPOSED
@@ -80,7 +82,12 @@ class Experiment:
                 f"{self.recipe[:80]!r} is no recipe's name: letters, digits and '_'; "
                 "code of your own goes into `source`"
             )
-        if len(self.source) > SOURCE or not _text(self.source):
+        if self.source and self.program:
+            raise CampaignError(f"experiment {self.id}: give code that trains, or code that acts")
+        if self.program and self.settings:
+            raise CampaignError(f"experiment {self.id}: a policy that is code has no settings")
+        code = self.source + self.program
+        if len(code) > SOURCE or not _text(code):
             raise CampaignError(
                 f"experiment {self.id}: its code is longer than {SOURCE} characters, or no text"
             )

@@ -17,8 +17,8 @@ from pathlib import Path
 from enpire.errors import EnpireError
 from enpire.evolution.bubblewrap import hand_over
 from enpire.evolution.limits import GIB, MIB, Limits
-from enpire.evolution.program import MOST_BYTES, MOST_FILES
 from enpire.evolution.sandbox import Confinement, Ended, Sandbox
+from enpire.policies.program import MOST_BYTES, MOST_FILES
 
 MOST_BUNDLE = 512 * MIB
 USE = Limits(

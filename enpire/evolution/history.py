@@ -158,9 +158,9 @@ def _files(entry: Entry, policy: PolicyRow | None, seed: int) -> dict[str, bytes
         "seeds": {"campaign": seed, "round": entry.number},
         "effect": _effect(e),
     }
-    source = str(said.pop("source"))
+    code = {"recipe.py": str(said.pop("source")), "policy.py": str(said.pop("program", ""))}
     files = {"experiment.json": (json.dumps(said, indent=2, sort_keys=True) + "\n").encode()}
-    return files | ({"recipe.py": source.encode("utf-8", "replace")} if source else {})
+    return files | {name: text.encode("utf-8", "replace") for name, text in code.items() if text}
 
 
 def _effect(experiment: Experiment) -> dict[str, object] | None:

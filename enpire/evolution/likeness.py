@@ -45,14 +45,15 @@ def duplicates(
 
 def likeness(one: Experiment, other: Experiment) -> float:
     """From 0, nothing in common, to 1, the same recipe with the same settings on the same base."""
-    made, made_other = ((e.recipe, e.source, e.settings, e.base) for e in (one, other))
+    made, made_other = ((e.recipe, e.source, e.program, e.settings, e.base) for e in (one, other))
     if made == made_other:
         return 1.0
     changes, changes_other = set(changed(one)), set(changed(other))
     if any(_turned(change) in changes_other for change in changes):
         return 0.0
     words = _cosine(tokens(one.hypothesis), tokens(other.hypothesis))
-    if one.source and other.source and one.source != other.source:
+    code, code_other = (e.source or e.program for e in (one, other))
+    if code and code_other and code != code_other:
         return words  # code of their own: names of settings say nothing
     together = changes | changes_other
     return CHANGE * len(changes & changes_other) / len(together) + (1.0 - CHANGE) * words
@@ -60,7 +61,7 @@ def likeness(one: Experiment, other: Experiment) -> float:
 
 def changed(experiment: Experiment) -> list[str]:
     """What is changed, a phrase each: the recipe, and each setting's direction or value."""
-    known = usual(experiment.recipe) if not experiment.source else {}
+    known = usual(experiment.recipe) if not (experiment.source or experiment.program) else {}
     phrases = [experiment.recipe]
     for name, text in experiment.settings:
         phrases.append(f"{experiment.recipe} {name} {_direction(text, known.get(name, ''))}")

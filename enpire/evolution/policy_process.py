@@ -8,13 +8,16 @@ end as failures: none is void because the policy went down with it.
 
 from __future__ import annotations
 
+import fcntl
 import os
 import select
 import shutil
 import tempfile
+import threading
 import time
 import weakref
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -30,6 +33,10 @@ from enpire.twin.twin import Rows
 from enpire.types import Float32Array
 
 LONGEST_PLAN = 256  # periods
+ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")  # stations' cores
+FOLDER = "enpire-policy-"  # in the folder for temporary files
+YOUNG_S = 60.0  # a folder that nobody has locked yet may be one that is being made
+SETTLED = 20  # answers, from which on their mean counts
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,13 +44,16 @@ class PolicyLimits:
     """How long a policy may take to start and to answer [s], and what its sandbox may use.
 
     By the clock, so that one that sleeps is found: generous, for others use the machine too.
+    pace_s: that an answer may take on average, since stations wait for it. Several policies act at
+    a time, each with its own memory.
     """
 
     start_s: float = 120.0
     answer_s: float = 20.0
+    pace_s: float = 0.5
     use: Limits = field(
         default_factory=lambda: Limits(
-            memory=4 * GIB, processes=64, scratch=256 * MIB, output=64 * 1024
+            memory=GIB, processes=64, scratch=256 * MIB, output=64 * 1024
         )
     )
 
@@ -72,10 +82,13 @@ class PolicyProcess:
         self._limits = limits or PolicyLimits()
         self._observation, self._action = observation, action
         self._ready = False
+        self._answers, self._waited_s = 0, 0.0
         self._begun: list[int] = []
+        self._telling = threading.Lock()  # a station may begin while others wait for an answer
         self._plans: dict[int, Float32Array] = {}
         self._seen: dict[int, Float32Array] = {}
-        folder = Path(tempfile.mkdtemp(prefix="enpire-policy-"))
+        folder = Path(tempfile.mkdtemp(prefix=FOLDER))
+        lock = _locked(folder)
         try:
             for name, data in files.items():
                 path = folder / name
@@ -85,13 +98,16 @@ class PolicyProcess:
             self._process = self._started(folder, confinement)
         except BaseException:
             shutil.rmtree(folder)
+            os.close(lock)
             raise
-        self.close = weakref.finalize(self, _close, self._process, folder)
+        self.close = weakref.finalize(self, _close, self._process, folder, lock)
 
     def _started(self, folder: Path, confinement: Confinement) -> Process:
         # What it may read is in a folder that it may not write, and it has no workspace.
         readable = (folder, *bubblewrap.harness())
-        sandbox = Sandbox(self._limits.use, readable, confinement=confinement)
+        sandbox = Sandbox(
+            self._limits.use, readable, environment=dict(ONE_THREAD), confinement=confinement
+        )
         sizes = [str(self._observation), str(self._action)]
         script = ["-I", "-B", str(Path(policy_worker.__file__).resolve())]
         process = sandbox.start([bubblewrap.python(), *script, str(folder.resolve()), *sizes])
@@ -101,8 +117,9 @@ class PolicyProcess:
 
     def begin(self, row: int, rng: np.random.Generator, exploration: float) -> None:
         """It hears of the new episode when it is asked next."""
-        if row not in self._begun:
-            self._begun.append(row)
+        with self._telling:
+            if row not in self._begun:
+                self._begun.append(row)
         self._plans.pop(row, None)
         self._seen.pop(row, None)
 
@@ -120,7 +137,6 @@ class PolicyProcess:
             self.fault = self._described(str(fault))
             self.close()
             raise PolicyFault(self.fault) from None
-        self._begun.clear()
         self._plans |= dict(zip(rows.tolist(), plans[:, 1:], strict=True))
         return plans[:, 0]
 
@@ -141,7 +157,8 @@ class PolicyProcess:
         if select.select([self._process.stdout], [], [], 0)[0]:
             self._read(1, 0.0)  # what it has to say may be its end
             raise _Fault("spoke before it was asked")
-        end = time.monotonic() + self._limits.answer_s
+        began = time.monotonic()
+        end = began + self._limits.answer_s
         self._write(self._question(rows, observations), end)
         stations, periods = ANSWER.unpack(self._read(ANSWER.size, self._limits.answer_s, end))
         if stations != len(rows) or not 1 <= periods <= LONGEST_PLAN:
@@ -152,7 +169,14 @@ class PolicyProcess:
         plans = np.frombuffer(self._read(size, self._limits.answer_s, end), "<f4")
         if not np.isfinite(plans).all():
             raise _Fault("answered with actions that are not finite numbers")
+        self._keep_pace(time.monotonic() - began)
         return plans.reshape(stations, periods, self._action).astype(np.float32)
+
+    def _keep_pace(self, took_s: float) -> None:
+        self._answers, self._waited_s = self._answers + 1, self._waited_s + took_s
+        mean = self._waited_s / self._answers
+        if self._answers >= SETTLED and mean > self._limits.pace_s:
+            raise _Fault(f"took {mean:.2g} s for an answer, on average")
 
     def _question(self, rows: Rows, observations: Float32Array) -> bytes:
         seen = [
@@ -160,8 +184,9 @@ class PolicyProcess:
             for row, now in zip(rows.tolist(), observations, strict=True)
         ]
         counts = np.array([len(one) for one in seen], "<i4")
-        head = QUESTION.pack(len(self._begun), len(rows), int(counts.sum()))
-        begun = np.array(self._begun, "<i4")
+        with self._telling:
+            begun, self._begun = np.array(self._begun, "<i4"), []
+        head = QUESTION.pack(len(begun), len(rows), int(counts.sum()))
         told = np.concatenate(seen).astype("<f4")
         parts = (begun, np.asarray(rows, "<i4"), counts, told)
         return head + b"".join(part.tobytes() for part in parts)
@@ -202,6 +227,37 @@ class _Fault(Exception):
     """What the program did."""
 
 
-def _close(process: Process, folder: Path) -> None:
+def sweep(young_s: float = YOUNG_S) -> None:
+    """Remove folders of processes that are gone: a harness that was killed could not.
+
+    young_s: how old one is that nobody is making any more [s].
+    """
+    for folder in Path(tempfile.gettempdir()).glob(f"{FOLDER}*"):
+        with suppress(OSError):  # another user's, in use, or gone meanwhile
+            if time.time() - folder.lstat().st_mtime >= young_s:
+                lock = _locked(folder)
+                try:
+                    shutil.rmtree(folder)
+                finally:
+                    os.close(lock)
+
+
+def _locked(folder: Path) -> int:
+    """A descriptor that holds a lock on it for as long as this process lives.
+
+    Raises:
+        OSError: another holds it, or it is no folder of ours.
+    """
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
+def _close(process: Process, folder: Path, lock: int) -> None:
     process.end()
     shutil.rmtree(folder)
+    os.close(lock)

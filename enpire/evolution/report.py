@@ -241,6 +241,7 @@ def _checked(run: Run) -> str:
 def _tried(experiment: Experiment) -> str:
     settings = ", ".join(f"{name} {value}" for name, value in experiment.settings)
     code = " (code of its own)" if experiment.source else ""
+    code = " (a policy that is code)" if experiment.program else code
     return one_line(f"{experiment.recipe}{code} with {settings or 'its usual settings'}", WORDS)
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
+from enpire.environment import Tasked, Workcells
 from enpire.errors import CampaignError, UsageError
 from enpire.evolution import board, literature
 from enpire.evolution.campaign import Campaign
@@ -27,6 +28,14 @@ from enpire.packs.finder import unknown
 from enpire.rollout.statistics import estimate
 from enpire.types import Episode, Float32Array, Outcome, Purpose
 
+CODE = (
+    "A policy may be code too (policy_source): a Python file with make(observation, action), given "
+    "the sizes of both, that returns an object with begin(row), where an episode begins on station "
+    "`row`, and act(rows, observations): float32 actions (m, action) for stations rows (m,) that "
+    "see observations (m, observation). It runs in a sandbox, with numpy; it is told nothing else, "
+    "and what it prints or what kills it fails its episodes."
+)
+ARM = "dx dy dz rx ry rz gripper"
 MOST = 40  # experiments, or rows of an episode, that one answer holds
 TEXT = 400  # characters of a hypothesis
 PICTURES = 4  # of an episode
@@ -89,12 +98,14 @@ class Tools:
                 f"more, of {settings.sealed_episodes} episodes on sealed seeds.",
                 f"An observation has {stations.observation_size} entries, an action "
                 f"{stations.action_size}, in [-1, 1], every {stations.period:g} s.",
+                *_entries(stations),
                 "One experiment: state a falsifiable hypothesis and train (a recipe and what "
                 "differs from its usual settings); read its numbers; run_trials; the harness "
                 "compares it with its base on the same fresh seeds and keeps or drops it.",
                 f"A collection has {settings.collect} episodes; a comparison at most "
                 f"{3 * settings.max_pairs} pairs. You have one experiment under way at a time.",
                 f"Recipes: {known}.",
+                CODE,
                 self.status(),
             ]
         )
@@ -159,21 +170,29 @@ class Tools:
         anyway: bool = False,
         source: str = "",
         path: str = "",
+        policy_source: str = "",
     ) -> str:
         """Begin an experiment on the incumbent: collect and train; it then waits for run_trials.
 
         source: code of your own, the text of a file with a `RECIPE` as built-in ones have; `recipe`
         is what you call it then; it runs in a sandbox. path: of such a file that you have committed
-        on main of your workspace, instead. settings: that differ from its
-        usual ones, by dotted name, as text. builds_on: ids of findings of the board. anyway: though
-        one that is under way looks much the same.
+        on main of your workspace, instead. policy_source: a policy that is code, the text of a file
+        with a `make(observation, action)`, for which nothing is collected or trained. settings:
+        that differ from its usual ones, by dotted name, as text. builds_on: ids of findings of the
+        board. anyway: though one that is under way looks much the same.
         """
         if path and (source or self.committed is None):
             raise CampaignError("give source, or the path of a file that you have committed")
         if path and self.committed is not None:
             source = self.committed(path)
         return self._begin(
-            hypothesis, recipe, dict(settings or {}), tuple(builds_on), anyway, source
+            hypothesis,
+            recipe,
+            dict(settings or {}),
+            tuple(builds_on),
+            anyway,
+            source,
+            program=policy_source,
         )
 
     def run_trials(self, experiment: str) -> str:
@@ -210,7 +229,9 @@ class Tools:
             chosen = [self.campaign.record.named(id).experiment for id in experiments]
         if len(chosen) < 2:
             raise CampaignError("a merge needs two experiments or more: give their ids")
-        if len({(e.recipe, e.source) for e in chosen}) > 1:
+        if len({(e.recipe, e.source, e.program) for e in chosen}) > 1 or any(
+            e.program for e in chosen
+        ):
             names = ", ".join(f"{e.id} {e.recipe}" for e in chosen)
             raise CampaignError(f"only experiments of one recipe can be merged; these are: {names}")
         settings: dict[str, str] = {}
@@ -230,10 +251,11 @@ class Tools:
         anyway: bool = False,
         source: str = "",
         merges: tuple[str, ...] = (),
+        program: str = "",
     ) -> str:
         with self.campaign.lock:
             record = self.campaign.record
-            if recipe not in recipes.names() and not source:
+            if recipe not in recipes.names() and not (source or program):
                 known = ", ".join(recipes.names())
                 raise CampaignError(f"there is no recipe {recipe[:64]!r}; there are: {known}")
             own = sum(e.agent == self.agent for e in record.experiments)
@@ -245,6 +267,7 @@ class Tools:
                 base=record.incumbent,
                 settings=tuple((str(name), str(value)) for name, value in settings.items()),
                 source=source,
+                program=program,
                 builds_on=builds_on,
                 merges=merges,
             )
@@ -298,6 +321,9 @@ class Tools:
         if reasons:
             counted = ", ".join(f"{name} {count}" for name, count in reasons.most_common(6))
             lines.append(f"Predicates that did not hold in {len(failed)} failures: {counted}.")
+        unjudged = [e.verdict for e in failed if not e.verdict.predicates]
+        faults = Counter(one_line(verdict.reason, TEXT) for verdict in unjudged)
+        lines += [f"Ended {n} of them: {reason}" for reason, n in faults.most_common(2) if reason]
         lines += [f"- {e.id}: {e.verdict.outcome}" for e in [*failed[:4], *own[:2]]]
         return "\n".join(lines)
 
@@ -320,6 +346,17 @@ def callables(tools: Tools) -> list[Callable[..., str | Shown]]:
     return [getattr(tools, name) for name in tools.names]
 
 
+def _entries(stations: Workcells) -> list[str]:
+    """What entries of an observation and of an action are, where stations say so."""
+    if not isinstance(stations, Tasked):
+        return []
+    task = stations.task
+    return [
+        f"Entries of an observation: {', '.join(task.observation_names)}.",
+        f"Entries of an action: {ARM}, of each of {len(task.actions.arms)} arms.",
+    ]
+
+
 def _line(entry: Entry) -> str:
     e = entry.experiment
     effect = str(e.effect) if e.effect else "not measured"
@@ -335,6 +372,7 @@ def _stage(entry: Entry) -> str:
 def _tried(experiment: Experiment) -> str:
     settings = ", ".join(f"{name} {value}" for name, value in experiment.settings)
     code = " (code of its own)" if experiment.source else ""
+    code = " (a policy that is code)" if experiment.program else code
     return one_line(f"{experiment.recipe}{code} with {settings or 'its usual settings'}", TEXT)
 
 

@@ -57,7 +57,7 @@ class Tuner:
         if not self.repertoire:
             raise CampaignError(f"{self.name} has no recipes to try: give it a repertoire")
         own = sum(experiment.agent == self.name for experiment in known)
-        tried = {(e.recipe, e.source) for e in known}
+        tried = {(e.recipe, e.source) for e in known if not e.program}
         for choice in self.repertoire:
             if (choice.recipe, choice.source) not in tried:
                 return self._experiment(own, choice, {}, base)
@@ -145,7 +145,7 @@ def _tried(choice: Choice, known: Sequence[Experiment]) -> list[Experiment]:
     return [
         e
         for e in known
-        if (e.recipe, e.source) == (choice.recipe, choice.source)
+        if (e.recipe, e.source, e.program) == (choice.recipe, choice.source, "")
         and choice.said(e.settings) is not None
     ]
 

@@ -65,11 +65,6 @@ class Table:
         """Whether there is such a key."""
         return key in self._values
 
-    @property
-    def where(self) -> str:
-        """File and table, for a message."""
-        return self._where
-
     def said(self, key: str) -> object:
         """What stands under a key, for a message."""
         return self._values.get(key)

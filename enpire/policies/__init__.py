@@ -5,6 +5,7 @@ from enpire.policies.driver import PolicyController
 from enpire.policies.flow import FlowPolicy
 from enpire.policies.kinds import load, metadata
 from enpire.policies.policy import Policy, Spec
+from enpire.policies.program import ProgramPolicy, ProgramSpec
 from enpire.policies.skill import SkillPolicy, SkillSpec
 from enpire.policies.spec import ChunkSpec, FlowSpec
 from enpire.policies.variation import variations
@@ -16,6 +17,8 @@ __all__ = [
     "FlowSpec",
     "Policy",
     "PolicyController",
+    "ProgramPolicy",
+    "ProgramSpec",
     "SkillPolicy",
     "SkillSpec",
     "Spec",

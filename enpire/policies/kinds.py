@@ -11,10 +11,11 @@ from enpire.errors import PolicyError
 from enpire.policies.chunk import ChunkPolicy
 from enpire.policies.flow import FlowPolicy
 from enpire.policies.policy import Policy
+from enpire.policies.program import ProgramPolicy
 from enpire.policies.skill import SkillPolicy
 
 KINDS: dict[str, type[Policy]] = {
-    kind.kind: kind for kind in (ChunkPolicy, FlowPolicy, SkillPolicy)
+    kind.kind: kind for kind in (ChunkPolicy, FlowPolicy, SkillPolicy, ProgramPolicy)
 }
 
 

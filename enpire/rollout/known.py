@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 
 from enpire.environment import Controller, Job, Workcells
-from enpire.policies import Policy, load
+from enpire.policies import Policy, ProgramPolicy, load
 from enpire.store import Run
 from enpire.types import JUDGED, Episode, Purpose
 
@@ -17,11 +17,12 @@ class Known:
         self,
         run: Run,
         stations: Workcells,
-        acts: Callable[[Controller, str], Controller] = lambda inner, name: inner,
+        acts: Callable[[Policy, str], Controller] | None = None,
     ) -> None:
-        """acts: what acts instead of a policy's controller, of that name."""
+        """acts: makes what acts, of a policy and its name; without it, the policy's controller."""
         self.episodes: dict[str, Episode] = {}
-        self._run, self._stations, self._acts = run, stations, acts
+        self._run = run
+        self._acts = acts or (lambda policy, name: policy.controller(stations))
         self._policies: dict[str, Policy] = {}
         self._controllers: dict[str, Controller] = {}
 
@@ -53,8 +54,9 @@ class Known:
         return self._policies[name]
 
     def controller(self, name: str) -> Controller:
-        """That has a policy act."""
+        """That has a policy act; for one that is a program, a process of its own each time."""
+        if isinstance(self.policy(name), ProgramPolicy):
+            return self._acts(self.policy(name), name)
         if name not in self._controllers:
-            inner = self.policy(name).controller(self._stations)
-            self._controllers[name] = self._acts(inner, name)
+            self._controllers[name] = self._acts(self.policy(name), name)
         return self._controllers[name]

@@ -1,16 +1,22 @@
-"""A campaign in a process of its own, to be killed: `python -m tests.evolution.killable FOLDER`."""
+"""A campaign in a process of its own, to be killed: `python -m tests.evolution.killable FOLDER`.
+
+With `coded` after it, agents bring code too, and no policy is good enough to end it early.
+"""
 
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 from enpire.evolution import fresh
 from enpire.improvement.training import Beside
 
-from .moving import FAST, SLOW, Steps, go
+from .coded import LEAVES, STILL, TOWARDS, Coder
+from .moving import FAST, SLOW, TINY, Steps, go
 
 PLAN = {"one": [-1.0, FAST], "two": [SLOW]}
+CODED = {"three": [STILL, TOWARDS, STILL, TOWARDS], "four": [LEAVES, LEAVES]}
 
 
 class Lines(Steps):
@@ -26,7 +32,12 @@ def main() -> None:
     """Start or continue it, to its end."""
     fresh.ENOUGH = 8
     with Beside() as trainer:
-        go(Path(sys.argv[1]), PLAN, Lines(), trainer=trainer)
+        if sys.argv[2:] == ["coded"]:
+            others = [Coder(name, texts) for name, texts in CODED.items()]
+            endless = replace(TINY, target=1.01)
+            go(Path(sys.argv[1]), PLAN, Lines(), endless, others=others, trainer=trainer)
+        else:
+            go(Path(sys.argv[1]), PLAN, Lines(), trainer=trainer)
 
 
 if __name__ == "__main__":

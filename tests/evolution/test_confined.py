@@ -131,5 +131,5 @@ def test_what_is_no_policy_is_refused(data: bytes) -> None:
 def test_another_kind_is_refused() -> None:
     policy = ChunkPolicy(replace(SPEC))
     data = to_bytes(policy.tensors(), metadata(policy) | {"kind": "skill"})
-    with pytest.raises(RecipeError, match="chunk, flow"):
+    with pytest.raises(RecipeError, match="chunk, flow, program"):
         modest(data, SPEC)

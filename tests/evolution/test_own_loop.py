@@ -61,11 +61,11 @@ def test_what_is_refused_or_malformed_is_asked_for_again(tmp_path: Path, kind: s
 @both
 def test_a_budget_that_is_spent_is_said(tmp_path: Path, kind: str) -> None:
     with Replay(lambda heard: Turn("", (call("read_board"),))) as replay:
-        agent = Programmed(f"{kind}-0", at(kind, replay, 1), tmp_path / "run", tokens=90_000)  # one answer and some
+        agent = Programmed(f"{kind}-0", at(kind, replay.url, 1), tmp_path / "run", tokens=60_000)
         campaign = go(tmp_path / "run", {}, others=[agent])
     (why,) = campaign.record.retired.values()
     assert "the budget of tokens is spent" in why
-    assert 0 < campaign.record.spent.tokens <= 90_000
+    assert 0 < campaign.record.spent.tokens <= 60_000
 
 
 @both

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+import tempfile
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from enpire.environment import Readings
 from enpire.errors import PolicyFault
-from enpire.evolution import Confinement, PolicyProcess
+from enpire.evolution import Confinement, PolicyLimits, PolicyProcess, policy_process
 
 from .hostile.arena import needs_sandbox
 
@@ -70,3 +72,51 @@ def test_fault_stays(process: PolicyProcess) -> None:
         with pytest.raises(PolicyFault, match="died"):
             process.act(np.array([0]), see(-1), SENSED)
     assert "died" in process.fault
+
+
+def test_an_episode_that_begins_while_others_wait_is_told_of(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    process = PolicyProcess({"policy.py": TELLS.encode()}, 2, 2, confinement=Confinement.NONE)
+    rng, write = np.random.default_rng(0), process._write
+
+    def meanwhile(data: bytes, end: float) -> None:
+        write(data, end)
+        process.begin(1, rng, 0.0)
+
+    monkeypatch.setattr(process, "_write", meanwhile)
+    process.begin(0, rng, 0.0)
+    process.act(np.array([0]), see(1), SENSED)
+    with pytest.raises(PolicyFault) as raised:
+        process.act(np.array([0, 1]), see(-1, -1), SENSED)
+    assert "[[0, 1], [], [0, 1]]" in str(raised.value)
+
+
+def test_one_that_is_slow_is_ended_by_its_pace() -> None:
+    text = TELLS.replace("import json\n", "import json, time; time.sleep(0.05)\n")
+    limits = PolicyLimits(pace_s=0.02)
+    process = PolicyProcess({"policy.py": text.encode()}, 2, 2, limits, Confinement.NONE)
+    for _ in range(policy_process.SETTLED - 1):
+        process.act(np.array([0]), see(1), SENSED)
+    with pytest.raises(PolicyFault, match="for an answer, on average"):
+        process.act(np.array([0]), see(1), SENSED)
+
+
+def test_folders_that_a_killed_harness_leaves_are_swept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    process = PolicyProcess({"policy.py": TELLS.encode()}, 2, 2, confinement=Confinement.NONE)
+    left = Path(tempfile.mkdtemp(prefix=policy_process.FOLDER))
+    (left / "policy.py").write_text("")
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (tmp_path / f"{policy_process.FOLDER}link").symlink_to(outside)
+    policy_process.sweep()
+    assert left.exists()  # young: somebody may be making it
+    policy_process.sweep(young_s=0.0)
+    assert not left.exists()
+    assert outside.exists()
+    assert process.act(np.array([0]), see(1), SENSED).shape == (1, 2)  # what is in use stays
+    process.close()
+    assert [p.name for p in tmp_path.glob(f"{policy_process.FOLDER}*")] == ["enpire-policy-link"]

@@ -48,7 +48,7 @@ def _start(of: Audited) -> Iterator[str]:
 def _collected(of: Audited, entry: Entry) -> Iterator[str]:
     """Of an experiment that has its policy, where it collects as most do."""
     e = entry.experiment
-    if entry.policy not in of.policies or e.source:
+    if entry.policy not in of.policies or e.source or e.program:
         return
     try:
         (recipe,) = recipes.schedule(e.recipe, dict(e.settings))

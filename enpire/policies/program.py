@@ -1,36 +1,42 @@
-"""A policy that is a program: the files of a frozen commit, run in a sandbox of its own."""
+"""A policy that is a program: text of code, and data beside it, which only a sandbox reads or runs.
+
+Code as policies after Liang et al. 2022, arXiv 2209.07753. What acts is
+`enpire.evolution.hosting`; here are the files, as others' policies are numbers.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import PurePosixPath
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NoReturn, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from enpire.environment import Workcells
 from enpire.errors import PolicyError
-from enpire.evolution.limits import MIB
-from enpire.evolution.policy_process import PolicyLimits, PolicyProcess
-from enpire.evolution.sandbox import Confinement
 
+MIB = 2**20
 MOST_BYTES, MOST_FILES = 256 * MIB, 4096
+MOST_TEXT = 200  # characters of what a description says in words
 RESERVED = "__metadata__"  # of a safetensors file
 
 
 @dataclass(frozen=True, slots=True)
 class ProgramSpec:
-    """The shape of a program's observations and actions, the commit it is of, its files' digest."""
+    """The shape of a program's observations and actions, its files' digest.
+
+    commit: that it is of, empty for none.
+    """
 
     task: str
     observation: int
     action: int
-    commit: str
     digest: str
+    commit: str = ""
 
     def to_json(self) -> str:
         """For a safetensors file's metadata."""
@@ -40,14 +46,20 @@ class ProgramSpec:
     def from_json(cls, text: str) -> Self:
         """The inverse of `to_json`; raises PolicyError for anything else."""
         try:
-            return cls(**json.loads(text))
-        except (ValueError, TypeError) as error:
+            spec = cls(**json.loads(text))
+        except (ValueError, TypeError, RecursionError) as error:
             raise PolicyError(f"not a program's description: {error}") from error
+        words = (spec.task, spec.digest, spec.commit)
+        if not all(isinstance(word, str) and len(word) <= MOST_TEXT for word in words):
+            raise PolicyError("not a program's description: its words are none, or too long")
+        if not all(type(size) is int for size in (spec.observation, spec.action)):
+            raise PolicyError("not a program's description: its sizes are no numbers")
+        return spec
 
 
 @dataclass(frozen=True, slots=True)
 class ProgramPolicy:
-    """Files by their paths, `policy.py` among them (`policy_worker.py` says what is in it).
+    """Files by their paths, `policy.py` among them, as `evolution/policy_worker.py` describes it.
 
     They are kept as bytes, as other policies keep numbers: nothing that changes in a workspace once
     they were taken changes them, and nothing here reads or runs them but a sandbox.
@@ -56,8 +68,6 @@ class ProgramPolicy:
     kind: ClassVar[str] = "program"
     spec: ProgramSpec
     files: Mapping[str, bytes]
-    limits: PolicyLimits = field(default_factory=PolicyLimits)
-    confinement: Confinement = Confinement.BUBBLEWRAP
 
     def __post_init__(self) -> None:
         """Raise PolicyError unless these are the files of the spec."""
@@ -70,11 +80,11 @@ class ProgramPolicy:
 
     @classmethod
     def of(
-        cls, files: Mapping[str, bytes], task: str, observation: int, action: int, commit: str
+        cls, files: Mapping[str, bytes], task: str, observation: int, action: int, commit: str = ""
     ) -> Self:
         """Freeze these files as a policy; raises PolicyError for files that cannot be one."""
         checked(files)
-        return cls(ProgramSpec(task, observation, action, commit, digest(files)), dict(files))
+        return cls(ProgramSpec(task, observation, action, digest(files), commit), dict(files))
 
     def tensors(self) -> dict[str, NDArray[Any]]:
         """Each file, uint8."""
@@ -87,21 +97,16 @@ class ProgramPolicy:
         checked(files)
         return cls(ProgramSpec.from_json(spec), files)
 
-    def controller(self, stations: Workcells) -> PolicyProcess:
-        """A process of its own, which knows nothing of any other.
+    def controller(self, stations: Workcells) -> NoReturn:
+        """It never acts in this process.
 
         Raises:
-            PolicyError: the program is for other observations or actions.
-            SandboxError: there is no sandbox here.
+            PolicyError: always: who may start it says where (`evolution/hosting.py`).
         """
-        spec = self.spec
-        found = stations.observation_size, stations.action_size
-        if found != (spec.observation, spec.action):
-            raise PolicyError(
-                f"the program takes {spec.observation} entries of an observation to {spec.action} "
-                f"of an action; {stations.name} has {found[0]} and {found[1]}"
-            )
-        return PolicyProcess(self.files, *found, self.limits, self.confinement)
+        raise PolicyError(
+            "a policy that is a program acts in a sandbox of its own only, which there is in a "
+            "campaign, enpire eval and enpire rank"
+        )
 
 
 def checked(files: Mapping[str, bytes]) -> None:
