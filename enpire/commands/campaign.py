@@ -36,6 +36,7 @@ from enpire.commands.options import (
     task_asked,
 )
 from enpire.commands.places import Here
+from enpire.commands.signing import say_unsigned
 from enpire.errors import StoreError, UsageError
 from enpire.packs.finder import GYM
 
@@ -230,6 +231,7 @@ def settings_of(options: Namespace, given: dict[str, Any]) -> LoopSettings:
     if task.startswith(GYM):
         raise UsageError("a campaign is for tasks of packs so far: take enpire loop for gym:ENV_ID")
     pack = find("tasks", task)
+    say_unsigned(task)
     if options.recipe is not None:
         given["first_recipe"] = found_from(Path.cwd(), options.recipe)
     if options.gathered[RECIPE]:
