@@ -19,6 +19,7 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
+from collections import deque
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -144,7 +145,7 @@ class Campaign:
             settings, run.ledger, self.books, self.known, state, self._run_out
         )
         self._examining = self._examiner.life()
-        self._training: int | None = None
+        self._to_train: deque[int] = deque()  # experiments in their turn; the first one trains
         self._refusals: dict[str, int] = {}
         self._looked = self._reported = 0.0
 
@@ -375,9 +376,7 @@ class Campaign:
 
     def _train(self, number: int) -> Life:
         """Its candidate, made beside the stations; one at a time."""
-        while self._training is not None:
-            yield
-        self._training = number
+        self._to_train.append(number)
         experiment = self.books.entry(number).experiment
         asked = Asked(
             self._recipe(experiment),
@@ -388,9 +387,11 @@ class Campaign:
             self.stations.parameters,
         )
         try:
+            while self._to_train[0] != number:  # in turn, lest the first experiments wait for ever
+                yield
             candidate = yield from self._trained(asked)
         finally:
-            self._training = None
+            self._to_train.remove(number)
         text = keep(self.run_store, candidate, experiment.id, asked)
         self.books.tell("trained", number, text, candidate.numbers)
 
