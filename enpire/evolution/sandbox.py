@@ -66,6 +66,9 @@ from enpire.evolution.watch import Watch
 START_S = 30.0  # bubblewrap may take to make the namespaces
 END_S = 5.0  # the last of the output may take
 OLDEST = (0, 8)  # bubblewrap's version that can forbid new user namespaces
+# The ROS 2 wheels start each Python twice, with their libraries' folders in its environment, unless
+# this says that it was done: nothing in a sandbox speaks ROS.
+NO_ROS = {"_ROS_WHEELS_BOOTSTRAP_COMPLETE": "1"}
 INSTALL = "install bubblewrap 0.8 or newer (apt-get install bubblewrap)"
 
 
@@ -177,7 +180,8 @@ class Sandbox:
             cwd = self.writable[0]
         if self.model is not None:
             command = [bubblewrap.python(), "-I", "-S", relay.__file__, str(self.model), *command]
-        given = {"PATH": PATH, "HOME": str(cwd or "/tmp"), "LANG": "C.UTF-8"} | self.environment
+        home = {"PATH": PATH, "HOME": str(cwd or "/tmp"), "LANG": "C.UTF-8"}
+        given = home | NO_ROS | self.environment
         # Who starts it must live as long: the kernel's signal at a parent's death is at its
         # thread's. So one thread starts all.
         if self.sandboxed:
