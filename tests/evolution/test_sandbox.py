@@ -57,7 +57,7 @@ class TestRun:
             "PATH",
             "HOME",
             "LANG",
-            *NO_ROS,
+            *sandbox_module.NO_ROS,
         }
 
     def test_model_is_at_an_address_of_its_own(self, tmp_path: Path) -> None:
