@@ -52,7 +52,9 @@ def sign(options: Namespace, task: str) -> int:
 
 
 def say_unsigned(task: str) -> None:
-    """One line on stderr if an agent drafted the task and nobody signed it: a twin may run it."""
+    """One line on stderr if an agent drafted the task and nobody signed it: it may run all the same
+    where the environment says so (`packs/signing.py`), on a twin.
+    """
     if task.startswith(GYM):
         return
     try:
@@ -72,7 +74,9 @@ def certified(pack: Pack) -> list[dict[str, Any]]:
     """
     again = f"enpire task check {pack.folder} --full"
     if extra := unsealed(pack.folder):
-        raise PackError(f"{pack.name} holds links or hidden files: delete {', '.join(extra)}")
+        raise PackError(
+            f"{pack.name} holds links, hidden or compiled files: delete {', '.join(extra)}"
+        )
     try:
         kept = json.loads((pack.folder / CERTIFICATE).read_text(encoding="utf-8"))
         rows: list[dict[str, Any]] = kept["checks"]

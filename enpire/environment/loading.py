@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import sys
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +17,8 @@ from enpire.environment.workcells import Workcells
 from enpire.errors import PackError, UsageError
 from enpire.packs import Pack, available, find, load_robot, load_world
 from enpire.packs.finder import AT_START, FROM_START, GYM
-from enpire.packs.modules import import_file
+from enpire.packs.modules import PREFIX, import_of_pack
+from enpire.packs.signing import require_answered
 
 SENSORS, CAMERAS = "sensors", "cameras"  # what verdicts are come by with
 
@@ -116,8 +116,10 @@ def load_task(pack: Pack) -> Task:
 
     Raises:
         PackError: with file and line, when the module does not import, holds no task or several, or
-            when the task lacks a method or an attribute.
+            when the task lacks a method or an attribute; or an agent drafted the pack, and nobody
+            answers for it.
     """
+    require_answered(pack)
     path = pack.folder / (FROM_START if pack.name.endswith(AT_START) else "task.py")
     module = _import(pack, path)
     found = [
@@ -145,15 +147,8 @@ def load_task(pack: Pack) -> Task:
 
 
 def _import(pack: Pack, path: Path) -> ModuleType:
-    package = f"enpire_pack_{pack.folder.name}_{pack.sha256[:12]}"
-    name = f"{package}.{path.stem}"
-    if name in sys.modules:
-        return sys.modules[name]
-    if package not in sys.modules:
-        parent = ModuleType(package)
-        parent.__path__ = [str(pack.folder)]
-        sys.modules[package] = parent
+    package = f"{PREFIX}{pack.folder.name}_{pack.sha256[:12]}"
     try:
-        return import_file(name, path)
+        return import_of_pack(package, path)
     except Exception as error:
         raise PackError(f"{where(error, pack.folder)}: {type(error).__name__}: {error}") from error

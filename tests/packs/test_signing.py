@@ -52,7 +52,7 @@ def test_signed_and_void_again(folder: Path, capsys: pytest.CaptureFixture[str])
         require_signed(find("tasks", "mine"))
 
 
-@pytest.mark.parametrize("name", [".hidden.py", "link.py"])
+@pytest.mark.parametrize("name", [".hidden.py", "link.py", "__pycache__"])
 def test_what_the_hash_does_not_tell_makes_it_void(folder: Path, name: str) -> None:
     assert sign() == 0
     if name == "link.py":
