@@ -24,7 +24,7 @@ VERBS = {
     "rank": ("rank", "which of several policies are shown to be better than which"),
     "station": ("station", "stations of a run; stations with arms: check, stop, clear, park"),
     "task": ("task", "certify a task: enpire task check NAME"),
-    "new": ("new", "begin a task of your own: enpire new task NAME --robot so101"),
+    "new": ("new", "begin a task of your own, or have an agent draft it: enpire new task NAME"),
     "tasks": ("tasks", "the tasks that can be found"),
     "robots": ("robots", "the robots that can be found"),
     "recipes": ("recipes", "the recipes that improve a policy, and their settings"),
@@ -39,7 +39,8 @@ exit codes:
   1  stopped by an error, or a bar was missed (task check), or records do not agree (campaign
      audit); what was recorded stays readable
   2  the command line asks for something that is not there
-  3  loop, campaign: a budget ended before the target was reached; ablate: there is more to do
+  3  loop, campaign: a budget ended before the target was reached; new task --agent: before there
+     was a pack; ablate: there is more to do
   130  interrupted (Ctrl-C, SIGTERM)"""
 
 INTERRUPTED = 130

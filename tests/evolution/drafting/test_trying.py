@@ -1,0 +1,105 @@
+"""A draft's code runs in a sandbox of its own, whatever it does there."""
+
+from __future__ import annotations
+
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from enpire.evolution.drafting.taking import DraftError
+from enpire.evolution.drafting.trying import LIMITS, Bench
+from enpire.evolution.limits import Limits
+from enpire.packs.finder import DRAFTED
+from tests.evolution.hostile.arena import needs_sandbox
+
+CHECK = ["task", "check", "{pack}", "--checks", "nothing", "--seeds", "1"]
+REACH = (Path(__file__).parents[2] / "environment" / "reach.py").read_text()
+REACH = REACH[: REACH.index("class Speed")].replace("    Controller,\n", "")
+REACH += "\n\ndef _gap(r):\n    return r.position[:, 0, 0] - r.hand_position[:, 0, 0]\n"
+
+pytestmark = needs_sandbox
+
+
+def tried(text: str, most_s: float = 120.0, limits: Limits = LIMITS, made: str = "") -> str:
+    """How it ended, what it printed, and what it left."""
+    files = {"task.py": text.encode(), DRAFTED: b""}
+    came = Bench(limits).run("mine", files, CHECK, most_s, [made] if made else [])
+    left = came.made.get(made, b"").decode()
+    out, err = came.ended.out.decode(), came.ended.err.decode()
+    return f"{came.ended.code} {came.ended.breach}\n{out}{err}{left}"
+
+
+@pytest.mark.slow
+def test_a_draft_is_examined() -> None:
+    said = tried(REACH)
+    assert said.startswith("0 \npass  nothing: 0 of 1")
+
+
+SEES = """
+import os, pathlib, socket
+
+found = []
+for path in {paths!r}:
+    found += [path] if os.path.exists(path) else []
+try:
+    (pathlib.Path(__file__).parent / "certificate.json").write_text("forged")
+    found.append("wrote into the pack")
+except OSError:
+    pass
+try:
+    socket.create_connection(("1.1.1.1", 53), 1)
+    found.append("reached the network")
+except OSError:
+    pass
+pathlib.Path("found.txt").write_text(f"found {{found}}")
+"""
+
+
+def test_it_sees_no_home_no_run_and_no_network(tmp_path: Path) -> None:
+    secret = tmp_path / "secret"
+    secret.write_text("key")
+    paths = [str(secret), str(Path.home() / ".ssh"), str(Path.cwd() / "tests")]
+    assert tried(SEES.format(paths=paths), made="found.txt").endswith("found []")
+
+
+def test_an_endless_loop_is_ended() -> None:
+    began = time.monotonic()
+    said = tried("while True:\n    pass\n", most_s=6.0)
+    assert "time: " in said.splitlines()[0]
+    assert time.monotonic() - began < 60
+
+
+BOMB = """
+import os
+
+while True:
+    try:
+        os.fork()
+    except OSError:
+        pass
+"""
+
+
+def test_a_fork_bomb_is_ended() -> None:
+    said = tried(BOMB, most_s=8.0, limits=Limits(processes=64, scratch=LIMITS.scratch))
+    assert said.splitlines()[0].split(" ", 1)[1], "some limit ends it"
+
+
+def test_what_is_under_way_ends_with_the_bench() -> None:
+    bench, ends = Bench(), []
+    files = {"task.py": b"import time\ntime.sleep(600)\n", DRAFTED: b""}
+
+    def run() -> None:
+        ends.append(bench.run("mine", files, CHECK, 600.0).ended.code)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    while bench._under_way is None:
+        time.sleep(0.01)
+    bench.close()
+    thread.join(60)
+    assert ends == [137]
+    with pytest.raises(DraftError, match="has ended"):
+        bench.run("mine", files, CHECK, 600.0)
