@@ -11,7 +11,15 @@ from typing import Any
 
 from enpire.errors import EnpireError, PackError, UsageError
 from enpire.packs.finder import AT_START, CERTIFICATE, GYM, Pack, find
-from enpire.packs.signing import Signature, certificate_hash, standing, unsealed, write
+from enpire.packs.signing import (
+    PICTURES,
+    Signature,
+    certificate_hash,
+    drafted,
+    standing,
+    unsealed,
+    write,
+)
 
 
 def sign(options: Namespace, task: str) -> int:
@@ -32,7 +40,10 @@ def sign(options: Namespace, task: str) -> int:
     for row in rows:
         mark = "-" if row["passed"] is None else "pass"
         print(f"{mark:<4}  {row['check']}: {row['k']} of {row['n']} {row['counted']}")
-    print(f"a picture: enpire render {pack.folder} {pack.name}.png")
+    if drafted(pack):
+        print(f"an agent wrote it: read it, and look at {pack.folder / PICTURES}")
+    else:
+        print(f"a picture: enpire render {pack.folder} {pack.name}.png")
     if options.by is None:
         if not sys.stdin.isatty():
             raise UsageError("nobody is at a terminal: sign with --by NAME --hash SHA256")

@@ -17,6 +17,7 @@ from pathlib import Path
 from enpire.errors import PackError
 from enpire.packs.finder import CERTIFICATE, DRAFTED, SIGNATURE, Pack
 
+PICTURES = "pictures"  # of a drafted pack: of a demonstration, rendered before it was certified
 ANSWERED = "ENPIRE_UNSIGNED"  # set to 1: unsigned drafts may run, as in a sandbox they do
 
 

@@ -18,12 +18,13 @@ from typing import Any
 from enpire.certification import certificate
 from enpire.certification.row import Row
 from enpire.errors import EnpireError
-from enpire.evolution.drafting.taking import PICTURES, DraftError, write
+from enpire.evolution.drafting.taking import DraftError, write
 from enpire.evolution.drafting.trying import Bench, Tried
 from enpire.evolution.quoting import cleaned, one_line
 from enpire.observe.result import versions
 from enpire.packs import find
 from enpire.packs.finder import CERTIFICATE, Kind, content_hash
+from enpire.packs.signing import PICTURES
 from enpire.rollout.statistics import Confusion
 
 CHECK_S = 1800.0  # for a check with the usual counts [s]

@@ -20,8 +20,8 @@ from enpire.errors import EnpireError
 from enpire.evolution.limits import MIB
 from enpire.evolution.quoting import one_line
 from enpire.packs.finder import CERTIFICATE, DRAFTED, SIGNATURE
+from enpire.packs.signing import PICTURES
 
-PICTURES = "pictures"  # of a drafted pack: rendered by the harness, sealed with the rest
 SUFFIXES = (
     *(".py", ".xml", ".toml", ".md", ".txt", ".csv", ".json"),
     *(".stl", ".obj", ".msh", ".png", ".jpg", ".jpeg"),

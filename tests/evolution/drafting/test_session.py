@@ -84,7 +84,10 @@ def test_a_draft_becomes_a_pack_that_a_person_signs(capsys: pytest.CaptureFixtur
     assert main(["task", "sign", NAME, "--by", "Ada", "--hash", pack.sha256]) == 0
     require_signed(find("tasks", NAME))
     assert main(["tasks"]) == 0
-    assert "signed by Ada" in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    assert "look at" in shown
+    assert "pictures" in shown
+    assert "signed by Ada" in shown
 
 
 def test_what_it_was_made_from_is_no_draft() -> None:
