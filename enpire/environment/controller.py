@@ -9,7 +9,7 @@ import numpy as np
 from enpire.environment.sensing import Readings
 from enpire.environment.task import Demonstrator, Task
 from enpire.twin.twin import Rows
-from enpire.types import Flags, Float32Array
+from enpire.types import Flags, Float32Array, Image
 
 
 class Controller(Protocol):
@@ -38,6 +38,15 @@ class Planner(Controller, Protocol):
 
     def saw(self, row: int, observations: Float32Array) -> None:
         """Observations (k, obs) of the periods of the plan, oldest first; `act` comes next."""
+        ...
+
+
+@runtime_checkable
+class Seeing(Controller, Protocol):
+    """A controller that sees by cameras."""
+
+    def look(self, row: int, pictures: Image) -> None:
+        """What the cameras show before it acts, (cameras, size, size, 3)."""
         ...
 
 
