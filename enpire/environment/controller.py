@@ -59,6 +59,12 @@ class Assisted(Controller, Protocol):
         ...
 
 
+def show(controller: Controller, row: int, pictures: Image) -> None:
+    """Show a station's pictures to a controller, if it is one that sees."""
+    if isinstance(controller, Seeing):
+        controller.look(row, pictures)
+
+
 def intervened(controller: Controller, row: int, length: int) -> Flags:
     """In which of the `length` periods of a station's episode somebody helped, (length,)."""
     if not isinstance(controller, Assisted):

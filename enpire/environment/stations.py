@@ -22,8 +22,8 @@ from enpire.environment.controller import (
     Controller,
     Demonstrations,
     Planner,
-    Seeing,
     intervened,
+    show,
 )
 from enpire.environment.jobs import LOOKS, Job
 from enpire.environment.judging import Judging, too_hard
@@ -261,8 +261,7 @@ class Stations:
         picture, state.glance = state.glance.result(), None
         state.pictures.append(picture)
         state.pictured.append(len(state.actions))
-        if isinstance(state.job.controller, Seeing):
-            state.job.controller.look(row, picture)
+        show(state.job.controller, row, picture)
         return False
 
     def fly(self, row: int, most: int) -> int:

@@ -8,7 +8,15 @@ from concurrent.futures import Future, ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from enpire.environment import Demonstrations, Job, Readings, Stations, build_stations
+from enpire.environment import (
+    Corrected,
+    Demonstrations,
+    Job,
+    Readings,
+    Replay,
+    Stations,
+    build_stations,
+)
 from enpire.environment.eyes import NoGraphics, calibrated
 from enpire.environment.sight import EVERY, Sight, TwinGlances, boxes, crop, felt
 from enpire.errors import UsageError
@@ -184,3 +192,33 @@ def _seeing(size: int) -> Stations:
         return build_stations("pick_cube", 1, 1, images=size)
     except NoGraphics as error:
         pytest.skip(str(error))
+
+
+def test_who_helps_sees_what_was_seen_last() -> None:
+    stations = reach_stations()
+    stations.glances = Snaps(stations)
+    policy, helper = Sees(0), Sees(0)
+
+    class Soon:
+        def begin(self, row: int, rng: np.random.Generator) -> None:
+            self.left = 6
+
+        def trouble(self, row: int, observation: Float32Array) -> int | None:
+            self.left -= 1
+            return None if self.left else 5
+
+    corrected = Corrected(policy, helper, Soon(), stations.task.actions)
+    (episode,) = run(stations, [Job(0, Purpose.COLLECTION, corrected, "p+h")])
+    assert policy.shown == [0, 4]
+    assert helper.shown[0] == 4
+    assert episode.helped
+    assert helper.shown == [4, *range(8, len(episode), EVERY)]
+
+
+def test_a_replay_hands_pictures_on() -> None:
+    stations = reach_stations()
+    stations.glances = Snaps(stations)
+    then = Sees(0)
+    replay = Replay(np.tile(np.float32([0.1, 0, 0, 0, 0, 0, 0]), (4, 1)), then)
+    (episode,) = run(stations, [Job(0, Purpose.COLLECTION, replay, "r")])
+    assert then.shown == list(range(0, len(episode), EVERY))
