@@ -56,6 +56,12 @@ SETTINGS: dict[str, tuple[Callable[[str], Any], str, str]] = {
     ),
     "sealed_episodes": (positive, "300", "episodes of a sealed evaluation"),
     "verify": (verifier, "sensors", "by sensors, or by cameras where the task has eyes"),
+    "images": (
+        natural,
+        "0",
+        "policies see by cameras: width and height of the pictures [px]; 0: they see what a "
+        "tracker says",
+    ),
     "allocate": (bool, "", "collect where outcomes are in doubt, by strata of initial conditions"),
     "abort": (bool, "", "end collection episodes early that are hopeless"),
     "hard": (share, "0", "of collection episodes that begin where the incumbent has failed"),

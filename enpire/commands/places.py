@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Protocol
 
 from enpire.commands.options import Parser
+from enpire.errors import UsageError
 
 if TYPE_CHECKING:
     from enpire.cluster.cells import ClusterCells
@@ -68,6 +69,8 @@ class There:
         """See `Place`."""
         from enpire.cluster.cells import open_cells
 
+        if order.images:
+            raise UsageError("--images is for this machine: no --cluster")
         self._cells = open_cells(self._cluster, order, count)
         return self._cells
 

@@ -61,7 +61,8 @@ def run(options: Namespace) -> int:
                 f"{reference} is for {policy.task}, {options.policies[0]} for {first.task}: "
                 "rank policies of one task"
             )
-    order = Order(first.task, first.python, first.success, verify=options.verify)
+    images = max(frozen.images(policy.policy) for policy in chosen.values())
+    order = Order(first.task, first.python, first.success, verify=options.verify, images=images)
     stations = open_stations(order, options.robots)
     for policy in chosen.values():
         frozen.require_fit(policy.policy, stations, policy.name)

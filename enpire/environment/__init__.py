@@ -24,6 +24,7 @@ from enpire.environment.loading import Order, build_stations, load_task, open_st
 from enpire.environment.replay import Replay
 from enpire.environment.resets import ResetMode
 from enpire.environment.sensing import Readings, SensorNoise
+from enpire.environment.sight import Sight
 from enpire.environment.stations import Stations
 from enpire.environment.task import Demonstrator, Evidence, Parameter, Restorer, Task, time_left
 from enpire.environment.workcells import Tasked, Workcells
@@ -49,6 +50,7 @@ __all__ = [
     "Restorer",
     "Seen",
     "SensorNoise",
+    "Sight",
     "Stations",
     "Task",
     "Tasked",

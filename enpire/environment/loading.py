@@ -11,6 +11,7 @@ from types import ModuleType
 from enpire.environment.eyes import NoGraphics, TwinEyes
 from enpire.environment.faults import where
 from enpire.environment.resets import ResetMode
+from enpire.environment.sight import TwinGlances
 from enpire.environment.stations import Stations
 from enpire.environment.task import Task
 from enpire.environment.workcells import Workcells
@@ -29,13 +30,16 @@ def build_stations(
     threads: int = 0,
     reset: ResetMode = ResetMode.FAST,
     verify: str = SENSORS,
+    images: int = 0,
 ) -> Stations:
     """Stations of the task called `task`, with the robot and the world that it names.
 
     verify: by `sensors`, or by `cameras`. Where the task has no eyes or this machine no OpenGL it
-    is by sensors all the same, and `verified_by` says so.
+    is by sensors all the same, and `verified_by` says so. images: size of the pictures that
+    policies see [px]; 0: none, they see what the tracker says.
 
     Raises:
+        NoGraphics: there are to be pictures, and this machine cannot render.
         UsageError: no such pack, fewer than one station, or no skills for a physical reset.
         PackError: a pack does not parse, lacks something, or does not compile.
     """
@@ -61,6 +65,8 @@ def build_stations(
     if verify == CAMERAS and loaded.looks:
         with suppress(NoGraphics):
             made.eyes = TwinEyes(made.twin)
+    if images:
+        made.glances = TwinGlances(loaded, made.sensors, images)
     return made
 
 
@@ -70,7 +76,7 @@ class Order:
 
     task: a pack, or the Gymnasium environment `gym:ID`. python: interpreter of that environment's
     own workers. success: what makes an episode of it one; see `gym_stations.rule`. verify: as in
-    `build_stations`; such an environment judges by itself.
+    `build_stations`, and so images; such an environment judges by itself.
     """
 
     task: str
@@ -78,6 +84,7 @@ class Order:
     success: str = ""
     reset: ResetMode = ResetMode.FAST
     verify: str = SENSORS
+    images: int = 0
 
 
 def open_stations(order: Order, stations: int, threads: int = 0) -> Workcells:
@@ -89,10 +96,12 @@ def open_stations(order: Order, stations: int, threads: int = 0) -> Workcells:
         )
     if task.startswith(GYM) and order.reset is ResetMode.PHYSICAL:
         raise UsageError(f"--reset {order.reset} is for a task pack; {task} resets itself")
+    if task.startswith(GYM) and order.images:
+        raise UsageError(f"--images is for a task pack; {task} shows what it shows")
     if not task.startswith(GYM):
         if order.python or order.success:
             raise UsageError(f"--python and --success are for {GYM}ENV_ID; {task} is a task pack")
-        return build_stations(task, stations, threads, order.reset, order.verify)
+        return build_stations(task, stations, threads, order.reset, order.verify, order.images)
     if stations < 1:
         raise UsageError(f"{stations} stations cannot run anything: at least 1")
     from enpire.environment.gym_stations import GymStations  # Gymnasium only where it is used

@@ -17,7 +17,7 @@ from enpire.environment.jobs import Job, Streams
 from enpire.environment.restoring import Restoring
 from enpire.environment.sensing import Readings
 from enpire.errors import EnpireError
-from enpire.types import Float32Array, FloatArray, Outcome, Verdict
+from enpire.types import Float32Array, FloatArray, Image, Outcome, Verdict
 
 
 class Phase(Enum):
@@ -38,6 +38,7 @@ class Running:
     failed. look: what the cameras say, asked for the `looks`-th time. again: the attempt has failed
     and another begins. execute, verify: of the attempt under way; executed, verified: of those
     before. looked: parts of the time limit after which it was last asked whether to give up.
+    glance: pictures for the policy, asked for in this period. pictured: the rows of `pictures`.
     """
 
     job: Job
@@ -67,6 +68,9 @@ class Running:
     actions: list[Float32Array] = field(default_factory=list)
     evidence: list[Readings] = field(default_factory=list)
     verdict: Verdict | None = None
+    glance: Future[Image] | None = None
+    pictures: list[Image] = field(default_factory=list)
+    pictured: list[int] = field(default_factory=list)
 
     def follow(self, readings: Readings) -> Float32Array:
         """The next actions of the plan, carried out with these readings, (k, act)."""

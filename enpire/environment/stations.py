@@ -9,7 +9,7 @@ the period. `Periods` says when and on which thread.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import starmap
 
 import numpy as np
@@ -18,18 +18,25 @@ from enpire.environment.acting import Acting
 from enpire.environment.autopilot import Autopilot
 from enpire.environment.cameras import Eyes
 from enpire.environment.control import CartesianControl
-from enpire.environment.controller import Controller, Demonstrations, Planner, intervened
+from enpire.environment.controller import (
+    Controller,
+    Demonstrations,
+    Planner,
+    intervened,
+    show,
+)
 from enpire.environment.jobs import LOOKS, Job
 from enpire.environment.judging import Judging, too_hard
 from enpire.environment.periods import Periods
 from enpire.environment.resets import ResetMode, Resets
 from enpire.environment.running import Phase, Running
 from enpire.environment.sensing import Readings, Sensors
+from enpire.environment.sight import EVERY, Glances, Sight
 from enpire.environment.task import Parameter, Task
 from enpire.packs import Robot, World
 from enpire.twin import Twin, compose
 from enpire.twin.twin import Rows
-from enpire.types import LOST, Episode, FloatArray, Outcome, Times, Verdict
+from enpire.types import LOST, NO_PICTURES, Episode, FloatArray, Outcome, Times, Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +90,7 @@ class Stations:
         self._acting = Acting(task)
         self._judging = Judging(task, self.control, self.period, self._periods)
         self.reset = reset
+        self.glances: Glances | None = None  # what takes pictures for policies, if anything does
         self.aside: dict[int, str] = {}  # stations whose reset failed for good, and why
         self._standing: set[int] = set()  # stations with a scene that skills can begin from
         task.prepare(self.twin)
@@ -129,6 +137,11 @@ class Stations:
     def verified_by(self) -> str:
         """What verdicts are come by with, for a person."""
         return "cameras" if self.eyes is not None and self.task.looks else "sensors only"
+
+    @property
+    def sight(self) -> Sight | None:
+        """What policies see by cameras; None: what a tracker says."""
+        return None if self.glances is None else self.glances.sight
 
     @property
     def observation_size(self) -> int:
@@ -222,7 +235,34 @@ class Stations:
     def _think(self, rows: list[int]) -> list[int]:
         """Look at stations that have landed and decide; returns those that go on."""
         sensed, due = self._look(rows)
-        return due if sensed is None else due + self._decide(sensed)
+        return due if sensed is None else due + self._decide(self._glance(sensed))
+
+    def _glance(self, sensed: Sensed) -> Sensed:
+        """Those of the stations whose policy has its picture, if it needs one; others wait."""
+        if self.glances is None:
+            return sensed
+        executing = [i for i in sensed.executing if not self._postponed(int(sensed.rows[i]))]
+        return replace(sensed, executing=executing)
+
+    def _postponed(self, row: int) -> bool:
+        """Whether a station waits for its picture; shows it to who acts, once it has come.
+
+        A picture belongs to the period: its clock stands still until it is there.
+        """
+        state, glances = self._running[row], self.glances
+        last = state.pictured[-1] if state.pictured else -EVERY
+        if glances is None or len(state.plan) or len(state.actions) - last < EVERY:
+            return False
+        if state.glance is None:
+            self._periods.postpone(row)
+            state.glance = glances.glance(row)
+            state.glance.add_done_callback(lambda _: self._periods.release(row))
+            return True
+        picture, state.glance = state.glance.result(), None
+        state.pictures.append(picture)
+        state.pictured.append(len(state.actions))
+        show(state.job.controller, row, picture)
+        return False
 
     def fly(self, row: int, most: int) -> int:
         """Carry a station over a period, and on while it settles or has a plan; over how many.
@@ -272,6 +312,8 @@ class Stations:
         states = {row: self._running[row] for row in rows if self._running[row].verdict is None}
         if self._planted:
             for row, state in states.items():
+                if state.glance is not None:
+                    continue  # in this period it was
                 with state.blamed(self.task.folder):
                     self.task.plant(self.twin, row)
         resetting = [row for row, state in states.items() if state.phase is Phase.RESET]
@@ -441,4 +483,6 @@ class Stations:
             attempts=running.attempt,
             staleness=job.staleness,
             intervened=intervened(job.controller, row, length),
+            pictures=np.array(running.pictures, np.uint8) if running.pictures else NO_PICTURES,
+            pictured=np.array(running.pictured, np.int64),
         )

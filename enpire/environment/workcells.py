@@ -6,6 +6,7 @@ from typing import Protocol, runtime_checkable
 
 from enpire.environment.controller import Controller
 from enpire.environment.jobs import Job
+from enpire.environment.sight import Sight
 from enpire.environment.task import Parameter, Task
 from enpire.types import Episode
 
@@ -17,7 +18,8 @@ class Workcells(Protocol):
 
     period: of control [s]. packs: what an episode's outcome depends on, by name. aside: stations
     that take no more jobs, and why; a station may be put in. lose: one that is busy is lost, which
-    sets it aside; `recover` takes it back.
+    sets it aside; `recover` takes it back. sight: what policies see by cameras; None: they see what
+    a tracker says.
     """
 
     @property
@@ -42,6 +44,9 @@ class Workcells(Protocol):
 
     @property
     def action_size(self) -> int: ...
+
+    @property
+    def sight(self) -> Sight | None: ...
 
     @property
     def repeatable(self) -> bool: ...

@@ -9,7 +9,7 @@ from enpire import policies
 from enpire.environment import Workcells
 from enpire.errors import PolicyError, StoreError
 from enpire.observe import account
-from enpire.policies import Policy
+from enpire.policies import PicturePolicy, Policy
 from enpire.store import Run
 
 
@@ -63,3 +63,8 @@ def require_fit(policy: Policy, stations: Workcells, name: str) -> None:
             f"actions; the task {stations.name} has {needs[0]} and {needs[1]}: choose a policy "
             "made for it"
         )
+
+
+def images(policy: Policy) -> int:
+    """Size of the pictures that it sees [px]; 0 for one that sees none."""
+    return policy.spec.size if isinstance(policy, PicturePolicy) else 0

@@ -4,10 +4,11 @@ from enpire.policies.chunk import ChunkPolicy
 from enpire.policies.driver import PolicyController
 from enpire.policies.flow import FlowPolicy
 from enpire.policies.kinds import load, metadata
+from enpire.policies.picture import PicturePolicy
 from enpire.policies.policy import Policy, Spec
 from enpire.policies.program import ProgramPolicy, ProgramSpec
 from enpire.policies.skill import SkillPolicy, SkillSpec
-from enpire.policies.spec import ChunkSpec, FlowSpec
+from enpire.policies.spec import ChunkSpec, FlowSpec, PictureSpec, shape_for, shape_of
 from enpire.policies.variation import variations
 
 __all__ = [
@@ -15,6 +16,8 @@ __all__ = [
     "ChunkSpec",
     "FlowPolicy",
     "FlowSpec",
+    "PicturePolicy",
+    "PictureSpec",
     "Policy",
     "PolicyController",
     "ProgramPolicy",
@@ -24,5 +27,7 @@ __all__ = [
     "Spec",
     "load",
     "metadata",
+    "shape_for",
+    "shape_of",
     "variations",
 ]

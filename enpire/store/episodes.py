@@ -1,9 +1,10 @@
 """Batches of episodes as zarr v3 groups, each published by one rename.
 
 One array a field (observations, actions, stamps, rewards; intervened, where somebody did) with the
-episodes end to end along time.
-The group's attributes hold `offsets` (episode i is rows offsets[i] to offsets[i + 1]) and
-`episodes`, everything else about each. A batch is read whole or not at all, and never changes.
+episodes end to end along time; pictures and the rows that they belong to, where any were taken.
+The group's attributes hold `offsets` (episode i is rows offsets[i] to offsets[i + 1]), of pictures
+`picture_offsets`, and `episodes`, everything else about each. A batch is read whole or not at
+all, and never changes.
 """
 
 from __future__ import annotations
@@ -11,8 +12,9 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +26,9 @@ from enpire.store import zarr3
 from enpire.store.durable import disk_errors, publish_folder, temporary_name, write_file
 from enpire.types import Episode, Outcome, Predicate, Purpose, Times, Verdict
 
-LAYOUT = 2
-"""Newest version of the layout below. A batch has 1 in its attributes where nobody intervened."""
+LAYOUT = 3
+"""Newest version of the layout below. A batch without pictures has 2 in its attributes, and one in
+which nobody intervened either has 1."""
 
 _FIELDS: dict[str, tuple[type[np.generic], int]] = {
     "observations": (np.float32, 2),
@@ -34,6 +37,7 @@ _FIELDS: dict[str, tuple[type[np.generic], int]] = {
     "rewards": (np.float32, 1),
     "intervened": (np.bool_, 1),
 }
+_PICTURES = ("pictures", "pictured")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +80,13 @@ def frozen(episode: Episode) -> Episode:
         if array.shape[0] != len(episode):
             raise wrong(f"{name} has {array.shape[0]} rows, actions have {len(episode)}")
         arrays[name] = array
+    taken = _own(episode.pictures, np.uint8), _own(episode.pictured, np.int64)
+    if taken[0].ndim != 5 or taken[1].shape != taken[0].shape[:1]:
+        shapes = [array.shape for array in taken]
+        raise wrong(f"pictures and the rows they belong to have shapes {shapes}")
+    if len(taken[1]) and not 0 <= taken[1].min() <= taken[1].max() <= len(episode):
+        raise wrong(f"a picture belongs to none of its {len(episode)} rows")
+    arrays |= zip(_PICTURES, taken, strict=True)
     if episode.helped and episode.purpose in (Purpose.EVALUATION, Purpose.SEALED):
         raise wrong("somebody helped in it, which is no evaluation of a policy")
     return replace(episode, packs=dict(episode.packs), **arrays)
@@ -183,15 +194,24 @@ def _encode(episodes: Sequence[Episode]) -> zarr3.Files:
                 )
     helped = any(episode.helped for episode in episodes)
     fields = [name for name in _FIELDS if helped or name != "intervened"]
-    offsets = np.cumsum([0, *(len(episode) for episode in episodes)])
-    return zarr3.encode(
-        {name: np.concatenate([getattr(e, name) for e in episodes]) for name in fields},
-        {
-            "layout": LAYOUT if helped else 1,
-            "offsets": [int(offset) for offset in offsets],
-            "episodes": [_describe(episode) for episode in episodes],
-        },
-    )
+    attributes: dict[str, object] = {
+        "layout": 2 if helped else 1,
+        "offsets": _offsets(len(episode) for episode in episodes),
+        "episodes": [_describe(episode) for episode in episodes],
+    }
+    shown = [episode for episode in episodes if len(episode.pictures)]
+    arrays = {name: np.concatenate([getattr(e, name) for e in episodes]) for name in fields}
+    if shown:
+        if len({episode.pictures.shape[1:] for episode in shown}) > 1:
+            raise StoreError("pictures of one batch must have one size")
+        arrays |= {n: np.concatenate([getattr(e, n) for e in shown]) for n in _PICTURES}
+        counts = _offsets(len(episode.pictures) for episode in episodes)
+        attributes |= {"layout": LAYOUT, "picture_offsets": counts}
+    return zarr3.encode(arrays, attributes)
+
+
+def _offsets(lengths: Iterable[int]) -> list[int]:
+    return [0, *accumulate(lengths)]
 
 
 def write_batch(folder: Path, episodes: Sequence[Episode]) -> Batch:
@@ -249,12 +269,13 @@ def read_batch(folder: Path, sha256: str | None = None) -> list[Episode]:
             raise StoreError(
                 f"batch {folder} has layout {layout}, newer than {LAYOUT}: update enpire"
             )
-        return [
-            _restore(about, {name: arrays[name][start:stop] for name in arrays})
-            for about, start, stop in zip(
-                attributes["episodes"], offsets[:-1], offsets[1:], strict=True
-            )
-        ]
+        rows: list[dict[str, NDArray[Any]]] = [{} for _ in attributes["episodes"]]
+        for name, array in arrays.items():
+            at = attributes["picture_offsets"] if name in _PICTURES else offsets
+            for fields, start, stop in zip(rows, at[:-1], at[1:], strict=True):
+                if name not in _PICTURES or start < stop:
+                    fields[name] = array[start:stop]
+        return [_restore(*each) for each in zip(attributes["episodes"], rows, strict=True)]
     except (KeyError, TypeError, ValueError) as error:
         raise StoreError(f"batch {folder} is damaged ({error}): restore it from a copy") from error
 
