@@ -4,6 +4,7 @@ from enpire.policies.chunk import ChunkPolicy
 from enpire.policies.driver import PolicyController
 from enpire.policies.flow import FlowPolicy
 from enpire.policies.kinds import load, metadata
+from enpire.policies.lerobot import LeRobotPolicy, LeRobotSpec
 from enpire.policies.policy import Policy, Spec
 from enpire.policies.program import ProgramPolicy, ProgramSpec
 from enpire.policies.skill import SkillPolicy, SkillSpec
@@ -15,6 +16,8 @@ __all__ = [
     "ChunkSpec",
     "FlowPolicy",
     "FlowSpec",
+    "LeRobotPolicy",
+    "LeRobotSpec",
     "Policy",
     "PolicyController",
     "ProgramPolicy",

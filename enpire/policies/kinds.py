@@ -10,12 +10,13 @@ from numpy.typing import NDArray
 from enpire.errors import PolicyError
 from enpire.policies.chunk import ChunkPolicy
 from enpire.policies.flow import FlowPolicy
+from enpire.policies.lerobot import LeRobotPolicy
 from enpire.policies.policy import Policy
 from enpire.policies.program import ProgramPolicy
 from enpire.policies.skill import SkillPolicy
 
 KINDS: dict[str, type[Policy]] = {
-    kind.kind: kind for kind in (ChunkPolicy, FlowPolicy, SkillPolicy, ProgramPolicy)
+    kind.kind: kind for kind in (ChunkPolicy, FlowPolicy, SkillPolicy, ProgramPolicy, LeRobotPolicy)
 }
 
 
