@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from enpire.commands.beginning import begin_with, of_begun
+from enpire.commands.beginning import begin_with, of_begun, require_begun
 from enpire.commands.closing import resume_command, summary
 from enpire.commands.driving import drive, exit_code, facts_of, require_same, stations_for
 from enpire.commands.graphics import choose_graphics
@@ -146,6 +146,7 @@ def _begin(options: Namespace, given: dict[str, Any], limits: dict[str, Any], wh
     stations = stations_for(settings, where)
     _require(recipes, stations)
     settings.spending.require(stations)
+    require_begun(settings, stations)
     config = {"enpire": __version__, "loop": asdict(settings), "budget": limits}
     run = Run.create(options.run or default_folder(called), config)
     with run:

@@ -16,22 +16,30 @@ ADOPTED = "adopted-"  # begins the id of an episode that another run has
 def adopt(run: Run, source: Path, stations: Workcells) -> int:
     """Record the demonstrations of the run `source` in `run`, once; returns how many there are.
 
-    They cost this run no robot time. All of them are recorded, or none.
-
-    Raises:
-        StoreError: `source` is no run, has no demonstration, or they are of other stations.
+    They cost this run no robot time. All of them are recorded, or none. Raises as
+    `demonstrations`.
     """
     kept = [e for e in run.episodes(Purpose.DEMONSTRATION) if e.id.startswith(ADOPTED)]
     if kept:
         return len(kept)
+    shown = demonstrations(source, stations)
+    run.add_episodes([replace(e, id=ADOPTED + e.id, times=Times(), round=0) for e in shown])
+    return len(shown)
+
+
+def demonstrations(source: Path, stations: Workcells) -> list[Episode]:
+    """Those of the run `source`, which these stations could have shown.
+
+    Raises:
+        StoreError: it is no run, has none, or they are of other stations.
+    """
     with Run.open(source) as opened:
         shown = [e for e in opened.episodes(Purpose.DEMONSTRATION) if len(e)]
     if not shown:
         raise StoreError(f"{source} has no demonstration to begin with")
     for episode in shown:
         _require_alike(episode, source, stations)
-    run.add_episodes([replace(e, id=ADOPTED + e.id, times=Times(), round=0) for e in shown])
-    return len(shown)
+    return shown
 
 
 def _require_alike(episode: Episode, source: Path, stations: Workcells) -> None:
