@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
+
 import torch
 from hypothesis import settings
 
 from enpire.commands.graphics import choose_graphics
 
+os.environ.setdefault("HF_HUB_OFFLINE", "1")  # no test may ask a hub
 choose_graphics()  # before any test imports MuJoCo
 
 # Networks here are tiny: a second thread only gets in the way of whatever else the machine does.

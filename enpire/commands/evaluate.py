@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 DESCRIPTION = """\
 Measure a policy of a run on seeds it has never seen: drawn now, unless --seed asks for the same
 ones again. Nothing is added to the run; --run keeps the episodes in a run folder of their own.
-`--policy random` measures uniform random actions on any --task."""
+`--policy DIR` takes a folder that LeRobot wrote, for --task; `--policy random` measures uniform
+random actions on any --task."""
 
 RANDOM = "random"
 
@@ -38,7 +39,7 @@ def add_options(parser: Parser) -> None:
         "--policy",
         required=True,
         metavar="RUN[:NAME]",
-        help=f"a run's best policy, or one by name, or {RANDOM}",
+        help=f"a run's best policy, or one by name; a folder of LeRobot's; or {RANDOM}",
     )
     parser.add_argument("--episodes", type=positive, default=200, metavar="N", help="default 200")
     parser.add_argument("--robots", type=positive, default=4, metavar="N", help="default 4")
@@ -141,6 +142,8 @@ def _of_a_run(options: Namespace, where: Place) -> tuple[Workcells, Acting]:
     chosen = frozen.load(options.policy)
     # A run's interpreter and rule belong to its own task.
     task = task_asked(options, chosen.task)
+    if not task:
+        raise UsageError(f"{options.policy} is a policy of LeRobot's: say for which --task")
     say_unsigned(task)
     own = task == chosen.task
     python = options.python or (chosen.python if own else "")
@@ -151,7 +154,7 @@ def _of_a_run(options: Namespace, where: Place) -> tuple[Workcells, Acting]:
     stations = where.stations(order, options.robots)
     frozen.require_fit(chosen.policy, stations, chosen.name)
     controller = hosting.controller(chosen.policy, stations)
-    label = f"{chosen.run}:{chosen.name}"
+    label = f"{chosen.run}:{chosen.name}" if chosen.task else str(chosen.run)
     return stations, Acting(task, label, chosen.name, chosen.sha256, controller)
 
 

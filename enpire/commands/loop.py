@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from enpire.commands.beginning import begin_with, of_begun, require_begun
 from enpire.commands.closing import resume_command, summary
 from enpire.commands.driving import drive, exit_code, facts_of, require_same, stations_for
 from enpire.commands.graphics import choose_graphics
@@ -44,8 +45,10 @@ if TYPE_CHECKING:
 
 DESCRIPTION = """\
 Improve a policy by itself: demonstrations, a first policy, then rounds of collecting, training and
-comparing on fresh seeds, until the target holds on sealed seeds or a budget ends. Everything is
-recorded in a run folder; Ctrl-C loses nothing and prints the command that goes on."""
+comparing on fresh seeds, until the target holds on sealed seeds or a budget ends. --policy begins
+with one that is there, of a run or of LeRobot's; --demonstrations-of with another run's, or with
+those of a dataset that was imported. Everything is recorded in a run folder; Ctrl-C loses nothing
+and prints the command that goes on."""
 
 
 def add_options(parser: Parser) -> None:
@@ -116,6 +119,7 @@ def _begin(options: Namespace, given: dict[str, Any], limits: dict[str, Any], wh
 
     task: str = task_asked(options)
     say_unsigned(task)
+    given = of_begun(given)
     foreign = task.startswith(GYM)
     called = plain(task)
     if not foreign:
@@ -142,10 +146,12 @@ def _begin(options: Namespace, given: dict[str, Any], limits: dict[str, Any], wh
     stations = stations_for(settings, where)
     _require(recipes, stations)
     settings.spending.require(stations)
+    require_begun(settings, stations)
     config = {"enpire": __version__, "loop": asdict(settings), "budget": limits}
     run = Run.create(options.run or default_folder(called), config)
     with run:
         run.ledger.set_facts(facts_of(stations) | {"state": "running"})
+        begin_with(run, settings, stations)
         return _drive(run, settings, recipes, stations, limits, {}, options, where)
 
 
@@ -159,6 +165,7 @@ def _resume(options: Namespace, limits: dict[str, Any], where: Place) -> int:
         recipes = _recipes(settings)
         _require(recipes, stations)
         settings.spending.require(stations)
+        begin_with(run, settings, stations)
         run.ledger.set_facts({"state": "running"})
         both = run.config.get("budget", {}) | limits
         return _drive(run, settings, recipes, stations, both, limits, options, where)

@@ -27,10 +27,14 @@ a chance of 95% at least. Nothing is added to the runs that the policies are of.
 def add_options(parser: Parser) -> None:
     """The options of `enpire rank`."""
     parser.add_argument(
-        "policies", nargs="+", metavar="RUN[:NAME]", help="a run's best policy, or one by name"
+        "policies",
+        nargs="+",
+        metavar="RUN[:NAME]",
+        help="a run's best policy, or one by name; or a folder of LeRobot's",
     )
     parser.add_argument("--episodes", type=positive, default=200, metavar="N", help="default 200")
     parser.add_argument("--robots", type=positive, default=4, metavar="N", help="default 4")
+    parser.add_argument("--task", metavar="NAME", help="of policies that belong to no run")
     parser.add_argument("--seed", type=natural, metavar="N", help="the same seeds each time")
     read, _, line = SETTINGS["verify"]
     parser.add_argument("--verify", type=read, default="sensors", metavar="WITH", help=line)
@@ -54,15 +58,23 @@ def run(options: Namespace) -> int:
         raise UsageError("rank compares: name two different policies or more")
     leave_cores_to_physics()
     chosen = {reference: frozen.load(reference) for reference in options.policies}
-    first = chosen[options.policies[0]]
-    for reference, policy in chosen.items():
+    of_runs = {reference: policy for reference, policy in chosen.items() if policy.task}
+    reference, first = next(iter((of_runs or chosen).items()))
+    for other, policy in of_runs.items():
         if policy.task != first.task:
             raise UsageError(
-                f"{reference} is for {policy.task}, {options.policies[0]} for {first.task}: "
+                f"{other} is for {policy.task}, {reference} for {first.task}: "
                 "rank policies of one task"
             )
+    task = options.task or first.task
+    if not task or (of_runs and task != first.task):
+        raise UsageError(
+            f"{reference} is for {first.task}: leave --task out"
+            if of_runs
+            else "policies of LeRobot's belong to no run: give --task too"
+        )
     images = max(frozen.images(policy.policy) for policy in chosen.values())
-    order = Order(first.task, first.python, first.success, verify=options.verify, images=images)
+    order = Order(task, first.python, first.success, verify=options.verify, images=images)
     stations = open_stations(order, options.robots)
     for policy in chosen.values():
         frozen.require_fit(policy.policy, stations, policy.name)

@@ -26,7 +26,7 @@ from pathlib import Path
 
 import numpy as np
 
-from enpire.environment import Controller, Job, Workcells
+from enpire.environment import Controller, Job, Workcells, instruction
 from enpire.errors import CampaignError, RecipeError, UsageError
 from enpire.evolution import hosting, policy_process
 from enpire.evolution.admission import Admission
@@ -385,6 +385,7 @@ class Campaign:
             experiment.base,
             self._seed(number),
             self.stations.parameters,
+            instruction(self.stations),
         )
         try:
             while self._to_train[0] != number:  # in turn, lest the first experiments wait for ever

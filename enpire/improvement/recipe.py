@@ -39,7 +39,7 @@ class Given:
     spec: the shape of a network for the task. episodes: all so far, demonstrations among them,
     failures too, never a sealed one. incumbent: the policy to improve on; None for a first one.
     seed: of everything random. checkpoint: where training keeps how far it is. parameters: of the
-    task's skill script, if it has one.
+    task's skill script, if it has one. instruction: the task in words.
     """
 
     spec: ChunkSpec
@@ -48,6 +48,7 @@ class Given:
     seed: int
     checkpoint: Checkpoint = NOWHERE
     parameters: tuple[Parameter, ...] = ()
+    instruction: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,7 +36,7 @@ WORKER = "enpire.improvement.worker"
 class Asked:
     """A training. number: of its round; parent: the policy to improve on, by name, or empty.
 
-    parameters: of the task's skill script.
+    parameters: of the task's skill script. instruction: the task in words.
     """
 
     recipe: Named
@@ -45,6 +45,7 @@ class Asked:
     parent: str
     seed: int
     parameters: tuple[Parameter, ...] = ()
+    instruction: str = ""
 
 
 def train(run: Run, asked: Asked) -> Candidate:
@@ -60,7 +61,15 @@ def train(run: Run, asked: Asked) -> Candidate:
         incumbent = load(said, tensors)
     made_of = digest(asked, *(episode.id for episode in episodes))
     checkpoint = Checkpoint(run.folder / FOLDER, made_of)
-    given = Given(asked.spec, episodes, incumbent, asked.seed, checkpoint, asked.parameters)
+    given = Given(
+        asked.spec,
+        episodes,
+        incumbent,
+        asked.seed,
+        checkpoint,
+        asked.parameters,
+        asked.instruction,
+    )
     return asked.recipe.improve(given)
 
 
@@ -216,6 +225,7 @@ def as_json(run: Path, asked: Asked) -> dict[str, Any]:
         "parent": asked.parent,
         "seed": asked.seed,
         "parameters": [asdict(parameter) for parameter in asked.parameters],
+        "instruction": asked.instruction,
     }
 
 
@@ -224,7 +234,15 @@ def asked_from(said: dict[str, Any]) -> Asked:
     recipe = remade(said["recipe"], said["settings"])
     spec = shape_of(said["spec"])
     parameters = tuple(Parameter(**each) for each in said["parameters"])
-    return Asked(recipe, spec, said["number"], said["parent"], said["seed"], parameters)
+    return Asked(
+        recipe,
+        spec,
+        said["number"],
+        said["parent"],
+        said["seed"],
+        parameters,
+        said["instruction"],
+    )
 
 
 def carried_out(said: dict[str, Any]) -> dict[str, Any]:

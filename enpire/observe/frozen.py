@@ -1,4 +1,4 @@
-"""Policies of runs that are over, or still running: found by name, and held against a task."""
+"""Policies to measure: of runs, over or still running, or of a folder that LeRobot wrote."""
 
 from __future__ import annotations
 
@@ -9,15 +9,17 @@ from enpire import policies
 from enpire.environment import Workcells
 from enpire.errors import PolicyError, StoreError
 from enpire.observe import account
-from enpire.policies import PicturePolicy, Policy
+from enpire.policies import LeRobotPolicy, PicturePolicy, Policy
+from enpire.policies.lerobot import find_folder
 from enpire.store import Run
 
 
 @dataclass(frozen=True, slots=True)
 class Frozen:
-    """A policy of a run, with the hash of its file.
+    """A policy of a run, with the hash of its file, or one of LeRobot's, with that of its files.
 
-    task, python, success: as the run has them, and `open_stations` takes them.
+    run: its folder. task, python, success: as the run has them, and `open_stations` takes them;
+    empty where a folder of LeRobot's does not say.
     """
 
     run: Path
@@ -30,8 +32,16 @@ class Frozen:
 
 
 def load(reference: str) -> Frozen:
-    """The policy called `RUN` (its incumbent) or `RUN:NAME`; raises StoreError or PolicyError."""
+    """The policy called `RUN` (its incumbent) or `RUN:NAME`, or in a folder of LeRobot's.
+
+    Raises:
+        StoreError: there is no such run, or it has no such policy.
+        PolicyError: it cannot be read.
+    """
     folder, name = Path(reference), ""
+    if find_folder(folder) is not None:
+        given = LeRobotPolicy.read(folder)
+        return Frozen(folder, given.name, "", "", "", given.sha256, given)
     if not folder.is_dir() and ":" in reference:
         before, _, name = reference.rpartition(":")
         folder = Path(before)
@@ -58,8 +68,9 @@ def require_fit(policy: Policy, stations: Workcells, name: str) -> None:
     has = (spec.observation, spec.action)
     needs = (stations.observation_size, stations.action_size)
     if has != needs:
+        made = f", made for {spec.task}" if spec.task else ""
         raise PolicyError(
-            f"policy {name!r}, made for {spec.task}, maps {has[0]} observations to {has[1]} "
+            f"policy {name!r}{made}, maps {has[0]} observations to {has[1]} "
             f"actions; the task {stations.name} has {needs[0]} and {needs[1]}: choose a policy "
             "made for it"
         )

@@ -4,6 +4,7 @@ from enpire.policies.chunk import ChunkPolicy
 from enpire.policies.driver import PolicyController
 from enpire.policies.flow import FlowPolicy
 from enpire.policies.kinds import load, metadata
+from enpire.policies.lerobot import LeRobotPolicy, LeRobotSpec
 from enpire.policies.picture import PicturePolicy
 from enpire.policies.policy import Policy, Spec
 from enpire.policies.program import ProgramPolicy, ProgramSpec
@@ -16,6 +17,8 @@ __all__ = [
     "ChunkSpec",
     "FlowPolicy",
     "FlowSpec",
+    "LeRobotPolicy",
+    "LeRobotSpec",
     "PicturePolicy",
     "PictureSpec",
     "Policy",

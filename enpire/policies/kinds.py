@@ -10,13 +10,22 @@ from numpy.typing import NDArray
 from enpire.errors import PolicyError
 from enpire.policies.chunk import ChunkPolicy
 from enpire.policies.flow import FlowPolicy
+from enpire.policies.lerobot import LeRobotPolicy
 from enpire.policies.picture import PicturePolicy
 from enpire.policies.policy import Policy
 from enpire.policies.program import ProgramPolicy
 from enpire.policies.skill import SkillPolicy
 
 KINDS: dict[str, type[Policy]] = {
-    kind.kind: kind for kind in (ChunkPolicy, FlowPolicy, PicturePolicy, SkillPolicy, ProgramPolicy)
+    kind.kind: kind
+    for kind in (
+        ChunkPolicy,
+        FlowPolicy,
+        PicturePolicy,
+        SkillPolicy,
+        ProgramPolicy,
+        LeRobotPolicy,
+    )
 }
 
 

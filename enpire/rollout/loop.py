@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from itertools import islice
 
-from enpire.environment import Job, Workcells
+from enpire.environment import Job, Workcells, instruction
 from enpire.errors import PolicyError, RecipeError
 from enpire.improvement.collection import Collection, caught
 from enpire.improvement.recipe import Candidate, Named
@@ -46,7 +46,9 @@ class LoopSettings:
     """What a loop is asked for; written to the run's `config.toml`.
 
     python, success: of a Gymnasium environment, its own interpreter and what makes an episode a
-    success. reset: how scenes are put back, fast or physical. demonstrations: seed demonstrations.
+    success. reset: how scenes are put back, fast or physical. policy: to begin with, which whoever
+    made the run has put there; demonstrations_of: a run whose demonstrations are this one's too.
+    demonstrations: seed demonstrations.
     start_episodes: evaluation of the first policy. collect: episodes a round with exploration.
     exploration: chance that a chunk of theirs is varied. max_pairs: after so many pairs without a
     decision the incumbent stays, unless the candidate is promising (`comparison.decide`).
@@ -66,6 +68,8 @@ class LoopSettings:
     robots: int = 4
     seed: int = 0
     target: float = 0.99
+    policy: str = ""
+    demonstrations_of: str = ""
     demonstrations: int = 40
     start_episodes: int = 200
     collect: int = 300
@@ -194,10 +198,12 @@ class Loop:
         seeds = islice(stream(settings.seed, "demonstration"), settings.demonstrations)
         jobs = [Job(s, Purpose.DEMONSTRATION, demonstrator, who) for s in seeds]
         self._doing("demonstrations", len(jobs))
-        shown = self._episodes(jobs)
+        self._episodes(jobs)
         name = self._policy_of(0)
         if name is None:
-            if not any(episode.success for episode in shown):
+            known = self._known.episodes.values()
+            shown = [e.success for e in known if e.purpose is Purpose.DEMONSTRATION]
+            if not any(shown):
                 raise RecipeError(
                     f"none of the {len(shown)} first episodes ({who}) is a success, so there is "
                     "nothing to begin with: ask for more with --demonstrations"
@@ -322,8 +328,8 @@ class Loop:
     def _train(self, recipe: Named, number: int, parent: str) -> str:
         """A candidate, made beside the stations; they have the comparison's first episodes done."""
         self.writer.flush()
-        parameters = self.stations.parameters
-        asked = Asked(recipe, self.spec, number, parent, self._seed(number), parameters)
+        parameters, told = self.stations.parameters, instruction(self.stations)
+        asked = Asked(recipe, self.spec, number, parent, self._seed(number), parameters, told)
         training = self.trainer.begin(self.run_store, asked)
         if parent:
             self._begin_collection(number + 1)

@@ -1,0 +1,72 @@
+"""What a loop begins with that was there before it: a policy, demonstrations."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from enpire.environment import Workcells
+    from enpire.policies import Policy
+    from enpire.rollout.loop import LoopSettings
+    from enpire.store import Run
+
+GIVEN = "given"  # the recipe of a policy that nothing here has made
+FINETUNE = "finetune"
+BEGINS = ("policy", "demonstrations_of")  # settings that name where it is
+
+
+def of_begun(given: dict[str, Any]) -> dict[str, Any]:
+    """With what goes with a policy or demonstrations that are given, unless it is given too.
+
+    Raises:
+        StoreError, PolicyError: there is no such policy.
+    """
+    paths = {name: os.path.abspath(given[name]) for name in BEGINS if name in given}
+    goes: dict[str, Any] = {"demonstrations": 0} if paths else {}
+    if "policy" in paths:
+        from enpire.observe import frozen
+        from enpire.policies import LeRobotPolicy
+
+        if isinstance(frozen.load(paths["policy"]).policy, LeRobotPolicy):
+            goes["recipe"] = FINETUNE
+    return goes | given | paths
+
+
+def require_begun(settings: LoopSettings, stations: Workcells) -> None:
+    """See whether a run can begin with them, before there is one.
+
+    Raises:
+        StoreError, PolicyError: they are not there, or not for these stations.
+    """
+    if settings.demonstrations_of:
+        from enpire.rollout.adopting import demonstrations
+
+        demonstrations(Path(settings.demonstrations_of), stations)
+    if settings.policy:
+        _fitting(settings.policy, stations)
+
+
+def begin_with(run: Run, settings: LoopSettings, stations: Workcells) -> None:
+    """See to it that a run has them, whether it begins or goes on; raises as `require_begun`."""
+    if settings.demonstrations_of:
+        from enpire.rollout.adopting import adopt
+
+        adopt(run, Path(settings.demonstrations_of), stations)
+    from enpire.rollout.loop import POLICY
+
+    if settings.policy and run.ledger.policy(f"{POLICY}-0") is None:
+        from enpire.policies import metadata
+
+        policy = _fitting(settings.policy, stations)
+        tensors, said = policy.tensors(), metadata(policy)
+        run.save_policy(f"{POLICY}-0", tensors, said, recipe=GIVEN, state="incumbent")
+
+
+def _fitting(reference: str, stations: Workcells) -> Policy:
+    from enpire.observe import frozen
+
+    chosen = frozen.load(reference)
+    frozen.require_fit(chosen.policy, stations, chosen.name)
+    return chosen.policy

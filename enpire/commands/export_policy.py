@@ -1,0 +1,36 @@
+"""`enpire export policy`: a run's policy as the folder that LeRobot takes."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from pathlib import Path
+
+from enpire.commands.options import Parser
+from enpire.errors import UsageError
+
+DESCRIPTION = """\
+Write a policy of a run as the folder that LeRobot's from_pretrained takes, and lerobot-eval,
+lerobot-rollout and enpire's --policy. It has to be one of LeRobot's: a run that began with
+--policy, or was made by finetune."""
+
+
+def add_options(parser: Parser) -> None:
+    """The options of `enpire export policy`."""
+    parser.add_argument("policy", metavar="RUN[:NAME]", help="a run's best policy, or one by name")
+    parser.add_argument("folder", type=Path, metavar="DIR", help="a new one")
+
+
+def run(options: Namespace) -> int:
+    """Write it."""
+    from enpire.observe import frozen
+    from enpire.policies import LeRobotPolicy
+
+    chosen = frozen.load(options.policy)
+    if not isinstance(chosen.policy, LeRobotPolicy):
+        raise UsageError(
+            f"{options.policy} is of kind {chosen.policy.kind!r}, which LeRobot does not know: "
+            "name one that was given by --policy, or made of it by finetune"
+        )
+    chosen.policy.save(options.folder)
+    print(options.folder)
+    return 0

@@ -1,0 +1,118 @@
+"""What a LeRobot dataset has of an episode, column by column."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from enpire.errors import StoreError
+from enpire.types import Episode, Image, Outcome
+
+STATE, ENVIRONMENT, ACTION = "observation.state", "observation.environment_state", "action"
+PICTURES = "observation.images."  # and a camera's name
+SUCCESS, SEED, POLICY = "success", "seed", "policy"
+_SINGLE = {
+    "next.reward": "float32",
+    "next.success": "bool",  # true at the last frame of a success, as LeRobot's own
+    "next.done": "bool",
+    SUCCESS: "bool",  # of the whole episode, at each frame
+    "verdict": "string",  # the outcome: success, failure, aborted
+    "purpose": "string",
+    POLICY: "string",  # the version that acted, or `demonstrator`
+    "intervention": "bool",  # somebody else than the policy acted
+    SEED: "int64",  # of the initial condition
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """What is alike in all episodes of a dataset.
+
+    told: the task in words. names: of an observation's entries, of an action's. cameras: that
+    pictures are of, each (height, width) in pixels.
+    """
+
+    fps: int
+    told: str
+    robot: str
+    observation: tuple[str, ...]
+    action: tuple[str, ...]
+    cameras: tuple[str, ...] = ()
+    height: int = 240
+    width: int = 320
+
+    def features(self) -> dict[str, dict[str, Any]]:
+        """As LeRobot's writer takes them.
+
+        Without pictures what stations show is there twice: ACT and Diffusion refuse a dataset that
+        has neither pictures nor the state of an environment.
+        """
+        seen = {STATE: self.observation}
+        if not self.cameras:
+            seen[ENVIRONMENT] = self.observation
+        vectors = {**seen, ACTION: self.action}
+        return {
+            **{
+                name: {"dtype": "float32", "shape": (len(of),), "names": list(of)}
+                for name, of in vectors.items()
+            },
+            **{
+                PICTURES + camera: {
+                    "dtype": "video",
+                    "shape": (self.height, self.width, 3),
+                    "names": ["height", "width", "channels"],
+                }
+                for camera in self.cameras
+            },
+            **{
+                name: {"dtype": kind, "shape": (1,), "names": None}
+                for name, kind in _SINGLE.items()
+            },
+        }
+
+    def frames(
+        self, episode: Episode, pictures: dict[str, list[Image]] | None = None
+    ) -> Iterator[dict[str, Any]]:
+        """One row per control period; pictures: by camera, as many.
+
+        Raises:
+            StoreError: the episode has other widths than this layout.
+        """
+        widths = episode.observations.shape[1], episode.actions.shape[1]
+        if widths != (len(self.observation), len(self.action)):
+            raise StoreError(
+                f"episode {episode.id} has {widths[0]} observations and {widths[1]} actions a row, "
+                f"others {len(self.observation)} and {len(self.action)}: export them apart"
+            )
+        whole = {
+            SUCCESS: np.array([episode.success]),
+            "verdict": str(episode.verdict.outcome),
+            "purpose": str(episode.purpose),
+            POLICY: episode.policy,
+            SEED: np.array([episode.seed], np.int64),
+            "task": self.told,
+        }
+        for at in range(len(episode)):
+            last = at == len(episode) - 1
+            frame = {
+                **whole,
+                STATE: episode.observations[at],
+                ACTION: episode.actions[at],
+                "next.reward": episode.rewards[at : at + 1],
+                "next.success": np.array([last and episode.success]),
+                "next.done": np.array([last]),
+                "intervention": episode.intervened[at : at + 1],
+            }
+            if not self.cameras:
+                frame[ENVIRONMENT] = episode.observations[at]
+            for camera, images in (pictures or {}).items():
+                frame[PICTURES + camera] = images[at]
+            yield frame
+
+
+def exportable(episode: Episode) -> bool:
+    """Whether it has anything to show: what is void says nothing about a policy."""
+    return len(episode) > 0 and episode.verdict.outcome is not Outcome.INVALID

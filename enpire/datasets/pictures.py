@@ -1,0 +1,112 @@
+"""Pictures of a recorded episode: its actions are carried out again on a twin, and looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import mujoco
+import numpy as np
+
+from enpire.environment import Stations, build_stations
+from enpire.environment.eyes import GRAPHICS_ERRORS, SAMPLES, SHADOWS, no_opengl
+from enpire.errors import StoreError, UsageError
+from enpire.gymnasium.environment import Stepper
+from enpire.packs.finder import unknown
+from enpire.types import Episode, Image
+
+
+class Cameras:
+    """Cameras of a world, at the first of some stations; on the thread that made them."""
+
+    def __init__(self, stations: Stations, names: Sequence[str], height: int, width: int) -> None:
+        """names: of those that may be looked through. height, width [pixels].
+
+        Raises:
+            UsageError: no such camera, or pictures that are too large.
+            NoGraphics: there is no OpenGL by EGL.
+        """
+        self._twin = stations.twin
+        model, _ = self._twin.simulation(0)
+        known = [model.camera(i).name for i in range(model.ncam)]
+        for name in names:
+            if name not in known:
+                raise UsageError(unknown("camera", name, known))
+        most = model.vis.global_
+        if width > most.offwidth or height > most.offheight:
+            raise UsageError(
+                f"{width} x {height} is too large: the world allows {most.offwidth} x "
+                f"{most.offheight} (offwidth and offheight in its MJCF)"
+            )
+        quality = model.vis.quality
+        before = quality.shadowsize, quality.offsamples
+        quality.shadowsize, quality.offsamples = SHADOWS, SAMPLES
+        try:
+            self._renderer = mujoco.Renderer(model, height, width)
+        except GRAPHICS_ERRORS as error:
+            raise no_opengl(error) from error
+        finally:
+            quality.shadowsize, quality.offsamples = before
+
+    def look(self, names: Sequence[str]) -> dict[str, Image]:
+        """What they see now, (height, width, 3), red green blue."""
+        _, data = self._twin.simulation(0)
+        pictures: dict[str, Image] = {}
+        for name in names:
+            self._renderer.update_scene(data, name)
+            pictures[name] = self._renderer.render().copy()
+        return pictures
+
+    def close(self) -> None:
+        """Give back the OpenGL context."""
+        self._renderer.close()
+
+
+class Shooting:
+    """Replays episodes of one task, one by one, and takes pictures of each control period.
+
+    The twin repeats to the last bit, so what is seen is what was there. It is held against what
+    the episode recorded.
+    """
+
+    def __init__(self, task: str, cameras: Sequence[str], height: int, width: int) -> None:
+        """cameras: of the task's world. height, width [pixels]. Raises as `Cameras` does."""
+        self._stations = build_stations(task, 1, 1)
+        self._stepper = Stepper(self._stations)
+        self._names = tuple(cameras)
+        self._cameras = Cameras(self._stations, cameras, height, width)
+
+    def __call__(self, episode: Episode) -> dict[str, list[Image]]:
+        """Pictures by camera, one per period, before what was done in it.
+
+        Raises:
+            StoreError: the episode does not repeat, since its scene was put back by skills, it had
+                several attempts, or the packs have changed.
+        """
+        self._require(episode)
+        stepper, size = self._stepper, self._stations.action_size
+        pictures: dict[str, list[Image]] = {name: [] for name in self._names}
+        stepper.abort()
+        stepper.step(np.zeros((1, size), np.float32), {0: episode.seed})
+        for at, action in enumerate(episode.actions):
+            alike = np.array_equal(stepper.observations[0], episode.observations[at])
+            if stepper.over[0] or not (alike or episode.variant):
+                raise StoreError(
+                    f"episode {episode.id} does not repeat (period {at}): pictures are of episodes "
+                    "that began with a fast reset, under the packs as they are now"
+                )
+            for name, picture in self._cameras.look(self._names).items():
+                pictures[name].append(picture)
+            if at < len(episode) - 1:
+                stepper.step(action[None], {})
+        return pictures
+
+    def close(self) -> None:
+        """Give back the OpenGL context."""
+        self._stepper.abort()
+        self._cameras.close()
+
+    def _require(self, episode: Episode) -> None:
+        changed = sorted(n for n, v in episode.packs.items() if self._stations.packs.get(n) != v)
+        if changed or episode.attempts > 1:
+            why = f"{', '.join(changed)} changed since" if changed else "it has several attempts"
+            raise StoreError(f"episode {episode.id} cannot be replayed for pictures: {why}")

@@ -1,0 +1,199 @@
+"""Fine-tuning of a LeRobot policy on what the verifier called a success, by LeRobot's own loss.
+
+Replay of verified successes as in `replay_bc`, for policies that people bring: ACT, Diffusion,
+SmolVLA. The whole policy learns, or low-rank adapters do (LoRA, Hu et al. 2021, arXiv 2106.09685),
+which are merged into it at the end: what comes out is a policy of the same kind and shape, with the
+normalisation that it came with.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from enpire.errors import RecipeError
+from enpire.improvement.data import instructive
+from enpire.improvement.learner import Learner
+from enpire.improvement.recipe import Candidate, Given
+from enpire.policies import LeRobotPolicy
+from enpire.types import Episode
+
+if TYPE_CHECKING:
+    from enpire.policies.lerobot.model import Model
+
+
+@dataclass(frozen=True, slots=True)
+class FineTuning:
+    """Fine-tune the incumbent on all successes."""
+
+    steps: int = 2000  # gradient steps
+    batch: int = 64  # examples a step
+    lr: float = 0.0  # peak learning rate, then cosine annealed; 0: the policy's own
+    rank: int = 0  # of low-rank adapters; 0: every weight learns
+    targets: str = ""  # layers with adapters, a regular expression; or those that LeRobot says
+    most_loss: float = 10.0  # of a gradient's norm, at which it is clipped
+
+    def improve(self, given: Given) -> Candidate:
+        """See `Recipe.improve`; goes on from the incumbent's weights."""
+        base = given.incumbent
+        if not isinstance(base, LeRobotPolicy):
+            raise RecipeError(
+                "finetune improves a policy of LeRobot's: begin with --policy DIR, a folder that "
+                "LeRobot wrote"
+            )
+        from enpire.policies.lerobot.model import Model
+
+        chosen = [episode for episode in given.episodes if episode.success and len(episode)]
+        started = time.monotonic()
+        model = Model.load(base.files)
+        examples = Windows.of(chosen, model, given.instruction)
+        torch.manual_seed(given.seed)
+        loss = self._learn(model, examples, given)
+        policy = LeRobotPolicy.of(model.save(), base.spec.task)
+        numbers = {
+            "episodes": len(chosen),
+            "steps": self.steps,
+            "loss": loss,
+            "seconds": time.monotonic() - started,
+        }
+        return Candidate(policy, numbers)
+
+    def _learn(self, model: Model, examples: Windows, given: Given) -> float:
+        """Train the model in place; returns the smoothed loss."""
+        network: Any = model.network
+        if self.rank:
+            network = adapted(model, self.rank, self.targets)
+        network.train()
+        preset = model.config.get_optimizer_preset()
+        rate = self.lr or preset.lr
+        learned = [weights for weights in network.parameters() if weights.requires_grad]
+        optimiser = torch.optim.AdamW(
+            learned, lr=rate, betas=tuple(preset.betas), weight_decay=preset.weight_decay
+        )
+        warm = max(1, self.steps // 50)
+        schedule = torch.optim.lr_scheduler.LambdaLR(
+            optimiser,
+            lambda at: min((at + 1) / warm, 0.5 + 0.5 * math.cos(math.pi * at / self.steps)),
+        )
+        generator = torch.Generator().manual_seed(given.seed)
+
+        def step(at: int) -> Tensor:
+            index = torch.randint(len(examples), (self.batch,), generator=generator)
+            # Dropout and noise inside LeRobot draw from the global generator.
+            torch.manual_seed(int(torch.randint(2**62, (), generator=generator)))
+            loss: Tensor = network.forward(model.before(examples.batch(index)))[0]
+            optimiser.zero_grad(set_to_none=True)
+            loss.backward()  # type: ignore[no-untyped-call]
+            nn.utils.clip_grad_norm_(learned, self.most_loss)
+            optimiser.step()
+            schedule.step()
+            return loss
+
+        # Of adapters they are kept alone: the rest of a large policy does not change.
+        kept: nn.Module = nn.ParameterList(learned) if self.rank else network
+        learner = Learner({"policy": kept}, {"policy": optimiser}, generator, {"policy": schedule})
+        loss = learner.run("policy", self.steps, step, given.checkpoint)
+        if self.rank:
+            model.network = network.merge_and_unload()
+            model.config.use_peft = False
+        model.network.eval()
+        return loss
+
+
+def adapted(model: Model, rank: int, targets: str) -> nn.Module:
+    """The model's network with low-rank adapters, which alone learn.
+
+    Where LeRobot does not say which layers have them, all linear and convolutional ones do.
+
+    Raises:
+        RecipeError: there is no layer that is called so.
+    """
+    from peft import LoraConfig, get_peft_model
+
+    network = model.network
+    own = network._get_default_peft_targets() or {}
+    where = targets or own.get("target_modules")
+    where = where or [
+        name for name, layer in network.named_modules() if type(layer) in (nn.Linear, nn.Conv1d)
+    ]
+    for weights in network.parameters():
+        weights.requires_grad_(False)
+    wanted = LoraConfig(r=rank, lora_alpha=2 * rank, target_modules=where)
+    try:
+        return get_peft_model(network, wanted)
+    except ValueError as error:
+        raise RecipeError(f"no adapters at {targets!r}: {error}") from error
+
+
+@dataclass(frozen=True, slots=True)
+class Windows:
+    """Successive periods of episodes, as LeRobot cuts them for one policy.
+
+    rows, actions: of all episodes end to end, (N, obs) and (N, act). at: the moment of each of M
+    examples, (M,); first, end: of its episode. seen, acted: periods from there that the policy
+    sees and predicts; beyond an episode's ends these are repeated, which is flagged in actions.
+    """
+
+    rows: Tensor
+    actions: Tensor
+    at: Tensor
+    first: Tensor
+    end: Tensor
+    seen: Tensor
+    acted: Tensor
+    model: Model
+    told: str
+
+    @classmethod
+    def of(cls, episodes: Sequence[Episode], model: Model, told: str) -> Windows:
+        """What is `instructive` of them.
+
+        Raises:
+            RecipeError: there is no such moment.
+        """
+        lengths = [len(episode) for episode in episodes]
+        ends = np.cumsum(lengths)
+        firsts = ends - lengths
+        # Their last frames predict mostly what is repeated; Diffusion leaves some out.
+        left_out = int(getattr(model.config, "drop_n_last_frames", 0))
+        good = [instructive(e) & (np.arange(len(e)) < max(1, len(e) - left_out)) for e in episodes]
+        at = np.flatnonzero(np.concatenate(good)) if good else np.zeros(0, int)
+        if not len(at):
+            raise RecipeError("no moment of any success to learn from")
+        of = np.searchsorted(ends, at, side="right")
+        config = model.config
+        return cls(
+            rows=torch.from_numpy(np.concatenate([e.observations for e in episodes])),
+            actions=torch.from_numpy(np.concatenate([e.actions for e in episodes])),
+            at=torch.from_numpy(at),
+            first=torch.from_numpy(firsts[of]),
+            end=torch.from_numpy(ends[of]),
+            seen=torch.tensor(config.observation_delta_indices or [0]),
+            acted=torch.tensor(config.action_delta_indices),
+            model=model,
+            told=told,
+        )
+
+    def __len__(self) -> int:
+        return len(self.at)
+
+    def batch(self, index: Tensor) -> dict[str, Any]:
+        """Some examples, (b,), as LeRobot's preprocessor takes them."""
+        at, first, last = self.at[index], self.first[index, None], self.end[index, None] - 1
+        seen = (at[:, None] + self.seen).clamp(first, last)
+        acted = at[:, None] + self.acted
+        return {
+            **self.model.batch(self.rows[seen], self.told),
+            "action": self.actions[acted.clamp(first, last)],
+            "action_is_pad": (acted < first) | (acted > last),
+        }
+
+
+RECIPE = FineTuning

@@ -1,0 +1,126 @@
+"""A policy's folder as LeRobot writes it, as bytes: `config.json`, weights, two processors."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from enpire.errors import PolicyError
+
+CONFIG, WEIGHTS = "config.json", "model.safetensors"
+PROCESSORS = ("policy_preprocessor.json", "policy_postprocessor.json")
+WITHIN = "pretrained_model"  # of a checkpoint's folder, as `lerobot-train` leaves it
+TAKEN = {".json", ".safetensors", ".txt", ".md", ".jinja"}  # none of which can run anything
+STATE, ENVIRONMENT, ACTION = "observation.state", "observation.environment_state", "action"
+BLANK = "observation.images.empty_camera_"  # begins a camera that is not there (`empty_cameras`)
+
+Files = Mapping[str, bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class Shapes:
+    """What a policy's config says it maps. type: ACT is `act`. observation, action: entries."""
+
+    type: str
+    observation: int
+    action: int
+
+
+def find_folder(path: Path) -> Path | None:
+    """Where the policy of LeRobot's at `path` is, a checkpoint's folder or its own; or None."""
+    for folder in (path, path / WITHIN):
+        if (folder / CONFIG).is_file() and (folder / WEIGHTS).is_file():
+            return folder
+    return None
+
+
+def read(folder: Path) -> dict[str, bytes]:
+    """The files of a policy's folder, of the kinds that hold numbers and text.
+
+    Raises:
+        PolicyError: something is missing or cannot be read.
+    """
+    try:
+        files = {
+            path.name: path.read_bytes()
+            for path in sorted(folder.iterdir())
+            if path.suffix in TAKEN and path.is_file()
+        }
+    except OSError as error:
+        raise PolicyError(f"{folder} cannot be read: {error.strerror}") from error
+    missing = [name for name in (CONFIG, WEIGHTS, *PROCESSORS) if name not in files]
+    if missing:
+        raise PolicyError(
+            f"{folder} lacks {', '.join(missing)}: a policy of LeRobot 0.6 or newer has them "
+            "(lerobot's migrate_policy_normalization adds processors to an older one)"
+        )
+    return files
+
+
+def write(files: Files, folder: Path) -> None:
+    """The inverse of `read`, into a folder that is there."""
+    for name, data in files.items():
+        (folder / name).write_bytes(data)
+
+
+def shapes(files: Files) -> Shapes:
+    """What the config says, without LeRobot.
+
+    Raises:
+        PolicyError: it needs what stations do not show, or its processors name code that is not
+            LeRobot's.
+    """
+    config = _json(files, CONFIG)
+    for name in PROCESSORS:
+        _require_known_steps(name, _json(files, name))
+    try:
+        seen = {name: _feature(each) for name, each in config["input_features"].items()}
+        (action,) = config["output_features"][ACTION]["shape"]
+        kind = str(config["type"])
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise PolicyError(f"{CONFIG} is not that of a policy of LeRobot's: {error!r}") from error
+    cameras = [name for name, (what, _) in seen.items() if what == "VISUAL" and BLANK not in name]
+    if cameras:
+        raise PolicyError(
+            f"this {kind} policy looks through cameras ({', '.join(cameras)}), and what stations "
+            "show a policy has no pictures: give one that was trained on the state alone"
+        )
+    sizes = {name: shape for name, (what, shape) in seen.items() if what != "VISUAL"}
+    odd = sorted(sizes.keys() - {STATE, ENVIRONMENT})
+    if odd or not sizes:
+        raise PolicyError(
+            f"this {kind} policy takes {', '.join(odd) or 'nothing'}; stations show "
+            f"{STATE} and {ENVIRONMENT}, which are the same"
+        )
+    widths = {shape[0] for shape in sizes.values() if len(shape) == 1}
+    if len(widths) != 1:
+        raise PolicyError(f"inputs of {sizes}: what stations show is one vector of one length")
+    return Shapes(kind, widths.pop(), int(action))
+
+
+def _feature(said: Mapping[str, Any]) -> tuple[str, tuple[int, ...]]:
+    return str(said["type"]), tuple(int(size) for size in said["shape"])
+
+
+def _json(files: Files, name: str) -> Any:
+    try:
+        return json.loads(files[name])
+    except (KeyError, ValueError) as error:
+        raise PolicyError(f"the policy's {name} is missing or no JSON: {error}") from error
+
+
+def _require_known_steps(name: str, said: Any) -> None:
+    """A step may be called by any class that can be imported: only LeRobot's own are taken."""
+    try:
+        named = [step.get("class", "") for step in said["steps"] if "registry_name" not in step]
+    except (KeyError, TypeError, AttributeError) as error:
+        raise PolicyError(f"the policy's {name} has no steps: {error!r}") from error
+    foreign = [each for each in named if not str(each).startswith("lerobot.")]
+    if foreign:
+        raise PolicyError(
+            f"{name} asks for code of {', '.join(map(str, foreign))}: only steps of LeRobot's own "
+            "are run"
+        )

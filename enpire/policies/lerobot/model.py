@@ -1,0 +1,179 @@
+"""LeRobot's own policy and processors, loaded from a folder's files by `from_pretrained`.
+
+The one place that imports LeRobot to act or to learn.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import logging
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from enpire.errors import PolicyError
+from enpire.policies.lerobot import folder
+from enpire.types import Float32Array, FloatArray
+
+
+@dataclass(slots=True)
+class Model:
+    """A policy that acts and learns. network: LeRobot's `PreTrainedPolicy`.
+
+    before: its preprocessor, of batches; after: its postprocessor, of actions.
+    """
+
+    network: Any
+    config: Any
+    before: Any
+    after: Any
+
+    @classmethod
+    def load(cls, files: Mapping[str, bytes]) -> Self:
+        """From a folder's files, on the device that the config names if this machine has it.
+
+        Raises:
+            PolicyError: LeRobot is not there, does not know the policy, or cannot load it.
+        """
+        with tempfile.TemporaryDirectory(prefix="enpire-policy-") as where:
+            path = Path(where)
+            folder.write(files, path)
+            with _blamed("load"), quiet():
+                from lerobot.configs.policies import PreTrainedConfig
+                from lerobot.policies.factory import get_policy_class, make_pre_post_processors
+                from lerobot.utils.import_utils import register_third_party_plugins
+
+                register_third_party_plugins()  # policies of others, `lerobot_policy_*`
+                config = PreTrainedConfig.from_pretrained(path)
+                network = get_policy_class(config.type).from_pretrained(path, config=config)
+                device = {"device_processor": {"device": config.device}}
+                before, after = make_pre_post_processors(
+                    config, str(path), preprocessor_overrides=device
+                )
+        return cls(network, config, before, after)
+
+    def save(self) -> dict[str, bytes]:
+        """The files of a folder that `from_pretrained` takes."""
+        with tempfile.TemporaryDirectory(prefix="enpire-policy-") as where:
+            path = Path(where)
+            with _blamed("save"), quiet():
+                self.network.save_pretrained(path)
+                self.before.save_pretrained(path)
+                self.after.save_pretrained(path)
+            return folder.read(path)
+
+    @property
+    def history(self) -> int:
+        """How many observations it sees, of successive periods."""
+        return len(self.config.observation_delta_indices or [0])
+
+    @property
+    def execute(self) -> int:
+        """How many actions of a chunk are carried out."""
+        return int(self.config.n_action_steps)
+
+    def batch(self, history: Tensor, told: str) -> dict[str, Any]:
+        """Observations (b, history, obs) and the instruction, as the preprocessor takes them."""
+        seen = history if self.config.observation_delta_indices is not None else history[:, -1]
+        batch: dict[str, Any] = {"task": [told] * len(history)}
+        for name, feature in self.config.input_features.items():
+            if name in (folder.STATE, folder.ENVIRONMENT):
+                batch[name] = seen
+            else:  # a camera that is not there: black, and masked for who can do without
+                batch[name] = torch.zeros(len(history), *feature.shape)
+                batch[f"{name}_padding_mask"] = torch.zeros(len(history), dtype=torch.bool)
+        return batch
+
+    def chunks(self, history: Float32Array, told: str, seeds: Sequence[int]) -> Float32Array:
+        """Actions (b, n, act), n at least `execute`, for observations (b, history, obs).
+
+        seeds: of what each row draws. On a processor each row is worked out by itself, since what a
+        station does must not depend on how many ask at one time; elsewhere all at once.
+
+        Raises:
+            PolicyError: LeRobot raised, or what came of it are no actions.
+        """
+        with _blamed("act"), torch.inference_mode(), torch.random.fork_rng():
+            batch = self.before(self.batch(torch.from_numpy(history), told))
+            if self.config.device == "cpu":
+                rows = [self._predict(_row(batch, i), seed) for i, seed in enumerate(seeds)]
+                predicted = torch.cat(rows)
+            else:
+                predicted = self._predict(batch, seeds[0])
+            actions: Float32Array = self.after(predicted).float().numpy()
+        if actions.ndim != 3 or actions.shape[1] < self.execute:
+            raise PolicyError(
+                f"the {self.config.type} policy predicts actions of shape {actions.shape}, and "
+                f"{self.execute} of them are to be carried out"
+            )
+        return actions
+
+    def _predict(self, batch: dict[str, Any], seed: int) -> Tensor:
+        torch.manual_seed(seed)
+        self.network.reset()  # it keeps queues of its own, for one environment in step
+        predicted: Tensor = self.network.predict_action_chunk(batch)
+        return predicted
+
+    @property
+    def spread(self) -> FloatArray:
+        """The standard deviation of each action in what it was trained on, (act,).
+
+        Of a normalisation by range, a quarter of it; where there is none, half of [-1, 1].
+        """
+        (action,) = self.config.output_features[folder.ACTION].shape
+        for step in self.after.steps:
+            stats = (getattr(step, "stats", None) or {}).get(folder.ACTION, {})
+            if "std" in stats:
+                return _array(stats["std"])
+            if {"min", "max"} <= stats.keys():
+                return (_array(stats["max"]) - _array(stats["min"])) / 4
+        return np.full(action, 0.5)
+
+
+def _array(values: Any) -> FloatArray:
+    return np.asarray(torch.as_tensor(values).cpu().numpy(), np.float64)
+
+
+def _row(batch: Mapping[str, Any], i: int) -> dict[str, Any]:
+    """One row of a batch: tensors and lists have one for each, whatever else is of all."""
+    return {
+        name: value[i : i + 1] if isinstance(value, Tensor | list) and len(value) > i else value
+        for name, value in batch.items()
+        if value is not None
+    }
+
+
+@contextlib.contextmanager
+def quiet() -> Iterator[None]:
+    """Without what LeRobot and those below it print and log at every turn."""
+    before = logging.root.manager.disable
+    logging.disable(logging.WARNING)
+    try:
+        with contextlib.redirect_stdout(io.StringIO()):
+            yield
+    finally:
+        logging.disable(before)
+
+
+@contextlib.contextmanager
+def _blamed(what: str) -> Iterator[None]:
+    """Whatever LeRobot raises is a PolicyError; it does so in every way there is."""
+    try:
+        yield
+    except PolicyError:
+        raise
+    except ImportError as error:
+        raise PolicyError(
+            f"LeRobot cannot {what} the policy ({error}): pip install 'enpire[vla]'"
+        ) from error
+    except Exception as error:
+        raise PolicyError(
+            f"LeRobot cannot {what} the policy: {type(error).__name__}: {error}"
+        ) from error

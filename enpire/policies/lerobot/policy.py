@@ -1,0 +1,117 @@
+"""A policy of LeRobot's as one of ours: the files of its folder, kept as bytes.
+
+What comes in is what goes out, to the last bit; `model.py` has it act and learn.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from enpire.environment import Workcells, instruction
+from enpire.errors import PolicyError
+from enpire.policies.lerobot import folder
+
+if TYPE_CHECKING:
+    from enpire.policies.lerobot.controller import LeRobotController
+
+
+@dataclass(frozen=True, slots=True)
+class LeRobotSpec:
+    """What it maps, and what LeRobot calls it: `act`, `diffusion`, `smolvla`.
+
+    task: that it was given for; empty where nobody said.
+    """
+
+    task: str
+    observation: int
+    action: int
+    type: str
+
+    def to_json(self) -> str:
+        """For a safetensors file's metadata."""
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """The inverse of `to_json`; raises PolicyError for anything else."""
+        try:
+            return cls(**json.loads(text))
+        except (ValueError, TypeError) as error:
+            raise PolicyError(f"not a LeRobot policy's description: {error}") from error
+
+
+@dataclass(frozen=True, slots=True)
+class LeRobotPolicy:
+    """files: by name, `config.json` among them, as `folder.read` gives them."""
+
+    kind: ClassVar[str] = "lerobot"
+    spec: LeRobotSpec
+    files: Mapping[str, bytes]
+
+    @classmethod
+    def of(cls, files: Mapping[str, bytes], task: str = "") -> Self:
+        """From the files of a folder; raises PolicyError as `folder.shapes`."""
+        said = folder.shapes(files)
+        return cls(LeRobotSpec(task, said.observation, said.action, said.type), dict(files))
+
+    @classmethod
+    def read(cls, path: Path, task: str = "") -> Self:
+        """The policy in a folder that LeRobot wrote; raises PolicyError when there is none."""
+        found = folder.find_folder(path)
+        if found is None:
+            raise PolicyError(
+                f"{path} holds no policy of LeRobot's ({folder.CONFIG} and {folder.WEIGHTS})"
+            )
+        try:
+            return cls.of(folder.read(found), task)
+        except PolicyError as error:
+            raise PolicyError(f"{found}: {error}") from error
+
+    def save(self, path: Path) -> None:
+        """Write a folder that `from_pretrained` takes; raises PolicyError if it is not empty."""
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+            if any(path.iterdir()):
+                raise PolicyError(f"{path} is not empty: choose a new folder")
+            folder.write(self.files, path)
+        except OSError as error:
+            raise PolicyError(f"{path} cannot be written: {error.strerror}") from error
+
+    @property
+    def name(self) -> str:
+        """By what it is and a hash of its files, `act-1a2b3c4d`."""
+        return f"{self.spec.type}-{self.sha256[:8]}"
+
+    @property
+    def sha256(self) -> str:
+        """Over the files, in the order of their names, each after its own."""
+        hashed = hashlib.sha256()
+        for name in sorted(self.files):
+            for part in (name.encode(), self.files[name]):
+                hashed.update(len(part).to_bytes(8, "little") + part)
+        return hashed.hexdigest()
+
+    def tensors(self) -> dict[str, NDArray[Any]]:
+        """Each file, uint8."""
+        return {name: np.frombuffer(data, np.uint8) for name, data in self.files.items()}
+
+    @classmethod
+    def load(cls, spec: str, tensors: Mapping[str, NDArray[Any]]) -> Self:
+        """See `Policy.load`."""
+        files = {name: np.asarray(tensor, np.uint8).tobytes() for name, tensor in tensors.items()}
+        return cls.of(files, LeRobotSpec.from_json(spec).task)
+
+    def controller(self, stations: Workcells) -> LeRobotController:
+        """See `Policy.controller`; imports LeRobot."""
+        from enpire.policies.lerobot.controller import LeRobotController
+        from enpire.policies.lerobot.model import Model
+
+        return LeRobotController(Model.load(self.files), self.spec, instruction(stations))

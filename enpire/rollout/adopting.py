@@ -1,0 +1,60 @@
+"""Demonstrations of another run, or of a dataset that was imported, as a run's own."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from enpire.environment import Workcells
+from enpire.errors import StoreError
+from enpire.store import Run
+from enpire.types import Episode, Purpose, Times
+
+ADOPTED = "adopted-"  # begins the id of an episode that another run has
+
+
+def adopt(run: Run, source: Path, stations: Workcells) -> int:
+    """Record the demonstrations of the run `source` in `run`, once; returns how many there are.
+
+    They cost this run no robot time. All of them are recorded, or none. Raises as
+    `demonstrations`.
+    """
+    kept = [e for e in run.episodes(Purpose.DEMONSTRATION) if e.id.startswith(ADOPTED)]
+    if kept:
+        return len(kept)
+    shown = demonstrations(source, stations)
+    run.add_episodes([replace(e, id=ADOPTED + e.id, times=Times(), round=0) for e in shown])
+    return len(shown)
+
+
+def demonstrations(source: Path, stations: Workcells) -> list[Episode]:
+    """Those of the run `source`, which these stations could have shown.
+
+    Raises:
+        StoreError: it is no run, has none, or they are of other stations.
+    """
+    with Run.open(source) as opened:
+        shown = [e for e in opened.episodes(Purpose.DEMONSTRATION) if len(e)]
+    if not shown:
+        raise StoreError(f"{source} has no demonstration to begin with")
+    for episode in shown:
+        _require_alike(episode, source, stations)
+    return shown
+
+
+def _require_alike(episode: Episode, source: Path, stations: Workcells) -> None:
+    has = (episode.observations.shape[1], episode.actions.shape[1])
+    needs = (stations.observation_size, stations.action_size)
+    changed = sorted(
+        name for name, sha256 in episode.packs.items() if stations.packs.get(name) != sha256
+    )
+    if episode.task != stations.name or has != needs:
+        raise StoreError(
+            f"{source} demonstrates {episode.task} ({has[0]} observations, {has[1]} actions a "
+            f"row), and this run is of {stations.name} ({needs[0]} and {needs[1]})"
+        )
+    if changed:
+        raise StoreError(
+            f"{', '.join(changed)} changed since {source} was recorded, so its demonstrations show "
+            "something else: put the pack back as it was, or record new ones"
+        )

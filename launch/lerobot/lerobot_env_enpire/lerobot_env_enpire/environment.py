@@ -1,0 +1,88 @@
+"""One station of a task, with what LeRobot's `rollout` asks an environment for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import gymnasium
+import numpy as np
+from numpy.typing import NDArray
+
+import enpire.gymnasium  # noqa: F401  before MuJoCo is: it says how to render
+from enpire.datasets.pictures import Cameras
+from enpire.gymnasium.environment import TaskEnv
+
+Seen = dict[str, Any]
+
+
+class LeRobotTask(gymnasium.Env[Seen, NDArray[np.float32]]):
+    """`TaskEnv` whose observations are called as LeRobot's `preprocess_observation` expects.
+
+    `info` of the last step holds `is_success`: the verdict of enpire's verifier.
+    """
+
+    def __init__(
+        self, task: str, cameras: Sequence[str], width: int, height: int, film: str
+    ) -> None:
+        """See `EnpireEnv`."""
+        self._env = TaskEnv(task)
+        stations = self._env.stations
+        self.metadata = {
+            "render_modes": ["rgb_array"],
+            "render_fps": self._env.metadata["render_fps"],
+        }
+        self.render_mode = "rgb_array"
+        self.task = stations.name
+        self.task_description = stations.task.instruction
+        self._max_episode_steps = stations.execute_periods
+        self.action_space = self._env.action_space
+        state = self._env.observation_space
+        spaces: dict[str, gymnasium.Space[Any]] = {"agent_pos": state}
+        if cameras:
+            picture = gymnasium.spaces.Box(0, 255, (height, width, 3), np.uint8)
+            spaces["pixels"] = gymnasium.spaces.Dict(dict.fromkeys(cameras, picture))
+        else:
+            spaces["environment_state"] = state
+        self.observation_space = gymnasium.spaces.Dict(spaces)
+        self._film = film
+        self._cameras = tuple(cameras)
+        self._looking: Cameras | None = None
+        self._size = height, width
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Seen, dict[str, Any]]:
+        """See `TaskEnv.reset`."""
+        super().reset(seed=seed)
+        observation, info = self._env.reset(seed=seed)
+        return self._seen(observation), info
+
+    def step(self, action: NDArray[np.float32]) -> tuple[Seen, float, bool, bool, dict[str, Any]]:
+        """See `TaskEnv.step`."""
+        observation, reward, terminated, truncated, info = self._env.step(action)
+        told = {"is_success": bool(info.get("is_success", False))}  # in every step, of one type
+        return self._seen(observation), reward, terminated, truncated, told
+
+    def render(self) -> NDArray[np.uint8]:
+        """The camera of videos."""
+        picture: NDArray[np.uint8] = self._look([self._film])[self._film]
+        return picture
+
+    def close(self) -> None:
+        """End what is under way."""
+        if self._looking is not None:
+            self._looking.close()
+            self._looking = None
+        self._env.close()
+
+    def _seen(self, observation: NDArray[np.float32]) -> Seen:
+        if not self._cameras:
+            return {"agent_pos": observation, "environment_state": observation}
+        return {"agent_pos": observation, "pixels": self._look(self._cameras)}
+
+    def _look(self, cameras: Sequence[str]) -> dict[str, Any]:
+        if self._looking is None:
+            every = (*self._cameras, self._film)
+            self._looking = Cameras(self._env.stations, every, *self._size)
+        return self._looking.look(cameras)

@@ -1,0 +1,148 @@
+"""LeRobot datasets: what goes out comes in again to the last bit, also in parts."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from enpire.datasets import Layout, demonstrations, export
+from enpire.datasets import exported as exporting
+from enpire.errors import StoreError
+from enpire.types import Episode, Image, Outcome, Purpose, Verdict
+from tests.store.samples import episode
+
+LAYOUT = Layout(
+    25, "do it", "arm", tuple(f"seen_{i}" for i in range(6)), tuple(f"done_{i}" for i in range(3))
+)
+
+
+def some(count: int) -> list[Episode]:
+    made = []
+    for i in range(count):
+        each = episode(f"e{i}", 3 + i, purpose=Purpose.DEMONSTRATION, seed=2**62 + i)
+        rewards = np.zeros(len(each), np.float32)
+        outcome = Outcome.FAILURE if i == 1 else Outcome.SUCCESS
+        rewards[-1] = outcome is Outcome.SUCCESS
+        helped = np.arange(len(each)) < i
+        made.append(
+            replace(
+                each,
+                verdict=Verdict(outcome),
+                rewards=rewards,
+                intervened=helped,
+                stamps=(1 / 25) * np.arange(len(each)),
+            )
+        )
+    return made
+
+
+def require_same(there: list[Episode], back: list[Episode]) -> None:
+    assert len(there) == len(back)
+    for a, b in zip(there, back, strict=True):
+        for name in ("observations", "actions", "stamps", "rewards", "intervened"):
+            one, other = getattr(a, name), getattr(b, name)
+            assert one.dtype == other.dtype, name
+            assert one.tobytes() == other.tobytes(), name
+        assert (a.seed, a.policy, a.success) == (b.seed, b.policy, b.success)
+
+
+@pytest.mark.parametrize("part", [50, 2])
+def test_there_and_back(tmp_path: Path, part: int) -> None:
+    there = some(5)
+    said: list[int] = []
+    export(there, LAYOUT, tmp_path / "set", say=said.append, part=part)
+    assert said[-1] == 5
+    assert [p.name for p in tmp_path.iterdir()] == ["set"], "the parts are gone"
+    require_same(there, list(demonstrations(tmp_path / "set", "zip_tie", 6, 3)))
+
+
+def test_lerobot_reads_it(tmp_path: Path) -> None:
+    from lerobot.datasets.lerobot_dataset import LeRobotDataset
+    from lerobot.utils.feature_utils import dataset_to_policy_features
+
+    there = some(3)
+    export(there, LAYOUT, tmp_path / "set")
+    ahead = {"action": [0.0, 1 / 25]}
+    dataset = LeRobotDataset("set", tmp_path / "set", delta_timestamps=ahead, video_backend="pyav")
+    assert (dataset.num_episodes, dataset.num_frames, dataset.fps) == (3, 12, 25)
+    last = dataset[len(there[0]) - 1]
+    np.testing.assert_array_equal(last["observation.state"], there[0].observations[-1])
+    np.testing.assert_array_equal(last["observation.environment_state"], there[0].observations[-1])
+    assert last["action_is_pad"].tolist() == [False, True]
+    assert (last["next.done"].item(), last["next.success"].item()) == (True, True)
+    assert (last["task"], last["verdict"], last["policy"]) == ("do it", "success", "p0")
+    assert dataset.meta.names["observation.state"] == list(LAYOUT.observation)
+    kinds = {
+        name: ft.type.name for name, ft in dataset_to_policy_features(dataset.features).items()
+    }
+    assert kinds == {
+        "observation.state": "STATE",
+        "observation.environment_state": "ENV",
+        "action": "ACTION",
+    }, "what a policy of LeRobot's takes and gives, and nothing else"
+
+
+def test_cut_short_it_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    there, written = some(5), []
+    inner = exporting._write
+
+    def dies(episodes: list[Episode], *rest: object) -> None:
+        written.append([e.id for e in episodes])
+        if len(written) == 2:
+            raise KeyboardInterrupt
+        inner(episodes, *rest)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(exporting, "_write", dies)
+    with pytest.raises(KeyboardInterrupt):
+        export(there, LAYOUT, tmp_path / "set", part=2)
+    assert not (tmp_path / "set").exists()
+    export(there, LAYOUT, tmp_path / "set", part=2)
+    assert written == [["e0", "e1"], ["e2", "e3"], ["e2", "e3"], ["e4"]]
+    require_same(there, list(demonstrations(tmp_path / "set", "zip_tie", 6, 3)))
+
+
+def test_what_was_begun_for_another_is_not_taken(tmp_path: Path) -> None:
+    others = exporting._named(0, some(2), LAYOUT)
+    assert others != exporting._named(0, some(3), LAYOUT)
+    assert others != exporting._named(0, some(2), replace(LAYOUT, told="another"))
+
+
+def test_videos_are_within_their_codec(tmp_path: Path) -> None:
+    from lerobot.datasets.lerobot_dataset import LeRobotDataset
+
+    layout = replace(LAYOUT, cameras=("front",), height=64, width=96)
+    there = some(3)
+
+    def shoot(one: Episode) -> dict[str, list[Image]]:
+        down, across = np.mgrid[:64, :96]
+        shades = [np.stack([down * 2, across * 2, down + 20 * at], -1) for at in range(len(one))]
+        return {"front": [shade.astype(np.uint8) for shade in shades]}
+
+    export(there, layout, tmp_path / "set", shoot, part=2)
+    dataset = LeRobotDataset("set", tmp_path / "set", video_backend="pyav")
+    assert "observation.environment_state" not in dataset.features
+    at = 0
+    for one in there:
+        for picture in shoot(one)["front"]:
+            seen = dataset[at]["observation.images.front"].permute(1, 2, 0).numpy() * 255
+            assert np.abs(seen - picture).mean() < 6.0
+            at += 1
+    require_same(there, list(demonstrations(tmp_path / "set", "zip_tie", 6, 3)))
+
+
+def test_messages_say_what_to_do(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="no episode"):
+        export([], LAYOUT, tmp_path / "set")
+    export(some(1), LAYOUT, tmp_path / "set")
+    with pytest.raises(StoreError, match="already"):
+        export(some(1), LAYOUT, tmp_path / "set")
+    with pytest.raises(StoreError, match=r"observation\.state of shape \(6,\); pick_cube has 13"):
+        next(demonstrations(tmp_path / "set", "pick_cube", 13, 7))
+    with pytest.raises(StoreError, match="no LeRobot dataset"):
+        next(demonstrations(tmp_path, "pick_cube", 13, 7))
+    narrow = replace(LAYOUT, observation=LAYOUT.observation[:5])
+    with pytest.raises(StoreError, match="export them apart"):
+        list(narrow.frames(some(1)[0]))

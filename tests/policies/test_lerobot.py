@@ -1,0 +1,186 @@
+"""Policies of LeRobot's: what goes in comes out, and they act as LeRobot has them act."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from enpire.environment import Controller, Job
+from enpire.errors import PolicyError
+from enpire.policies import LeRobotPolicy, load, metadata
+from enpire.policies.lerobot import find_folder, folder
+from enpire.policies.lerobot.model import Model
+from enpire.types import Episode, Float32Array, Purpose
+from tests.environment.reach import reach_stations
+from tests.policies.lerobots import changed, folder_of
+
+KINDS = ["act", "diffusion", "smolvla"]
+SEEN, DONE = 6, 3
+TOLD = "pick up the cube"
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    root = tmp_path_factory.mktemp("policies")
+    return {kind: folder_of(kind, root / kind, SEEN, DONE) for kind in KINDS}
+
+
+def seen(model: Model, rows: int) -> Float32Array:
+    shape = (rows, model.history, SEEN)
+    return np.random.default_rng(3).normal(0, 0.5, shape).astype(np.float32)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_files_are_kept_to_the_last_bit(
+    kind: str, folders: dict[str, Path], tmp_path: Path
+) -> None:
+    policy = LeRobotPolicy.read(folders[kind])
+    assert (policy.spec.type, policy.spec.observation, policy.spec.action) == (kind, SEEN, DONE)
+    again = load(metadata(policy), policy.tensors())
+    assert again == policy
+    policy.save(tmp_path / "out")
+    for path in folders[kind].iterdir():
+        assert (tmp_path / "out" / path.name).read_bytes() == path.read_bytes()
+    with pytest.raises(PolicyError, match="not empty"):
+        policy.save(tmp_path / "out")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_chunks_are_lerobots_own(kind: str, folders: dict[str, Path]) -> None:
+    """What `select_action` of LeRobot returns one by one, after the same seed."""
+    from lerobot.policies.factory import get_policy_class, make_pre_post_processors
+
+    model = Model.load(LeRobotPolicy.read(folders[kind]).files)
+    history = seen(model, 1)
+    chunk = model.chunks(history, TOLD, [7])[0, : model.execute]
+    network = get_policy_class(kind).from_pretrained(folders[kind])
+    before, after = make_pre_post_processors(network.config, str(folders[kind]))
+    actions: list[Any] = []
+    torch.manual_seed(7)
+    for period in [*range(model.history - 1), *[-1] * model.execute]:
+        batch = model.batch(torch.from_numpy(history[:, [period]]), TOLD)
+        batch = {
+            k: v[:, 0] if k in (folder.STATE, folder.ENVIRONMENT) and v.ndim == 3 else v
+            for k, v in batch.items()
+        }
+        before_acting = torch.random.get_rng_state()
+        action = network.select_action(before(batch))
+        if period != -1:  # a history that is not whole yet: as if it had not been asked
+            network._queues["action"].clear()
+            torch.random.set_rng_state(before_acting)
+            continue
+        actions.append(after(action)[0].numpy())
+    np.testing.assert_allclose(chunk, actions, atol=1e-6)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_row_is_the_same_whoever_else_asks(kind: str, folders: dict[str, Path]) -> None:
+    model = Model.load(LeRobotPolicy.read(folders[kind]).files)
+    history = seen(model, 3)
+    together = model.chunks(history, TOLD, [1, 2, 3])
+    for row, seed in enumerate([1, 2, 3]):
+        alone = model.chunks(history[row : row + 1], TOLD, [seed])
+        np.testing.assert_array_equal(alone[0], together[row])
+    assert together.shape[0] == 3
+    assert together.shape[1] >= model.execute
+
+
+def test_what_is_drawn_hangs_on_the_seed(folders: dict[str, Path]) -> None:
+    model = Model.load(LeRobotPolicy.read(folders["diffusion"]).files)
+    history = seen(model, 1)
+    state = torch.random.get_rng_state()
+    one, same, other = (model.chunks(history, TOLD, [seed]) for seed in (1, 1, 2))
+    np.testing.assert_array_equal(one, same)
+    assert (one != other).any()
+    assert torch.equal(torch.random.get_rng_state(), state), "nobody else's draws are moved"
+
+
+def test_the_spread_is_that_of_the_data(folders: dict[str, Path]) -> None:
+    act = Model.load(LeRobotPolicy.read(folders["act"]).files)  # by mean and deviation
+    assert ((act.spread >= 0.3) & (act.spread <= 0.6)).all()
+    files = dict(LeRobotPolicy.read(folders["act"]).files)
+    name = folder.PROCESSORS[1]
+    said = json.loads(files[name])
+    said["steps"] = [s for s in said["steps"] if "unnormalizer" not in s["registry_name"]]
+    files[name] = json.dumps(said).encode()
+    assert Model.load(files).spread.tolist() == [0.5] * DONE
+
+
+def run(controller: Controller, stations: Any, seeds: list[int]) -> list[Episode]:
+    done: list[Episode] = []
+    waiting = [Job(seed, Purpose.COLLECTION, controller, "p", exploration=0.3) for seed in seeds]
+    while waiting or stations.busy:
+        while waiting and stations.idle:
+            stations.begin(stations.idle[0], waiting.pop(0))
+        done += stations.tick()
+    return sorted(done, key=lambda episode: episode.seed)
+
+
+@pytest.mark.parametrize("kind", ["act", "diffusion"])
+def test_it_acts_on_stations_and_repeats(kind: str, tmp_path: Path) -> None:
+    alone, some = reach_stations(1), reach_stations(3)
+    where = folder_of(kind, tmp_path / kind, alone.observation_size, alone.action_size)
+    policy = LeRobotPolicy.read(where)
+    one = run(policy.controller(alone), alone, [1, 2, 3])
+    three = run(policy.controller(some), some, [1, 2, 3])
+    assert [len(episode) for episode in one] == [len(episode) for episode in three]
+    for a, b in zip(one, three, strict=True):
+        assert a.actions.tobytes() == b.actions.tobytes()
+
+
+# What is refused
+
+
+def test_a_checkpoints_folder_will_do(folders: dict[str, Path], tmp_path: Path) -> None:
+    (tmp_path / "pretrained_model").symlink_to(folders["act"])
+    assert LeRobotPolicy.read(tmp_path) == LeRobotPolicy.read(folders["act"])
+    assert find_folder(tmp_path / "elsewhere") is None
+
+
+def copy(source: Path, target: Path, **values: Any) -> Path:
+    LeRobotPolicy.read(source).save(target)
+    return changed(target, **values)
+
+
+def test_cameras_are_refused(folders: dict[str, Path], tmp_path: Path) -> None:
+    config = json.loads((folders["act"] / "config.json").read_text())
+    pictures = {"observation.images.front": {"type": "VISUAL", "shape": [3, 48, 64]}}
+    where = copy(folders["act"], tmp_path / "p", input_features=config["input_features"] | pictures)
+    with pytest.raises(PolicyError, match=r"cameras \(observation.images.front\)"):
+        LeRobotPolicy.read(where)
+
+
+def test_temporal_ensembling_is_refused(folders: dict[str, Path], tmp_path: Path) -> None:
+    where = copy(folders["act"], tmp_path / "p", temporal_ensemble_coeff=0.01, n_action_steps=1)
+    with pytest.raises(PolicyError, match="temporal_ensemble_coeff"):
+        LeRobotPolicy.read(where).controller(reach_stations(1))
+
+
+def test_code_in_a_processor_is_refused(folders: dict[str, Path], tmp_path: Path) -> None:
+    where = copy(folders["act"], tmp_path / "p")
+    path = where / "policy_preprocessor.json"
+    said = json.loads(path.read_text())
+    said["steps"].append({"class": "os.path.join", "config": {}})
+    path.write_text(json.dumps(said))
+    with pytest.raises(PolicyError, match=r"code of os\.path\.join"):
+        LeRobotPolicy.read(where)
+
+
+def test_a_folder_without_processors_says_so(folders: dict[str, Path], tmp_path: Path) -> None:
+    where = copy(folders["act"], tmp_path / "p")
+    (where / "policy_preprocessor.json").unlink()
+    with pytest.raises(PolicyError, match=r"lacks policy_preprocessor\.json"):
+        LeRobotPolicy.read(where)
+
+
+def test_weights_that_do_not_fit_are_lerobots_to_refuse(
+    folders: dict[str, Path], tmp_path: Path
+) -> None:
+    where = copy(folders["act"], tmp_path / "p", dim_model=64)
+    with pytest.raises(PolicyError, match="LeRobot cannot load"):
+        Model.load(LeRobotPolicy.read(where).files)
