@@ -9,14 +9,14 @@ import torch
 from torch import Tensor
 
 from enpire.errors import PolicyError
-from enpire.policies.driver import PolicyController
+from enpire.policies.driver import Driven, PolicyController
 from enpire.policies.lerobot.model import Model
 from enpire.policies.lerobot.policy import LeRobotSpec
 from enpire.policies.spec import ChunkSpec
 from enpire.types import Float32Array
 
 
-class _Driven:
+class _Chunked:
     """The model as a `Chunked` policy."""
 
     def __init__(self, model: Model, spec: LeRobotSpec, told: str) -> None:
@@ -37,7 +37,7 @@ class _Driven:
         """See `Chunked`."""
         return torch.from_numpy(self._model.spread).float()
 
-    def inference(self) -> _Driven:
+    def inference(self) -> _Chunked:
         """See `Chunked`."""
         return self
 
@@ -64,11 +64,11 @@ class LeRobotController(PolicyController):
                 "temporal_ensemble_coeff to null and n_action_steps to some of its chunk in its "
                 "config.json"
             )
-        driven = _Driven(model, spec, told)
-        super().__init__(driven)
-        driven(np.zeros((1, driven.spec.history, spec.observation), np.float32), [0])
+        chunked = _Chunked(model, spec, told)
+        super().__init__(chunked)
+        chunked(np.zeros((1, chunked.spec.history, spec.observation), np.float32), [0])
 
-    def _chunks(self, seen: Float32Array, rngs: Sequence[np.random.Generator]) -> Float32Array:
-        seeds = [int(rng.integers(2**63)) for rng in rngs]
+    def _chunks(self, seen: Float32Array, driven: Sequence[Driven]) -> Float32Array:
+        seeds = [int(one.rng.integers(2**63)) for one in driven]
         chunks: Float32Array = self._infer(seen, seeds)
         return chunks
