@@ -6,11 +6,11 @@ of its `gripper_range`. All arrays over axes have the shape (axes,).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
-from enpire.types import FloatArray
+from enpire.types import FloatArray, Image
 
 Clock = Callable[[], int]
 """Nanoseconds of the machine's monotonic clock, which nobody can set."""
@@ -53,3 +53,19 @@ class Driver(Protocol):
 
     def disconnect(self) -> None:
         """Close the bus; the arms go on holding."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Picture:
+    """What a camera saw. stamp: ns of the monotonic clock; image: (height, width, 3), RGB."""
+
+    stamp: int
+    image: Image
+
+
+@runtime_checkable
+class Seeing(Protocol):
+    """A driver whose arms come with cameras."""
+
+    def pictures(self) -> Mapping[str, Picture]:
+        """The newest picture of each camera, by its name, however old; returns at once."""

@@ -50,6 +50,7 @@ class Robot:
     arms: tuple[Arm, ...]
     limits: Limits
     sha256: str
+    folder: Path
 
 
 def load_robot(pack: Pack) -> Robot:
@@ -74,6 +75,7 @@ def load_robot(pack: Pack) -> Robot:
             workspace_high=limits.numbers("workspace_high", 3),
         ),
         sha256=pack.sha256,
+        folder=pack.folder,
     )
 
 

@@ -78,6 +78,10 @@ class Table:
         """A sub-table."""
         return Table(self._typed(key, dict, None), f"{self._where} [{key}]")
 
+    def mapping(self, key: str) -> dict[str, Any]:
+        """A sub-table as it stands, for somebody else's reader."""
+        return dict(self._typed(key, dict, None))
+
     def tables(self, key: str) -> list[Table]:
         """An array of tables, at least one."""
         rows = self._typed(key, list, None)

@@ -12,6 +12,8 @@ verifier = 5.0                        # watched if it is named
 [realtime]
 cpu = 1
 priority = 50
+[lerobot.config]                      # of a driver: counts over the pack's `drivers.toml`
+port = "/dev/ttyACM1"
 [[keep_out]]
 name = "wall"
 low = [0.6, -1.0, 0.0]
@@ -23,13 +25,17 @@ from __future__ import annotations
 import hashlib
 import os
 import tempfile
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from enpire.drivers import DRIVERS as NAMES
 from enpire.errors import PackError
 from enpire.packs import Robot, find, load_robot
+from enpire.packs.finder import DRIVERS
 from enpire.packs.toml import Table
 from enpire.safety.geometry import Box
 from enpire.safety.limits import SafetyLimits, narrowed, of_robot
@@ -39,7 +45,7 @@ from enpire.types import FloatArray
 RATE = 100.0
 RATES = (20.0, 500.0)
 _KEYS = {"driver", "robot", "rate", "park", "cameras"}
-_TABLES = {"limits", "watchdogs", "realtime", "keep_out"}
+_TABLES = {"limits", "watchdogs", "realtime", "keep_out", *NAMES}
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,13 +58,15 @@ class RealTime:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StationFile:
-    """A station as its file says; sha256 over the file and the robot pack.
+    """A station as its file says; sha256 over the file, the robot pack and its `drivers.toml`.
 
-    park: (axes,), grippers as in the setpoint before (NaN).
+    said: to the driver, by the file's table of its name. park: (axes,), grippers as in the setpoint
+    before (NaN).
     """
 
     path: Path
     driver: str
+    said: Mapping[str, Any]
     robot: Robot
     period: float
     park: FloatArray
@@ -105,10 +113,14 @@ def load_station(path: Path) -> StationFile:
     limits = of_robot(robot)
     if table.has("limits"):
         limits = narrowed(limits, table.table("limits"))
+    driver, reached = table.text("driver"), pack.folder / DRIVERS
+    sealed = path.read_bytes() + pack.sha256.encode()
+    sealed += reached.read_bytes() if reached.is_file() else b""  # signs and zeros of its axes
     watch = table.table("watchdogs") if table.has("watchdogs") else Table({}, str(path))
     return StationFile(
         path=path,
-        driver=table.text("driver"),
+        driver=driver,
+        said=table.mapping(driver) if driver in NAMES and table.has(driver) else {},
         robot=robot,
         period=1.0 / rate,
         park=_park(table, robot, limits),
@@ -118,7 +130,7 @@ def load_station(path: Path) -> StationFile:
         verifier=watch.has("verifier"),
         ages=_ages(watch),
         realtime=_realtime(table),
-        sha256=hashlib.sha256(path.read_bytes() + pack.sha256.encode()).hexdigest(),
+        sha256=hashlib.sha256(sealed).hexdigest(),
     )
 
 
