@@ -23,6 +23,7 @@ VERBS = {
     "eval": ("evaluate", "measure a policy of a run on seeds it has never seen"),
     "rank": ("rank", "which of several policies are shown to be better than which"),
     "station": ("station", "stations of a run; stations with arms: check, stop, clear, park"),
+    "station calibrate": ("calibrate", "where a camera of a station is and how it sees"),
     "task": ("task", "certify a task: enpire task check NAME"),
     "new": ("new", "begin a task of your own: enpire new task NAME --robot so101"),
     "tasks": ("tasks", "the tasks that can be found"),

@@ -32,6 +32,7 @@ from typing import Any
 
 import numpy as np
 
+from enpire.calibration import CameraCalibration, read_cameras
 from enpire.drivers import DRIVERS as NAMES
 from enpire.errors import PackError
 from enpire.packs import Robot, find, load_robot
@@ -45,7 +46,7 @@ from enpire.types import FloatArray
 RATE = 100.0
 RATES = (20.0, 500.0)
 _KEYS = {"driver", "robot", "rate", "park", "cameras"}
-_TABLES = {"limits", "watchdogs", "realtime", "keep_out", *NAMES}
+_TABLES = {"limits", "watchdogs", "realtime", "keep_out", "calibration", *NAMES}
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +61,8 @@ class RealTime:
 class StationFile:
     """A station as its file says; sha256 over the file, the robot pack and its `drivers.toml`.
 
-    said: to the driver, by the file's table of its name. park: (axes,), grippers as in the setpoint
-    before (NaN).
+    said: to the driver, by the file's table of its name. calibrated: cameras, by name. park:
+    (axes,), grippers as in the setpoint before (NaN).
     """
 
     path: Path
@@ -73,6 +74,7 @@ class StationFile:
     limits: SafetyLimits
     boxes: tuple[Box, ...]
     cameras: tuple[str, ...]
+    calibrated: Mapping[str, CameraCalibration]
     verifier: bool
     ages: Ages
     realtime: RealTime
@@ -127,6 +129,7 @@ def load_station(path: Path) -> StationFile:
         limits=limits,
         boxes=tuple(map(_box, table.tables("keep_out"))) if table.has("keep_out") else (),
         cameras=table.texts("cameras") if table.has("cameras") else (),
+        calibrated=_calibrated(table, robot),
         verifier=watch.has("verifier"),
         ages=_ages(watch),
         realtime=_realtime(table),
@@ -142,6 +145,12 @@ def _park(table: Table, robot: Robot, limits: SafetyLimits) -> FloatArray:
     if ((park < limits.low) | (park > limits.high)).any():
         raise PackError(f"{table.where}: park, or the robot's home, is outside the joints' ranges")
     return park
+
+
+def _calibrated(table: Table, robot: Robot) -> dict[str, CameraCalibration]:
+    if not table.has("calibration"):
+        return {}
+    return read_cameras(table.table("calibration"), tuple(arm.name for arm in robot.arms))
 
 
 def _ages(table: Table) -> Ages:
