@@ -6,6 +6,7 @@ import re
 import tomllib
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 import tomli_w
@@ -79,6 +80,7 @@ def written(text: str, name: str, camera: CameraCalibration) -> str:
     Raises PackError if the text is no TOML, or says `calibration` in a way this cannot replace.
     """
     before = _parsed(text)
+    others = before.get("calibration", {})
     values = {k: list(v) if isinstance(v, tuple) else v for k, v in asdict(camera).items()}
     header = f"[calibration.{name}]"
     block = f"{header}\n{_rounded(values)}"
@@ -86,27 +88,27 @@ def written(text: str, name: str, camera: CameraCalibration) -> str:
     kept = re.sub(pattern, "", text, flags=re.MULTILINE).rstrip("\n")
     result = f"{kept}\n\n{block}"
     after = _parsed(result)
-    expected = {**before, "calibration": {**before.get("calibration", {}), name: values}}
+    expected = {**before, "calibration": {**others, name: values}}
     if _without(after, name) != _without(expected, name):
         raise PackError(f"{header} cannot be put into the station's file: take the old one out")
     return result
 
 
-def _without(said: dict[str, object], name: str) -> dict[str, object]:
+def _without(said: dict[str, Any], name: str) -> dict[str, Any]:
     cameras = said.get("calibration", {})
     rest = {k: v for k, v in cameras.items() if k != name} if isinstance(cameras, dict) else cameras
     return {**said, "calibration": rest}
 
 
-def _parsed(text: str) -> dict[str, object]:
+def _parsed(text: str) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
     except ValueError as error:
         raise PackError(f"the station's file does not parse: {error}") from error
 
 
-def _rounded(values: dict[str, object]) -> str:
-    def short(value: object) -> object:
+def _rounded(values: dict[str, Any]) -> str:
+    def short(value: Any) -> Any:
         if isinstance(value, list):
             return [short(each) for each in value]
         return float(f"{value:.8g}") if isinstance(value, float) else value

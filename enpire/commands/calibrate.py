@@ -94,7 +94,7 @@ def _record(station: StationFile, options: Namespace) -> int:
     from enpire.safety.supervisor import STILL
 
     handle = take(station)
-    driver = build(station.driver, station.robot, time.monotonic_ns, station.said)
+    driver = build(station.driver, station.robot, time.monotonic_ns, station.site)
     if not isinstance(driver, Seeing):
         raise UsageError(
             f"driver {station.driver} has no cameras: put pictures into {options.shots}"
@@ -121,6 +121,8 @@ def _record(station: StationFile, options: Namespace) -> int:
 def _calibrate(station: StationFile, board: Board, options: Namespace) -> int:
     from dataclasses import asdict
 
+    import numpy as np
+
     from enpire.calibration import written
     from enpire.calibration.camera import WORLD
     from enpire.calibration.fitting import Bars, View, calibrate
@@ -136,7 +138,7 @@ def _calibrate(station: StationFile, board: Board, options: Namespace) -> int:
     sizes = {image.shape[:2] for image, _ in shots}
     if len(sizes) > 1:
         raise UsageError(f"pictures of {len(sizes)} sizes in {options.shots}: one camera has one")
-    positions = [position for _, position in shots]
+    positions = np.array([position for _, position in shots])
     views = [
         View(*found, world_wrist)
         for (image, _), world_wrist in zip(

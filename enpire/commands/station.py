@@ -85,7 +85,7 @@ def _check(options: Namespace) -> int:
     handle = take(station)
     try:
         findings = check(
-            station, build(station.driver, station.robot, time.monotonic_ns, station.said)
+            station, build(station.driver, station.robot, time.monotonic_ns, station.site)
         )
     finally:
         os.close(handle)

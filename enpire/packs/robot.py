@@ -50,7 +50,6 @@ class Robot:
     arms: tuple[Arm, ...]
     limits: Limits
     sha256: str
-    folder: Path
 
 
 def load_robot(pack: Pack) -> Robot:
@@ -75,7 +74,6 @@ def load_robot(pack: Pack) -> Robot:
             workspace_high=limits.numbers("workspace_high", 3),
         ),
         sha256=pack.sha256,
-        folder=pack.folder,
     )
 
 

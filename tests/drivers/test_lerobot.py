@@ -13,7 +13,7 @@ import pytest
 pytest.importorskip("lerobot.robots")
 
 from enpire.cli import main
-from enpire.drivers import Seeing, build
+from enpire.drivers import Seeing, Site, build, settings
 from enpire.drivers.lerobot.axes import Axes
 from enpire.errors import DriverError, PackError
 from enpire.packs import find, load_robot
@@ -38,7 +38,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def driver(folder: Path) -> Iterator:
     robot = load_robot(find("robots", str(plugin.pack(folder))))
-    made = build("lerobot", robot, time.monotonic_ns)
+    site = Site(settings=settings("lerobot", robot, None))
+    made = build("lerobot", robot, time.monotonic_ns, site)
     made.connect()
     yield made
     made.device.failing = False
@@ -160,9 +161,9 @@ def test_the_type_and_its_packages_are_told(folder, capsys) -> None:
 def test_a_station_file_counts_over_the_pack_and_both_are_sealed(folder) -> None:
     path = plugin.station(folder, 'id = "b"')
     loaded = load_station(path)
-    made = build("lerobot", loaded.robot, time.monotonic_ns, loaded.said)
+    made = build("lerobot", loaded.robot, time.monotonic_ns, loaded.site)
     assert made.device.id == "b"
-    toml = loaded.robot.folder / "drivers.toml"
+    toml = loaded.robot.arms[0].model.parent / "drivers.toml"
     toml.write_text(toml.read_text().replace('"elbow_flex"', '"elbow_flex"\nsign = -1'))
     again = load_station(path)
     assert again.robot.sha256 == loaded.robot.sha256, "how it is reached is no part of the pack"

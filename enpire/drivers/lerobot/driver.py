@@ -17,13 +17,12 @@ from typing import Any
 
 import numpy as np
 
-from enpire.drivers.driver import Clock, Picture, Reading
+from enpire.drivers.driver import Clock, Picture, Reading, Site
 from enpire.drivers.lerobot.axes import Axes
 from enpire.drivers.lerobot.bus import Bus
 from enpire.drivers.lerobot.making import make_robot
 from enpire.errors import DriverError, PackError
 from enpire.packs import Robot
-from enpire.packs.toml import Table
 from enpire.types import FloatArray
 
 
@@ -34,9 +33,9 @@ class LeRobot:
     are unknown. No motor is ever calibrated by it: that is `lerobot-calibrate`'s work.
     """
 
-    def __init__(self, robot: Robot, clock: Clock, settings: Table) -> None:
+    def __init__(self, robot: Robot, clock: Clock, site: Site) -> None:
         """Make it; raises PackError for settings, DriverError for what LeRobot makes of them."""
-        self._clock = clock
+        self._clock, settings = clock, site.settings
         self._grippers = np.concatenate([[*[False] * len(arm.home), True] for arm in robot.arms])
         self._arms = len(robot.arms)
         if not settings.has("type"):
