@@ -26,6 +26,7 @@ VERBS = {
     "export policy": ("export_policy", "a run's policy as a folder that LeRobot takes"),
     "import lerobot": ("import_lerobot", "a LeRobot dataset as a run of demonstrations"),
     "station": ("station", "stations of a run; stations with arms: check, stop, clear, park"),
+    "station calibrate": ("calibrate", "where a camera of a station is and how it sees"),
     "task": ("task", "certify a task: enpire task check NAME"),
     "new": ("new", "begin a task of your own, or have an agent draft it: enpire new task NAME"),
     "tasks": ("tasks", "the tasks that can be found"),

@@ -145,7 +145,7 @@ def main(argv: list[str]) -> int:
         station = load_station(options.station)
         # The local day is a person's: no time of the wall clock is used for anything else.
         may = permit(station, options.confirm_motion, options.dry_run, date.today())
-        driver = build(station.driver, station.robot, time.monotonic_ns)
+        driver = build(station.driver, station.robot, time.monotonic_ns, station.site)
         if may is Permit.DRY:
             driver = Dry(driver, time.monotonic_ns, _show)
         process = Process(station, driver)

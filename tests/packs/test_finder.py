@@ -134,6 +134,8 @@ def test_what_decides_nothing_is_not_in_the_hash(tmp_path: Path) -> None:
         "__pycache__/task.cpython-312.pyc",
         ".git/HEAD",
         ".hidden",
+        "drivers.toml",
+        "menagerie.toml",
         "sub/.swp",
         "README.md",
     ):
