@@ -196,3 +196,16 @@ def test_cloning_learns_from_what_is_shown() -> None:
 def test_a_policy_that_flows_is_not_one_that_sees() -> None:
     """Recipes that steer a flow take no policy whose condition they cannot make."""
     assert not isinstance(policy(), FlowPolicy)
+
+
+def test_a_candidate_looks_as_the_incumbent_does_to_begin_with() -> None:
+    episodes = [filmed("a"), filmed("bb")]
+    made = policy(seed=3)
+    still = Training(steps=1, batch=16, lr=0.0)
+    again = clone(Given(SPEC, episodes, made, 0), episodes, "chunk", still).policy
+    new = clone(Given(SPEC, episodes, None, 0), episodes, "chunk", still).policy
+    name = "encoders.0.net.0.weight"
+    np.testing.assert_array_equal(again.tensors()[name], made.tensors()[name])
+    assert (new.tensors()[name] != made.tensors()[name]).any()
+    last = "flow.net.0.weight"
+    np.testing.assert_array_equal(again.tensors()[last], new.tensors()[last])
