@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Sequence
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 
 from enpire.evolution.drafting.taking import DraftError
-from enpire.evolution.drafting.trying import LIMITS, Bench
+from enpire.evolution.drafting.trying import CACHE, LIMITS, WARMING, Bench
 from enpire.evolution.limits import Limits
+from enpire.evolution.sandbox import Ended
 from enpire.packs.finder import DRAFTED
 from tests.evolution.hostile.arena import needs_sandbox
 
@@ -35,6 +38,32 @@ def tried(text: str, most_s: float = 120.0, limits: Limits = LIMITS, made: str =
 def test_a_draft_is_examined() -> None:
     said = tried(REACH)
     assert said.startswith("0 \npass  nothing: 0 of 1")
+
+
+class Compiles(Bench):
+    """Runs nothing: a trusted run leaves machine code, a draft's puts its own in its place."""
+
+    found: ClassVar[list[bytes]] = []
+
+    def _run(self, pack: Path, out: Path, words: Sequence[str], most_s: float) -> Ended:
+        code = out / CACHE / "kernel"
+        if list(words) == WARMING:
+            code.parent.mkdir()
+            code.write_bytes(b"the harness's")
+        else:
+            self.found.append(code.read_bytes())
+            code.write_bytes(b"poisoned")
+        return Ended(0, b"", b"")
+
+
+def test_machine_code_that_a_draft_leaves_is_not_used_again() -> None:
+    with Compiles(trusted={"task.py": b""}) as bench:
+        for _ in range(3):
+            bench.run("mine", {"task.py": b""}, CHECK, 1.0)
+        assert bench.found == [b"the harness's"] * 3
+        assert bench._compiled is not None
+        kept = Path(bench._compiled.name)
+    assert not kept.exists()
 
 
 SEES = """
