@@ -31,7 +31,10 @@ FAILED = 1
 def draft(options: Namespace) -> int:
     """Have an agent draft a pack; returns the exit code."""
     choose_graphics()
+    from enpire.commands.new import template
     from enpire.evolution.drafting import Drafting
+    from enpire.evolution.drafting.taking import taken
+    from enpire.evolution.drafting.trying import Bench
     from enpire.evolution.limited import Ceilings
     from enpire.evolution.programs import load_program
     from enpire.evolution.sandbox import available
@@ -54,7 +57,12 @@ def draft(options: Namespace) -> int:
     def say(line: str) -> None:
         print(line, flush=True)
 
-    with _ended_by_signals(), Drafting(asked, kind, folder, ceilings, within_s, say) as session:
+    trusted = template(asked.robot)
+    bench = Bench(trusted=taken(trusted.parent, trusted.name).files)
+    with (
+        _ended_by_signals(),
+        Drafting(asked, kind, folder, ceilings, within_s, say, bench) as session,
+    ):
         where = session.run(Path("tasks"))
     print(f"used: {session.used}")
     if where is None:

@@ -14,6 +14,7 @@ from enpire.packs.finder import AT_START, CERTIFICATE, GYM, Pack, find
 from enpire.packs.signing import (
     PICTURES,
     Signature,
+    answered,
     certificate_hash,
     drafted,
     standing,
@@ -72,7 +73,7 @@ def say_unsigned(task: str) -> None:
         pack = find("tasks", task)
     except EnpireError:  # whoever builds the stations says so; a cluster may have it all the same
         return
-    if standing(pack).endswith("unsigned"):
+    if standing(pack).endswith("unsigned") and answered():
         print(f"{pack.name}: drafted by an agent, unsigned; no arm may run it", file=sys.stderr)
 
 

@@ -93,6 +93,11 @@ def require_signed(pack: Pack) -> None:
         )
 
 
+def answered() -> bool:
+    """Whether unsigned drafts may run in this process, as its environment says."""
+    return os.environ.get(ANSWERED) == "1"
+
+
 def require_answered(pack: Pack) -> None:
     """Let a pack's code run in this process, with all that the process may do.
 
@@ -100,7 +105,7 @@ def require_answered(pack: Pack) -> None:
         PackError: an agent drafted it, no person has signed it, and the environment does not say
             that unsigned drafts may run here.
     """
-    if standing(pack).endswith("unsigned") and os.environ.get(ANSWERED) != "1":
+    if standing(pack).endswith("unsigned") and not answered():
         raise PackError(
             f"{pack.name} was drafted by an agent and nobody has signed it as it is. Read it, then "
             f"enpire task sign {pack.name}; or set {ANSWERED}=1 to run its code with all your "

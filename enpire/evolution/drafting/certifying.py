@@ -76,8 +76,8 @@ def pictured(bench: Bench, name: str, files: Mapping[str, bytes]) -> dict[str, b
     """The files, and pictures of a demonstration among them: they are part of the pack."""
     found = dict(files)
     for moment, at in SHOWN.items():
-        png = picture(bench, name, files, ["--at", str(at), "--width", "960", "--height", "600"])
-        found[f"{PICTURES}/{moment}.png"] = png
+        words = [f"--at={at:g}", "--distance=0.5", "--width=960", "--height=600"]
+        found[f"{PICTURES}/{moment}.png"] = picture(bench, name, files, words)
     return found
 
 

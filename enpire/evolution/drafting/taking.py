@@ -8,6 +8,7 @@ a pack.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import re
@@ -109,7 +110,7 @@ def _take(folder: int, above: str, found: Taken) -> None:
             try:
                 why = _take_one(folder, name, path, found)
             except OSError as error:
-                why = str(error.strerror)
+                why = "a link" if error.errno == errno.ELOOP else str(error.strerror)
         if why:
             found.left.append(f"{one_line(path, 100)}: {why}")
 

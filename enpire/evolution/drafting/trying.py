@@ -7,10 +7,11 @@ such a run says, its exit code too, is said by a process in which that code has 
 from __future__ import annotations
 
 import os
+import shutil
 import tempfile
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Self
@@ -31,6 +32,9 @@ LIMITS = Limits(
     scratch=256 * MIB,
     output=256 * 1024,
 )
+CACHE = ".cache"  # of a run's home, where compilers keep what they made
+WARMING = ["task", "check", "{pack}", "--checks", "demonstrator", "--seeds", "1"]
+WARMING_S = 300.0
 OWN = ("robots", "sim")  # packs of the user's that a draft may be for
 
 
@@ -43,11 +47,18 @@ class Tried:
 
 
 class Bench:
-    """Where drafts are tried, one at a time; a `with` block ends what is under way."""
+    """Where drafts are tried, one at a time; a `with` block ends what is under way.
 
-    def __init__(self, limits: Limits = LIMITS) -> None:
-        """limits: of each run; how long it may take is said with it."""
+    The harness's kernels are compiled once, by a run of a pack that is `trusted`; each run of a
+    draft gets a copy of that machine code, and what it makes of it goes with the run.
+    """
+
+    def __init__(self, limits: Limits = LIMITS, trusted: Mapping[str, bytes] | None = None) -> None:
+        """limits: of each run; how long it may take is said with it. trusted: none, every run
+        compiles for itself."""
         self._limits = limits
+        self._trusted = trusted
+        self._compiled: tempfile.TemporaryDirectory[str] | None = None
         self._turn = threading.Lock()
         self._closing = threading.Lock()
         self._closed = False
@@ -69,29 +80,40 @@ class Bench:
             SandboxError: there can be no sandbox.
             DraftError: the bench is closed.
         """
-        with self._turn, _laid_out(name, files) as (pack, out):
-            limits = replace(self._limits, wall_s=most_s, cpu_s=(os.cpu_count() or 1) * most_s)
-            sandbox = Sandbox(
-                limits=limits,
-                readable=(*harness(), *own_packs(), pack.parent),
-                writable=(out,),
-                environment=environment(),
-            )
-            said = [word.replace("{pack}", str(pack)) for word in words]
-            with self._closing:
-                if self._closed:
-                    raise DraftError("the session has ended")
-                self._under_way = sandbox.start([python(), "-P", "-m", "enpire.cli", *said])
-            with self._under_way as process:
-                ended = process.communicate()
-            self._under_way = None
-            found: dict[str, bytes] = {}
-            for each in made:
-                try:
-                    found[each] = read_inside(out, each)
-                except ReadError:
-                    continue
-            return Tried(ended, found)
+        with self._turn:
+            if self._trusted is not None and self._compiled is None:
+                self._compiled = tempfile.TemporaryDirectory(prefix="enpire-compiled-")
+                with _laid_out("trusted", self._trusted) as (pack, out):
+                    self._run(pack, out, WARMING, WARMING_S)
+                    _copied(out / CACHE, self._compiled.name)
+            with _laid_out(name, files) as (pack, out):
+                if self._compiled is not None:
+                    _copied(Path(self._compiled.name), out / CACHE)
+                    hand_over(out)
+                ended = self._run(pack, out, words, most_s)
+                found: dict[str, bytes] = {}
+                for each in made:
+                    with suppress(ReadError):
+                        found[each] = read_inside(out, each)
+                return Tried(ended, found)
+
+    def _run(self, pack: Path, out: Path, words: Sequence[str], most_s: float) -> Ended:
+        limits = replace(self._limits, wall_s=most_s, cpu_s=(os.cpu_count() or 1) * most_s)
+        sandbox = Sandbox(
+            limits=limits,
+            readable=(*harness(), *own_packs(), pack.parent),
+            writable=(out,),
+            environment=environment(),
+        )
+        said = [word.replace("{pack}", str(pack)) for word in words]
+        with self._closing:
+            if self._closed:
+                raise DraftError("the session has ended")
+            self._under_way = sandbox.start([python(), "-P", "-m", "enpire.cli", *said])
+        with self._under_way as process:
+            ended = process.communicate()
+        self._under_way = None
+        return ended
 
     def close(self) -> None:
         """End what is under way; nothing is tried any more."""
@@ -99,6 +121,9 @@ class Bench:
             self._closed = True
             if self._under_way is not None:
                 self._under_way.end()
+        with self._turn:
+            if self._compiled is not None:
+                self._compiled.cleanup()
 
     def __enter__(self) -> Self:
         return self
@@ -124,6 +149,11 @@ def environment() -> dict[str, str]:
 def own_packs() -> tuple[Path, ...]:
     """The user's robots and worlds, in the working folder."""
     return tuple(folder for kind in OWN if (folder := Path.cwd() / kind).is_dir())
+
+
+def _copied(source: Path, target: Path | str) -> None:
+    if source.is_dir():
+        shutil.copytree(source, target, dirs_exist_ok=True)
 
 
 @contextmanager

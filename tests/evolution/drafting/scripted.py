@@ -9,7 +9,6 @@ from pathlib import Path
 from enpire.evolution.drafting.session import WORK, Asked
 from enpire.evolution.drafting.taking import digest, taken, write
 from enpire.evolution.drafting.trying import Bench, Tried
-from enpire.evolution.limits import Limits
 from enpire.evolution.programs import Program
 from enpire.evolution.sandbox import Ended
 from enpire.packs.finder import content_hash, find
@@ -78,7 +77,7 @@ class Judge(Bench):
         self,
         passes: Callable[[bytes], bool] = lambda text: b"good" in text,
         certifies: Callable[[bytes], bool] = lambda text: True,
-        limits: Limits | None = None,
+        trusted: Mapping[str, bytes] | None = None,
     ) -> None:
         super().__init__()
         self.passes, self.certifies = passes, certifies

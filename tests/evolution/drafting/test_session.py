@@ -15,16 +15,19 @@ import pytest
 
 from enpire.cli import main
 from enpire.errors import PackError
+from enpire.evolution import sandbox
+from enpire.evolution.drafting import trying
 from enpire.evolution.drafting.session import OUTPUT, WORK, Drafting, published
 from enpire.evolution.drafting.taking import DraftError
 from enpire.evolution.limited import Ceilings
+from enpire.evolution.sandbox import Availability
 from enpire.packs import find
 from enpire.packs.signing import require_signed
 from tests.evolution.coding import at, kinds, left
 from tests.evolution.hostile.arena import needs_sandbox
 from tests.evolution.replay import Call, Heard, Replay, Turn, call
 
-from .scripted import NAME, PNG, Judge, begun, program
+from .scripted import BEGINS, NAME, PNG, Judge, begun, program
 
 pytest.importorskip("mcp")
 pytestmark = needs_sandbox
@@ -224,6 +227,40 @@ def test_an_interrupted_session_leaves_nothing_running(here: Path, scripted: Pat
         assert time.monotonic() < until, "orphans"
         time.sleep(0.05)
     assert (here / "drafts" / "hold_cup" / "draft.json").is_file()
+
+
+TWO_GOES = """
+edit("good" if "make it good" in told else "bad")
+tool("check")
+tool("done")
+"""
+
+
+def test_a_draft_is_gone_on_with(
+    scripted: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(trying, "Bench", Judge)
+    (scripted / "agent.py").write_text(BEGINS + TWO_GOES)
+    new = ["new", "task", "--agent", "idle"]
+    assert main([*new, "insert a USB plug"]) == 1
+    said = capsys.readouterr().out
+    assert "check 1: misses a bar" in said
+    assert f"--from drafts/{NAME}" in said
+    assert not Path("tasks").exists()
+    assert main([*new, "make it good", "--from", f"drafts/{NAME}"]) == 0
+    said = capsys.readouterr().out
+    assert f"task sign {NAME}" in said
+    assert "make it good" in Path("tasks", NAME, "drafted.toml").read_text()
+    assert main([*new, "better", "--from", f"drafts/{NAME}"]) == 2, "its task is there"
+
+
+def test_without_walls_nothing_is_drafted(
+    scripted: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sandbox, "available", lambda: Availability(False, "no bubblewrap"))
+    assert main(["new", "task", "--agent", "idle", "hold a cup"]) == 2
+    assert "no bubblewrap" in capsys.readouterr().err
+    assert not Path("drafts").exists()
 
 
 @pytest.mark.parametrize(

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 
 from enpire.evolution.drafting.taking import DraftError
-from enpire.evolution.drafting.trying import LIMITS, Bench
+from enpire.evolution.drafting.trying import CACHE, LIMITS, WARMING, Bench
 from enpire.evolution.limits import Limits
+from enpire.evolution.sandbox import Ended
 from enpire.packs.finder import DRAFTED
 from tests.evolution.hostile.arena import needs_sandbox
 
@@ -35,6 +39,32 @@ def tried(text: str, most_s: float = 120.0, limits: Limits = LIMITS, made: str =
 def test_a_draft_is_examined() -> None:
     said = tried(REACH)
     assert said.startswith("0 \npass  nothing: 0 of 1")
+
+
+class Compiles(Bench):
+    """Runs nothing: a trusted run leaves machine code, a draft's puts its own in its place."""
+
+    found: ClassVar[list[bytes]] = []
+
+    def _run(self, pack: Path, out: Path, words: Sequence[str], most_s: float) -> Ended:
+        code = out / CACHE / "kernel"
+        if list(words) == WARMING:
+            code.parent.mkdir()
+            code.write_bytes(b"the harness's")
+        else:
+            self.found.append(code.read_bytes())
+            code.write_bytes(b"poisoned")
+        return Ended(0, b"", b"")
+
+
+def test_machine_code_that_a_draft_leaves_is_not_used_again() -> None:
+    with Compiles(trusted={"task.py": b""}) as bench:
+        for _ in range(3):
+            bench.run("mine", {"task.py": b""}, CHECK, 1.0)
+        assert bench.found == [b"the harness's"] * 3
+        assert bench._compiled is not None
+        kept = Path(bench._compiled.name)
+    assert not kept.exists()
 
 
 SEES = """
@@ -64,7 +94,7 @@ def test_it_sees_no_home_no_run_and_no_network(tmp_path: Path) -> None:
     assert tried(SEES.format(paths=paths), made="found.txt").endswith("found []")
 
 
-def test_an_endless_loop_is_ended() -> None:
+def test_an_endless_loop_is_ended_when_its_time_is_up() -> None:
     began = time.monotonic()
     said = tried("while True:\n    pass\n", most_s=6.0)
     assert "time: " in said.splitlines()[0]
@@ -72,19 +102,24 @@ def test_an_endless_loop_is_ended() -> None:
 
 
 BOMB = """
-import os
+import os, pathlib, time
 
+forked = 0
 while True:
     try:
-        os.fork()
+        if os.fork() == 0:
+            time.sleep(600)
+        forked += 1
     except OSError:
-        pass
+        pathlib.Path("held.txt").write_text(f"held after {forked}")
+        os._exit(3)
 """
 
 
-def test_a_fork_bomb_is_ended() -> None:
-    said = tried(BOMB, most_s=8.0, limits=Limits(processes=64, scratch=LIMITS.scratch))
-    assert said.splitlines()[0].split(" ", 1)[1], "some limit ends it"
+def test_a_fork_bomb_is_held() -> None:
+    said = tried(BOMB, limits=replace(LIMITS, processes=64), made="held.txt")
+    assert said.startswith("3 \n")
+    assert 0 < int(said.rpartition("held after ")[2]) < 64
 
 
 def test_what_is_under_way_ends_with_the_bench() -> None:
