@@ -6,6 +6,7 @@ from argparse import ArgumentTypeError, Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from enpire.commands.bars import leave_bars_out
 from enpire.commands.graphics import choose_graphics
 from enpire.commands.options import Parser
 from enpire.errors import StoreError, UsageError
@@ -55,6 +56,7 @@ def size(text: str) -> tuple[int, int]:
 def run(options: Namespace) -> int:
     """Write it."""
     choose_graphics()
+    leave_bars_out()
     from enpire.datasets import export
     from enpire.datasets.columns import exportable
     from enpire.datasets.pictures import Shooting

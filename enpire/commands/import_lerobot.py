@@ -5,6 +5,7 @@ from __future__ import annotations
 from argparse import Namespace
 from pathlib import Path
 
+from enpire.commands.bars import leave_bars_out
 from enpire.commands.graphics import choose_graphics
 from enpire.commands.options import Parser, add_start, task_asked
 from enpire.packs.finder import GYM
@@ -27,6 +28,7 @@ def add_options(parser: Parser) -> None:
 def run(options: Namespace) -> int:
     """Make it."""
     choose_graphics()
+    leave_bars_out()
     from itertools import batched
 
     from enpire import __version__
