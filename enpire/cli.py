@@ -22,6 +22,7 @@ VERBS = {
     "show": ("show", "what happened in a run"),
     "eval": ("evaluate", "measure a policy of a run on seeds it has never seen"),
     "rank": ("rank", "which of several policies are shown to be better than which"),
+    "serve policy": ("serve_policy", "a policy for other machines, over a websocket"),
     "station": ("station", "stations of a run; stations with arms: check, stop, clear, park"),
     "station calibrate": ("calibrate", "where a camera of a station is and how it sees"),
     "task": ("task", "certify a task: enpire task check NAME"),

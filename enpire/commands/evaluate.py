@@ -38,7 +38,7 @@ def add_options(parser: Parser) -> None:
         "--policy",
         required=True,
         metavar="RUN[:NAME]",
-        help=f"a run's best policy, or one by name, or {RANDOM}",
+        help=f"a run's best policy, or one by name; ws://HOST:PORT; or {RANDOM}",
     )
     parser.add_argument("--episodes", type=positive, default=200, metavar="N", help="default 200")
     parser.add_argument("--robots", type=positive, default=4, metavar="N", help="default 4")
@@ -141,6 +141,8 @@ def _of_a_run(options: Namespace, where: Place) -> tuple[Workcells, Acting]:
     chosen = frozen.load(options.policy)
     # A run's interpreter and rule belong to its own task.
     task = task_asked(options, chosen.task)
+    if not task:
+        raise UsageError(f"{options.policy} does not say what it is for: give --task")
     say_unsigned(task)
     own = task == chosen.task
     python = options.python or (chosen.python if own else "")

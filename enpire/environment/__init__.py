@@ -26,7 +26,7 @@ from enpire.environment.resets import ResetMode
 from enpire.environment.sensing import Readings, SensorNoise
 from enpire.environment.stations import Stations
 from enpire.environment.task import Demonstrator, Evidence, Parameter, Restorer, Task, time_left
-from enpire.environment.workcells import Tasked, Workcells
+from enpire.environment.workcells import Tasked, Workcells, instruction
 
 __all__ = [
     "ActionSpec",
@@ -62,6 +62,7 @@ __all__ = [
     "corners_of",
     "draw",
     "fresh",
+    "instruction",
     "load_task",
     "open_stations",
     "outline_area",

@@ -81,3 +81,8 @@ class Tasked(Workcells, Protocol):
 
     task: Task
     execute_periods: int
+
+
+def instruction(stations: Workcells) -> str:
+    """What is to be done there, in words; the name of what has no words."""
+    return stations.task.instruction if isinstance(stations, Tasked) else stations.name

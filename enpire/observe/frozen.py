@@ -10,6 +10,7 @@ from enpire.environment import Workcells
 from enpire.errors import PolicyError, StoreError
 from enpire.observe import account
 from enpire.policies import Policy
+from enpire.policies.remote import RemotePolicy, is_address
 from enpire.store import Run
 
 
@@ -30,7 +31,16 @@ class Frozen:
 
 
 def load(reference: str) -> Frozen:
-    """The policy called `RUN` (its incumbent) or `RUN:NAME`; raises StoreError or PolicyError."""
+    """The policy called `RUN` (its incumbent) or `RUN:NAME`, or at `ws://HOST:PORT`.
+
+    Raises:
+        StoreError: there is no such run, or it has no such policy.
+        PolicyError: it cannot be read, or no server is there.
+    """
+    if is_address(reference):
+        there = RemotePolicy.find(reference)
+        spec = there.spec
+        return Frozen(Path(there.name), "remote", spec.task, "", "", spec.policy, there)
     folder, name = Path(reference), ""
     if not folder.is_dir() and ":" in reference:
         before, _, name = reference.rpartition(":")
@@ -57,6 +67,8 @@ def require_fit(policy: Policy, stations: Workcells, name: str) -> None:
     spec = policy.spec
     has = (spec.observation, spec.action)
     needs = (stations.observation_size, stations.action_size)
+    if 0 in has:  # a server that does not say: its first answer will
+        return
     if has != needs:
         raise PolicyError(
             f"policy {name!r}, made for {spec.task}, maps {has[0]} observations to {has[1]} "

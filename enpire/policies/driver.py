@@ -98,6 +98,20 @@ class PolicyController:
         actions: Float32Array = np.array([one.chunk.popleft() for one in driven])
         return actions
 
+    @property
+    def spec(self) -> ChunkSpec:
+        """Of what it drives."""
+        return self._spec
+
+    @property
+    def spread(self) -> FloatArray:
+        """The unit of exploration, (act,)."""
+        return self._spread
+
+    def chunks(self, seen: Float32Array, rngs: Sequence[np.random.Generator]) -> Float32Array:
+        """Chunks (m, chunk, act) for histories (m, history, obs), of nobody's episode; rngs: m."""
+        return self._chunks(seen, rngs)
+
     def _chunks(self, seen: Float32Array, rngs: Sequence[np.random.Generator]) -> Float32Array:
         """Chunks (m, chunk, act) for histories (m, history, obs); rngs: of the m episodes."""
         return self._infer(seen)

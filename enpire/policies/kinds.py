@@ -12,10 +12,11 @@ from enpire.policies.chunk import ChunkPolicy
 from enpire.policies.flow import FlowPolicy
 from enpire.policies.policy import Policy
 from enpire.policies.program import ProgramPolicy
+from enpire.policies.remote import RemotePolicy
 from enpire.policies.skill import SkillPolicy
 
 KINDS: dict[str, type[Policy]] = {
-    kind.kind: kind for kind in (ChunkPolicy, FlowPolicy, SkillPolicy, ProgramPolicy)
+    kind.kind: kind for kind in (ChunkPolicy, FlowPolicy, SkillPolicy, ProgramPolicy, RemotePolicy)
 }
 
 
