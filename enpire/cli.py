@@ -25,6 +25,7 @@ VERBS = {
     "export lerobot": ("export_lerobot", "a run's episodes as a LeRobot dataset"),
     "export policy": ("export_policy", "a run's policy as a folder that LeRobot takes"),
     "import lerobot": ("import_lerobot", "a LeRobot dataset as a run of demonstrations"),
+    "serve policy": ("serve_policy", "a policy for other machines, over a websocket"),
     "station": ("station", "stations of a run; stations with arms: check, stop, clear, park"),
     "station calibrate": ("calibrate", "where a camera of a station is and how it sees"),
     "task": ("task", "certify a task: enpire task check NAME"),

@@ -39,7 +39,8 @@ def add_options(parser: Parser) -> None:
         "--policy",
         required=True,
         metavar="RUN[:NAME]",
-        help=f"a run's best policy, or one by name; a folder of LeRobot's; or {RANDOM}",
+        help=f"a run's best policy, or one by name; a folder of LeRobot's; ws://HOST:PORT; or "
+        f"{RANDOM}",
     )
     parser.add_argument("--episodes", type=positive, default=200, metavar="N", help="default 200")
     parser.add_argument("--robots", type=positive, default=4, metavar="N", help="default 4")
@@ -143,7 +144,7 @@ def _of_a_run(options: Namespace, where: Place) -> tuple[Workcells, Acting]:
     # A run's interpreter and rule belong to its own task.
     task = task_asked(options, chosen.task)
     if not task:
-        raise UsageError(f"{options.policy} is a policy of LeRobot's: say for which --task")
+        raise UsageError(f"{options.policy} does not say what it is for: give --task")
     say_unsigned(task)
     own = task == chosen.task
     python = options.python or (chosen.python if own else "")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
@@ -44,11 +44,11 @@ class Driven:
     """
 
     rng: np.random.Generator
-    exploration: float
-    offset: FloatArray
-    varied: int
-    seen: deque[Float32Array]
-    chunk: deque[Float32Array]
+    exploration: float = 0.0
+    offset: FloatArray = field(default_factory=lambda: np.zeros(0))
+    varied: int = 0
+    seen: deque[Float32Array] = field(default_factory=deque)
+    chunk: deque[Float32Array] = field(default_factory=deque)
     pictures: Image | None = None
 
     def see(self, observation: Float32Array) -> None:
@@ -95,14 +95,24 @@ class PolicyController:
         if empty:
             spec = self._spec
             seen = np.array([list(one.seen)[:: spec.stride] for one in empty])
-            chunks = self._chunks(seen, empty)
+            chunks = self.chunks(seen, empty)
             for one, chunk in zip(empty, chunks, strict=True):
                 offset = self._spread * one.vary(-(-spec.chunk // spec.execute))
                 one.chunk.extend((chunk[: spec.execute] + offset).astype(np.float32))
         actions: Float32Array = np.array([one.chunk.popleft() for one in driven])
         return actions
 
-    def _chunks(self, seen: Float32Array, driven: Sequence[Driven]) -> Float32Array:
+    @property
+    def spec(self) -> ChunkSpec:
+        """Of what it drives."""
+        return self._spec
+
+    @property
+    def spread(self) -> FloatArray:
+        """The unit of exploration, (act,)."""
+        return self._spread
+
+    def chunks(self, seen: Float32Array, driven: Sequence[Driven]) -> Float32Array:
         """Chunks (m, chunk, act) for histories (m, history, obs) of the m episodes `driven`."""
         return self._infer(seen)
 

@@ -191,7 +191,8 @@ class FlowController(PolicyController):
         super().__init__(policy)
         self._size = policy.noise_size
 
-    def _chunks(self, seen: Float32Array, driven: Sequence[Driven]) -> Float32Array:
+    def chunks(self, seen: Float32Array, driven: Sequence[Driven]) -> Float32Array:
+        """See `PolicyController`."""
         drawn = np.array([one.rng.standard_normal(self._size, np.float32) for one in driven])
         return self._infer(seen, drawn)
 

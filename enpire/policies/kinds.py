@@ -14,6 +14,7 @@ from enpire.policies.lerobot import LeRobotPolicy
 from enpire.policies.picture import PicturePolicy
 from enpire.policies.policy import Policy
 from enpire.policies.program import ProgramPolicy
+from enpire.policies.remote import RemotePolicy
 from enpire.policies.skill import SkillPolicy
 
 KINDS: dict[str, type[Policy]] = {
@@ -25,6 +26,7 @@ KINDS: dict[str, type[Policy]] = {
         SkillPolicy,
         ProgramPolicy,
         LeRobotPolicy,
+        RemotePolicy,
     )
 }
 

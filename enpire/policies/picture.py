@@ -179,7 +179,8 @@ class PictureController(PolicyController):
         """See `Seeing`."""
         self._driven[row].pictures = pictures
 
-    def _chunks(self, seen: Float32Array, driven: Sequence[Driven]) -> Float32Array:
+    def chunks(self, seen: Float32Array, driven: Sequence[Driven]) -> Float32Array:
+        """See `PolicyController`."""
         pictures = [one.pictures for one in driven if one.pictures is not None]
         if len(pictures) < len(driven):
             raise PolicyError("a policy that sees was asked to act before it was shown a picture")

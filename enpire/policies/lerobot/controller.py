@@ -68,7 +68,8 @@ class LeRobotController(PolicyController):
         super().__init__(chunked)
         chunked(np.zeros((1, chunked.spec.history, spec.observation), np.float32), [0])
 
-    def _chunks(self, seen: Float32Array, driven: Sequence[Driven]) -> Float32Array:
+    def chunks(self, seen: Float32Array, driven: Sequence[Driven]) -> Float32Array:
+        """See `PolicyController`."""
         seeds = [int(one.rng.integers(2**63)) for one in driven]
         chunks: Float32Array = self._infer(seen, seeds)
         return chunks
