@@ -160,7 +160,8 @@ class Episode:
     at its start that only repeat what was done in the seed's own episode. intervened: shape (T,),
     rows in which somebody else than the policy acted, to help it; by default none. attempts: that
     were judged, one after the other with no reset in between; the verdict is the last one's.
-    staleness: as in `Job`.
+    staleness: as in `Job`. joints, setpoints: shape (T, axes), where the arms were and what they
+    were then sent, axes as in `enpire.drivers.Reading`; of no axes where there are no arms to ask.
     """
 
     id: str
@@ -183,10 +184,15 @@ class Episode:
     intervened: Flags = field(default_factory=lambda: np.zeros(0, bool))
     attempts: int = 1
     staleness: int = 0
+    joints: Float32Array = field(default_factory=lambda: np.zeros((0, 0), np.float32))
+    setpoints: Float32Array = field(default_factory=lambda: np.zeros((0, 0), np.float32))
 
     def __post_init__(self) -> None:
         if not len(self.intervened):
             object.__setattr__(self, "intervened", np.zeros(len(self), bool))
+        for name in ("joints", "setpoints"):
+            if not len(getattr(self, name)):
+                object.__setattr__(self, name, np.zeros((len(self), 0), np.float32))
 
     @property
     def success(self) -> bool:

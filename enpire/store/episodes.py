@@ -1,7 +1,7 @@
 """Batches of episodes as zarr v3 groups, each published by one rename.
 
-One array a field (observations, actions, stamps, rewards; intervened, where somebody did) with the
-episodes end to end along time.
+One array a field (observations, actions, stamps, rewards; intervened, where somebody did; joints
+and setpoints, where arms were recorded) with the episodes end to end along time.
 The group's attributes hold `offsets` (episode i is rows offsets[i] to offsets[i + 1]) and
 `episodes`, everything else about each. A batch is read whole or not at all, and never changes.
 """
@@ -24,8 +24,9 @@ from enpire.store import zarr3
 from enpire.store.durable import disk_errors, publish_folder, temporary_name, write_file
 from enpire.types import Episode, Outcome, Predicate, Purpose, Times, Verdict
 
-LAYOUT = 2
-"""Newest version of the layout below. A batch has 1 in its attributes where nobody intervened."""
+LAYOUT = 3
+"""Newest version of the layout below. A batch has 3 in its attributes where arms were recorded,
+else 2 where somebody intervened, else 1."""
 
 _FIELDS: dict[str, tuple[type[np.generic], int]] = {
     "observations": (np.float32, 2),
@@ -33,7 +34,10 @@ _FIELDS: dict[str, tuple[type[np.generic], int]] = {
     "stamps": (np.float64, 1),
     "rewards": (np.float32, 1),
     "intervened": (np.bool_, 1),
+    "joints": (np.float32, 2),
+    "setpoints": (np.float32, 2),
 }
+_OF_ARMS = ("joints", "setpoints")
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,16 +186,33 @@ def _encode(episodes: Sequence[Episode]) -> zarr3.Files:
                     " store episodes of different tasks in batches of their own"
                 )
     helped = any(episode.helped for episode in episodes)
-    fields = [name for name in _FIELDS if helped or name != "intervened"]
+    axes = max(episode.setpoints.shape[1] for episode in episodes)
+    without = {"intervened"} if not helped else set()
+    if not axes:
+        without |= set(_OF_ARMS)
+    fields = [name for name in _FIELDS if name not in without]
     offsets = np.cumsum([0, *(len(episode) for episode in episodes)])
     return zarr3.encode(
-        {name: np.concatenate([getattr(e, name) for e in episodes]) for name in fields},
+        {name: np.concatenate([_rows(e, name, axes) for e in episodes]) for name in fields},
         {
-            "layout": LAYOUT if helped else 1,
+            "layout": LAYOUT if axes else 2 if helped else 1,
             "offsets": [int(offset) for offset in offsets],
             "episodes": [_describe(episode) for episode in episodes],
         },
     )
+
+
+def _rows(episode: Episode, name: str, axes: int) -> NDArray[Any]:
+    """A field of an episode; NaN for arms that it has not recorded, and others have."""
+    rows: NDArray[Any] = getattr(episode, name)
+    if name not in _OF_ARMS or rows.shape[1] == axes:
+        return rows
+    if rows.shape[1]:
+        raise StoreError(
+            f"episode {episode.id!r} has {rows.shape[1]} {name} a row, others have {axes}: store "
+            "episodes of different robots in batches of their own"
+        )
+    return np.full((len(rows), axes), np.nan, np.float32)
 
 
 def write_batch(folder: Path, episodes: Sequence[Episode]) -> Batch:
