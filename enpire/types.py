@@ -163,7 +163,9 @@ class Episode:
     rows in which somebody else than the policy acted, to help it; by default none. attempts: that
     were judged, one after the other with no reset in between; the verdict is the last one's.
     staleness: as in `Job`. pictures: (k, cameras, size, size, 3), what the cameras showed of the
-    bench before the actions of the rows `pictured`, (k,); none where no policy sees.
+    bench before the actions of the rows `pictured`, (k,); none where no policy sees. joints,
+    setpoints: shape (T, axes), where the arms were and what they were then sent, axes as in
+    `enpire.drivers.Reading`; of no axes where there are no arms to ask.
     """
 
     id: str
@@ -188,10 +190,15 @@ class Episode:
     staleness: int = 0
     pictures: Image = field(default_factory=lambda: NO_PICTURES)
     pictured: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
+    joints: Float32Array = field(default_factory=lambda: np.zeros((0, 0), np.float32))
+    setpoints: Float32Array = field(default_factory=lambda: np.zeros((0, 0), np.float32))
 
     def __post_init__(self) -> None:
         if not len(self.intervened):
             object.__setattr__(self, "intervened", np.zeros(len(self), bool))
+        for name in ("joints", "setpoints"):
+            if not len(getattr(self, name)):
+                object.__setattr__(self, name, np.zeros((len(self), 0), np.float32))
 
     @property
     def success(self) -> bool:

@@ -66,6 +66,8 @@ class Running:
     unseen: list[Readings] = field(default_factory=list)  # of the periods of the plan
     observations: list[Float32Array] = field(default_factory=list)
     actions: list[Float32Array] = field(default_factory=list)
+    joints: list[FloatArray] = field(default_factory=list)  # (k, axes), of the periods executed
+    setpoints: list[FloatArray] = field(default_factory=list)  # the same
     evidence: list[Readings] = field(default_factory=list)
     verdict: Verdict | None = None
     glance: Future[Image] | None = None
@@ -73,13 +75,21 @@ class Running:
     pictured: list[int] = field(default_factory=list)
 
     def follow(self, readings: Readings) -> Float32Array:
-        """The next actions of the plan, carried out with these readings, (k, act)."""
+        """The next actions of the plan, carried out with these readings, (k, act).
+
+        `moved` comes next.
+        """
         count = len(readings.joints)
         actions, self.plan = self.plan[:count], self.plan[count:]
         self.unseen.append(readings)
         self.actions.extend(actions)
         self.execute += count
         return actions
+
+    def moved(self, joints: FloatArray, setpoints: FloatArray) -> None:
+        """Where the arms were in the periods just decided, and what they were sent, (k, axes)."""
+        self.joints.append(joints)
+        self.setpoints.append(setpoints)
 
     def begin_again(self) -> None:
         """The next attempt."""

@@ -36,7 +36,16 @@ from enpire.environment.task import Parameter, Task
 from enpire.packs import Robot, World
 from enpire.twin import Twin, compose
 from enpire.twin.twin import Rows
-from enpire.types import LOST, NO_PICTURES, Episode, FloatArray, Outcome, Times, Verdict
+from enpire.types import (
+    LOST,
+    NO_PICTURES,
+    Episode,
+    Float32Array,
+    FloatArray,
+    Outcome,
+    Times,
+    Verdict,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,8 +289,10 @@ class Stations:
         if left <= 0 or self._planted:
             self.twin.fly(row, self.substeps)
             return 1
-        readings = self._autopilot.fly(row, running.plan[:left], running.execute)
-        return 1 + len(running.follow(readings))
+        readings, sent = self._autopilot.fly(row, running.plan[:left], running.execute)
+        followed = len(running.follow(readings))
+        running.moved(readings.axes, sent)
+        return 1 + followed
 
     def sense(self, rows: list[int]) -> Sensed | None:
         """The first part of a control period of some busy stations; the second is `act`.
@@ -339,6 +350,9 @@ class Stations:
         states = [self._running[row] for row in rows.tolist()]
         actions = self._acting.choose(rows, states, readings)
         self.control.apply(rows, actions, jacobian, readings.wrist_force)
+        joints, sent = readings.axes, self.control.command[rows].reshape(len(rows), -1)
+        for i, state in enumerate(states):
+            state.moved(joints[i : i + 1], sent[i : i + 1])
         pairs = zip(rows.tolist(), states, strict=True)
         return [row for row, state in pairs if state.verdict is None]
 
@@ -485,4 +499,14 @@ class Stations:
             intervened=intervened(job.controller, row, length),
             pictures=np.array(running.pictures, np.uint8) if running.pictures else NO_PICTURES,
             pictured=np.array(running.pictured, np.int64),
+            joints=self._axes(running.joints, length),
+            setpoints=self._axes(running.setpoints, length),
         )
+
+    def _axes(self, parts: list[FloatArray], length: int) -> Float32Array:
+        """Rows (length, axes) of an episode; NaN for actions that a faulty policy cut off."""
+        rows = np.full((length, self.control.command[0].size), np.nan, np.float32)
+        if parts:
+            joined = np.concatenate(parts)[:length]
+            rows[: len(joined)] = joined
+        return rows

@@ -24,6 +24,8 @@ class Table:
         """Parse `path`; raises PackError with file and line."""
         try:
             return cls(tomllib.loads(path.read_text()), str(path))
+        except FileNotFoundError as error:
+            raise PackError(f"{path} is missing") from error
         except ValueError as error:  # bad TOML, or no UTF-8
             raise PackError(f"{path} does not parse: {error}") from error
 

@@ -1,7 +1,8 @@
 """Batches of episodes as zarr v3 groups, each published by one rename.
 
-One array a field (observations, actions, stamps, rewards; intervened, where somebody did) with the
-episodes end to end along time; pictures and the rows that they belong to, where any were taken.
+One array a field (observations, actions, stamps, rewards; intervened, where somebody did; joints
+and setpoints, where arms were recorded) with the episodes end to end along time; pictures and the
+rows that they belong to, where any were taken.
 The group's attributes hold `offsets` (episode i is rows offsets[i] to offsets[i + 1]), of pictures
 `picture_offsets`, and `episodes`, everything else about each. A batch is read whole or not at
 all, and never changes.
@@ -27,8 +28,8 @@ from enpire.store.durable import disk_errors, publish_folder, temporary_name, wr
 from enpire.types import Episode, Outcome, Predicate, Purpose, Times, Verdict
 
 LAYOUT = 3
-"""Newest version of the layout below. A batch without pictures has 2 in its attributes, and one in
-which nobody intervened either has 1."""
+"""Newest version of the layout below. A batch has 3 in its attributes where arms were recorded or
+pictures taken, else 2 where somebody intervened, else 1."""
 
 _FIELDS: dict[str, tuple[type[np.generic], int]] = {
     "observations": (np.float32, 2),
@@ -36,8 +37,11 @@ _FIELDS: dict[str, tuple[type[np.generic], int]] = {
     "stamps": (np.float64, 1),
     "rewards": (np.float32, 1),
     "intervened": (np.bool_, 1),
+    "joints": (np.float32, 2),
+    "setpoints": (np.float32, 2),
 }
 _PICTURES = ("pictures", "pictured")
+_OF_ARMS = ("joints", "setpoints")
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,14 +197,18 @@ def _encode(episodes: Sequence[Episode]) -> zarr3.Files:
                     " store episodes of different tasks in batches of their own"
                 )
     helped = any(episode.helped for episode in episodes)
-    fields = [name for name in _FIELDS if helped or name != "intervened"]
+    axes = max(episode.setpoints.shape[1] for episode in episodes)
+    without = {"intervened"} if not helped else set()
+    if not axes:
+        without |= set(_OF_ARMS)
+    fields = [name for name in _FIELDS if name not in without]
+    arrays = {name: np.concatenate([_rows(e, name, axes) for e in episodes]) for name in fields}
     attributes: dict[str, object] = {
-        "layout": 2 if helped else 1,
+        "layout": LAYOUT if axes else 2 if helped else 1,
         "offsets": _offsets(len(episode) for episode in episodes),
         "episodes": [_describe(episode) for episode in episodes],
     }
     shown = [episode for episode in episodes if len(episode.pictures)]
-    arrays = {name: np.concatenate([getattr(e, name) for e in episodes]) for name in fields}
     if shown:
         if len({episode.pictures.shape[1:] for episode in shown}) > 1:
             raise StoreError("pictures of one batch must have one size")
@@ -212,6 +220,19 @@ def _encode(episodes: Sequence[Episode]) -> zarr3.Files:
 
 def _offsets(lengths: Iterable[int]) -> list[int]:
     return [0, *accumulate(lengths)]
+
+
+def _rows(episode: Episode, name: str, axes: int) -> NDArray[Any]:
+    """A field of an episode; NaN for arms that it has not recorded, and others have."""
+    rows: NDArray[Any] = getattr(episode, name)
+    if name not in _OF_ARMS or rows.shape[1] == axes:
+        return rows
+    if rows.shape[1]:
+        raise StoreError(
+            f"episode {episode.id!r} has {rows.shape[1]} {name} a row, others have {axes}: store "
+            "episodes of different robots in batches of their own"
+        )
+    return np.full((len(rows), axes), np.nan, np.float32)
 
 
 def write_batch(folder: Path, episodes: Sequence[Episode]) -> Batch:

@@ -50,6 +50,20 @@ def test_plain_zarr_opens_a_batch(tmp_path: Path) -> None:
         np.testing.assert_array_equal(array[...], whole)
 
 
+def test_what_arms_were_sent_survives(tmp_path: Path) -> None:
+    rows = np.arange(8, dtype=np.float32).reshape(4, 2)
+    recorded = replace(episode("a", 4), joints=rows, setpoints=rows + 1)
+    batch = write_batch(tmp_path / "b", [recorded, episode("b", 3)])
+    first, second = read_batch(batch.path, batch.sha256)
+    np.testing.assert_array_equal(first.joints, rows)
+    np.testing.assert_array_equal(first.setpoints, rows + 1)
+    assert np.isnan(second.setpoints).all()
+    assert second.setpoints.shape == (3, 2)
+    other = replace(episode("c", 4), joints=rows[:, :1], setpoints=rows[:, :1])
+    with pytest.raises(StoreError, match="different robots"):
+        write_batch(tmp_path / "c", [recorded, other])
+
+
 def test_who_intervened_survives(tmp_path: Path) -> None:
     helped = episode("a", 4, intervened=np.array([False, False, True, True]))
     batch = write_batch(tmp_path / "b", [helped, episode("b", 3)])
