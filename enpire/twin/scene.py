@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from enpire.errors import PackError
 from enpire.packs import Arm, Robot, World
+from enpire.twin.arms import attach
 
 IntArray = NDArray[np.int64]
 
@@ -59,9 +60,7 @@ def compose(world: World, robot: Robot, build: Callable[[mujoco.MjSpec], None]) 
     try:
         spec = mujoco.MjSpec.from_file(str(world.model))
         for arm in robot.arms:
-            frame = spec.worldbody.add_frame(pos=arm.position, quat=arm.quaternion)
-            child = mujoco.MjSpec.from_file(str(arm.model))
-            spec.attach(child, prefix=f"{arm.name}_", frame=frame)
+            attach(spec, arm)
         build(spec)
         model = spec.compile()
     except (ValueError, mujoco.FatalError) as error:
