@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from enpire.commands.graphics import choose_graphics
 from enpire.commands.loop_settings import SETTINGS
+from enpire.commands.menagerie import add_menagerie, use_menagerie
 from enpire.commands.options import Parser, add_start, natural, positive, print_json, task_asked
 from enpire.commands.places import Place, add_cluster, place
 from enpire.commands.recovering import add_recovery, noted, recovery
@@ -63,12 +64,14 @@ def add_options(parser: Parser) -> None:
     parser.add_argument("--run", type=Path, metavar="DIR", help="keep the episodes here")
     parser.add_argument("--json", action="store_true", help="print the result as the last line")
     add_cluster(parser)
+    add_menagerie(parser)
     add_recovery(parser, "when a physical reset has failed")
 
 
 def run(options: Namespace) -> int:
     """Run the episodes and print what came of them."""
     choose_graphics()
+    use_menagerie(options)
     leave_cores_to_physics()
     with place(options) as where:
         return _in_place(options, where)

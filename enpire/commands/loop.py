@@ -28,6 +28,7 @@ from enpire.commands.loop_settings import (
     plain,
     read_settings,
 )
+from enpire.commands.menagerie import add_menagerie, use_menagerie
 from enpire.commands.options import Parser, add_start, natural, positive, print_json, task_asked
 from enpire.commands.places import Place, add_cluster, place
 from enpire.commands.recovering import add_recovery, recovery
@@ -64,6 +65,7 @@ def add_options(parser: Parser) -> None:
     parser.add_argument("--run", metavar="DIR", type=Path, help="folder of the new run")
     parser.add_argument("--json", action="store_true", help="print the result as the last line")
     add_cluster(parser)
+    add_menagerie(parser)
     budgets = parser.add_argument_group(
         "budgets (none unless given; a resumed run may change them)"
     )
@@ -89,6 +91,7 @@ def add_options(parser: Parser) -> None:
 def run(options: Namespace) -> int:
     """Run the loop; returns the exit code."""
     choose_graphics()
+    use_menagerie(options)
     given = {name: getattr(options, name) for name in SETTINGS}
     given = {name: value for name, value in given.items() if value is not None}
     for begin, name in ((RECIPE, "recipe_settings"), (FIRST, "first_recipe_settings")):

@@ -53,13 +53,15 @@ def build_stations(
             f"{', '.join(name for name in available('tasks') if _restores(name)) or 'none'}"
         )
     robot, world = find("robots", loaded.robot), find("sim", loaded.world)
+    arms = load_robot(robot)
+    seals = {f"{p.kind}/{p.name}": p.sha256 for p in (pack, robot, world)}
     made = Stations(
         loaded,
         load_world(world),
-        load_robot(robot),
+        arms,
         stations,
         threads,
-        {f"{p.kind}/{p.name}": p.sha256 for p in (pack, robot, world)},
+        seals | {f"{robot.kind}/{robot.name}": arms.sha256},
         reset,
     )
     if verify == CAMERAS and loaded.looks:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from enpire.errors import PackError
 from enpire.packs import Arm, Robot, World
 from enpire.twin import dynamics
+from enpire.twin.arms import attach
 
 IntArray = NDArray[np.int64]
 
@@ -63,9 +64,7 @@ def compose(world: World, robot: Robot, build: Callable[[mujoco.MjSpec], None]) 
     try:
         spec = mujoco.MjSpec.from_file(str(world.model))
         for arm in robot.arms:
-            frame = spec.worldbody.add_frame(pos=arm.position, quat=arm.quaternion)
-            child = mujoco.MjSpec.from_file(str(arm.model))
-            spec.attach(child, prefix=f"{arm.name}_", frame=frame)
+            attach(spec, arm)
         build(spec)
         if world.dynamics is not None:
             dynamics.prepare(spec, robot, world.dynamics)

@@ -105,16 +105,16 @@ class Client:
                 "remote policies need websockets: pip install 'enpire[vla]'"
             ) from error
         within = min(within, OPEN_S)
-        settings = {
-            "compression": None,
-            "max_size": LONGEST,
-            "proxy": None,
-            "close_timeout": CLOSE_S,
-        }
+        opening = connect(
+            self.address,
+            compression=None,
+            max_size=LONGEST,
+            proxy=None,
+            open_timeout=within,
+            close_timeout=CLOSE_S,
+        )
         try:
-            connection = self._opened.enter_context(
-                connect(self.address, open_timeout=within, **settings)
-            )
+            connection = self._opened.enter_context(opening)
             self.metadata = _answer(connection.recv(within))
         except InvalidURI as error:
             raise UsageError(f"{self.address} is no address: ws://HOST:PORT") from error

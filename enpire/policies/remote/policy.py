@@ -179,15 +179,15 @@ class RemoteController(PolicyController):
         return np.array(chunks)
 
     def _actions_of(self, answer: dict[str, Any]) -> Float32Array:
-        actions = answer.get("actions")
-        shape = getattr(actions, "shape", None)
-        good = isinstance(actions, np.ndarray) and actions.ndim == 2 and len(actions)
-        if not good or actions.shape[1] != self._actions or not np.isfinite(actions).all():
+        found = answer.get("actions")
+        actions: NDArray[Any] = found if isinstance(found, np.ndarray) else np.zeros(0)
+        good = actions.ndim == 2 and len(actions) and actions.shape[1] == self._actions
+        if not good or not np.isfinite(actions).all():
             raise PolicyFault(
-                f"{self._remote.address} answers with actions of shape {shape}, or no finite "
-                f"numbers; this task takes (any, {self._actions})"
+                f"{self._remote.address} answers with actions of shape {actions.shape}, or no "
+                f"finite numbers; this task takes (any, {self._actions})"
             )
-        return actions.astype(np.float32)
+        return np.asarray(actions, np.float32)
 
 
 def _asked(reference: str) -> RemoteSpec:

@@ -59,8 +59,11 @@ def _array(value: dict[Any, Any]) -> Any:
 
 
 def _filled(said: dict[Any, Any]) -> NDArray[Any]:
-    kind, shape, data = _type(said), said.get(b"shape"), said.get(b"data")
-    whole = isinstance(shape, list) and all(isinstance(n, int) and n >= 0 for n in shape)
+    kind, data = _type(said), said.get(b"data")
+    shape: list[int] = said.get(b"shape") or []
+    whole = isinstance(said.get(b"shape"), list) and all(
+        isinstance(n, int) and n >= 0 for n in shape
+    )
     if not whole or not isinstance(data, bytes) or math.prod(shape) * kind.itemsize != len(data):
         raise PolicyError("an array whose shape is not that of its bytes")
     return np.frombuffer(data, kind).reshape(shape).copy()
