@@ -48,6 +48,7 @@ def stations_for(settings: LoopSettings, where: Place) -> Workcells:
         settings.success,
         ResetMode(settings.reset),
         settings.verify,
+        settings.world,
     )
     stations = where.stations(order, settings.robots)
     return Realistic(stations, conditions, settings.seed) if conditions else stations
