@@ -49,6 +49,7 @@ def stations_for(settings: LoopSettings, where: Place) -> Workcells:
         ResetMode(settings.reset),
         settings.verify,
         settings.images,
+        settings.world,
     )
     stations = where.stations(order, settings.robots)
     return Realistic(stations, conditions, settings.seed) if conditions else stations

@@ -56,7 +56,7 @@ def add_options(parser: Parser) -> None:
     parser.add_argument("--seed", type=natural, metavar="N", help="the same seeds each time")
     parser.add_argument("--task", metavar="NAME", help="another task than the run's; or gym:ENV_ID")
     add_start(parser)
-    for name in ("python", "success", "reset"):  # that a run may have as well
+    for name in ("python", "success", "reset", "world"):  # that a run may have as well
         read, _, line = SETTINGS[name]
         parser.add_argument(f"--{name}", type=read, metavar="NAME", help=line)
     read, _, line = SETTINGS["verify"]
@@ -133,7 +133,7 @@ def _random(options: Namespace, where: Place) -> tuple[Workcells, Acting]:
     reset = ResetMode(options.reset or "fast")
     task = task_asked(options)
     say_unsigned(task)
-    order = Order(task, python, success, reset, options.verify)
+    order = Order(task, python, success, reset, options.verify, options.world or "")
     stations = where.stations(order, options.robots)
     return stations, Acting(task, RANDOM, RANDOM, "", RandomActions(stations.action_size))
 
@@ -154,7 +154,7 @@ def _of_a_run(options: Namespace, where: Place) -> tuple[Workcells, Acting]:
     success = options.success or (chosen.success if own else "")
     reset = ResetMode(options.reset or "fast")
     images = frozen.images(chosen.policy)
-    order = Order(task, python, success, reset, options.verify, images)
+    order = Order(task, python, success, reset, options.verify, images, options.world or "")
     stations = where.stations(order, options.robots)
     frozen.require_fit(chosen.policy, stations, chosen.name)
     controller = hosting.controller(chosen.policy, stations)

@@ -40,6 +40,7 @@ SETTINGS: dict[str, tuple[Callable[[str], Any], str, str]] = {
     "python": (str, "", "gym:ENV_ID: run it with this interpreter, VENV/bin/python"),
     "success": (str, "", "gym:ENV_ID: 'return>=X' or terminated, if its info does not say"),
     "reset": (reset_mode, "fast", "fast: written into the twin; physical: by the task's skills"),
+    "world": (str, "", "a world pack in place of the task's: another bench, an identified station"),
     "robots": (positive, "4", "stations that hold an episode at one time"),
     "seed": (natural, "0", "of everything random but the sealed seeds"),
     "target": (rate, "0.99", "success rate to reach on sealed seeds"),

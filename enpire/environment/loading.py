@@ -31,12 +31,13 @@ def build_stations(
     reset: ResetMode = ResetMode.FAST,
     verify: str = SENSORS,
     images: int = 0,
+    world: str = "",
 ) -> Stations:
     """Stations of the task called `task`, with the robot and the world that it names.
 
     verify: by `sensors`, or by `cameras`. Where the task has no eyes or this machine no OpenGL it
     is by sensors all the same, and `verified_by` says so. images: size of the pictures that
-    policies see [px]; 0: none, they see what the tracker says.
+    policies see [px]; 0: none, they see what the tracker says. world: another than the task's.
 
     Raises:
         NoGraphics: there are to be pictures, and this machine cannot render.
@@ -52,12 +53,12 @@ def build_stations(
             f"{pack.name} has no skills for a physical reset; tasks that have: "
             f"{', '.join(name for name in available('tasks') if _restores(name)) or 'none'}"
         )
-    robot, world = find("robots", loaded.robot), find("sim", loaded.world)
+    robot, bench = find("robots", loaded.robot), find("sim", world or loaded.world)
     arms = load_robot(robot)
-    seals = {f"{p.kind}/{p.name}": p.sha256 for p in (pack, robot, world)}
+    seals = {f"{p.kind}/{p.name}": p.sha256 for p in (pack, robot, bench)}
     made = Stations(
         loaded,
-        load_world(world),
+        load_world(bench),
         arms,
         stations,
         threads,
@@ -77,8 +78,8 @@ class Order:
     """Stations that are asked for, wherever they are to be.
 
     task: a pack, or the Gymnasium environment `gym:ID`. python: interpreter of that environment's
-    own workers. success: what makes an episode of it one; see `gym_stations.rule`. verify: as in
-    `build_stations`, and so images; such an environment judges by itself.
+    own workers. success: what makes an episode of it one; see `gym_stations.rule`. verify, images,
+    world: as in `build_stations`; such an environment judges by itself, in no world.
     """
 
     task: str
@@ -87,6 +88,7 @@ class Order:
     reset: ResetMode = ResetMode.FAST
     verify: str = SENSORS
     images: int = 0
+    world: str = ""
 
 
 def open_stations(order: Order, stations: int, threads: int = 0) -> Workcells:
@@ -103,7 +105,11 @@ def open_stations(order: Order, stations: int, threads: int = 0) -> Workcells:
     if not task.startswith(GYM):
         if order.python or order.success:
             raise UsageError(f"--python and --success are for {GYM}ENV_ID; {task} is a task pack")
-        return build_stations(task, stations, threads, order.reset, order.verify, order.images)
+        return build_stations(
+            task, stations, threads, order.reset, order.verify, order.images, order.world
+        )
+    if order.world:
+        raise UsageError(f"--world is for a task pack; {task} is a world of its own")
     if stations < 1:
         raise UsageError(f"{stations} stations cannot run anything: at least 1")
     from enpire.environment.gym_stations import GymStations  # Gymnasium only where it is used

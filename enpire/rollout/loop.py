@@ -59,6 +59,7 @@ class LoopSettings:
     evaluation; collect_share: of robot time that it then has beside an evaluation, 0.0 is what
     would otherwise be idle. pace: free, or real for twins on the clock on the wall; the rest is in
     seconds, see `Conditions`. allocate, abort, hard: of a round's episodes, see `Spending`.
+    world: in place of the task's.
     """
 
     task: str
@@ -93,6 +94,7 @@ class LoopSettings:
     allocate: bool = False
     abort: bool = False
     hard: float = 0.0
+    world: str = ""
 
     @property
     def spending(self) -> Spending:
