@@ -7,9 +7,11 @@ of its `gripper_range`. All arrays over axes have the shape (axes,).
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Protocol
 
+from enpire.packs.toml import Table
 from enpire.types import FloatArray
 
 Clock = Callable[[], int]
@@ -30,6 +32,19 @@ class Reading:
     velocity: FloatArray
     effort: FloatArray
     force: FloatArray
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """Where a driver works.
+
+    runtime: folder of the station's sockets and shared memory. settings: the driver's own, those
+    of the robot's `drivers.toml` under those of the station file.
+    """
+
+    name: str = "station"
+    runtime: Path = Path()
+    settings: Table = field(default_factory=lambda: Table({}, "driver settings"))
 
 
 class Driver(Protocol):

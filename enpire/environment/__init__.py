@@ -26,7 +26,7 @@ from enpire.environment.resets import ResetMode
 from enpire.environment.sensing import Readings, SensorNoise
 from enpire.environment.stations import Stations
 from enpire.environment.task import Demonstrator, Evidence, Parameter, Restorer, Task, time_left
-from enpire.environment.workcells import Tasked, Workcells
+from enpire.environment.workcells import Eventful, Happening, Tasked, Workcells
 
 __all__ = [
     "ActionSpec",
@@ -37,8 +37,10 @@ __all__ = [
     "Corrected",
     "Demonstrations",
     "Demonstrator",
+    "Eventful",
     "Evidence",
     "Eyes",
+    "Happening",
     "Job",
     "Order",
     "Parameter",

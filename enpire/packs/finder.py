@@ -33,6 +33,9 @@ FROM_START = "from_start.py"  # the module that holds it
 LOOP = "loop.toml"  # what a task's loop does unless told otherwise: it decides no episode
 CERTIFICATE = "certificate.json"  # what was measured of a pack: beside it, and no part of it
 SIGNATURE = "signature.json"  # that a person answers for it: beside the certificate
+DRIVERS = "drivers.toml"  # of a robot: how its arms are reached, on this or that bus
+MENAGERIE = "menagerie.toml"  # of a robot: what its parts are called in MuJoCo Menagerie's model
+UNSEALED = frozenset(map(Path, (CERTIFICATE, SIGNATURE, LOOP, DRIVERS, MENAGERIE)))
 SINGULAR: dict[Kind, str] = {"robots": "robot", "tasks": "task", "agents": "agent", "sim": "world"}
 
 
@@ -118,12 +121,13 @@ def content_hash(folder: Path) -> str:
     """Sha256 over the relative names and bytes of all files that decide what a pack does.
 
     Hidden and compiled ones are left out, what is written about it (`*.md`), what its loop does
-    unless told otherwise, and certificate and signature, which say what this hash is worth.
+    unless told otherwise, how arms are reached and what others call their parts, and certificate
+    and signature, which say what this hash is worth.
     """
     digest = hashlib.sha256()
     for path in sorted(p for p in folder.rglob("*") if p.is_file()):
         relative = path.relative_to(folder)
-        if relative in (Path(CERTIFICATE), Path(SIGNATURE), Path(LOOP)) or path.suffix == ".md":
+        if relative in UNSEALED or path.suffix == ".md":
             continue
         if any(part.startswith(".") or part == "__pycache__" for part in relative.parts):
             continue

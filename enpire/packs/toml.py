@@ -32,6 +32,10 @@ class Table:
         """The file, and the table in it."""
         return self._where
 
+    def over(self, other: Table) -> Table:
+        """The same, and what of `other` it does not say itself; tables within count as a whole."""
+        return Table(other._values | self._values, f"{self._where}, {other._where}")
+
     def text(self, key: str, default: str | None = None) -> str:
         """A string."""
         return self._typed(key, str, default)
@@ -60,6 +64,10 @@ class Table:
         if not value or not all(isinstance(each, str) for each in value):
             raise PackError(f"{self._where}: {key} must be a list of strings, found {value!r}")
         return tuple(value)
+
+    def flag(self, key: str, default: bool | None = None) -> bool:
+        """True or false."""
+        return self._typed(key, bool, default)
 
     def has(self, key: str) -> bool:
         """Whether there is such a key."""

@@ -15,7 +15,7 @@ import numpy as np
 
 from enpire.errors import SafetyError
 from enpire.safety.machine import ACTIVE, Mode
-from enpire.safety.mailbox import Mailbox
+from enpire.drivers.mailbox import Mailbox
 from enpire.safety.messages import Status, Wanted
 from enpire.types import FloatArray
 
