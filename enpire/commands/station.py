@@ -103,7 +103,9 @@ def _check(options: Namespace) -> int:
     station = load_station(options.path)
     handle = take(station)
     try:
-        findings = check(station, build(station.driver, station.robot, time.monotonic_ns, station.site))
+        findings = check(
+            station, build(station.driver, station.robot, time.monotonic_ns, station.site)
+        )
     finally:
         os.close(handle)
     for finding in findings:

@@ -53,7 +53,8 @@ class Fleet:
         robot_s: robot time used so far, where a run is continued [s]. clock: the stations'; by
         default a twin's. recovery: is called for stations that are set aside; without it they stay
         so. note: told of such stations what happened (`aside`, `back`, `left aside`), which, and
-        why, and of others what is `Happening` on them. requests: of a person, to pause or resume stations.
+        why, and of any what is `Happening` on it. requests: of a person, to pause or resume
+        stations.
         """
         self.stations = stations
         self.robot_s = robot_s

@@ -51,9 +51,7 @@ class Segment:
         way, t = self.end - self.start, self.seconds
         a = self.start_speed * t
         b = self.end_speed * t
-        position = self.start + s * (
-            a + s * (3 * way - 2 * a - b + s * (a + b - 2 * way))
-        )
+        position = self.start + s * (a + s * (3 * way - 2 * a - b + s * (a + b - 2 * way)))
         speed = (a + s * (2 * (3 * way - 2 * a - b) + 3 * s * (a + b - 2 * way))) / t
         return position, speed
 

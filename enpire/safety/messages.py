@@ -63,7 +63,8 @@ class Knot:
     @classmethod
     def decoded(cls, body: bytes) -> Knot:
         """From bytes."""
-        return cls(*_KNOT.unpack_from(body), np.frombuffer(body, np.float64, offset=_KNOT.size))
+        epoch, stamp, seconds = _KNOT.unpack_from(body)
+        return cls(epoch, stamp, seconds, np.frombuffer(body, np.float64, offset=_KNOT.size))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -73,7 +74,8 @@ class Status:
     stamp: of this status; deadline: of the next period; stopped: when the last stop was issued, 0
     if none was (monotonic ns). latency: from the writing of the newest setpoint until the driver
     had it [ns], -1 if none went there in this period. rules: of the last stop. measured, velocity,
-    sent: (axes,). force: at the wrists, (arms, 3) [N]. read: when the arms were, 0 if they were not.
+    sent: (axes,). force: at the wrists, (arms, 3) [N]. read: when the arms said so, 0 if they did
+    not.
     """
 
     stamp: int

@@ -63,7 +63,9 @@ class Cell:
         now = self._clock()
         self._at = max(self._at, now - round(BEHIND_S * 1e9))
         while self._at + self._timestep <= now:
-            due = min((now - self._at) // self._timestep, self._substeps - self._steps % self._substeps)
+            due = min(
+                (now - self._at) // self._timestep, self._substeps - self._steps % self._substeps
+            )
             self.twin.fly(0, int(due))
             if self.twin.landed([0]):
                 self._begin()  # diverged: a person sets it up again

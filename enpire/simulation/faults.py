@@ -11,13 +11,15 @@ import os
 import signal
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
 from enpire.drivers import Reading
-from enpire.drivers.wire import Fault
+from enpire.drivers.wire import Fault, Objects
 from enpire.errors import UsageError
 from enpire.packs.finder import unknown
+from enpire.types import FloatArray, Image
 
 LONGEST_S = {"delay": 1.0, "drop": 1.0, "reorder": 1.0, "freeze": 2.0, "lie": 0.5, "kill": 0.0}
 KINDS = tuple(LONGEST_S)
@@ -107,9 +109,9 @@ class Faults:
         self._plan, self._tell, self._kill = plan, tell, kill
         self._rng = np.random.default_rng((seed, first))
         self.readings = Channel[Reading](self._rng)
-        self.setpoints = Channel[np.ndarray | None](self._rng)
-        self.objects = Channel[object](self._rng)
-        self.pictures = Channel[object](self._rng)
+        self.setpoints = Channel[FloatArray | None](self._rng)
+        self.objects = Channel[Objects](self._rng)
+        self.pictures = Channel[tuple[str, Image]](self._rng)
         self.told: list[Fault] = []
         self._next = {kind: now + self._after(kind) for kind in plan.every}
         self._ends: dict[str, int] = {}
@@ -138,7 +140,11 @@ class Faults:
 
     def _begin(self, kind: str, now: int) -> None:
         seconds = LONGEST_S[kind] * self._rng.uniform(0.2, 1.0)
-        channels = {"joint states": self.readings, "setpoints": self.setpoints, "tracker": self.objects}
+        channels: dict[str, Channel[Any]] = {
+            "joint states": self.readings,
+            "setpoints": self.setpoints,
+            "tracker": self.objects,
+        }
         names = list(channels)
         name = names[int(self._rng.integers(len(names)))]
         channel = channels[name]

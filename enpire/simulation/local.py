@@ -17,6 +17,8 @@ from enpire.errors import SafetyError
 from enpire.simulation.cell import Cell
 from enpire.simulation.faults import Faults
 
+AT_ONCE = 16  # faults in an answer, which is not endless
+
 
 class LocalWire:
     """The station's end of `enpire.drivers.twin`."""
@@ -72,20 +74,21 @@ class LocalWire:
     def _does(self, asked: dict[str, Any]) -> dict[str, Callable[[], dict[str, object]]]:
         cell = self._cell
 
-        def done(value: None) -> dict[str, object]:
-            return {}
-
-        def variation() -> np.ndarray[Any, np.dtype[np.float64]]:
-            return np.array(asked["variation"], np.float64)
+        def faults() -> dict[str, object]:
+            told = [asdict(f) for f in self._faults.told if f.number > asked["since"]]
+            return {"faults": told[:AT_ONCE]}
 
         return {
             "hello": lambda: {"task": cell.task.name},
-            "operate": lambda: done(cell.operate(tuple(asked["on"]))),
-            "place": lambda: done(cell.place(variation())),
-            "vary": lambda: done(cell.vary(variation())),
+            "operate": lambda: _done(lambda: cell.operate(tuple(asked["on"]))),
+            "place": lambda: _done(lambda: cell.place(np.array(asked["variation"], np.float64))),
+            "vary": lambda: _done(lambda: cell.vary(np.array(asked["variation"], np.float64))),
             "placed": lambda: {"placed": cell.placed, "failed": cell.failed},
-            "emergency": lambda: done(cell.emergency(bool(asked["pressed"]))),
-            "faults": lambda: {
-                "faults": [asdict(f) for f in self._faults.told if f.number > asked["since"]][:16]
-            },
+            "emergency": lambda: _done(lambda: cell.emergency(bool(asked["pressed"]))),
+            "faults": faults,
         }
+
+
+def _done(do: Callable[[], None]) -> dict[str, object]:
+    do()
+    return {}

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from enpire.drivers.mailbox import BODY, SLOT, Beats, Mailbox
 from enpire.safety.client import Chunk
 from enpire.safety.machine import Mode
-from enpire.drivers.mailbox import BODY, SLOT, Beats, Mailbox
 from enpire.safety.messages import Knot, Status, Wanted
 from enpire.safety.rules import Rule
 

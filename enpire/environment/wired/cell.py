@@ -24,11 +24,7 @@ READY_S = 15.0  # until the arms stand still, and a scene that was placed has se
 BLIND_S = 0.25  # age of the tracker's poses at which a policy is given none any more
 WAIT_S = 5.0  # for the tracker to see again, before the station counts as lost
 BY_POLICY = (
-    Rule.WORKSPACE
-    | Rule.KEEP_OUT
-    | Rule.SELF_COLLISION
-    | Rule.WRIST_FORCE
-    | Rule.GRIPPER_FORCE
+    Rule.WORKSPACE | Rule.KEEP_OUT | Rule.SELF_COLLISION | Rule.WRIST_FORCE | Rule.GRIPPER_FORCE
 )
 """Stops for where the setpoints led, and not for what became of them on the way.
 
@@ -125,8 +121,7 @@ class WiredCell:
             elif mode is Mode.ARMED:
                 self.epoch = int(str(self.supervision.ask("status")["epoch"]))
         except SafetyError:
-            mode = self._mode()
-            if mode in (None, Mode.LATCHED) or self._waited > READY_S:
+            if self._mode() in (None, Mode.LATCHED) or self._waited > READY_S:
                 raise
         return bool(self.epoch)
 

@@ -112,9 +112,9 @@ class WiredStations(Stations):
 def _verdict(stop: Stop, state: Running) -> Verdict:
     """Of an episode that a stop ends.
 
-    Where the policy's own setpoints led to the stop it has failed, as it has on a twin where a wrist
-    feels too much: else a policy that stops its station whenever things go wrong would be given
-    another try. What became of a station on the way is nobody's failure.
+    Where the policy's own setpoints led to the stop it has failed, as on a twin where a wrist feels
+    too much: else a policy that stops its station whenever things go wrong would be given another
+    try. What became of a station on the way is nobody's failure.
     """
     if stop.asked:
         return Verdict(Outcome.ABORTED, stage="stopped", reason=stop.reason)
