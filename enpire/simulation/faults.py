@@ -19,7 +19,7 @@ from enpire.drivers import Reading
 from enpire.drivers.wire import Fault, Objects
 from enpire.errors import UsageError
 from enpire.packs.finder import unknown
-from enpire.types import FloatArray, Image
+from enpire.types import Image
 
 LONGEST_S = {"delay": 1.0, "drop": 1.0, "reorder": 1.0, "freeze": 2.0, "lie": 0.5, "kill": 0.0}
 KINDS = tuple(LONGEST_S)
@@ -109,7 +109,7 @@ class Faults:
         self._plan, self._tell, self._kill = plan, tell, kill
         self._rng = np.random.default_rng((seed, first))
         self.readings = Channel[Reading](self._rng)
-        self.setpoints = Channel[FloatArray | None](self._rng)
+        self.commands = Channel[Any](self._rng)  # as their wire has them
         self.objects = Channel[Objects](self._rng)
         self.pictures = Channel[tuple[str, Image]](self._rng)
         self.told: list[Fault] = []
@@ -142,7 +142,7 @@ class Faults:
         seconds = LONGEST_S[kind] * self._rng.uniform(0.2, 1.0)
         channels: dict[str, Channel[Any]] = {
             "joint states": self.readings,
-            "setpoints": self.setpoints,
+            "setpoints": self.commands,
             "tracker": self.objects,
         }
         names = list(channels)
@@ -185,7 +185,7 @@ class Faults:
 
     def _well(self) -> None:
         self._lie = None
-        for channel in (self.readings, self.setpoints, self.objects, self.pictures):
+        for channel in (self.readings, self.commands, self.objects, self.pictures):
             channel.well()
 
     def _after(self, kind: str) -> int:

@@ -44,8 +44,8 @@ class LocalWire:
         newest = self._setpoints.newest()
         if newest is not None and newest[0] != self._seen:
             self._seen = newest[0]
-            self._faults.setpoints.put(now, messages.decode_setpoint(newest[1])[1])
-        for setpoint in self._faults.setpoints.due(now):
+            self._faults.commands.put(now, messages.decode_setpoint(newest[1])[1])
+        for setpoint in self._faults.commands.due(now):
             if setpoint is None:
                 self._cell.stop()
             else:

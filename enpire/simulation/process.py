@@ -81,9 +81,9 @@ def _server(wire: str, cell: Cell, station: StationFile, faults: Faults) -> Serv
 
         return LocalWire(cell, station.runtime, faults)
     if wire == "ros2":
-        from enpire.simulation.ros2 import Ros2Wire
+        from enpire.simulation.ros2 import Ros2Server
 
-        return Ros2Wire(cell, station, faults)
+        return Ros2Server(cell, station, faults)
     raise UsageError(unknown("wire", wire, list(WIRES)))
 
 

@@ -50,7 +50,7 @@ def test_each_fault_is_told_first_and_over_in_time(kind) -> None:
         now = k * SECOND // 20
         faults.tick(now)
         through = 0
-        for channel in (faults.readings, faults.objects, faults.setpoints):
+        for channel in (faults.readings, faults.objects, faults.commands):
             channel.put(now, reading)
             through += len(channel.due(now))
         odd += through != 3 or bool(faults.lied(reading).position.any())

@@ -1,1 +1,1 @@
-"""Arms and their surroundings over ROS 2, by rclpy: of a sourced installation, or `enpire[ros2]`."""
+"""Arms and their surroundings over ROS 2: rclpy of an installation, or of `enpire[ros2]`."""

@@ -64,8 +64,8 @@ def _controller(driver: Ros2, spinning: Spinning) -> None:
         if state is None:
             raise DriverError(
                 f"nobody says whether {settings.controller} is active: neither the controller "
-                "manager (controller_manager_msgs must import) nor its own get_state; if you see to "
-                "it, set activity_elsewhere = true in [ros2]"
+                "manager (controller_manager_msgs must import) nor its own get_state; if you see "
+                "to it, set activity_elsewhere = true in [ros2]"
             )
         if state != ACTIVE:
             raise DriverError(f"{settings.controller} is {state}, not active: activate it")
@@ -73,9 +73,9 @@ def _controller(driver: Ros2, spinning: Spinning) -> None:
         found = _parameters(spinning, settings.controller, settings.time_out)
         if found is None or not found > 0.0:
             raise DriverError(
-                f"{settings.controller} has no command time-out ({settings.time_out} is {found}), so "
-                "it would go on when setpoints no longer come: set it, or time_out_elsewhere = true "
-                "in [ros2] if the arm itself stops"
+                f"{settings.controller} has no command time-out ({settings.time_out} is {found}), "
+                "so it would go on when setpoints no longer come: set it, or time_out_elsewhere = "
+                "true in [ros2] if the arm itself stops"
             )
     if settings.command is Command.TRAJECTORY:
         joints = _parameters(spinning, settings.controller, "joints")
@@ -95,7 +95,10 @@ def _state(spinning: Spinning, controller: str) -> str | None:
         pass
     else:
         answer = spinning.call(
-            ListControllers, "controller_manager/list_controllers", ListControllers.Request(), ANSWER_S
+            ListControllers,
+            "controller_manager/list_controllers",
+            ListControllers.Request(),
+            ANSWER_S,
         )
         if answer is not None:
             states = {one.name: one.state for one in answer.controller}
@@ -132,8 +135,8 @@ def _limits(driver: Ros2, spinning: Spinning) -> None:
     try:
         if not until(lambda: bool(heard), ANSWER_S):
             raise DriverError(
-                f"nobody publishes {topic}, so joints and limits cannot be held against the pack's: "
-                "start robot_state_publisher, or set limits_elsewhere = true in [ros2]"
+                f"nobody publishes {topic}, so joints and limits cannot be held against the "
+                "pack's: start robot_state_publisher, or set limits_elsewhere = true in [ros2]"
             )
     finally:
         spinning.node.destroy_subscription(subscription)

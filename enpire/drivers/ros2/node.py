@@ -14,14 +14,17 @@ MISSING = (
     "or install enpire[ros2] on Linux x86-64 with Python 3.12"
 )
 POLL_S = 0.005
+LOOK_S = 0.1  # between two looks whether to end
 
 
 def ros2() -> Any:
     """The module rclpy; raises DriverError that says how to come by it."""
     try:
         import rclpy
+        import rclpy.executors
         import rclpy.lifecycle
         import rclpy.qos
+        import rclpy.signals
     except ImportError as error:
         raise DriverError(MISSING.format(error=error)) from error
     return rclpy
@@ -60,7 +63,9 @@ class Spinning:
         """Raises DriverError without rclpy."""
         rclpy = ros2()
         self.context = rclpy.context.Context()
-        rclpy.init(context=self.context, signal_handler_options=_no_signals(rclpy))
+        rclpy.init(
+            context=self.context, signal_handler_options=rclpy.signals.SignalHandlerOptions.NO
+        )
         self.node = rclpy.lifecycle.LifecycleNode(
             name,
             namespace=namespace,
@@ -69,9 +74,17 @@ class Spinning:
                 rclpy.parameter.Parameter("use_sim_time", value=use_sim_time),
             ],
         )
-        self._executor = _executor(rclpy, self.context)
+        self._others: list[Any] = []
+        self._closing = False
+        # Not the experimental EventsExecutor: what other threads do to a node deadlocks with it.
+        self._executor = rclpy.executors.SingleThreadedExecutor(context=self.context)
         self._executor.add_node(self.node)
         self._thread = threading.Thread(target=self._spin, name=f"ros2 {name}", daemon=True)
+
+    def add(self, node: Any) -> None:
+        """Spin another node of the same context, too."""
+        self._others.append(node)
+        self._executor.add_node(node)
 
     def start(self) -> None:
         """Publishers and subscriptions are made: from now on there are callbacks."""
@@ -104,19 +117,18 @@ class Spinning:
 
     def close(self) -> None:
         """End thread, node and context."""
-        self._executor.shutdown()
+        self._closing = True
+        self._executor.wake()
         if self._thread.is_alive():
-            self._thread.join(5.0)
-        self.node.destroy_node()
+            self._thread.join()
+        self._executor.shutdown()
+        for node in (*self._others, self.node):
+            node.destroy_node()
         self.context.try_shutdown()
 
     def _spin(self) -> None:
-        from rclpy.executors import ExternalShutdownException, ShutdownException
-
-        try:
-            self._executor.spin()
-        except (ExternalShutdownException, ShutdownException):
-            pass
+        while not self._closing:
+            self._executor.spin_once(LOOK_S)
 
 
 def until(holds: Callable[[], bool], seconds: float) -> bool:
@@ -127,22 +139,3 @@ def until(holds: Callable[[], bool], seconds: float) -> bool:
             return False
         time.sleep(POLL_S)
     return True
-
-
-def _executor(rclpy: Any, context: Any) -> Any:
-    """The one that costs least where it is there."""
-    try:
-        from rclpy.experimental import EventsExecutor
-
-        return EventsExecutor(context=context)
-    except ImportError:
-        from rclpy.executors import SingleThreadedExecutor
-
-        return SingleThreadedExecutor(context=context)
-
-
-def _no_signals(rclpy: Any) -> Any:
-    """Signals are for who runs the process."""
-    from rclpy.signals import SignalHandlerOptions
-
-    return SignalHandlerOptions.NO

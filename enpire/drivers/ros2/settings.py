@@ -68,7 +68,9 @@ class Ros2Settings:
         known = {field.name: field.default for field in fields(cls)}
         for key in table.names:
             if key not in known:
-                raise PackError(f"{table.where}: {key} means nothing to ros2; it knows {sorted(known)}")
+                raise PackError(
+                    f"{table.where}: {key} means nothing to ros2; it knows {sorted(known)}"
+                )
             usual = known[key]
             if isinstance(usual, bool):
                 found[key] = table.flag(key)
@@ -90,7 +92,9 @@ class Ros2Settings:
 
     def grippers(self, robot: Robot) -> tuple[str, ...]:
         """Names in messages of the grippers, an arm."""
-        return _as_many("gripper_joints", self.gripper_joints, [f"{a.name}_gripper" for a in robot.arms])
+        return _as_many(
+            "gripper_joints", self.gripper_joints, [f"{a.name}_gripper" for a in robot.arms]
+        )
 
     def names(self, robot: Robot) -> tuple[str, ...]:
         """Of all axes, as `Reading` has them."""
