@@ -46,6 +46,7 @@ class Controller:
         kind, data = message
         if self._setpoint is None:
             self._setpoint = self._cell.reading().position
+        self._interpolate(self._setpoint, now)
         if kind == "gripper":
             if len(data) == len(self._grippers):
                 self._setpoint[self._grippers] = data
@@ -62,6 +63,7 @@ class Controller:
             if kind == "position":
                 self._setpoint[self._arms] = data
             else:
+                self._ticked = now if self._speed is None else self._ticked
                 self._speed = np.array(data)
 
     def tick(self, now: int) -> None:
@@ -77,13 +79,16 @@ class Controller:
                 self._setpoint[self._grippers] = grippers
             self._heard, self._way, self._speed = 0, None, None
             return
+        self._interpolate(self._setpoint, now)
+        if self._speed is not None:
+            self._setpoint[self._arms] += self._speed * min(seconds, TIME_OUT_S)
+        self._cell.send(self._setpoint)
+
+    def _interpolate(self, setpoint: FloatArray, now: int) -> None:
         if self._way is not None:
             begin, start, end, to = self._way
             share = min((now - begin) / (end - begin), 1.0)
-            self._setpoint[self._arms] = (start + share * (to - start))[self._arms]
-        elif self._speed is not None:
-            self._setpoint[self._arms] += self._speed * min(seconds, TIME_OUT_S)
-        self._cell.send(self._setpoint)
+            setpoint[self._arms] = (start + share * (to - start))[self._arms]
 
 
 class Ros2Server:

@@ -21,7 +21,7 @@ from enpire.packs import Robot
 from enpire.types import FloatArray
 
 GAIN = 10.0  # of velocity commands, on what is left to the setpoint [1/s]
-REACH_S = 0.02  # in which a point of a trajectory is to be reached: two periods of 100 Hz
+REACH_S = 0.01  # in which a point of a trajectory is to be reached: a period of 100 Hz
 FORGET_S = 0.2  # without a setpoint: the next one is no continuation
 
 

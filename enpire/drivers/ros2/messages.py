@@ -34,10 +34,10 @@ class Names:
         if order is None or len(state.position) != len(names):
             return None
         position = np.asarray(state.position, np.float64)[order]
-        velocity = np.zeros(len(order))
+        velocity: FloatArray = np.zeros(len(order))
         if len(state.velocity) == len(names):
             velocity = np.asarray(state.velocity, np.float64)[order]
-        effort = np.full(len(order), np.nan)
+        effort: FloatArray = np.full(len(order), np.nan)
         if len(state.effort) == len(names):
             effort = np.asarray(state.effort, np.float64)[order]
         return position, velocity, effort

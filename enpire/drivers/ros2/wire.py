@@ -117,7 +117,7 @@ class Ros2Wire:
         return bool(self._place.get_subscription_count() and self._scene)
 
     def _age(self, header: Any) -> int:
-        stamp = header.stamp.sec * 10**9 + header.stamp.nanosec
+        stamp = int(header.stamp.sec) * 10**9 + int(header.stamp.nanosec)
         return max(self._spinning.now() - stamp, 0)
 
     def _seen(self, message: Any) -> None:
