@@ -139,6 +139,7 @@ def drive(
             with suppress(StoreError):
                 ledger.set_facts({"state": f"failed: {str(error) or type(error).__name__}"})
             raise
+        fleet.note_happenings(last=True)
         writer.flush()
         save()
         ledger.set_facts({"state": ended})

@@ -13,7 +13,7 @@ from enpire.commands.graphics import choose_graphics
 from enpire.commands.loop_settings import SETTINGS
 from enpire.commands.menagerie import add_menagerie, use_menagerie
 from enpire.commands.options import Parser, add_start, natural, positive, print_json, task_asked
-from enpire.commands.places import Place, add_cluster, place
+from enpire.commands.places import Place, add_arms, add_cluster, place
 from enpire.commands.recovering import add_recovery, noted, recovery
 from enpire.commands.signing import say_unsigned
 from enpire.commands.threads import leave_cores_to_physics
@@ -65,6 +65,7 @@ def add_options(parser: Parser) -> None:
     parser.add_argument("--json", action="store_true", help="print the result as the last line")
     add_cluster(parser)
     add_menagerie(parser)
+    add_arms(parser)
     add_recovery(parser, "when a physical reset has failed")
 
 
@@ -73,6 +74,10 @@ def run(options: Namespace) -> int:
     choose_graphics()
     use_menagerie(options)
     leave_cores_to_physics()
+    if options.station:
+        if options.reset == "fast":
+            raise UsageError("--station is for arms: their resets are physical")
+        options.robots, options.reset = len(options.station), "physical"
     with place(options) as where:
         return _in_place(options, where)
 

@@ -1,4 +1,7 @@
-"""What speaks to motors: one driver a kind of arm, found by name. Only a supervisor holds one."""
+"""What speaks to motors: one driver a kind of arm, found by name. Only a supervisor holds one.
+
+Beside the arms a station has eyes, a tracker and perhaps a fixture: its `Wire`.
+"""
 
 from enpire.drivers.build import DRIVERS, build, settings
 from enpire.drivers.driver import Driver, Picture, Reading, Seeing, Site

@@ -9,7 +9,7 @@ from enpire.packs.finder import DRIVERS as SETTINGS
 from enpire.packs.finder import unknown
 from enpire.packs.toml import Table
 
-DRIVERS = ("mock", "simulated", "lerobot")
+DRIVERS = ("mock", "simulated", "twin", "ros2", "lerobot")
 
 
 def build(name: str, robot: Robot, clock: Clock, site: Site | None = None) -> Driver:
@@ -32,6 +32,14 @@ def build(name: str, robot: Robot, clock: Clock, site: Site | None = None) -> Dr
         from enpire.drivers.lerobot import LeRobot
 
         return LeRobot(robot, clock, site)
+    if name == "twin":
+        from enpire.drivers.twin.driver import TwinArms
+
+        return TwinArms(robot, clock, site)
+    if name == "ros2":
+        from enpire.drivers.ros2.driver import Ros2
+
+        return Ros2(robot, clock, site)
     raise UsageError(unknown("driver", name, list(DRIVERS)))
 
 

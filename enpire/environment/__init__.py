@@ -27,7 +27,7 @@ from enpire.environment.sensing import Readings, SensorNoise
 from enpire.environment.sight import Sight
 from enpire.environment.stations import Stations
 from enpire.environment.task import Demonstrator, Evidence, Parameter, Restorer, Task, time_left
-from enpire.environment.workcells import Tasked, Workcells, instruction
+from enpire.environment.workcells import Eventful, Happening, Tasked, Workcells, instruction
 
 __all__ = [
     "ActionSpec",
@@ -38,8 +38,10 @@ __all__ = [
     "Corrected",
     "Demonstrations",
     "Demonstrator",
+    "Eventful",
     "Evidence",
     "Eyes",
+    "Happening",
     "Job",
     "Order",
     "Parameter",

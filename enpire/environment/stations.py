@@ -30,11 +30,12 @@ from enpire.environment.judging import Judging, too_hard
 from enpire.environment.periods import Periods
 from enpire.environment.resets import ResetMode, Resets
 from enpire.environment.running import Phase, Running
-from enpire.environment.sensing import Readings, Sensors
+from enpire.environment.sensing import Readings, SensorNoise, Sensors
 from enpire.environment.sight import EVERY, Glances, Sight
 from enpire.environment.task import Parameter, Task
 from enpire.packs import Robot, World
 from enpire.twin import Twin, compose
+from enpire.twin.scene import Scene
 from enpire.twin.twin import Rows
 from enpire.types import (
     LOST,
@@ -81,12 +82,13 @@ class Stations:
         """
         self.task = task
         scene = compose(world, robot, task.build)
-        self.twin = Twin(scene, stations, threads)
+        self.twin = self._twin(scene, stations, threads)
         self.period = 1.0 / task.control_hz
         self.substeps = round(self.period / scene.model.opt.timestep)
         self.control = CartesianControl(self.twin, task.actions, self.period, task.reset_actions)
         longest = task.time_limit + task.probe_limit + 2 * self.period
-        self.sensors = Sensors(self.control, task.tracked, task.noise, round(longest / self.period))
+        periods = round(longest / self.period)
+        self.sensors = Sensors(self.control, task.tracked, self._noise, periods)
         self.packs = dict(packs or {})
         self.execute_periods = round(task.time_limit / self.period)
         self._running: dict[int, Running] = {}
@@ -95,7 +97,7 @@ class Stations:
         self._periods = Periods(
             self.twin.crew, self._think, lambda row, most: self.fly(row, most), self._goes_on
         )
-        self._resets = Resets(task, self.sensors, self.period, self._planted)
+        self._resets = self._made_resets()
         self._acting = Acting(task)
         self._judging = Judging(task, self.control, self.period, self._periods)
         self.reset = reset
@@ -103,6 +105,19 @@ class Stations:
         self.aside: dict[int, str] = {}  # stations whose reset failed for good, and why
         self._standing: set[int] = set()  # stations with a scene that skills can begin from
         task.prepare(self.twin)
+
+    def _made_resets(self) -> Resets:
+        """What puts their scenes back."""
+        return Resets(self.task, self.sensors, self.period, self._planted)
+
+    def _twin(self, scene: Scene, stations: int, threads: int) -> Twin:
+        """What the stations are on."""
+        return Twin(scene, stations, threads)
+
+    @property
+    def _noise(self) -> SensorNoise:
+        """That is added to what sensors say."""
+        return self.task.noise
 
     def __len__(self) -> int:
         return self.twin.stations
@@ -315,11 +330,7 @@ class Stations:
 
     def _look(self, rows: list[int]) -> tuple[Sensed | None, list[int]]:
         """What stations that have landed see; and those that go on without a decision."""
-        diverged = self.twin.landed(rows)
-        for row in diverged:
-            self._running[row].verdict = Verdict(Outcome.INVALID, reason="physics diverged")
-            self._running[row].verify += 1  # the verdict takes a period of its own
-            self._running[row].diverged = True
+        self._interrupt(rows)
         states = {row: self._running[row] for row in rows if self._running[row].verdict is None}
         if self._planted:
             for row, state in states.items():
@@ -338,6 +349,13 @@ class Stations:
             if state.phase is not Phase.EXECUTE and state.verdict is None
         ]
         return sensed, going_on
+
+    def _interrupt(self, rows: list[int]) -> None:
+        """End the episodes of stations on which nothing can go on."""
+        for row in self.twin.landed(rows):
+            self._running[row].verdict = Verdict(Outcome.INVALID, reason="physics diverged")
+            self._running[row].verify += 1  # the verdict takes a period of its own
+            self._running[row].diverged = True
 
     def _decide(self, sensed: Sensed) -> list[int]:
         """What stations that execute do: move their setpoints; returns those that go on."""

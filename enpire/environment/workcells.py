@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 from enpire.environment.controller import Controller
@@ -91,3 +92,21 @@ class Tasked(Workcells, Protocol):
 def instruction(stations: Workcells) -> str:
     """What is to be done there, in words; the name of what has no words."""
     return stations.task.instruction if isinstance(stations, Tasked) else stations.name
+
+
+@dataclass(frozen=True, slots=True)
+class Happening:
+    """Something worth a line in the ledger: of which kind, on which station, in words."""
+
+    kind: str
+    station: int
+    text: str
+
+
+@runtime_checkable
+class Eventful(Protocol):
+    """Stations on which things happen that are no episode's alone: stops, faults of their wires."""
+
+    def happened(self, last: bool = False) -> list[Happening]:
+        """What has, since it was asked last; last: also what is not over."""
+        ...
