@@ -138,7 +138,7 @@ def _random(options: Namespace, where: Place) -> tuple[Workcells, Acting]:
     reset = ResetMode(options.reset or "fast")
     task = task_asked(options)
     say_unsigned(task)
-    order = Order(task, python, success, reset, options.verify, options.world or "")
+    order = Order(task, python, success, reset, options.verify, world=options.world or "")
     stations = where.stations(order, options.robots)
     return stations, Acting(task, RANDOM, RANDOM, "", RandomActions(stations.action_size))
 
