@@ -75,7 +75,7 @@ class PictureSpec(ChunkSpec):
     cameras: tuple[str, ...] = ()
     size: int = 64
     felt: tuple[int, ...] = ()
-    channels: tuple[int, ...] = (16, 24, 32)
+    channels: tuple[int, ...] = (16, 32)
     steps: int = 5
 
     @property
