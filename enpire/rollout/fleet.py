@@ -221,7 +221,7 @@ class Fleet:
             # On the wall a period may take longer than it should; and an exception within one
             # leaves a reset counted that the clock has not seen.
             scale = (end - begun) / times.total if times.total else 0.0
-            until = begun + scale * times.reset
+            until = min(begun + scale * times.reset, end)  # rounded, it may be later
             marks = [begun, until, min(until + scale * times.execute, end), end]
             intervals += [
                 Interval(row, phase, start, stop, episode.id)

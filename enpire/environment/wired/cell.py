@@ -18,9 +18,10 @@ from enpire.safety.permit import Permit
 from enpire.safety.rules import BRAKES, HOLDS, Rule
 from enpire.safety.station import StationFile
 from enpire.safety.streaming import Streaming
+from enpire.safety.supervisor import STILL
 from enpire.types import FloatArray
 
-READY_S = 15.0  # until the arms stand still, and a scene that was placed has settled
+READY_S = 30.0  # until the arms stand still, and a scene that was placed has settled
 BLIND_S = 0.25  # age of the tracker's poses at which a policy is given none any more
 WAIT_S = 5.0  # for the tracker to see again, before the station counts as lost
 BY_POLICY = (
@@ -110,20 +111,31 @@ class WiredCell:
         if self.epoch:
             return True
         try:
-            mode = self.client.status().mode
+            status = self.client.status()
+            mode = status.mode
             if mode is Mode.LATCHED:
                 raise SafetyError(self._latched())
             if self._fresh:
                 self.supervision.ask("episode")
                 self._fresh = False
-            if mode in (Mode.IDLE, Mode.HOLDING):
+            if mode in (Mode.IDLE, Mode.HOLDING) and self._fit(status):
                 self.supervision.ask("arm" if mode is Mode.IDLE else "recover")
             elif mode is Mode.ARMED:
                 self.epoch = int(str(self.supervision.ask("status")["epoch"]))
         except SafetyError:
             if self._mode() in (None, Mode.LATCHED) or self._waited > READY_S:
                 raise
+        if not self.epoch and self._waited > READY_S:
+            raise SafetyError(
+                f"not ready in {READY_S:g} s: the arms are silent, or move: see the bus"
+            )
         return bool(self.epoch)
+
+    def _fit(self, status: Status) -> bool:
+        """Whether the arms are heard of and stand still: each try to recover counts."""
+        if time.monotonic_ns() - status.read > self.station.ages.driver * 1e9:
+            return False
+        return bool((abs(status.velocity) <= STILL * self.station.limits.speed).all())
 
     def disarmed(self) -> bool:
         """Have the arms take no setpoints: a simulator is about to move them."""
