@@ -94,8 +94,8 @@ def clone_picture(
     """The same, and one that sees by cameras.
 
     A look costs as much as many rows of numbers, and is learned from `DRAWS` times: a step has an
-    eighth of the examples, and there are three times as many steps. Where things are in a picture does
-    not depend on who acts, so the encoders go on from the incumbent's.
+    eighth of the examples, and there are three times as many steps. Where things are in a picture
+    does not depend on who acts, so the encoders go on from the incumbent's.
     """
     training = replace(training, steps=3 * training.steps, batch=max(training.batch // 8, 1))
     data = seen_examples(chosen, spec)
