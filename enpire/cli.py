@@ -25,6 +25,7 @@ VERBS = {
     "serve policy": ("serve_policy", "a policy for other machines, over a websocket"),
     "station": ("station", "stations of a run; stations with arms: check, stop, clear, park"),
     "station calibrate": ("calibrate", "where a camera of a station is and how it sees"),
+    "station teleop": ("teleop", "an arm follows a leader arm in a person's hand"),
     "task": ("task", "certify a task: enpire task check NAME"),
     "new": ("new", "begin a task of your own: enpire new task NAME --robot so101"),
     "tasks": ("tasks", "the tasks that can be found"),
