@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -13,6 +14,7 @@ import pytest
 
 pytest.importorskip("lerobot.robots")
 
+from enpire.calibration.shots import read_shots
 from enpire.cli import main
 from enpire.drivers import Seeing, Site, build, settings
 from enpire.drivers.lerobot.axes import Axes
@@ -233,6 +235,21 @@ def test_a_chunk_moves_it_through_the_supervisor_and_a_stop_holds_it(folder) -> 
         until(lambda: abs(client.status().measured[0] - sent) < 5e-3)
         assert main(["station", "stop", str(station.path)]) == 0
         until(lambda: client.status().mode is Mode.LATCHED)
+
+
+def test_pictures_are_recorded_with_where_the_arm_is(folder, monkeypatch, capsys) -> None:
+    path, shots = plugin.station(folder), folder / "shots"
+    asked = ["station", "calibrate", str(path), "--shots", str(shots), "--record", "--camera"]
+    monkeypatch.setattr("sys.stdin", io.StringIO("\n\n\n"))
+    assert main([*asked, "top"]) == 0
+    taken = read_shots(shots, 6)
+    assert 1 <= len(taken) <= 3, "none while the arm moves"
+    image, position = taken[0]
+    assert image.shape == (4, 6, 3)
+    assert position[4] == pytest.approx(1.5708, abs=0.05)
+    monkeypatch.setattr("sys.stdin", io.StringIO("\n"))
+    assert main([*asked, "side"]) == 2
+    assert "no camera side; the driver's: top" in capsys.readouterr().err
 
 
 def leading(folder: Path, away: float) -> Path:
