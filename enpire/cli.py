@@ -25,9 +25,14 @@ VERBS = {
     "export lerobot": ("export_lerobot", "a run's episodes as a LeRobot dataset"),
     "export policy": ("export_policy", "a run's policy as a folder that LeRobot takes"),
     "import lerobot": ("import_lerobot", "a LeRobot dataset as a run of demonstrations"),
+    "serve policy": ("serve_policy", "a policy for other machines, over a websocket"),
     "station": ("station", "stations of a run; stations with arms: check, stop, clear, park"),
+    "station calibrate": ("calibrate", "where a camera of a station is and how it sees"),
+    "twin explore": ("twin_explore", "the motion that tells most of an arm, and have it played"),
+    "twin fit": ("twin_fit", "the twin of a station, from what its arms did"),
+    "twin gap": ("twin_gap", "where a twin and what was recorded part"),
     "task": ("task", "certify a task: enpire task check NAME"),
-    "new": ("new", "begin a task of your own: enpire new task NAME --robot so101"),
+    "new": ("new", "begin a task of your own, or have an agent draft it: enpire new task NAME"),
     "tasks": ("tasks", "the tasks that can be found"),
     "robots": ("robots", "the robots that can be found"),
     "recipes": ("recipes", "the recipes that improve a policy, and their settings"),
@@ -42,7 +47,8 @@ exit codes:
   1  stopped by an error, or a bar was missed (task check), or records do not agree (campaign
      audit); what was recorded stays readable
   2  the command line asks for something that is not there
-  3  loop, campaign: a budget ended before the target was reached; ablate: there is more to do
+  3  loop, campaign: a budget ended before the target was reached; new task --agent: before there
+     was a pack; ablate: there is more to do
   130  interrupted (Ctrl-C, SIGTERM)"""
 
 INTERRUPTED = 130

@@ -14,6 +14,8 @@ Float32Array = NDArray[np.float32]
 Image = NDArray[np.uint8]
 Flags = NDArray[np.bool_]
 
+NO_PICTURES: Image = np.zeros((0, 0, 0, 0, 3), np.uint8)
+
 LOST = "lost"
 """Stage of an episode whose station was lost under it: the same job may do well on another."""
 
@@ -160,7 +162,10 @@ class Episode:
     at its start that only repeat what was done in the seed's own episode. intervened: shape (T,),
     rows in which somebody else than the policy acted, to help it; by default none. attempts: that
     were judged, one after the other with no reset in between; the verdict is the last one's.
-    staleness: as in `Job`.
+    staleness: as in `Job`. pictures: (k, cameras, size, size, 3), what the cameras showed of the
+    bench before the actions of the rows `pictured`, (k,); none where no policy sees. joints,
+    setpoints: shape (T, axes), where the arms were and what they were then sent, axes as in
+    `enpire.drivers.Reading`; of no axes where there are no arms to ask.
     """
 
     id: str
@@ -183,10 +188,17 @@ class Episode:
     intervened: Flags = field(default_factory=lambda: np.zeros(0, bool))
     attempts: int = 1
     staleness: int = 0
+    pictures: Image = field(default_factory=lambda: NO_PICTURES)
+    pictured: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
+    joints: Float32Array = field(default_factory=lambda: np.zeros((0, 0), np.float32))
+    setpoints: Float32Array = field(default_factory=lambda: np.zeros((0, 0), np.float32))
 
     def __post_init__(self) -> None:
         if not len(self.intervened):
             object.__setattr__(self, "intervened", np.zeros(len(self), bool))
+        for name in ("joints", "setpoints"):
+            if not len(getattr(self, name)):
+                object.__setattr__(self, name, np.zeros((len(self), 0), np.float32))
 
     @property
     def success(self) -> bool:

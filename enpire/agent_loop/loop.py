@@ -22,6 +22,7 @@ from enpire.agent_loop.toolbox import Toolbox
 REFUSALS = 3  # in a row, then it is over
 SHORTENINGS = 4  # of what the model does not take
 BEGINS = ("train", "propose_merge")  # an experiment
+DONE = ("done",)  # a draft
 CUT_OFF = (
     "Your answer was cut off at its greatest length. Say less at once: write long files in parts."
 )
@@ -32,6 +33,10 @@ DECLINED = (
 NUDGE = (
     "You have ended without an experiment. If anything may begin yet (`status` says so), state a "
     "hypothesis and ask for one with `train`; otherwise end again."
+)
+UNDONE = (
+    "You have ended, and the task is not done: `done` has not taken it. Go on until it does. If it "
+    "cannot be done, say why, and end again."
 )
 
 
@@ -57,6 +62,8 @@ def run(
         Gone: the campaign has ended.
     """
     turns: list[Turn] = [Told(prompt)]
+    drafting = any(tool.name in DONE for tool in tools.tools)
+    awaited, nudge = (DONE, UNDONE) if drafting else (BEGINS, NUDGE)
     began, nudged, refusals = False, False, 0
     for number in range(1, bounds.turns + 1):
         said, turns = _asked(model, tools, turns)
@@ -73,7 +80,7 @@ def run(
         results = []
         for call in said.calls:
             result = tools.call(call, cut=said.stop is Stop.LENGTH)
-            began = began or (call.name in BEGINS and not result.wrong)
+            began = began or (call.name in awaited and not result.wrong)
             results.append(result)
         if results or said.stop is Stop.LENGTH:
             text = CUT_OFF if said.stop is Stop.LENGTH else ""
@@ -81,7 +88,7 @@ def run(
             _note_results(note, results)
         elif not began and not nudged:
             nudged = True
-            turns = added(turns, NUDGE)
+            turns = added(turns, nudge)
         else:
             return "the model has ended"
         if said.tokens > bounds.context:

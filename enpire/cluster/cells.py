@@ -35,6 +35,7 @@ from enpire.environment import (
     Order,
     Parameter,
     RandomActions,
+    Sight,
     Task,
     load_task,
 )
@@ -102,6 +103,11 @@ class ClusterCells:
     def action_size(self) -> int:
         """Entries of an action."""
         return self._about.action_size
+
+    @property
+    def sight(self) -> Sight | None:
+        """No pictures go over the network: policies see what trackers say."""
+        return None
 
     @property
     def repeatable(self) -> bool:

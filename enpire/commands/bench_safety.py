@@ -10,6 +10,7 @@ from pathlib import Path
 from enpire.commands.options import Parser, natural, positive, print_json
 
 TRIALS = 143  # of each of seven faults: a thousand in all
+SECONDS = 20.0  # of undisturbed motion
 
 
 def add_options(parser: Parser) -> None:
@@ -21,22 +22,40 @@ def add_options(parser: Parser) -> None:
     group.add_argument(
         "--priority", type=natural, default=0, metavar="P", help="SCHED_FIFO, 1 to 99; default none"
     )
+    group.add_argument(
+        "--wire",
+        choices=("ros2",),
+        help="instead, how much later setpoints arrive in ROS 2 than a bare publisher's",
+    )
 
 
 def run(options: Namespace) -> int:
     """Measure and print."""
     from enpire.observe import safety_bench as bench
 
+    wish = f"priority = {options.priority}" if options.priority else ""
+    if options.wire:
+        return _wire(options, wish)
     with tempfile.TemporaryDirectory() as folder:
-        wish = f"priority = {options.priority}" if options.priority else ""
         station = bench.station(Path(folder), wish)
         measured = bench.measure(
             station,
             options.trials,
-            seconds=20.0,
+            seconds=SECONDS,
             seed=options.seed,
             tell=lambda line: print(line, file=sys.stderr),
         )
+    print(measured.markdown())
+    if options.json:
+        print_json(measured.as_json())
+    return 0
+
+
+def _wire(options: Namespace, wish: str) -> int:
+    from enpire.observe import wire_bench
+
+    with tempfile.TemporaryDirectory() as folder:
+        measured = wire_bench.measure(Path(folder), SECONDS, wish)
     print(measured.markdown())
     if options.json:
         print_json(measured.as_json())

@@ -48,6 +48,8 @@ def stations_for(settings: LoopSettings, where: Place) -> Workcells:
         settings.success,
         ResetMode(settings.reset),
         settings.verify,
+        settings.images,
+        settings.world,
     )
     stations = where.stations(order, settings.robots)
     return Realistic(stations, conditions, settings.seed) if conditions else stations
@@ -137,6 +139,7 @@ def drive(
             with suppress(StoreError):
                 ledger.set_facts({"state": f"failed: {str(error) or type(error).__name__}"})
             raise
+        fleet.note_happenings(last=True)
         writer.flush()
         save()
         ledger.set_facts({"state": ended})

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from enpire.commands.graphics import choose_graphics
 from enpire.commands.loop_settings import SETTINGS
+from enpire.commands.menagerie import add_menagerie, use_menagerie
 from enpire.commands.options import Parser, add_start, natural, positive, print_json, task_asked
-from enpire.commands.places import Place, add_cluster, place
+from enpire.commands.places import Place, add_arms, add_cluster, place
 from enpire.commands.recovering import add_recovery, noted, recovery
 from enpire.commands.signing import say_unsigned
 from enpire.commands.threads import leave_cores_to_physics
@@ -39,7 +40,8 @@ def add_options(parser: Parser) -> None:
         "--policy",
         required=True,
         metavar="RUN[:NAME]",
-        help=f"a run's best policy, or one by name; a folder of LeRobot's; or {RANDOM}",
+        help=f"a run's best policy, or one by name; a folder of LeRobot's; ws://HOST:PORT; or "
+        f"{RANDOM}",
     )
     parser.add_argument("--episodes", type=positive, default=200, metavar="N", help="default 200")
     parser.add_argument("--robots", type=positive, default=4, metavar="N", help="default 4")
@@ -54,7 +56,7 @@ def add_options(parser: Parser) -> None:
     parser.add_argument("--seed", type=natural, metavar="N", help="the same seeds each time")
     parser.add_argument("--task", metavar="NAME", help="another task than the run's; or gym:ENV_ID")
     add_start(parser)
-    for name in ("python", "success", "reset"):  # that a run may have as well
+    for name in ("python", "success", "reset", "world"):  # that a run may have as well
         read, _, line = SETTINGS[name]
         parser.add_argument(f"--{name}", type=read, metavar="NAME", help=line)
     read, _, line = SETTINGS["verify"]
@@ -62,13 +64,20 @@ def add_options(parser: Parser) -> None:
     parser.add_argument("--run", type=Path, metavar="DIR", help="keep the episodes here")
     parser.add_argument("--json", action="store_true", help="print the result as the last line")
     add_cluster(parser)
+    add_menagerie(parser)
+    add_arms(parser)
     add_recovery(parser, "when a physical reset has failed")
 
 
 def run(options: Namespace) -> int:
     """Run the episodes and print what came of them."""
     choose_graphics()
+    use_menagerie(options)
     leave_cores_to_physics()
+    if options.station:
+        if options.reset == "fast":
+            raise UsageError("--station is for arms: their resets are physical")
+        options.robots, options.reset = len(options.station), "physical"
     with place(options) as where:
         return _in_place(options, where)
 
@@ -129,7 +138,7 @@ def _random(options: Namespace, where: Place) -> tuple[Workcells, Acting]:
     reset = ResetMode(options.reset or "fast")
     task = task_asked(options)
     say_unsigned(task)
-    order = Order(task, python, success, reset, options.verify)
+    order = Order(task, python, success, reset, options.verify, world=options.world or "")
     stations = where.stations(order, options.robots)
     return stations, Acting(task, RANDOM, RANDOM, "", RandomActions(stations.action_size))
 
@@ -143,13 +152,14 @@ def _of_a_run(options: Namespace, where: Place) -> tuple[Workcells, Acting]:
     # A run's interpreter and rule belong to its own task.
     task = task_asked(options, chosen.task)
     if not task:
-        raise UsageError(f"{options.policy} is a policy of LeRobot's: say for which --task")
+        raise UsageError(f"{options.policy} does not say what it is for: give --task")
     say_unsigned(task)
     own = task == chosen.task
     python = options.python or (chosen.python if own else "")
     success = options.success or (chosen.success if own else "")
     reset = ResetMode(options.reset or "fast")
-    order = Order(task, python, success, reset, options.verify)
+    images = frozen.images(chosen.policy)
+    order = Order(task, python, success, reset, options.verify, images, options.world or "")
     stations = where.stations(order, options.robots)
     frozen.require_fit(chosen.policy, stations, chosen.name)
     controller = hosting.controller(chosen.policy, stations)

@@ -28,8 +28,9 @@ from enpire.commands.loop_settings import (
     plain,
     read_settings,
 )
+from enpire.commands.menagerie import add_menagerie, use_menagerie
 from enpire.commands.options import Parser, add_start, natural, positive, print_json, task_asked
-from enpire.commands.places import Place, add_cluster, place
+from enpire.commands.places import Place, add_arms, add_cluster, of_arms, place
 from enpire.commands.recovering import add_recovery, recovery
 from enpire.commands.signing import say_unsigned
 from enpire.errors import UsageError
@@ -64,6 +65,8 @@ def add_options(parser: Parser) -> None:
     parser.add_argument("--run", metavar="DIR", type=Path, help="folder of the new run")
     parser.add_argument("--json", action="store_true", help="print the result as the last line")
     add_cluster(parser)
+    add_menagerie(parser)
+    add_arms(parser)
     budgets = parser.add_argument_group(
         "budgets (none unless given; a resumed run may change them)"
     )
@@ -89,6 +92,7 @@ def add_options(parser: Parser) -> None:
 def run(options: Namespace) -> int:
     """Run the loop; returns the exit code."""
     choose_graphics()
+    use_menagerie(options)
     given = {name: getattr(options, name) for name in SETTINGS}
     given = {name: value for name, value in given.items() if value is not None}
     for begin, name in ((RECIPE, "recipe_settings"), (FIRST, "first_recipe_settings")):
@@ -129,7 +133,7 @@ def _begin(options: Namespace, given: dict[str, Any], limits: dict[str, Any], wh
         kept = [f"{name} {own[name]}" for name in own if given.get(name) == own[name]]
         if kept:
             print(f"{pack.folder / LOOP}: {', '.join(kept)}")
-    given = of_pace(given)
+    given = of_pace(of_arms(options, given))
     from enpire.rollout.loop import LoopSettings
 
     if os.sep in task and not foreign:

@@ -40,6 +40,7 @@ SETTINGS: dict[str, tuple[Callable[[str], Any], str, str]] = {
     "python": (str, "", "gym:ENV_ID: run it with this interpreter, VENV/bin/python"),
     "success": (str, "", "gym:ENV_ID: 'return>=X' or terminated, if its info does not say"),
     "reset": (reset_mode, "fast", "fast: written into the twin; physical: by the task's skills"),
+    "world": (str, "", "a world pack in place of the task's: another bench, an identified station"),
     "robots": (positive, "4", "stations that hold an episode at one time"),
     "seed": (natural, "0", "of everything random but the sealed seeds"),
     "target": (rate, "0.99", "success rate to reach on sealed seeds"),
@@ -58,6 +59,12 @@ SETTINGS: dict[str, tuple[Callable[[str], Any], str, str]] = {
     ),
     "sealed_episodes": (positive, "300", "episodes of a sealed evaluation"),
     "verify": (verifier, "sensors", "by sensors, or by cameras where the task has eyes"),
+    "images": (
+        natural,
+        "0",
+        "policies see by cameras: width and height of the pictures [px]; 0: they see what a "
+        "tracker says",
+    ),
     "allocate": (bool, "", "collect where outcomes are in doubt, by strata of initial conditions"),
     "abort": (bool, "", "end collection episodes early that are hopeless"),
     "hard": (share, "0", "of collection episodes that begin where the incumbent has failed"),

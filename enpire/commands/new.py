@@ -1,4 +1,7 @@
-"""`enpire new task NAME`: a pack of your own that runs as it stands."""
+"""`enpire new task NAME`: a pack of your own that runs as it stands.
+
+With `--agent KIND` an agent drafts it from a sentence: `drafting.py`.
+"""
 
 from __future__ import annotations
 
@@ -7,13 +10,15 @@ import shutil
 from argparse import Namespace
 from pathlib import Path
 
-from enpire.commands.options import Parser
+from enpire.commands.options import Parser, duration, more_than_zero, positive
 from enpire.errors import UsageError
-from enpire.packs.finder import CERTIFICATE, SIGNATURE, available, find, unknown
+from enpire.packs.finder import CERTIFICATE, DRAFTED, SIGNATURE, available, find, unknown
 
 DESCRIPTION = """\
-task: ./tasks/NAME, made from the shortest task there is for the robot. It runs as it stands, and
-comments that begin with YOURS say what to change; docs/new-task.md goes through them."""
+task NAME: ./tasks/NAME, made from the shortest task there is for the robot. It runs as it stands,
+and comments that begin with YOURS say what to change; docs/new-task.md goes through them.
+task --agent KIND "SENTENCE": an agent drafts it in a sandbox, under ./drafts. What the harness then
+certifies is put into ./tasks; a person looks at it and signs it: enpire task sign."""
 
 KINDS = ["task"]
 NAME = re.compile(r"[a-z][a-z0-9_]*")
@@ -55,34 +60,77 @@ Made from `{source}`. As it stands it still is that task; make it yours from top
 def add_options(parser: Parser) -> None:
     """The options of `enpire new`."""
     parser.add_argument("kind", metavar="task", help="what to make")
-    parser.add_argument("name", metavar="NAME", help="of small letters, digits and underscores")
+    parser.add_argument(
+        "name",
+        metavar="NAME",
+        help="of small letters, digits and underscores; with --agent, a sentence: what the task is",
+    )
     parser.add_argument("--robot", default="so101", metavar="R", help="default so101")
+    agents = parser.add_argument_group("an agent that drafts it")
+    agents.add_argument("--agent", metavar="KIND", help="such as claude_code: a pack in agents/")
+    agents.add_argument("--name", dest="called", metavar="NAME", help="by default of the sentence")
+    agents.add_argument(
+        "--from",
+        dest="draft",
+        metavar="DRAFT",
+        type=Path,
+        help="go on with this draft; the sentence says what to do next",
+    )
+    agents.add_argument(
+        "--max-time", type=duration, metavar="TIME", help="that the agent may work: 30m, 2h"
+    )
+    agents.add_argument("--max-tokens", type=positive, metavar="N", help="of its model")
+    agents.add_argument("--max-dollars", type=more_than_zero, metavar="X", help="of its model")
 
 
 def run(options: Namespace) -> int:
-    """Write the pack and say what to do with it."""
+    """Write the pack, or have it written, and say what to do with it."""
     if options.kind not in KINDS:
         raise UsageError(unknown("kind", options.kind, KINDS))
+    if options.agent is not None:
+        from enpire.commands.drafting import draft
+
+        return draft(options)
+    for name in ("called", "draft", "max_time", "max_tokens", "max_dollars"):
+        if getattr(options, name) is not None:
+            raise UsageError("--name, --from and --max-... are for --agent KIND")
     if not NAME.fullmatch(options.name):
         raise UsageError(f"{options.name!r} is no name for a task: write it like usb_insert")
+    require_robot(options.robot)
+    folder = require_free(options.name)
+    source = write_template(folder, options.name, options.robot)
+    print(f"{folder}: made from {source}; it runs as it stands")
+    print(f"enpire task check ./{folder}   # after every change")
+    return 0
+
+
+def require_robot(name: str) -> None:
+    """Raises UsageError if there is no such robot."""
     robots = available("robots")
-    if options.robot not in robots:
-        raise UsageError(unknown("robot", options.robot, robots))
-    folder = Path("tasks") / options.name
+    if name not in robots:
+        raise UsageError(unknown("robot", name, robots))
+
+
+def require_free(name: str) -> Path:
+    """Where a task of this name is to be; raises UsageError if something is there."""
+    folder = Path("tasks") / name
     if folder.exists():
         raise UsageError(f"{folder} is there already: choose another name, or go on with it")
-    source = template(options.robot)
+    return folder
+
+
+def write_template(folder: Path, name: str, robot: str) -> str:
+    """Make the pack `folder` from the shortest task there is; returns that task's name."""
+    source = template(robot)
     shutil.copytree(
         source,
         folder,
         ignore=shutil.ignore_patterns("__pycache__", ".*", "README.md", CERTIFICATE, SIGNATURE),
     )
     path = folder / "task.py"
-    path.write_text(made_yours(path.read_text("utf-8"), options.name, source.name), "utf-8")
-    (folder / "README.md").write_text(README.format(name=options.name, source=source.name), "utf-8")
-    print(f"{folder}: made from {source.name}; it runs as it stands")
-    print(f"enpire task check ./{folder}   # after every change")
-    return 0
+    path.write_text(made_yours(path.read_text("utf-8"), name, source.name), "utf-8")
+    (folder / "README.md").write_text(README.format(name=name, source=source.name), "utf-8")
+    return source.name
 
 
 def template(robot: str) -> Path:
@@ -92,7 +140,8 @@ def template(robot: str) -> Path:
         folder = find("tasks", name).folder
         text = (folder / "task.py").read_text("utf-8")
         of = ROBOT.search(text)
-        if of is not None and of[1] == robot and "def truth(" in text:
+        mine = of is not None and of[1] == robot and not (folder / DRAFTED).exists()
+        if mine and "def truth(" in text:
             found.append((sum(len(p.read_bytes()) for p in folder.glob("*.py")), folder))
     if not found:
         raise UsageError(f"there is no task for {robot} to begin with: choose another robot")

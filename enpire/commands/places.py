@@ -1,13 +1,15 @@
-"""Where stations and trainers are: on this machine, or on those of a cluster (`--cluster`)."""
+"""Where stations and trainers are: on this machine, its twins or arms, or on a cluster."""
 
 from __future__ import annotations
 
 from argparse import Namespace
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
-from typing import TYPE_CHECKING, Protocol
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
 
 from enpire.commands.options import Parser
+from enpire.errors import UsageError
 
 if TYPE_CHECKING:
     from enpire.cluster.cells import ClusterCells
@@ -56,6 +58,43 @@ class Here:
         return Free(now)
 
 
+class Arms:
+    """Stations with arms at this machine; training here."""
+
+    def __init__(self, files: list[Path], confirm_motion: bool, dry_run: bool) -> None:
+        """Those of these station files."""
+        self._files, self._confirm_motion, self._dry_run = files, confirm_motion, dry_run
+        self._open = ExitStack()
+
+    def stations(self, order: Order, count: int) -> Workcells:
+        """See `Place`; raises UsageError if there are not as many station files."""
+        from enpire.environment.wired import open_wired
+
+        if count != len(self._files):
+            raise UsageError(
+                f"--robots {count} and {len(self._files)} station files: give --station once each"
+            )
+        if order.verify != "sensors":
+            raise UsageError("stations with arms are verified by their sensors: no --verify")
+        made = open_wired(order.task, self._files, self._confirm_motion, self._dry_run)
+        self._open.callback(made.close)
+        return made
+
+    def trainer(self) -> Beside:
+        """See `Place`."""
+        return Here().trainer()
+
+    def clock(self, now: float = 0.0) -> Clock:
+        """The one on the wall."""
+        from enpire.rollout.clock import Wall
+
+        return Wall(now)
+
+    def close(self) -> None:
+        """Arms brake and hold; supervisors end."""
+        self._open.close()
+
+
 class There:
     """The machines of a cluster."""
 
@@ -68,6 +107,8 @@ class There:
         """See `Place`."""
         from enpire.cluster.cells import open_cells
 
+        if order.images:
+            raise UsageError("--images is for this machine: no --cluster")
         self._cells = open_cells(self._cluster, order, count)
         return self._cells
 
@@ -95,6 +136,30 @@ def add_cluster(parser: Parser) -> None:
     )
 
 
+def add_arms(parser: Parser) -> None:
+    """The options that say on which arms."""
+    group = parser.add_argument_group("stations with arms (docs/station.md)")
+    group.add_argument(
+        "--station",
+        metavar="FILE",
+        type=Path,
+        action="append",
+        default=[],
+        help="run on a station with an arm, that has passed its check today; once for each",
+    )
+    group.add_argument("--confirm-motion", action="store_true", help="the arms may move")
+    group.add_argument("--dry-run", action="store_true", help="show what they would be sent")
+
+
+def of_arms(options: Namespace, given: dict[str, Any]) -> dict[str, Any]:
+    """Settings with what stations with arms imply; raises UsageError for what contradicts it."""
+    if not options.station:
+        return given
+    if given.get("reset", "physical") != "physical" or given.get("pace", "free") != "free":
+        raise UsageError("--station is for arms: their resets are physical, their time is real")
+    return {"robots": len(options.station)} | given | {"reset": "physical"}
+
+
 @contextmanager
 def place(options: Namespace) -> Iterator[Place]:
     """Where, as the options say; what was started there ends with the block.
@@ -102,6 +167,17 @@ def place(options: Namespace) -> Iterator[Place]:
     Raises:
         UsageError: there is no such cluster, or no Ray.
     """
+    if options.station:
+        if options.cluster:
+            raise UsageError("--station is for arms at this machine: no --cluster")
+        arms = Arms(options.station, options.confirm_motion, options.dry_run)
+        try:
+            yield arms
+        finally:
+            arms.close()
+        return
+    if options.confirm_motion or options.dry_run:
+        raise UsageError("--confirm-motion and --dry-run are for arms: --station FILE")
     if not options.cluster:
         yield Here()
         return

@@ -73,7 +73,8 @@ def run(options: Namespace) -> int:
             if of_runs
             else "policies of LeRobot's belong to no run: give --task too"
         )
-    order = Order(task, first.python, first.success, verify=options.verify)
+    images = max(frozen.images(policy.policy) for policy in chosen.values())
+    order = Order(task, first.python, first.success, verify=options.verify, images=images)
     stations = open_stations(order, options.robots)
     for policy in chosen.values():
         frozen.require_fit(policy.policy, stations, policy.name)

@@ -6,6 +6,7 @@ import os
 from argparse import Namespace
 from pathlib import Path
 
+from enpire.commands.menagerie import add_menagerie, use_menagerie
 from enpire.commands.options import Parser, add_start, more_than_zero, natural, positive, task_asked
 from enpire.errors import StoreError, UsageError
 
@@ -18,6 +19,7 @@ def add_options(parser: Parser) -> None:
     """The options of `enpire render`."""
     parser.add_argument("task", metavar="TASK", help="a task: its name or its folder")
     add_start(parser)
+    add_menagerie(parser)
     parser.add_argument("picture", type=Path, metavar="FILE.png")
     parser.add_argument("--seed", type=natural, default=0, metavar="N", help="initial condition")
     parser.add_argument(
@@ -41,6 +43,7 @@ def run(options: Namespace) -> int:
     """Write the picture."""
     if options.picture.suffix.lower() != ".png":
         raise UsageError(f"{options.picture} is no PNG file: give a name that ends in .png")
+    use_menagerie(options)
     os.environ.setdefault("MUJOCO_GL", "egl")  # before MuJoCo is imported for the first time
     import cv2
 

@@ -11,7 +11,16 @@ from typing import Any
 
 from enpire.errors import EnpireError, PackError, UsageError
 from enpire.packs.finder import AT_START, CERTIFICATE, GYM, Pack, find
-from enpire.packs.signing import Signature, certificate_hash, standing, unsealed, write
+from enpire.packs.signing import (
+    PICTURES,
+    Signature,
+    answered,
+    certificate_hash,
+    drafted,
+    standing,
+    unsealed,
+    write,
+)
 
 
 def sign(options: Namespace, task: str) -> int:
@@ -32,7 +41,10 @@ def sign(options: Namespace, task: str) -> int:
     for row in rows:
         mark = "-" if row["passed"] is None else "pass"
         print(f"{mark:<4}  {row['check']}: {row['k']} of {row['n']} {row['counted']}")
-    print(f"a picture: enpire render {pack.folder} {pack.name}.png")
+    if drafted(pack):
+        print(f"an agent wrote it: read it, and look at {pack.folder / PICTURES}")
+    else:
+        print(f"a picture: enpire render {pack.folder} {pack.name}.png")
     if options.by is None:
         if not sys.stdin.isatty():
             raise UsageError("nobody is at a terminal: sign with --by NAME --hash SHA256")
@@ -52,14 +64,16 @@ def sign(options: Namespace, task: str) -> int:
 
 
 def say_unsigned(task: str) -> None:
-    """One line on stderr if an agent drafted the task and nobody signed it: a twin may run it."""
+    """One line on stderr if an agent drafted the task and nobody signed it: it may run all the same
+    where the environment says so (`packs/signing.py`), on a twin.
+    """
     if task.startswith(GYM):
         return
     try:
         pack = find("tasks", task)
     except EnpireError:  # whoever builds the stations says so; a cluster may have it all the same
         return
-    if standing(pack).endswith("unsigned"):
+    if standing(pack).endswith("unsigned") and answered():
         print(f"{pack.name}: drafted by an agent, unsigned; no arm may run it", file=sys.stderr)
 
 
@@ -72,7 +86,9 @@ def certified(pack: Pack) -> list[dict[str, Any]]:
     """
     again = f"enpire task check {pack.folder} --full"
     if extra := unsealed(pack.folder):
-        raise PackError(f"{pack.name} holds links or hidden files: delete {', '.join(extra)}")
+        raise PackError(
+            f"{pack.name} holds links, hidden or compiled files: delete {', '.join(extra)}"
+        )
     try:
         kept = json.loads((pack.folder / CERTIFICATE).read_text(encoding="utf-8"))
         rows: list[dict[str, Any]] = kept["checks"]

@@ -20,10 +20,12 @@ jitter STATION.toml: how late a supervisor's periods begin on this machine.
 stop STATION.toml: the emergency stop. It stays until a person clears it.
 clear STATION.toml: a person, at this terminal, has looked at the station after a stop.
 park STATION.toml: go to the posture for parking.
+sim STATION.toml --task NAME: be the station's arms, objects and tracker: a twin behind the wire, in
+real time, for drivers twin (--wire local) and ros2.
 None of this is certified safety: docs/safety.md."""
 
 PAUSE, RESUME = "pause", "resume"
-STATION = ("check", "jitter", "stop", "clear", "park")
+STATION = ("check", "jitter", "stop", "clear", "park", "sim")
 PARK_S = 120.0
 
 
@@ -40,6 +42,16 @@ def add_options(parser: Parser) -> None:
     parser.add_argument(
         "--seconds", type=more_than_zero, default=10.0, metavar="S", help="jitter: default 10"
     )
+    parser.add_argument("--task", metavar="NAME", default="", help="sim: whose objects lie there")
+    parser.add_argument("--wire", choices=("local", "ros2"), help="sim: default: the driver's")
+    parser.add_argument(
+        "--faults",
+        metavar="SPEC",
+        default="",
+        help="sim: mean seconds between faults by kind, delay:30,drop:30,reorder:30,freeze:60,"
+        "lie:60,kill:600, or all:60",
+    )
+    parser.add_argument("--seed", type=natural, default=0, metavar="N", help="sim: default 0")
 
 
 def run(options: Namespace) -> int:
@@ -48,7 +60,14 @@ def run(options: Namespace) -> int:
         return _request(options)
     if options.station is not None:
         raise UsageError(f"{options.what} takes a station file, and no number")
-    does = {"check": _check, "jitter": _jitter, "stop": _stop, "clear": _clear, "park": _park}
+    does = {
+        "check": _check,
+        "jitter": _jitter,
+        "stop": _stop,
+        "clear": _clear,
+        "park": _park,
+        "sim": _sim,
+    }
     return does[options.what](options)
 
 
@@ -84,7 +103,9 @@ def _check(options: Namespace) -> int:
     station = load_station(options.path)
     handle = take(station)
     try:
-        findings = check(station, build(station.driver, station.robot, time.monotonic_ns))
+        findings = check(
+            station, build(station.driver, station.robot, time.monotonic_ns, station.site)
+        )
     finally:
         os.close(handle)
     for finding in findings:
@@ -111,7 +132,7 @@ def _jitter(options: Namespace) -> int:
 
 
 def _stop(options: Namespace) -> int:
-    from enpire.safety.commands import Caller
+    from enpire.drivers.commands import Caller
     from enpire.safety.station import load_station
 
     caller = Caller(load_station(options.path).runtime)
@@ -121,7 +142,7 @@ def _stop(options: Namespace) -> int:
 
 
 def _clear(options: Namespace) -> int:
-    from enpire.safety.commands import Caller
+    from enpire.drivers.commands import Caller
     from enpire.safety.station import load_station
 
     station = load_station(options.path)
@@ -160,3 +181,21 @@ def _park(options: Namespace) -> int:
         raise SafetyError(f"it stopped on the way: {', '.join(status.rules.names)}")
     print("parked")
     return 0
+
+
+def _sim(options: Namespace) -> int:
+    from enpire.safety.station import load_station
+    from enpire.simulation.faults import Plan
+    from enpire.simulation.process import keep_up
+
+    station = load_station(options.path)
+    wires = {"twin": "local", "ros2": "ros2"}
+    if station.driver not in wires:
+        raise UsageError(f"driver {station.driver} meets no simulated station: twin or ros2 does")
+    wire = options.wire or wires[station.driver]
+    if wire != wires[station.driver]:
+        raise UsageError(f"driver {station.driver} is for --wire {wires[station.driver]}")
+    if not options.task:
+        raise UsageError("whose objects are to lie there? --task NAME")
+    Plan.read(options.faults)  # what is wrong with it costs nothing to find
+    return keep_up(station, options.task, wire, options.faults, options.seed)

@@ -7,6 +7,7 @@ import time
 from argparse import Namespace
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -108,6 +109,7 @@ def run(options: Namespace) -> int:
                 "full": options.full,
                 "checks": [row.as_json() for row in rows],
                 "certificate": str(kept) if kept else None,
+                "verifier": {name: asdict(m) for name, m in (matrices or {}).items()},
                 "wall_s": time.monotonic() - began,
                 "versions": versions(),
                 "packs": packs,

@@ -1,6 +1,9 @@
-"""What speaks to motors: one driver a kind of arm, found by name. Only a supervisor holds one."""
+"""What speaks to motors: one driver a kind of arm, found by name. Only a supervisor holds one.
 
-from enpire.drivers.build import DRIVERS, build
-from enpire.drivers.driver import Driver, Reading
+Beside the arms a station has eyes, a tracker and perhaps a fixture: its `Wire`.
+"""
 
-__all__ = ["DRIVERS", "Driver", "Reading", "build"]
+from enpire.drivers.build import DRIVERS, build, settings
+from enpire.drivers.driver import Driver, Picture, Reading, Seeing, Site
+
+__all__ = ["DRIVERS", "Driver", "Picture", "Reading", "Seeing", "Site", "build", "settings"]

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
-from enpire.drivers.driver import Clock, Driver
+from enpire.drivers.driver import Clock, Driver, Site
 from enpire.errors import UsageError
 from enpire.packs import Robot
+from enpire.packs.finder import DRIVERS as SETTINGS
 from enpire.packs.finder import unknown
+from enpire.packs.toml import Table
 
-DRIVERS = ("mock", "simulated")
+DRIVERS = ("mock", "simulated", "twin", "ros2", "lerobot")
 
 
-def build(name: str, robot: Robot, clock: Clock) -> Driver:
-    """The driver `name` of `robot`, not connected; raises UsageError if there is none."""
+def build(name: str, robot: Robot, clock: Clock, site: Site | None = None) -> Driver:
+    """The driver `name` of `robot`, not connected.
+
+    Raises:
+        UsageError: there is none of that name.
+        PackError, DriverError: its settings are wrong, or a package that it needs is missing.
+    """
+    site = site or Site()
     if name == "mock":
         from enpire.drivers.mock import Mock
 
@@ -20,4 +28,29 @@ def build(name: str, robot: Robot, clock: Clock) -> Driver:
         from enpire.drivers.simulated import Simulated
 
         return Simulated(robot, clock)
+    if name == "lerobot":
+        from enpire.drivers.lerobot import LeRobot
+
+        return LeRobot(robot, clock, site)
+    if name == "twin":
+        from enpire.drivers.twin.driver import TwinArms
+
+        return TwinArms(robot, clock, site)
+    if name == "ros2":
+        from enpire.drivers.ros2.driver import Ros2
+
+        return Ros2(robot, clock, site)
     raise UsageError(unknown("driver", name, list(DRIVERS)))
+
+
+def settings(name: str, robot: Robot, own: Table | None) -> Table:
+    """A driver's settings: what a station file says, over the robot's `drivers.toml`.
+
+    Raises:
+        PackError: the file does not parse; the message names file and line.
+    """
+    table = Table({}, f"[{name}]")
+    path = robot.arms[0].model.parent / SETTINGS
+    if path.is_file() and (said := Table.read(path)).has(name):
+        table = said.table(name)
+    return table if own is None else own.over(table)

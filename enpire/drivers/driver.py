@@ -6,11 +6,13 @@ of its `gripper_range`. All arrays over axes have the shape (axes,).
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Protocol
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol, runtime_checkable
 
-from enpire.types import FloatArray
+from enpire.packs.toml import Table
+from enpire.types import FloatArray, Image
 
 Clock = Callable[[], int]
 """Nanoseconds of the machine's monotonic clock, which nobody can set."""
@@ -30,6 +32,19 @@ class Reading:
     velocity: FloatArray
     effort: FloatArray
     force: FloatArray
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """Where a driver works.
+
+    runtime: folder of the station's sockets and shared memory. settings: the driver's own, those
+    of the robot's `drivers.toml` under those of the station file.
+    """
+
+    name: str = "station"
+    runtime: Path = Path()
+    settings: Table = field(default_factory=lambda: Table({}, "driver settings"))
 
 
 class Driver(Protocol):
@@ -53,3 +68,19 @@ class Driver(Protocol):
 
     def disconnect(self) -> None:
         """Close the bus; the arms go on holding."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Picture:
+    """What a camera saw. stamp: ns of the monotonic clock; image: (height, width, 3), RGB."""
+
+    stamp: int
+    image: Image
+
+
+@runtime_checkable
+class Seeing(Protocol):
+    """A driver whose arms come with cameras."""
+
+    def pictures(self) -> Mapping[str, Picture]:
+        """The newest picture of each camera, by its name, however old; returns at once."""

@@ -24,9 +24,10 @@ from enpire.environment.loading import Order, build_stations, load_task, open_st
 from enpire.environment.replay import Replay
 from enpire.environment.resets import ResetMode
 from enpire.environment.sensing import Readings, SensorNoise
+from enpire.environment.sight import Sight
 from enpire.environment.stations import Stations
 from enpire.environment.task import Demonstrator, Evidence, Parameter, Restorer, Task, time_left
-from enpire.environment.workcells import Tasked, Workcells, instruction
+from enpire.environment.workcells import Eventful, Happening, Tasked, Workcells, instruction
 
 __all__ = [
     "ActionSpec",
@@ -37,8 +38,10 @@ __all__ = [
     "Corrected",
     "Demonstrations",
     "Demonstrator",
+    "Eventful",
     "Evidence",
     "Eyes",
+    "Happening",
     "Job",
     "Order",
     "Parameter",
@@ -49,6 +52,7 @@ __all__ = [
     "Restorer",
     "Seen",
     "SensorNoise",
+    "Sight",
     "Stations",
     "Task",
     "Tasked",

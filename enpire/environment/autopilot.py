@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import threading
 
+import numpy as np
+
 from enpire.environment import kernels
 from enpire.environment.sensing import Readings, Sensors
 from enpire.twin.twin import Simulation
@@ -19,14 +21,16 @@ class Autopilot:
         self._substeps, self._force_limit = substeps, force_limit
         self._own = threading.local()  # views of each thread's simulation
 
-    def fly(self, row: int, plan: Float32Array, first: int) -> Readings:
+    def fly(self, row: int, plan: Float32Array, first: int) -> tuple[Readings, FloatArray]:
         """Carry a station over a period, and then over those of its plan (k, act).
 
         first: the control period since its reset in which the plan begins. Returns what was read in
-        the periods of the plan that were begun: all, unless something must be looked at.
+        the periods of the plan that were begun, and what was then sent, (begun, axes): all, unless
+        something must be looked at.
         """
         sensors, control, one = self._sensors, self._control, slice(row, row + 1)
         sensed, jacobian = sensors.blank(len(plan))
+        sent = np.empty((len(plan), *control.command.shape[1:]))
         begun = 0
 
         def run(own: Simulation) -> int:
@@ -47,11 +51,13 @@ class Autopilot:
                 control.limits,
                 jacobian[:1],
                 sensed,
+                sent,
             )
             return self._substeps * (begun + 1)
 
         sensors.twin.carry(row, run)
-        return Readings(*(values[:begun] for values in sensed))
+        readings = Readings(*(values[:begun] for values in sensed))
+        return readings, sent[:begun].reshape(begun, -1)
 
     def _views(self, own: Simulation) -> tuple[FloatArray, ...]:
         views: tuple[FloatArray, ...] | None = getattr(self._own, "views", None)

@@ -9,7 +9,7 @@ import numpy as np
 from enpire.environment.sensing import Readings
 from enpire.environment.task import Demonstrator, Task
 from enpire.twin.twin import Rows
-from enpire.types import Flags, Float32Array
+from enpire.types import Flags, Float32Array, Image
 
 
 class Controller(Protocol):
@@ -42,12 +42,27 @@ class Planner(Controller, Protocol):
 
 
 @runtime_checkable
+class Seeing(Controller, Protocol):
+    """A controller that sees by cameras."""
+
+    def look(self, row: int, pictures: Image) -> None:
+        """What the cameras show before it acts, (cameras, size, size, 3)."""
+        ...
+
+
+@runtime_checkable
 class Assisted(Controller, Protocol):
     """A controller in which somebody may help a policy."""
 
     def intervened(self, row: int) -> list[bool]:
         """Whether somebody did, of each period of a station's episode so far."""
         ...
+
+
+def show(controller: Controller, row: int, pictures: Image) -> None:
+    """Show a station's pictures to a controller, if it is one that sees."""
+    if isinstance(controller, Seeing):
+        controller.look(row, pictures)
 
 
 def intervened(controller: Controller, row: int, length: int) -> Flags:

@@ -14,10 +14,10 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from enpire.environment.control import ActionSpec
-from enpire.environment.controller import Controller
+from enpire.environment.controller import Controller, show
 from enpire.environment.sensing import Readings
 from enpire.twin.twin import Rows
-from enpire.types import Float32Array, FloatArray
+from enpire.types import Float32Array, FloatArray, Image
 
 GAIN = 0.5  # share of the way to a posture that a hand goes in a control period
 NEAR, THERE = 2.0, 0.5  # so many full actions from a posture: on to the one before; arrived
@@ -68,6 +68,7 @@ class _Episode:
     back_to: int = 0
     left: int = 0  # control periods
     intervened: list[bool] = field(default_factory=list)
+    pictures: Image | None = None
 
 
 class Corrected:
@@ -103,6 +104,8 @@ class Corrected:
                 if back is None:
                     one.turn = Turn.CORRECT
                     self._corrector.begin(row, one.rng, 0.0)
+                    if one.pictures is not None:
+                        show(self._corrector, row, one.pictures)
                 else:
                     actions[i] = back
             one.intervened.append(one.turn is not Turn.POLICY)
@@ -115,6 +118,12 @@ class Corrected:
                 position, rotation = readings.hand_position[i], readings.hand_rotation[i]
                 one.way.append(_Posture(position, rotation, actions[i, 6::7].copy()))
         return actions
+
+    def look(self, row: int, pictures: Image) -> None:
+        """See `Seeing`; who corrects is shown the newest when it begins, and those after it."""
+        one = self._episodes[row]
+        one.pictures = pictures
+        show(self._corrector if one.turn is Turn.CORRECT else self._policy, row, pictures)
 
     def intervened(self, row: int) -> list[bool]:
         """Periods of the station's episode that were not the policy's."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 import copy
 import math
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from queue import SimpleQueue
@@ -58,48 +58,49 @@ def no_opengl(error: Exception) -> NoGraphics:
 GRAPHICS_ERRORS = (RuntimeError, ImportError, AttributeError, mujoco.FatalError)
 
 
-class TwinEyes:
-    """Renders what the world's cameras see of a station, on a thread of its own.
+class Renderings:
+    """Renders what some cameras see of a twin's stations, on a thread of its own.
 
     An OpenGL context belongs to the thread that made it. The state of a station goes no further
     than the renderer, which has a model of its own.
     """
 
     def __init__(
-        self, twin: Twin, dress: Callable[[mujoco.MjModel], None] = lambda model: None
+        self,
+        twin: Twin,
+        model: mujoco.MjModel,
+        cameras: Sequence[str],
+        size: tuple[int, int],
+        shadows: bool = True,
     ) -> None:
-        """Open the cameras of `twin`'s world; raises NoGraphics.
+        """model: the renderer's own copy of the twin's. size: width and height of a picture [px].
 
-        dress: changes how things look from what the calibration says, or where cameras stand. It
-        gets the renderer's own model, and must leave bodies and joints as they are.
+        Raises:
+            NoGraphics: this machine cannot render.
         """
         self._twin = twin
         moved = ("mocap_pos", "mocap_quat") if twin.model.nmocap else ()
         self._shown = ("qpos", "eq_active", *moved)
-        self.cameras = calibrated(twin.model)
-        model = copy.copy(twin.model)
-        model.vis.quality.shadowsize = SHADOWS
-        model.vis.quality.offsamples = SAMPLES
-        model.cam_fovy[:] = [_window(fovy) for fovy in model.cam_fovy]
-        dress(model)
         self._asked: Asked = SimpleQueue()
-        names = [camera.name for camera in self.cameras]
-        thread = Thread(target=_serve, args=(model, names, self._asked), name="eyes", daemon=True)
+        thread = Thread(
+            target=_serve,
+            args=(model, tuple(cameras), size, shadows, self._asked),
+            name="renderings",
+            daemon=True,
+        )
         thread.start()
         self._end = weakref.finalize(self, _end, self._asked, thread)
         try:
-            self.look(0, 0.0, len).result()
+            self.of(0, len).result()
         except GRAPHICS_ERRORS as error:
             raise no_opengl(error) from error
 
-    def look[T](self, row: int, stamp: float, see: Callable[[list[View]], T]) -> Future[T]:
-        """What `see` makes of a view of each camera; the station must not be under way."""
+    def of[T](self, row: int, see: Callable[[list[Image]], T]) -> Future[T]:
+        """What `see` makes of a picture by each camera; the station must not be under way."""
         answer: Future[T] = Future()
-        cameras = self.cameras
 
         def show(images: list[Image]) -> None:
-            views = [View(*shot, stamp) for shot in zip(cameras, images, strict=True)]
-            seen = see(views)
+            seen = see(images)
             if not answer.done():  # nobody waits any more for what took too long
                 answer.set_result(seen)
 
@@ -117,14 +118,55 @@ class TwinEyes:
         self._end()
 
 
-def _serve(model: mujoco.MjModel, cameras: list[str], asked: Asked) -> None:
+class TwinEyes:
+    """What the verifier sees: the whole bench, as the calibrated cameras of a station show it."""
+
+    def __init__(
+        self, twin: Twin, dress: Callable[[mujoco.MjModel], None] = lambda model: None
+    ) -> None:
+        """Open the cameras of `twin`'s world; raises NoGraphics.
+
+        dress: changes how things look from what the calibration says, or where cameras stand. It
+        gets the renderer's own model, and must leave bodies and joints as they are.
+        """
+        self.cameras = calibrated(twin.model)
+        model = copy.copy(twin.model)
+        model.vis.quality.shadowsize = SHADOWS
+        model.vis.quality.offsamples = SAMPLES
+        model.cam_fovy[:] = [_window(fovy) for fovy in model.cam_fovy]
+        dress(model)
+        names = [camera.name for camera in self.cameras]
+        self._renderings = Renderings(twin, model, names, (WIDTH, HEIGHT))
+
+    def look[T](self, row: int, stamp: float, see: Callable[[list[View]], T]) -> Future[T]:
+        """What `see` makes of a view of each camera; the station must not be under way."""
+        cameras = self.cameras
+
+        def shown(images: list[Image]) -> T:
+            return see([View(*shot, stamp) for shot in zip(cameras, images, strict=True)])
+
+        return self._renderings.of(row, shown)
+
+    def close(self) -> None:
+        """Give back the OpenGL context; the end of the process does so too."""
+        self._renderings.close()
+
+
+def _serve(
+    model: mujoco.MjModel,
+    cameras: Sequence[str],
+    size: tuple[int, int],
+    shadows: bool,
+    asked: Asked,
+) -> None:
     """Render until there is nothing more to come; OpenGL stays with this thread."""
     data = mujoco.MjData(model)
     renderer: mujoco.Renderer | None = None
     while (request := asked.get()) is not None:
         try:
             if renderer is None:
-                renderer = mujoco.Renderer(model, HEIGHT, WIDTH)
+                renderer = mujoco.Renderer(model, size[1], size[0])
+                renderer.scene.flags[mujoco.mjtRndFlag.mjRND_SHADOW] = shadows
             for target, fields in ((model, request.model), (data, request.state)):
                 for name, values in fields.items():
                     getattr(target, name)[...] = values

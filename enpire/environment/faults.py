@@ -3,14 +3,33 @@
 from __future__ import annotations
 
 import sys
+import time
 import traceback
 from collections.abc import Callable, Iterable
-from concurrent.futures import Future
+from concurrent.futures import Future, InvalidStateError, wait
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
-from threading import Thread, Timer
+from threading import Thread, get_ident
 from traceback import FrameSummary
+from typing import Any
 
-TOO_LONG = 5.0  # of a verdict [s]
+LOOK_S = 0.05  # between looks at a call that is nearly out of time
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """How long a call may take [s]: of its thread's processor time, and on the clock.
+
+    A machine that has other work takes longer on the clock and no more of the processor, so only
+    the first says that a call computes too much. The second is for one that waits for ever.
+    """
+
+    busy_s: float
+    clock_s: float
+
+
+TOO_LONG = Limit(busy_s=5.0, clock_s=120.0)  # of a verdict
 
 
 def where(error: BaseException, folder: Path) -> str:
@@ -31,15 +50,54 @@ class TookTooLong(Exception):
     """A call has not come back; it is left to itself."""
 
 
-def within[T](limit_s: float, call: Callable[[], T], folder: Path) -> T:
+class Call:
+    """One call, on a thread of its own or on somebody else's, watched from outside."""
+
+    def __init__(self) -> None:
+        self._clock: int | None = None
+        self._began = 0.0
+
+    def begin(self) -> None:
+        """It begins now, on this thread."""
+        if hasattr(time, "pthread_getcpuclockid"):  # macOS has none: the clock alone counts there
+            self._began = time.thread_time()
+            self._clock = time.pthread_getcpuclockid(get_ident())
+
+    @property
+    def busy_s(self) -> float:
+        """Processor time that its thread has taken since then; 0 before, and if it has ended."""
+        if self._clock is None:
+            return 0.0
+        try:
+            return time.clock_gettime(self._clock) - self._began
+        except OSError:
+            return 0.0
+
+    def outlasts(self, limit: Limit, answer: Future[Any]) -> str:
+        """Wait for its answer: why that is over without one, or nothing if it has come."""
+        until = time.monotonic() + limit.clock_s
+        while True:
+            left = max(until - time.monotonic(), 0.0)
+            wait([answer], min(max(limit.busy_s - self.busy_s, LOOK_S), left))
+            if answer.done():
+                return ""
+            if self.busy_s >= limit.busy_s:
+                return f"no verdict after {limit.busy_s:g} s of processor time"
+            if time.monotonic() >= until:
+                return f"no verdict after {limit.clock_s:g} s"
+
+
+def within[T](limit: Limit, call: Callable[[], T], folder: Path) -> T:
     """What `call` returns or raises, on a thread of its own.
 
     Raises:
-        TookTooLong: it has not come back after so long; where in the pack at `folder` it is.
+        TookTooLong: it has not come back within the limit; where in the pack at `folder` it is.
     """
     answer: Future[T] = Future()
+    watched = Call()
 
     def run() -> None:
+        watched.begin()
         try:
             answer.set_result(call())
         except BaseException as error:  # for who waits
@@ -47,25 +105,26 @@ def within[T](limit_s: float, call: Callable[[], T], folder: Path) -> T:
 
     thread = Thread(target=run, name="judge", daemon=True)
     thread.start()
-    thread.join(limit_s)
-    if not answer.done():
+    if why := watched.outlasts(limit, answer):
         frame = sys._current_frames().get(thread.ident or 0)
         at = _inside(traceback.extract_stack(frame), folder)
-        raise TookTooLong(f"{at}: no verdict after {limit_s:g} s")
+        raise TookTooLong(f"{at}: {why}")
     return answer.result()
 
 
-def expire[T](answer: Future[T], limit_s: float, what: str) -> None:
-    """Have `answer` raise TookTooLong unless it comes in time."""
+def expire[T](answer: Future[T], limit: Limit, call: Call, what: str) -> None:
+    """Have `answer` raise TookTooLong unless it comes in time.
+
+    call: makes the answer, and begins when its thread comes to it; on the clock, the time counts
+    from now.
+    """
 
     def give_up() -> None:
-        if not answer.done():
-            answer.set_exception(TookTooLong(f"{what}: no verdict after {limit_s:g} s"))
+        if why := call.outlasts(limit, answer):
+            with suppress(InvalidStateError):  # it has come this moment
+                answer.set_exception(TookTooLong(f"{what}: {why}"))
 
-    timer = Timer(limit_s, give_up)
-    timer.daemon = True
-    timer.start()
-    answer.add_done_callback(lambda _: timer.cancel())
+    Thread(target=give_up, name="verdict", daemon=True).start()
 
 
 def _inside(frames: Iterable[FrameSummary], folder: Path) -> str:

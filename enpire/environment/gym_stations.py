@@ -27,6 +27,7 @@ from enpire.environment.acting import at_fault, checked
 from enpire.environment.controller import Controller, RandomActions, intervened
 from enpire.environment.jobs import Job
 from enpire.environment.sensing import Readings
+from enpire.environment.sight import Sight
 from enpire.environment.task import Parameter
 from enpire.errors import EnpireError, EnvironmentFault, PolicyFault, UsageError
 from enpire.packs.finder import GYM
@@ -122,6 +123,7 @@ class GymStations:
         ]
         self.verified_by = "its environment"
         self.repeatable = False  # nobody says that it is
+        self.sight: Sight | None = None  # a policy sees what the environment shows
         self.parameters: tuple[Parameter, ...] = ()
         self.observation_size: int = about["observation"]
         self.action_size: int = about["action"]

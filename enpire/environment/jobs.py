@@ -28,7 +28,8 @@ class Streams:
     """An episode's generators.
 
     variation: of its initial condition. noise: of its sensors. exploration: of what its controller
-    draws. handling: of what is random in a physical reset. forked_noise: of the sensors once the
+    draws. handling: of what is random in a physical reset. dynamics: of an identified station's
+    arms. forked_noise: of the sensors once the
     episode has forked.
     """
 
@@ -36,6 +37,7 @@ class Streams:
     noise: np.random.Generator
     exploration: np.random.Generator
     handling: np.random.Generator
+    dynamics: np.random.Generator
     forked_noise: np.random.Generator | None = None
 
 
@@ -73,10 +75,11 @@ class Job:
 
     def streams(self) -> Streams:
         """What its random draws come from, anew."""
-        variation, noise, exploration, handling = np.random.default_rng(self.seed).spawn(4)
+        seeds = np.random.default_rng(self.seed).spawn(5)
+        variation, noise, exploration, handling, arms = seeds
         if not self.variant:
-            return Streams(variation, noise, exploration, handling)
+            return Streams(variation, noise, exploration, handling, arms)
         _, own, exploration, handling = np.random.default_rng((self.seed, self.variant)).spawn(4)
         if not self.forked:
-            return Streams(variation, own, exploration, handling)
-        return Streams(variation, noise, exploration, handling, forked_noise=own)
+            return Streams(variation, own, exploration, handling, arms)
+        return Streams(variation, noise, exploration, handling, arms, forked_noise=own)

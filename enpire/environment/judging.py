@@ -6,7 +6,7 @@ import numpy as np
 
 from enpire.environment.cameras import Eyes, View
 from enpire.environment.control import CartesianControl
-from enpire.environment.faults import TOO_LONG, expire, within
+from enpire.environment.faults import TOO_LONG, Call, expire, within
 from enpire.environment.periods import Periods
 from enpire.environment.running import Running
 from enpire.environment.sensing import Readings
@@ -81,15 +81,17 @@ class Judging:
         if self.eyes is None:
             return
         task, period, readings = self.task, self.period, tuple(state.evidence)
+        call = Call()
 
         def judge(views: list[View]) -> Verdict:
+            call.begin()
             untracked = [one.untracked() for one in readings]
             return task.judge_views(Evidence(untracked, period, views))
 
         self._periods.hold(row)
         state.looks += 1
         state.look = self.eyes.look(row, Evidence(readings, period).elapsed, judge)
-        expire(state.look, TOO_LONG, f"{task.folder / 'task.py'}: judge_views")
+        expire(state.look, TOO_LONG, call, f"{task.folder / 'task.py'}: judge_views")
         state.look.add_done_callback(lambda _: self._periods.release(row))
 
 

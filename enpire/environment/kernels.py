@@ -297,6 +297,7 @@ def carry_out(
     limits: tuple[Any, ...],
     J: FloatArray,
     sensed: Arrays,
+    sent: FloatArray,
 ) -> int:
     """Fly a control period, and then those of a plan (k, act), one station alone.
 
@@ -305,7 +306,8 @@ def carry_out(
     or a hand feels more than `force_limit` [N].
 
     model, data: addresses. first: the errors due in the first period of the plan. command, ctrl,
-    live and errors are of the one station, (1, ...). limits: `CartesianControl` has them.
+    live and errors are of the one station, (1, ...). limits: `CartesianControl` has them. sent: the
+    setpoints of each period of the plan, (k, arms, dof + 1), come here.
 
     Returns:
         How many periods of the plan were flown.
@@ -348,4 +350,5 @@ def carry_out(
             grasp,
             limits,
         )
+        sent[t] = command[0]
     return t

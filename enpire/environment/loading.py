@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import sys
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,13 +11,15 @@ from types import ModuleType
 from enpire.environment.eyes import NoGraphics, TwinEyes
 from enpire.environment.faults import where
 from enpire.environment.resets import ResetMode
+from enpire.environment.sight import TwinGlances
 from enpire.environment.stations import Stations
 from enpire.environment.task import Task
 from enpire.environment.workcells import Workcells
 from enpire.errors import PackError, UsageError
 from enpire.packs import Pack, available, find, load_robot, load_world
 from enpire.packs.finder import AT_START, FROM_START, GYM
-from enpire.packs.modules import import_file
+from enpire.packs.modules import PREFIX, import_of_pack
+from enpire.packs.signing import require_answered
 
 SENSORS, CAMERAS = "sensors", "cameras"  # what verdicts are come by with
 
@@ -29,13 +30,17 @@ def build_stations(
     threads: int = 0,
     reset: ResetMode = ResetMode.FAST,
     verify: str = SENSORS,
+    images: int = 0,
+    world: str = "",
 ) -> Stations:
     """Stations of the task called `task`, with the robot and the world that it names.
 
     verify: by `sensors`, or by `cameras`. Where the task has no eyes or this machine no OpenGL it
-    is by sensors all the same, and `verified_by` says so.
+    is by sensors all the same, and `verified_by` says so. images: size of the pictures that
+    policies see [px]; 0: none, they see what the tracker says. world: another than the task's.
 
     Raises:
+        NoGraphics: there are to be pictures, and this machine cannot render.
         UsageError: no such pack, fewer than one station, or no skills for a physical reset.
         PackError: a pack does not parse, lacks something, or does not compile.
     """
@@ -48,19 +53,23 @@ def build_stations(
             f"{pack.name} has no skills for a physical reset; tasks that have: "
             f"{', '.join(name for name in available('tasks') if _restores(name)) or 'none'}"
         )
-    robot, world = find("robots", loaded.robot), find("sim", loaded.world)
+    robot, bench = find("robots", loaded.robot), find("sim", world or loaded.world)
+    arms = load_robot(robot)
+    seals = {f"{p.kind}/{p.name}": p.sha256 for p in (pack, robot, bench)}
     made = Stations(
         loaded,
-        load_world(world),
-        load_robot(robot),
+        load_world(bench),
+        arms,
         stations,
         threads,
-        {f"{p.kind}/{p.name}": p.sha256 for p in (pack, robot, world)},
+        seals | {f"{robot.kind}/{robot.name}": arms.sha256},
         reset,
     )
     if verify == CAMERAS and loaded.looks:
         with suppress(NoGraphics):
             made.eyes = TwinEyes(made.twin)
+    if images:
+        made.glances = TwinGlances(loaded, made.sensors, images)
     return made
 
 
@@ -69,8 +78,8 @@ class Order:
     """Stations that are asked for, wherever they are to be.
 
     task: a pack, or the Gymnasium environment `gym:ID`. python: interpreter of that environment's
-    own workers. success: what makes an episode of it one; see `gym_stations.rule`. verify: as in
-    `build_stations`; such an environment judges by itself.
+    own workers. success: what makes an episode of it one; see `gym_stations.rule`. verify, images,
+    world: as in `build_stations`; such an environment judges by itself, in no world.
     """
 
     task: str
@@ -78,6 +87,8 @@ class Order:
     success: str = ""
     reset: ResetMode = ResetMode.FAST
     verify: str = SENSORS
+    images: int = 0
+    world: str = ""
 
 
 def open_stations(order: Order, stations: int, threads: int = 0) -> Workcells:
@@ -89,10 +100,16 @@ def open_stations(order: Order, stations: int, threads: int = 0) -> Workcells:
         )
     if task.startswith(GYM) and order.reset is ResetMode.PHYSICAL:
         raise UsageError(f"--reset {order.reset} is for a task pack; {task} resets itself")
+    if task.startswith(GYM) and order.images:
+        raise UsageError(f"--images is for a task pack; {task} shows what it shows")
     if not task.startswith(GYM):
         if order.python or order.success:
             raise UsageError(f"--python and --success are for {GYM}ENV_ID; {task} is a task pack")
-        return build_stations(task, stations, threads, order.reset, order.verify)
+        return build_stations(
+            task, stations, threads, order.reset, order.verify, order.images, order.world
+        )
+    if order.world:
+        raise UsageError(f"--world is for a task pack; {task} is a world of its own")
     if stations < 1:
         raise UsageError(f"{stations} stations cannot run anything: at least 1")
     from enpire.environment.gym_stations import GymStations  # Gymnasium only where it is used
@@ -116,8 +133,10 @@ def load_task(pack: Pack) -> Task:
 
     Raises:
         PackError: with file and line, when the module does not import, holds no task or several, or
-            when the task lacks a method or an attribute.
+            when the task lacks a method or an attribute; or an agent drafted the pack, and nobody
+            answers for it.
     """
+    require_answered(pack)
     path = pack.folder / (FROM_START if pack.name.endswith(AT_START) else "task.py")
     module = _import(pack, path)
     found = [
@@ -145,15 +164,8 @@ def load_task(pack: Pack) -> Task:
 
 
 def _import(pack: Pack, path: Path) -> ModuleType:
-    package = f"enpire_pack_{pack.folder.name}_{pack.sha256[:12]}"
-    name = f"{package}.{path.stem}"
-    if name in sys.modules:
-        return sys.modules[name]
-    if package not in sys.modules:
-        parent = ModuleType(package)
-        parent.__path__ = [str(pack.folder)]
-        sys.modules[package] = parent
+    package = f"{PREFIX}{pack.folder.name}_{pack.sha256[:12]}"
     try:
-        return import_file(name, path)
+        return import_of_pack(package, path)
     except Exception as error:
         raise PackError(f"{where(error, pack.folder)}: {type(error).__name__}: {error}") from error

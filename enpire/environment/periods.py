@@ -38,6 +38,7 @@ class Periods:
         self._begun: dict[int, int] = {}  # the last tick whose period a station has begun
         self._at_work: set[int] = set()  # stations from their thinking until they have landed
         self._held: set[int] = set()  # stations that wait for something else than their flight
+        self._postponed: set[int] = set()  # those of them whose period has not begun
         self._error: BaseException | None = None
         self._broken: BaseException | None = None  # of this class itself: nothing can go on
 
@@ -71,6 +72,12 @@ class Periods:
         """Begin no period of a station until it is `release`d; others may run ahead meanwhile."""
         with self._change:
             self._held.add(row)
+
+    def postpone(self, row: int) -> None:
+        """As `hold`, by who is thinking for it; the station is thought for again in this period."""
+        with self._change:
+            self._held.add(row)
+            self._postponed.add(row)
 
     def release(self, row: int) -> None:
         """What a station was held for has come; from any thread."""
@@ -127,7 +134,9 @@ class Periods:
                 self._error = error
             with self._change:
                 for row in due:
-                    self._begun[row] += 1
+                    if row not in self._postponed:
+                        self._begun[row] += 1
+                self._postponed.clear()
                 self._at_work.difference_update(set(due) - set(flying))
                 for row in flying:
                     crew.put(partial(self._flight, row))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from enpire.environment.controller import Controller, Planner
+from enpire.environment.controller import Controller, Planner, show
 from enpire.environment.sensing import Readings
 from enpire.twin.twin import Rows
-from enpire.types import Float32Array
+from enpire.types import Float32Array, Image
 
 
 class Replay:
@@ -41,6 +41,10 @@ class Replay:
                 self.saw(row, observations[i : i + 1])
                 actions[i] = self._actions[0]
         return actions
+
+    def look(self, row: int, pictures: Image) -> None:
+        """See `Seeing`: for the other one."""
+        show(self._then, row, pictures)
 
     def plan(self, row: int) -> Float32Array:
         """The rest of the actions, then the other one's plans."""

@@ -8,6 +8,7 @@ from enum import StrEnum
 
 import numpy as np
 
+from enpire.environment.identified import Identified
 from enpire.environment.restoring import TRIES as RESTORE_TRIES
 from enpire.environment.restoring import Restoring
 from enpire.environment.running import Phase, Running
@@ -36,11 +37,13 @@ class Resets:
         self.task, self.sensors, self.period = task, sensors, period
         self.control, self.twin = sensors.control, sensors.twin
         self._planted = planted
+        self._identified = Identified(self.twin)
         names = task.variation_names
         self._target = np.array([names.index(name) for name in task.target_names], np.int64)
 
     def begin(self, row: int, running: Running, physical: bool) -> None:
         """Draw the initial condition, and begin to bring it about."""
+        self._identified.vary(row, running.streams.dynamics)
         if not physical:
             self._place(row, running)
             return
@@ -146,6 +149,7 @@ class Resets:
             left = self.period
             self._failed(row, running, error)
         if not left:
+            self._identified.delay(row)
             streams = running.streams
             self.sensors.begin(row, streams.noise)
             if streams.forked_noise is not None:

@@ -17,7 +17,7 @@ from enpire.environment.jobs import Job, Streams
 from enpire.environment.restoring import Restoring
 from enpire.environment.sensing import Readings
 from enpire.errors import EnpireError
-from enpire.types import Float32Array, FloatArray, Outcome, Verdict
+from enpire.types import Float32Array, FloatArray, Image, Outcome, Verdict
 
 
 class Phase(Enum):
@@ -38,6 +38,7 @@ class Running:
     failed. look: what the cameras say, asked for the `looks`-th time. again: the attempt has failed
     and another begins. execute, verify: of the attempt under way; executed, verified: of those
     before. looked: parts of the time limit after which it was last asked whether to give up.
+    glance: pictures for the policy, asked for in this period. pictured: the rows of `pictures`.
     """
 
     job: Job
@@ -65,17 +66,30 @@ class Running:
     unseen: list[Readings] = field(default_factory=list)  # of the periods of the plan
     observations: list[Float32Array] = field(default_factory=list)
     actions: list[Float32Array] = field(default_factory=list)
+    joints: list[FloatArray] = field(default_factory=list)  # (k, axes), of the periods executed
+    setpoints: list[FloatArray] = field(default_factory=list)  # the same
     evidence: list[Readings] = field(default_factory=list)
     verdict: Verdict | None = None
+    glance: Future[Image] | None = None
+    pictures: list[Image] = field(default_factory=list)
+    pictured: list[int] = field(default_factory=list)
 
     def follow(self, readings: Readings) -> Float32Array:
-        """The next actions of the plan, carried out with these readings, (k, act)."""
+        """The next actions of the plan, carried out with these readings, (k, act).
+
+        `moved` comes next.
+        """
         count = len(readings.joints)
         actions, self.plan = self.plan[:count], self.plan[count:]
         self.unseen.append(readings)
         self.actions.extend(actions)
         self.execute += count
         return actions
+
+    def moved(self, joints: FloatArray, setpoints: FloatArray) -> None:
+        """Where the arms were in the periods just decided, and what they were sent, (k, axes)."""
+        self.joints.append(joints)
+        self.setpoints.append(setpoints)
 
     def begin_again(self) -> None:
         """The next attempt."""

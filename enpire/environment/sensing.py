@@ -55,6 +55,12 @@ class Readings:
     position: FloatArray
     rotation: FloatArray
 
+    @property
+    def axes(self) -> FloatArray:
+        """Joints and grippers, (m, axes), as `enpire.drivers.Reading` has them."""
+        m = len(self.joints)
+        return np.concatenate([self.joints, self.gripper[..., None]], axis=2).reshape(m, -1)
+
     def at(self, chosen: list[int]) -> Readings:
         """The readings of some of the stations, in that order."""
         return Readings(*(getattr(self, name)[chosen] for name in self.__slots__))

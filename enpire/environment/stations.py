@@ -9,7 +9,7 @@ the period. `Periods` says when and on which thread.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import starmap
 
 import numpy as np
@@ -18,18 +18,35 @@ from enpire.environment.acting import Acting
 from enpire.environment.autopilot import Autopilot
 from enpire.environment.cameras import Eyes
 from enpire.environment.control import CartesianControl
-from enpire.environment.controller import Controller, Demonstrations, Planner, intervened
+from enpire.environment.controller import (
+    Controller,
+    Demonstrations,
+    Planner,
+    intervened,
+    show,
+)
 from enpire.environment.jobs import LOOKS, Job
 from enpire.environment.judging import Judging, too_hard
 from enpire.environment.periods import Periods
 from enpire.environment.resets import ResetMode, Resets
 from enpire.environment.running import Phase, Running
-from enpire.environment.sensing import Readings, Sensors
+from enpire.environment.sensing import Readings, SensorNoise, Sensors
+from enpire.environment.sight import EVERY, Glances, Sight
 from enpire.environment.task import Parameter, Task
 from enpire.packs import Robot, World
 from enpire.twin import Twin, compose
+from enpire.twin.scene import Scene
 from enpire.twin.twin import Rows
-from enpire.types import LOST, Episode, FloatArray, Outcome, Times, Verdict
+from enpire.types import (
+    LOST,
+    NO_PICTURES,
+    Episode,
+    Float32Array,
+    FloatArray,
+    Outcome,
+    Times,
+    Verdict,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,12 +82,13 @@ class Stations:
         """
         self.task = task
         scene = compose(world, robot, task.build)
-        self.twin = Twin(scene, stations, threads)
+        self.twin = self._twin(scene, stations, threads)
         self.period = 1.0 / task.control_hz
         self.substeps = round(self.period / scene.model.opt.timestep)
         self.control = CartesianControl(self.twin, task.actions, self.period, task.reset_actions)
         longest = task.time_limit + task.probe_limit + 2 * self.period
-        self.sensors = Sensors(self.control, task.tracked, task.noise, round(longest / self.period))
+        periods = round(longest / self.period)
+        self.sensors = Sensors(self.control, task.tracked, self._noise, periods)
         self.packs = dict(packs or {})
         self.execute_periods = round(task.time_limit / self.period)
         self._running: dict[int, Running] = {}
@@ -79,13 +97,27 @@ class Stations:
         self._periods = Periods(
             self.twin.crew, self._think, lambda row, most: self.fly(row, most), self._goes_on
         )
-        self._resets = Resets(task, self.sensors, self.period, self._planted)
+        self._resets = self._made_resets()
         self._acting = Acting(task)
         self._judging = Judging(task, self.control, self.period, self._periods)
         self.reset = reset
+        self.glances: Glances | None = None  # what takes pictures for policies, if anything does
         self.aside: dict[int, str] = {}  # stations whose reset failed for good, and why
         self._standing: set[int] = set()  # stations with a scene that skills can begin from
         task.prepare(self.twin)
+
+    def _made_resets(self) -> Resets:
+        """What puts their scenes back."""
+        return Resets(self.task, self.sensors, self.period, self._planted)
+
+    def _twin(self, scene: Scene, stations: int, threads: int) -> Twin:
+        """What the stations are on."""
+        return Twin(scene, stations, threads)
+
+    @property
+    def _noise(self) -> SensorNoise:
+        """That is added to what sensors say."""
+        return self.task.noise
 
     def __len__(self) -> int:
         return self.twin.stations
@@ -129,6 +161,11 @@ class Stations:
     def verified_by(self) -> str:
         """What verdicts are come by with, for a person."""
         return "cameras" if self.eyes is not None and self.task.looks else "sensors only"
+
+    @property
+    def sight(self) -> Sight | None:
+        """What policies see by cameras; None: what a tracker says."""
+        return None if self.glances is None else self.glances.sight
 
     @property
     def observation_size(self) -> int:
@@ -222,7 +259,34 @@ class Stations:
     def _think(self, rows: list[int]) -> list[int]:
         """Look at stations that have landed and decide; returns those that go on."""
         sensed, due = self._look(rows)
-        return due if sensed is None else due + self._decide(sensed)
+        return due if sensed is None else due + self._decide(self._glance(sensed))
+
+    def _glance(self, sensed: Sensed) -> Sensed:
+        """Those of the stations whose policy has its picture, if it needs one; others wait."""
+        if self.glances is None:
+            return sensed
+        executing = [i for i in sensed.executing if not self._postponed(int(sensed.rows[i]))]
+        return replace(sensed, executing=executing)
+
+    def _postponed(self, row: int) -> bool:
+        """Whether a station waits for its picture; shows it to who acts, once it has come.
+
+        A picture belongs to the period: its clock stands still until it is there.
+        """
+        state, glances = self._running[row], self.glances
+        last = state.pictured[-1] if state.pictured else -EVERY
+        if glances is None or len(state.plan) or len(state.actions) - last < EVERY:
+            return False
+        if state.glance is None:
+            self._periods.postpone(row)
+            state.glance = glances.glance(row)
+            state.glance.add_done_callback(lambda _: self._periods.release(row))
+            return True
+        picture, state.glance = state.glance.result(), None
+        state.pictures.append(picture)
+        state.pictured.append(len(state.actions))
+        show(state.job.controller, row, picture)
+        return False
 
     def fly(self, row: int, most: int) -> int:
         """Carry a station over a period, and on while it settles or has a plan; over how many.
@@ -240,8 +304,10 @@ class Stations:
         if left <= 0 or self._planted:
             self.twin.fly(row, self.substeps)
             return 1
-        readings = self._autopilot.fly(row, running.plan[:left], running.execute)
-        return 1 + len(running.follow(readings))
+        readings, sent = self._autopilot.fly(row, running.plan[:left], running.execute)
+        followed = len(running.follow(readings))
+        running.moved(readings.axes, sent)
+        return 1 + followed
 
     def sense(self, rows: list[int]) -> Sensed | None:
         """The first part of a control period of some busy stations; the second is `act`.
@@ -264,14 +330,12 @@ class Stations:
 
     def _look(self, rows: list[int]) -> tuple[Sensed | None, list[int]]:
         """What stations that have landed see; and those that go on without a decision."""
-        diverged = self.twin.landed(rows)
-        for row in diverged:
-            self._running[row].verdict = Verdict(Outcome.INVALID, reason="physics diverged")
-            self._running[row].verify += 1  # the verdict takes a period of its own
-            self._running[row].diverged = True
+        self._interrupt(rows)
         states = {row: self._running[row] for row in rows if self._running[row].verdict is None}
         if self._planted:
             for row, state in states.items():
+                if state.glance is not None:
+                    continue  # in this period it was
                 with state.blamed(self.task.folder):
                     self.task.plant(self.twin, row)
         resetting = [row for row, state in states.items() if state.phase is Phase.RESET]
@@ -286,6 +350,13 @@ class Stations:
         ]
         return sensed, going_on
 
+    def _interrupt(self, rows: list[int]) -> None:
+        """End the episodes of stations on which nothing can go on."""
+        for row in self.twin.landed(rows):
+            self._running[row].verdict = Verdict(Outcome.INVALID, reason="physics diverged")
+            self._running[row].verify += 1  # the verdict takes a period of its own
+            self._running[row].diverged = True
+
     def _decide(self, sensed: Sensed) -> list[int]:
         """What stations that execute do: move their setpoints; returns those that go on."""
         executing = sensed.executing
@@ -297,6 +368,9 @@ class Stations:
         states = [self._running[row] for row in rows.tolist()]
         actions = self._acting.choose(rows, states, readings)
         self.control.apply(rows, actions, jacobian, readings.wrist_force)
+        joints, sent = readings.axes, self.control.command[rows].reshape(len(rows), -1)
+        for i, state in enumerate(states):
+            state.moved(joints[i : i + 1], sent[i : i + 1])
         pairs = zip(rows.tolist(), states, strict=True)
         return [row for row, state in pairs if state.verdict is None]
 
@@ -441,4 +515,16 @@ class Stations:
             attempts=running.attempt,
             staleness=job.staleness,
             intervened=intervened(job.controller, row, length),
+            pictures=np.array(running.pictures, np.uint8) if running.pictures else NO_PICTURES,
+            pictured=np.array(running.pictured, np.int64),
+            joints=self._axes(running.joints, length),
+            setpoints=self._axes(running.setpoints, length),
         )
+
+    def _axes(self, parts: list[FloatArray], length: int) -> Float32Array:
+        """Rows (length, axes) of an episode; NaN for actions that a faulty policy cut off."""
+        rows = np.full((length, self.control.command[0].size), np.nan, np.float32)
+        if parts:
+            joined = np.concatenate(parts)[:length]
+            rows[: len(joined)] = joined
+        return rows

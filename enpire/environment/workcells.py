@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 from enpire.environment.controller import Controller
 from enpire.environment.jobs import Job
+from enpire.environment.sight import Sight
 from enpire.environment.task import Parameter, Task
 from enpire.types import Episode
 
@@ -17,7 +19,8 @@ class Workcells(Protocol):
 
     period: of control [s]. packs: what an episode's outcome depends on, by name. aside: stations
     that take no more jobs, and why; a station may be put in. lose: one that is busy is lost, which
-    sets it aside; `recover` takes it back.
+    sets it aside; `recover` takes it back. sight: what policies see by cameras; None: they see what
+    a tracker says.
     """
 
     @property
@@ -42,6 +45,9 @@ class Workcells(Protocol):
 
     @property
     def action_size(self) -> int: ...
+
+    @property
+    def sight(self) -> Sight | None: ...
 
     @property
     def repeatable(self) -> bool: ...
@@ -86,3 +92,21 @@ class Tasked(Workcells, Protocol):
 def instruction(stations: Workcells) -> str:
     """What is to be done there, in words; the name of what has no words."""
     return stations.task.instruction if isinstance(stations, Tasked) else stations.name
+
+
+@dataclass(frozen=True, slots=True)
+class Happening:
+    """Something worth a line in the ledger: of which kind, on which station, in words."""
+
+    kind: str
+    station: int
+    text: str
+
+
+@runtime_checkable
+class Eventful(Protocol):
+    """Stations on which things happen that are no episode's alone: stops, faults of their wires."""
+
+    def happened(self, last: bool = False) -> list[Happening]:
+        """What has, since it was asked last; last: also what is not over."""
+        ...

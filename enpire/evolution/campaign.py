@@ -62,7 +62,7 @@ from enpire.improvement import recipe as recipes
 from enpire.improvement.collection import Collection, caught
 from enpire.improvement.recipe import Candidate, Named
 from enpire.improvement.training import Asked, Trainer, keep
-from enpire.policies import ChunkSpec, Policy
+from enpire.policies import Policy, shape_for
 from enpire.rollout.budget import Budget
 from enpire.rollout.comparison import Decision
 from enpire.rollout.fleet import Fleet
@@ -130,7 +130,7 @@ class Campaign:
         self._first = first
         self.stations: Workcells = fleet.stations
         size = self.stations.action_size
-        self._spec = ChunkSpec(settings.task, self.stations.observation_size, size)
+        self._spec = shape_for(settings.task, self.stations)
 
         def acts(policy: Policy, name: str) -> Controller:
             inner = hosting.controller(policy, self.stations, team.confinement)

@@ -6,10 +6,10 @@ import numpy as np
 
 from enpire.environment import Controller, Readings
 from enpire.environment.acting import checked
-from enpire.environment.controller import Planner
+from enpire.environment.controller import Planner, show
 from enpire.errors import PolicyError, PolicyFault
 from enpire.twin.twin import Rows
-from enpire.types import Float32Array
+from enpire.types import Float32Array, Image
 
 
 class Guarded:
@@ -22,6 +22,10 @@ class Guarded:
     def begin(self, row: int, rng: np.random.Generator, exploration: float) -> None:
         """See `Controller`."""
         self._inner.begin(row, rng, exploration)
+
+    def look(self, row: int, pictures: Image) -> None:
+        """See `Seeing`."""
+        show(self._inner, row, pictures)
 
     def act(self, rows: Rows, observations: Float32Array, readings: Readings) -> Float32Array:
         """See `Controller`; raises PolicyFault for what is no action."""

@@ -8,33 +8,28 @@ kept in its output, and nothing rests on it.
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
-import tempfile
 import threading
 from collections.abc import Mapping
-from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from enpire import agent_loop
 from enpire.errors import CampaignError, EnpireError, PackError
-from enpire.evolution import bridge, carried
-from enpire.evolution.bubblewrap import PATH, hand_over, harness, python
+from enpire.evolution import carried
+from enpire.evolution.bubblewrap import PATH
 from enpire.evolution.history import FOLDER
 from enpire.evolution.limits import GIB, Limits
 from enpire.evolution.prices import Prices
-from enpire.evolution.proxy import Proxy
 from enpire.evolution.records import Used
 from enpire.evolution.requests import Upstream
-from enpire.evolution.sandbox import Confinement, Ended, Sandbox
+from enpire.evolution.sandbox import Confinement, Ended
 from enpire.evolution.seat import Seat
-from enpire.evolution.serving import Served
 from enpire.evolution.tools import Tools
 from enpire.evolution.usage import Allowance, Usage
+from enpire.evolution.workplace import Workplace
 from enpire.evolution.workspace import cloned, committed
 from enpire.packs import Pack
 from enpire.packs.toml import Table
@@ -71,6 +66,10 @@ class Program:
     prices: Prices = field(default_factory=Prices)
     starts: int = 3
     limits: Limits = field(default_factory=Limits)
+
+    def told(self, method: str, brief: str) -> str:
+        """Its prompt."""
+        return self.prompt.replace("{method}", method).replace("{brief}", brief)
 
 
 def load_program(pack: Pack) -> Program:
@@ -120,12 +119,10 @@ class Programmed:
         self._name, self._program, self._confinement = name, program, confinement
         self._folder = run / WORKSPACES / name
         self._allowance = Allowance(int(min(tokens, UNLIMITED)))
-        self._open = ExitStack()
         self._starts = 0
         self._thread: threading.Thread | None = None
         self._ended: Ended | EnpireError | None = None
-        self._sandbox: Sandbox | None = None
-        self._filled: dict[str, str] = {}
+        self._place: Workplace | None = None
 
     @property
     def name(self) -> str:
@@ -146,29 +143,21 @@ class Programmed:
 
     def close(self) -> None:
         """End the program and all that it has started."""
-        self._open.close()
+        if self._place is not None:
+            self._place.close()
         if self._thread is not None:
             self._thread.join()
 
     def _why(self) -> str:
         """What went wrong at its last end; empty for nothing."""
-        ended = self._ended
-        if isinstance(ended, EnpireError):
-            return str(ended)
-        if ended is None or (ended.code == 0 and not ended.breach):
-            return ""
-        last = ended.err.decode(errors="replace").strip().splitlines()[-1:]
-        said = ended.breach or f"exit code {ended.code}"
-        return f"its program failed ({said}): {last[0] if last else 'it said nothing'}"
+        return wrong(self._ended)
 
     def _start(self, desk: Seat) -> None:
-        sandbox = self._sandbox or self._prepared(desk)
+        place = self._place or self._prepared(desk)
         self._starts += 1
-        words = [self._fill(word) for word in self._program.command]
         brief = Tools(desk.campaign, self._name).task_brief()
-        prompt = self._program.prompt.replace("{method}", METHOD.read_text(encoding="utf-8"))
-        prompt = prompt.replace("{brief}", brief)
-        process = self._open.enter_context(sandbox.start(words))
+        prompt = self._program.told(METHOD.read_text(encoding="utf-8"), brief)
+        process = place.start()
 
         def wait() -> None:
             try:
@@ -182,70 +171,39 @@ class Programmed:
         self._thread = threading.Thread(target=wait, name=self._name, daemon=True)
         self._thread.start()
 
-    def _prepared(self, desk: Seat) -> Sandbox:
-        """Its workspace, its tools and its way to the model, which last until it is closed."""
+    def _prepared(self, desk: Seat) -> Workplace:
+        """Where it works until it is closed."""
         workspace = (self._folder / "work").resolve()
         history = (self._folder.parents[1] / FOLDER).resolve()
         cloned(history, workspace, self._name)
-        private = Path(
-            self._open.enter_context(tempfile.TemporaryDirectory(prefix="enpire-tools-"))
-        )
         taken = partial(committed, workspace, self._name, confinement=self._confinement)
-        served = Tools(desk.campaign, self._name, committed=taken)
-        tools = Served(served, private / "tools.sock")
-        self._open.enter_context(tools)
-        server = {"command": python(), "args": ["-I", "-S", bridge.__file__, str(tools.path)]}
-        self._filled = {
-            "workspace": str(workspace),
-            "pack": str(self._program.folder.resolve()),
-            "python": python(),
-            "loop": str(Path(agent_loop.__file__).with_name("__main__.py")),
-            "bridge": bridge.__file__,
-            "tools": str(tools.path),
-            "mcp": json.dumps({"mcpServers": {"enpire": server}}),
-        }
         elsewhere = carried.read(desk.campaign.run_store.folder)
-        files = {name: self._fill(text) for name, text in self._program.files.items()}
-        for name, text in (files | (elsewhere.files if elsewhere else {})).items():
-            path = workspace / name
-            if not path.resolve().is_relative_to(workspace) or path.is_symlink():
-                raise PackError(f"{self._program.folder / MARKER}: {name} is not in the workspace")
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text, encoding="utf-8")
-        hand_over(workspace)
-        model = None
-        if self._program.upstreams:
-            model = self._open.enter_context(
-                Proxy(
-                    self._program.upstreams,
-                    self._allowance,
-                    record=lambda usage: self._spent(desk, usage),
-                )
-            ).socket
-        self._sandbox = Sandbox(
-            limits=self._program.limits,
-            readable=(
-                *harness(),
-                history,
-                self._program.folder,
-                tools.path,
-                *self._program.readable,
-            ),
-            writable=(workspace,),
-            model=model,
-            environment={n: self._fill(t) for n, t in self._program.environment.items()},
-            confinement=self._confinement,
+        self._place = Workplace(
+            self._program,
+            workspace,
+            Tools(desk.campaign, self._name, committed=taken),
+            self._allowance,
+            lambda usage: self._spent(desk, usage),
+            self._confinement,
+            readable=(history,),
+            files=elsewhere.files if elsewhere else None,
         )
-        return self._sandbox
+        return self._place
 
     def _spent(self, desk: Seat, usage: Usage) -> None:
         used = Used(usage.tokens or 0, self._program.prices.dollars(usage))
         desk.campaign.spend(self._name, used, usage.classes)
 
-    def _fill(self, text: str) -> str:
-        for name, value in self._filled.items():
-            text = text.replace(f"{{{name}}}", value)
-        return text
+
+def wrong(ended: Ended | EnpireError | None) -> str:
+    """What went wrong at a program's end; empty for nothing."""
+    if isinstance(ended, EnpireError):
+        return str(ended)
+    if ended is None or (ended.code == 0 and not ended.breach):
+        return ""
+    last = ended.err.decode(errors="replace").strip().splitlines()[-1:]
+    said = ended.breach or f"exit code {ended.code}"
+    return f"its program failed ({said}): {last[0] if last else 'it said nothing'}"
 
 
 def _rows(table: Table, key: str) -> list[Table]:

@@ -18,7 +18,7 @@ from types import TracebackType
 from typing import IO, Any, Self
 
 from enpire.errors import CampaignError, EnpireError
-from enpire.evolution.tools import Shown, Tools, callables
+from enpire.evolution.tools import Offered, Shown, callables
 
 LINE = 1 << 20  # characters of a message, at most
 AT_ONCE = 4  # connections to a socket
@@ -30,7 +30,7 @@ NAME = "enpire"
 class Served:
     """Tools on a socket of their own, from `start` until the end of the `with` block."""
 
-    def __init__(self, tools: Tools, path: Path) -> None:
+    def __init__(self, tools: Offered, path: Path) -> None:
         """path: of the socket, which must not exist.
 
         Raises:
@@ -103,7 +103,7 @@ class Served:
             self._free.release()
 
 
-async def _converse(tools: Tools, said: IO[str], answers: IO[str]) -> None:
+async def _converse(tools: Offered, said: IO[str], answers: IO[str]) -> None:
     import anyio
     from mcp.server.stdio import stdio_server
 
@@ -128,7 +128,7 @@ class _Lines:
             yield line
 
 
-def server(tools: Tools) -> Any:
+def server(tools: Offered) -> Any:
     """An MCP server with an agent's tools."""
     from mcp.server.mcpserver import MCPServer
 

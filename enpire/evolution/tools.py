@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 import numpy as np
 
@@ -62,9 +63,16 @@ OPTIONAL = {
 """What a campaign may do without: the tools that go with it."""
 
 
+class Offered(Protocol):
+    """An agent's tools: its methods of these names, which return text or what is `Shown`."""
+
+    @property
+    def names(self) -> tuple[str, ...]: ...
+
+
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """An episode as text, and what cameras saw of it, PNG files."""
+    """Text, and pictures to it: an episode and what cameras saw of it. PNG files."""
 
     text: str
     pictures: tuple[Path, ...] = ()
@@ -341,7 +349,7 @@ def without(said: str) -> tuple[str, ...]:
     return tuple(tool for name in chosen for tool in OPTIONAL[name])
 
 
-def callables(tools: Tools) -> list[Callable[..., str | Shown]]:
+def callables(tools: Offered) -> list[Callable[..., str | Shown]]:
     """The tools as functions, in their order."""
     return [getattr(tools, name) for name in tools.names]
 

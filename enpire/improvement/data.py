@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from enpire.errors import RecipeError
-from enpire.policies import ChunkSpec
+from enpire.policies import ChunkSpec, PictureSpec
 from enpire.types import Episode, Flags
 
 MIN_STD = 1e-3  # of an observation or action that hardly varies
@@ -23,7 +23,8 @@ class Examples:
     rows: observations of all episodes end to end, (N, obs). window: for each of M examples, by
     default every row, the rows that the policy sees, (M, history), clamped at the episode's start.
     actions: (M, chunk, act) and valid: (M, chunk), false beyond the episode's end. weight: (M,),
-    mean one.
+    mean one. pictures: of a policy that sees, (P, cameras, size, size, 3) of uint8; pictured: (M,),
+    which of them each example shows.
     """
 
     rows: Tensor
@@ -33,6 +34,8 @@ class Examples:
     weight: Tensor
     action_mean: Tensor
     action_std: Tensor
+    pictures: Tensor | None = None
+    pictured: Tensor | None = None
 
     def __len__(self) -> int:
         return int(self.window.shape[0])
@@ -55,7 +58,14 @@ class Examples:
             actions=self.actions[flags],
             valid=self.valid[flags],
             weight=weight / weight.mean(),
+            pictured=None if self.pictured is None else self.pictured[flags],
         )
+
+    def shown(self, index: Tensor) -> Tensor | None:
+        """The pictures of the examples at `index`, (B, cameras, size, size, 3), if any."""
+        if self.pictures is None or self.pictured is None:
+            return None
+        return self.pictures[self.pictured[index]]
 
 
 def instructive(episode: Episode) -> Flags:
@@ -109,3 +119,32 @@ def examples(
         action_mean=torch.from_numpy(actions.mean(axis=0)),
         action_std=torch.from_numpy(np.maximum(actions.std(axis=0), MIN_STD)),
     )
+
+
+def seen_examples(episodes: Sequence[Episode], spec: PictureSpec) -> Examples:
+    """Those of the `instructive` periods before which a picture was taken.
+
+    Raises:
+        RecipeError: no such period, or shapes that do not fit `spec`.
+    """
+    data = examples(episodes, spec)
+    picture, total = np.full(len(data), -1), 0
+    start = np.cumsum([0, *(len(episode) for episode in episodes)])
+    for episode, first in zip(episodes, start[:-1], strict=True):
+        inside = episode.pictured < len(episode)
+        rows = first + episode.pictured[inside]
+        picture[rows] = total + np.flatnonzero(inside)
+        total += len(episode.pictures)
+    wanted = (len(spec.cameras), spec.size, spec.size, 3)
+    taken = [episode.pictures for episode in episodes if len(episode.pictures)]
+    if not taken:
+        raise RecipeError("no episode has pictures: they are taken with --images")
+    if any(each.shape[1:] != wanted for each in taken):
+        raise RecipeError(f"episodes have pictures of another shape than {wanted}")
+    data = replace(
+        data,
+        pictures=torch.from_numpy(np.concatenate(taken)),
+        pictured=torch.from_numpy(picture),
+    )
+    taught = np.concatenate([instructive(episode) for episode in episodes])
+    return data.only(taught & (picture >= 0))

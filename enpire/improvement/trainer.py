@@ -6,7 +6,7 @@ import copy
 import math
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -14,10 +14,17 @@ import torch
 from torch import Tensor, nn
 
 from enpire.improvement.checkpoint import NOWHERE, Checkpoint
-from enpire.improvement.data import MIN_STD, Examples, examples, instructive
+from enpire.improvement.data import MIN_STD, Examples, examples, instructive, seen_examples
 from enpire.improvement.learner import Learner, average
 from enpire.improvement.recipe import Given
-from enpire.policies import ChunkPolicy, ChunkSpec, FlowPolicy, FlowSpec
+from enpire.policies import (
+    ChunkPolicy,
+    ChunkSpec,
+    FlowPolicy,
+    FlowSpec,
+    PicturePolicy,
+    PictureSpec,
+)
 from enpire.types import Episode
 
 Kind = Literal["chunk", "flow"]
@@ -37,7 +44,7 @@ class Training:
 
 
 @dataclass(frozen=True, slots=True)
-class Fit[P: ChunkPolicy | FlowPolicy]:
+class Fit[P: ChunkPolicy | FlowPolicy | PicturePolicy]:
     """A trained policy and how training went."""
 
     policy: P
@@ -59,8 +66,13 @@ def fresh_flow(spec: FlowSpec, data: Examples, seed: int) -> FlowPolicy:
 
 def clone(
     given: Given, chosen: Sequence[Episode], kind: Kind, training: Training
-) -> Fit[ChunkPolicy] | Fit[FlowPolicy]:
-    """A new policy that does as in what is `instructive` of the `chosen` episodes; see `fit`."""
+) -> Fit[ChunkPolicy] | Fit[FlowPolicy] | Fit[PicturePolicy]:
+    """A new policy that does as in what is `instructive` of the `chosen` episodes; see `fit`.
+
+    Where policies see by cameras it is one that does.
+    """
+    if isinstance(given.spec, PictureSpec):
+        return clone_picture(given, given.spec, chosen, training)
     if kind == "flow":
         return clone_flow(given, chosen, training)
     data = _taught(given.spec, chosen)
@@ -76,12 +88,31 @@ def clone_flow(
     return fit(flow, data, training, given.seed, given.checkpoint, stage)
 
 
+def clone_picture(
+    given: Given, spec: PictureSpec, chosen: Sequence[Episode], training: Training
+) -> Fit[PicturePolicy]:
+    """The same, and one that sees by cameras.
+
+    A look costs as much as many rows of numbers, and is learned from `DRAWS` times: a step has an
+    eighth of the examples, and there are three times as many steps. Where things are in a picture
+    does not depend on who acts, so the encoders go on from the incumbent's.
+    """
+    training = replace(training, steps=3 * training.steps, batch=max(training.batch // 8, 1))
+    data = seen_examples(chosen, spec)
+    torch.manual_seed(given.seed)
+    policy = _normalising(PicturePolicy(spec), data)
+    before = given.incumbent
+    if isinstance(before, PicturePolicy) and before.spec == spec:
+        policy.encoders.load_state_dict(before.encoders.state_dict())
+    return fit(policy, data, training, given.seed, given.checkpoint)
+
+
 def _taught(spec: ChunkSpec, chosen: Sequence[Episode]) -> Examples:
     data = examples(chosen, spec)
     return data.only(np.concatenate([instructive(episode) for episode in chosen]))
 
 
-def _normalising[P: ChunkPolicy | FlowPolicy](policy: P, data: Examples) -> P:
+def _normalising[P: ChunkPolicy | FlowPolicy | PicturePolicy](policy: P, data: Examples) -> P:
     policy.mean.copy_(data.rows.mean(dim=0))
     policy.std.copy_(data.rows.std(dim=0).clamp_min(MIN_STD))
     policy.centre.copy_(data.action_mean)
@@ -89,7 +120,7 @@ def _normalising[P: ChunkPolicy | FlowPolicy](policy: P, data: Examples) -> P:
     return policy
 
 
-def fit[P: ChunkPolicy | FlowPolicy](
+def fit[P: ChunkPolicy | FlowPolicy | PicturePolicy](
     policy: P,
     data: Examples,
     training: Training,
@@ -127,7 +158,7 @@ def fit[P: ChunkPolicy | FlowPolicy](
         index = torch.randint(len(data), (training.batch,), generator=generator)
         seen = data.rows[data.window[index]]
         seen = seen + training.noise * policy.std * torch.randn(seen.shape, generator=generator)
-        error = policy.cloning_error(seen, data.actions[index], generator)
+        error = policy.cloning_error(seen, data.actions[index], generator, data.shown(index))
         square = error.mean(dim=2) * data.valid[index]
         per_example = square.sum(dim=1) / data.valid[index].sum(dim=1)
         loss: Tensor = (data.weight[index] * per_example).mean()

@@ -20,7 +20,7 @@ from enpire.environment import Parameter
 from enpire.errors import RecipeError
 from enpire.improvement.checkpoint import Checkpoint, digest
 from enpire.improvement.recipe import Candidate, Given, Named, remade
-from enpire.policies import ChunkSpec, load, metadata
+from enpire.policies import ChunkSpec, load, metadata, shape_of
 from enpire.store import Run
 from enpire.store.durable import publish_file
 from enpire.store.weights import read, to_bytes
@@ -232,7 +232,7 @@ def as_json(run: Path, asked: Asked) -> dict[str, Any]:
 def asked_from(said: dict[str, Any]) -> Asked:
     """The inverse of `as_json`, but for the run."""
     recipe = remade(said["recipe"], said["settings"])
-    spec = ChunkSpec.from_json(said["spec"])
+    spec = shape_of(said["spec"])
     parameters = tuple(Parameter(**each) for each in said["parameters"])
     return Asked(
         recipe,

@@ -9,8 +9,9 @@ from enpire import policies
 from enpire.environment import Workcells
 from enpire.errors import PolicyError, StoreError
 from enpire.observe import account
-from enpire.policies import LeRobotPolicy, Policy
+from enpire.policies import LeRobotPolicy, PicturePolicy, Policy
 from enpire.policies.lerobot import find_folder
+from enpire.policies.remote import RemotePolicy, is_address
 from enpire.store import Run
 
 
@@ -32,12 +33,18 @@ class Frozen:
 
 
 def load(reference: str) -> Frozen:
-    """The policy called `RUN` (its incumbent) or `RUN:NAME`, or in a folder of LeRobot's.
+    """The policy called `RUN` (its incumbent) or `RUN:NAME`, in a folder of LeRobot's, or remote.
+
+    The last is `ws://HOST:PORT`.
 
     Raises:
         StoreError: there is no such run, or it has no such policy.
-        PolicyError: it cannot be read.
+        PolicyError: it cannot be read, or no server is there.
     """
+    if is_address(reference):
+        there = RemotePolicy.find(reference)
+        spec = there.spec
+        return Frozen(Path(there.name), "remote", spec.task, "", "", spec.policy, there)
     folder, name = Path(reference), ""
     if find_folder(folder) is not None:
         given = LeRobotPolicy.read(folder)
@@ -67,6 +74,8 @@ def require_fit(policy: Policy, stations: Workcells, name: str) -> None:
     spec = policy.spec
     has = (spec.observation, spec.action)
     needs = (stations.observation_size, stations.action_size)
+    if 0 in has:  # a server that does not say: its first answer will
+        return
     if has != needs:
         made = f", made for {spec.task}" if spec.task else ""
         raise PolicyError(
@@ -74,3 +83,8 @@ def require_fit(policy: Policy, stations: Workcells, name: str) -> None:
             f"actions; the task {stations.name} has {needs[0]} and {needs[1]}: choose a policy "
             "made for it"
         )
+
+
+def images(policy: Policy) -> int:
+    """Size of the pictures that it sees [px]; 0 for one that sees none."""
+    return policy.spec.size if isinstance(policy, PicturePolicy) else 0

@@ -150,7 +150,7 @@ def station(folder: Path, realtime: str = "") -> StationFile:
     path = folder / "mock.toml"
     path.write_text(f'driver = "mock"\nrobot = "yam"\n[realtime]\n{realtime}\n')
     loaded = load_station(path)
-    check(loaded, build(loaded.driver, loaded.robot, time.monotonic_ns))
+    check(loaded, build(loaded.driver, loaded.robot, time.monotonic_ns, loaded.site))
     write_passed(loaded, date.today(), ())
     return loaded
 

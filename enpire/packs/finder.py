@@ -33,6 +33,11 @@ FROM_START = "from_start.py"  # the module that holds it
 LOOP = "loop.toml"  # what a task's loop does unless told otherwise: it decides no episode
 CERTIFICATE = "certificate.json"  # what was measured of a pack: beside it, and no part of it
 SIGNATURE = "signature.json"  # that a person answers for it: beside the certificate
+DRAFTED = "drafted.toml"  # in a pack: an agent drafted it
+DRIVERS = "drivers.toml"  # of a robot: how its arms are reached, on this or that bus
+MENAGERIE = "menagerie.toml"  # of a robot: what its parts are called in MuJoCo Menagerie's model
+WORTH = frozenset(map(Path, (CERTIFICATE, SIGNATURE)))  # of a pack's hash
+UNSEALED = WORTH | set(map(Path, (LOOP, DRIVERS, MENAGERIE)))
 SINGULAR: dict[Kind, str] = {"robots": "robot", "tasks": "task", "agents": "agent", "sim": "world"}
 
 
@@ -118,19 +123,27 @@ def content_hash(folder: Path) -> str:
     """Sha256 over the relative names and bytes of all files that decide what a pack does.
 
     Hidden and compiled ones are left out, what is written about it (`*.md`), what its loop does
-    unless told otherwise, and certificate and signature, which say what this hash is worth.
+    unless told otherwise, how arms are reached and what others call their parts, and certificate
+    and signature, which say what this hash is worth. Of a pack that an agent drafted only the last
+    two are: its code might read any of the others.
     """
     digest = hashlib.sha256()
+    drafted = os.path.lexists(folder / DRAFTED)
     for path in sorted(p for p in folder.rglob("*") if p.is_file()):
         relative = path.relative_to(folder)
-        if relative in (Path(CERTIFICATE), Path(SIGNATURE), Path(LOOP)) or path.suffix == ".md":
+        if relative in WORTH:
             continue
-        if any(part.startswith(".") or part == "__pycache__" for part in relative.parts):
+        if not drafted and _decides_nothing(relative):
             continue
         data = path.read_bytes()
         digest.update(f"{relative.as_posix()}\0{len(data)}\0".encode())
         digest.update(data)
     return digest.hexdigest()
+
+
+def _decides_nothing(relative: Path) -> bool:
+    hidden = any(part.startswith(".") or part == "__pycache__" for part in relative.parts)
+    return hidden or relative in UNSEALED or relative.suffix == ".md"
 
 
 def _pack(kind: Kind, folder: Path) -> Pack:

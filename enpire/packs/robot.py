@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 
 from enpire.errors import PackError
 from enpire.packs.finder import Pack
+from enpire.packs.menagerie import Menagerie, of_pack
 from enpire.packs.toml import Table
 
 
@@ -16,6 +18,7 @@ class Arm:
 
     position [m] and quaternion (w x y z) of the base in the world frame; home: joint angles [rad];
     gripper_range: setpoints of the closed and the open gripper, in the gripper's own unit.
+    menagerie: a model that a twin has in place of that one.
     """
 
     name: str
@@ -24,6 +27,7 @@ class Arm:
     quaternion: tuple[float, ...]
     home: tuple[float, ...]
     gripper_range: tuple[float, float]
+    menagerie: Menagerie | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +57,14 @@ class Robot:
 
 
 def load_robot(pack: Pack) -> Robot:
-    """Read `robot.toml` of a robot pack; raises PackError naming file and key."""
+    """Read `robot.toml` of a robot pack; raises PackError naming file and key.
+
+    Its hash is the pack's, or with Menagerie's model that of both.
+    """
     table = Table.read(pack.folder / "robot.toml")
-    arms = tuple(_arm(row, pack.folder) for row in table.tables("arms"))
+    rows = table.tables("arms")
+    other = of_pack(pack.folder, len(rows[0].numbers("home")))
+    arms = tuple(_arm(row, pack.folder, other) for row in rows)
     if len({arm.name for arm in arms}) != len(arms):
         raise PackError(f"{pack.folder / 'robot.toml'}: two arms have the same name")
     joints = len(arms[0].home)
@@ -73,11 +82,15 @@ def load_robot(pack: Pack) -> Robot:
             workspace_low=limits.numbers("workspace_low", 3),
             workspace_high=limits.numbers("workspace_high", 3),
         ),
-        sha256=pack.sha256,
+        sha256=_both(pack.sha256, other),
     )
 
 
-def _arm(table: Table, folder: Path) -> Arm:
+def _both(sha256: str, other: Menagerie | None) -> str:
+    return hashlib.sha256((sha256 + other.sha256).encode()).hexdigest() if other else sha256
+
+
+def _arm(table: Table, folder: Path, other: Menagerie | None) -> Arm:
     closed, opened = table.numbers("gripper_range", 2)
     model = folder / table.text("model")
     if not model.is_file():
@@ -89,4 +102,5 @@ def _arm(table: Table, folder: Path) -> Arm:
         quaternion=table.numbers("quaternion", 4),
         home=table.numbers("home"),
         gripper_range=(closed, opened),
+        menagerie=other,
     )

@@ -1,6 +1,6 @@
 """Which packs a person has to sign before they may move an arm, and whether somebody did.
 
-A pack that an agent drafted holds `drafted.toml`, which is part of the pack's hash. Its signature
+A pack that an agent drafted holds `drafted.toml`; its hash is over all its files. Its signature
 lies beside the certificate and is no part of the hash. It names the pack's hash and that of the
 certificate that was looked at, and is void as soon as either is another. It is no cryptography:
 who can write into the folder can write a signature.
@@ -15,9 +15,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from enpire.errors import PackError
-from enpire.packs.finder import CERTIFICATE, SIGNATURE, Pack
+from enpire.packs.finder import CERTIFICATE, DRAFTED, SIGNATURE, Pack
 
-DRAFTED = "drafted.toml"  # in a pack: an agent drafted it
+PICTURES = "pictures"  # of a drafted pack: of a demonstration, rendered before it was certified
+ANSWERED = "ENPIRE_UNSIGNED"  # set to 1: unsigned drafts may run, as in a sandbox they do
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,11 +64,11 @@ def write(pack: Pack, signed: Signature) -> Path:
 
 
 def unsealed(folder: Path) -> list[str]:
-    """Links and hidden files in a pack, by relative name: its hash does not tell what they hold."""
+    """Links, hidden and compiled files in a pack, by relative name: nobody sees what they hold."""
     return sorted(
         path.relative_to(folder).as_posix()
         for path in folder.rglob("*")
-        if path.is_symlink() or path.name.startswith(".")
+        if path.is_symlink() or path.name.startswith(".") or path.name == "__pycache__"
     )
 
 
@@ -89,4 +90,24 @@ def require_signed(pack: Pack) -> None:
         raise PackError(
             f"{pack.name} was drafted by an agent and nobody has signed it as it is: "
             f"enpire task sign {pack.name}"
+        )
+
+
+def answered() -> bool:
+    """Whether unsigned drafts may run in this process, as its environment says."""
+    return os.environ.get(ANSWERED) == "1"
+
+
+def require_answered(pack: Pack) -> None:
+    """Let a pack's code run in this process, with all that the process may do.
+
+    Raises:
+        PackError: an agent drafted it, no person has signed it, and the environment does not say
+            that unsigned drafts may run here.
+    """
+    if standing(pack).endswith("unsigned") and not answered():
+        raise PackError(
+            f"{pack.name} was drafted by an agent and nobody has signed it as it is. Read it, then "
+            f"enpire task sign {pack.name}; or set {ANSWERED}=1 to run its code with all your "
+            "rights, on a twin"
         )

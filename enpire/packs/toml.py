@@ -24,6 +24,8 @@ class Table:
         """Parse `path`; raises PackError with file and line."""
         try:
             return cls(tomllib.loads(path.read_text()), str(path))
+        except FileNotFoundError as error:
+            raise PackError(f"{path} is missing") from error
         except ValueError as error:  # bad TOML, or no UTF-8
             raise PackError(f"{path} does not parse: {error}") from error
 
@@ -31,6 +33,10 @@ class Table:
     def where(self) -> str:
         """The file, and the table in it."""
         return self._where
+
+    def over(self, other: Table) -> Table:
+        """The same, and what of `other` it does not say itself, key by key in tables within too."""
+        return Table(_over(self._values, other._values), f"{self._where}, {other._where}")
 
     def text(self, key: str, default: str | None = None) -> str:
         """A string."""
@@ -61,6 +67,10 @@ class Table:
             raise PackError(f"{self._where}: {key} must be a list of strings, found {value!r}")
         return tuple(value)
 
+    def flag(self, key: str, default: bool | None = None) -> bool:
+        """True or false."""
+        return self._typed(key, bool, default)
+
     def has(self, key: str) -> bool:
         """Whether there is such a key."""
         return key in self._values
@@ -78,6 +88,10 @@ class Table:
         """A sub-table."""
         return Table(self._typed(key, dict, None), f"{self._where} [{key}]")
 
+    def mapping(self, key: str) -> dict[str, Any]:
+        """A sub-table as it stands, for somebody else's reader."""
+        return dict(self._typed(key, dict, None))
+
     def tables(self, key: str) -> list[Table]:
         """An array of tables, at least one."""
         rows = self._typed(key, list, None)
@@ -91,3 +105,11 @@ class Table:
             found = "is missing" if value is None else f"is {value!r}"
             raise PackError(f"{self._where}: {key} {found}, expected {kind.__name__}")
         return value
+
+
+def _over(above: dict[str, Any], below: dict[str, Any]) -> dict[str, Any]:
+    result = below | above
+    for key, value in above.items():
+        if isinstance(value, dict) and isinstance(below.get(key), dict):
+            result[key] = _over(value, below[key])
+    return result

@@ -1,4 +1,4 @@
-"""A world pack: the bench, its cameras and its light, as one MJCF file."""
+"""A world pack: bench, cameras and light as one MJCF file, and what the arms there are like."""
 
 from __future__ import annotations
 
@@ -6,18 +6,20 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from enpire.errors import PackError
+from enpire.packs.dynamics import Dynamics, read_dynamics
 from enpire.packs.finder import Pack
 from enpire.packs.toml import Table
 
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """A world's MJCF model."""
+    """A world's MJCF model; dynamics: of the arms of a station that was identified, or None."""
 
     name: str
     description: str
     model: Path
     sha256: str
+    dynamics: Dynamics | None = None
 
 
 def load_world(pack: Pack) -> World:
@@ -26,4 +28,7 @@ def load_world(pack: Pack) -> World:
     model = pack.folder / table.text("model")
     if not model.is_file():
         raise PackError(f"{pack.folder / 'world.toml'}: model {model.name} is not in the pack")
-    return World(pack.name, table.text("description"), model, pack.sha256)
+    dynamics = None
+    if table.has("dynamics"):
+        dynamics = read_dynamics(pack.folder / table.text("dynamics"))
+    return World(pack.name, table.text("description"), model, pack.sha256, dynamics)

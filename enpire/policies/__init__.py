@@ -5,10 +5,11 @@ from enpire.policies.driver import PolicyController
 from enpire.policies.flow import FlowPolicy
 from enpire.policies.kinds import load, metadata
 from enpire.policies.lerobot import LeRobotPolicy, LeRobotSpec
+from enpire.policies.picture import PicturePolicy
 from enpire.policies.policy import Policy, Spec
 from enpire.policies.program import ProgramPolicy, ProgramSpec
 from enpire.policies.skill import SkillPolicy, SkillSpec
-from enpire.policies.spec import ChunkSpec, FlowSpec
+from enpire.policies.spec import ChunkSpec, FlowSpec, PictureSpec, shape_for, shape_of
 from enpire.policies.variation import variations
 
 __all__ = [
@@ -18,6 +19,8 @@ __all__ = [
     "FlowSpec",
     "LeRobotPolicy",
     "LeRobotSpec",
+    "PicturePolicy",
+    "PictureSpec",
     "Policy",
     "PolicyController",
     "ProgramPolicy",
@@ -27,5 +30,7 @@ __all__ = [
     "Spec",
     "load",
     "metadata",
+    "shape_for",
+    "shape_of",
     "variations",
 ]

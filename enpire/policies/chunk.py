@@ -61,8 +61,17 @@ class ChunkPolicy(nn.Module):
         actions = actions.view(-1, self.spec.chunk, self.spec.action)
         return self.centre + self.spread * actions
 
-    def cloning_error(self, history: Tensor, actions: Tensor, generator: torch.Generator) -> Tensor:
-        """By how much `actions` (batch, chunk, act) are missed, squared, in units of the spread."""
+    def cloning_error(
+        self,
+        history: Tensor,
+        actions: Tensor,
+        generator: torch.Generator,
+        pictures: Tensor | None = None,
+    ) -> Tensor:
+        """By how much `actions` (batch, chunk, act) are missed, squared, in units of the spread.
+
+        pictures: for policies that see.
+        """
         error: Tensor = (self(history) - actions) / self.spread
         return error.square()
 

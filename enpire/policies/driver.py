@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
@@ -14,7 +14,7 @@ from enpire.environment.sensing import Readings
 from enpire.policies.spec import ChunkSpec
 from enpire.policies.variation import variations
 from enpire.twin.twin import Rows
-from enpire.types import Float32Array, FloatArray
+from enpire.types import Float32Array, FloatArray, Image
 
 
 class Chunked(Protocol):
@@ -37,15 +37,19 @@ class Chunked(Protocol):
 
 
 @dataclass(slots=True)
-class _Driven:
-    """One station's episode: the observations it reaches back to, and the chunk under way."""
+class Driven:
+    """One station's episode: the observations it reaches back to, and the chunk under way.
+
+    pictures: the newest, of a policy that sees, (cameras, size, size, 3).
+    """
 
     rng: np.random.Generator
-    exploration: float
-    offset: FloatArray
-    varied: int
-    seen: deque[Float32Array]
-    chunk: deque[Float32Array]
+    exploration: float = 0.0
+    offset: FloatArray = field(default_factory=lambda: np.zeros(0))
+    varied: int = 0
+    seen: deque[Float32Array] = field(default_factory=deque)
+    chunk: deque[Float32Array] = field(default_factory=deque)
+    pictures: Image | None = None
 
     def see(self, observation: Float32Array) -> None:
         """Remember it; the first of an episode stands for all before it."""
@@ -74,13 +78,13 @@ class PolicyController:
         self._spec = policy.spec
         self._infer = policy.inference()
         self._spread = policy.spread.numpy()
-        self._driven: dict[int, _Driven] = {}
+        self._driven: dict[int, Driven] = {}
 
     def begin(self, row: int, rng: np.random.Generator, exploration: float) -> None:
         """Forget the last episode on this station."""
         seen: deque[Float32Array] = deque(maxlen=self._spec.reach + 1)
         offset = np.zeros(self._spec.action)
-        self._driven[row] = _Driven(rng, exploration, offset, 0, seen, deque())
+        self._driven[row] = Driven(rng, exploration, offset, 0, seen, deque())
 
     def act(self, rows: Rows, observations: Float32Array, readings: Readings) -> Float32Array:
         """The next action of each station's chunk, varied where it explores."""
@@ -91,15 +95,25 @@ class PolicyController:
         if empty:
             spec = self._spec
             seen = np.array([list(one.seen)[:: spec.stride] for one in empty])
-            chunks = self._chunks(seen, [one.rng for one in empty])
+            chunks = self.chunks(seen, empty)
             for one, chunk in zip(empty, chunks, strict=True):
                 offset = self._spread * one.vary(-(-spec.chunk // spec.execute))
                 one.chunk.extend((chunk[: spec.execute] + offset).astype(np.float32))
         actions: Float32Array = np.array([one.chunk.popleft() for one in driven])
         return actions
 
-    def _chunks(self, seen: Float32Array, rngs: Sequence[np.random.Generator]) -> Float32Array:
-        """Chunks (m, chunk, act) for histories (m, history, obs); rngs: of the m episodes."""
+    @property
+    def spec(self) -> ChunkSpec:
+        """Of what it drives."""
+        return self._spec
+
+    @property
+    def spread(self) -> FloatArray:
+        """The unit of exploration, (act,)."""
+        return self._spread
+
+    def chunks(self, seen: Float32Array, driven: Sequence[Driven]) -> Float32Array:
+        """Chunks (m, chunk, act) for histories (m, history, obs) of the m episodes `driven`."""
         return self._infer(seen)
 
     def plan(self, row: int) -> Float32Array:

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from enpire.environment import Workcells
-from enpire.policies.driver import PolicyController
+from enpire.policies.driver import Driven, PolicyController
 from enpire.policies.network import (
     INPUT_LIMIT,
     Perceptron,
@@ -114,7 +114,13 @@ class FlowPolicy(nn.Module):
         seen = self.see(history)
         return self.actions(self.carry(seen, self.chosen(seen, drawn)))
 
-    def cloning_error(self, history: Tensor, actions: Tensor, generator: torch.Generator) -> Tensor:
+    def cloning_error(
+        self,
+        history: Tensor,
+        actions: Tensor,
+        generator: torch.Generator,
+        pictures: Tensor | None = None,
+    ) -> Tensor:
         """Flow matching: squared error (batch, chunk, act) of the velocity at a random time.
 
         On the straight way from a normal draw to `actions` (batch, chunk, act), it is their
@@ -185,8 +191,9 @@ class FlowController(PolicyController):
         super().__init__(policy)
         self._size = policy.noise_size
 
-    def _chunks(self, seen: Float32Array, rngs: Sequence[np.random.Generator]) -> Float32Array:
-        drawn = np.array([rng.standard_normal(self._size, np.float32) for rng in rngs])
+    def chunks(self, seen: Float32Array, driven: Sequence[Driven]) -> Float32Array:
+        """See `PolicyController`."""
+        drawn = np.array([one.rng.standard_normal(self._size, np.float32) for one in driven])
         return self._infer(seen, drawn)
 
 

@@ -11,12 +11,23 @@ from enpire.errors import PolicyError
 from enpire.policies.chunk import ChunkPolicy
 from enpire.policies.flow import FlowPolicy
 from enpire.policies.lerobot import LeRobotPolicy
+from enpire.policies.picture import PicturePolicy
 from enpire.policies.policy import Policy
 from enpire.policies.program import ProgramPolicy
+from enpire.policies.remote import RemotePolicy
 from enpire.policies.skill import SkillPolicy
 
 KINDS: dict[str, type[Policy]] = {
-    kind.kind: kind for kind in (ChunkPolicy, FlowPolicy, SkillPolicy, ProgramPolicy, LeRobotPolicy)
+    kind.kind: kind
+    for kind in (
+        ChunkPolicy,
+        FlowPolicy,
+        PicturePolicy,
+        SkillPolicy,
+        ProgramPolicy,
+        LeRobotPolicy,
+        RemotePolicy,
+    )
 }
 
 

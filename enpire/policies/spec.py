@@ -6,6 +6,7 @@ import json
 from dataclasses import asdict, dataclass, fields
 from typing import Self
 
+from enpire.environment import Workcells
 from enpire.errors import PolicyError
 
 
@@ -61,3 +62,51 @@ class FlowSpec(ChunkSpec):
     def of(cls, spec: ChunkSpec) -> FlowSpec:
         """With the shape of a chunk policy."""
         return cls(**{each.name: getattr(spec, each.name) for each in fields(ChunkSpec)})
+
+
+@dataclass(frozen=True, slots=True)
+class PictureSpec(ChunkSpec):
+    """The shape of a policy that sees by cameras.
+
+    cameras: by name; size: width and height of each picture [px]; felt: entries of the observation
+    that it may see beside them; channels: of each layer of an encoder; steps: of the flow.
+    """
+
+    cameras: tuple[str, ...] = ()
+    size: int = 64
+    felt: tuple[int, ...] = ()
+    channels: tuple[int, ...] = (16, 32)
+    steps: int = 5
+
+    @property
+    def flow(self) -> FlowSpec:
+        """Of the flow, which sees what the encoders say and what is felt as one observation."""
+        seen = self.history * len(self.felt) + 2 * self.channels[-1] * len(self.cameras)
+        return FlowSpec(
+            task=self.task,
+            observation=seen,
+            action=self.action,
+            history=1,
+            chunk=self.chunk,
+            execute=self.execute,
+            hidden=self.hidden,
+            steps=self.steps,
+        )
+
+
+def shape_for(task: str, stations: Workcells) -> ChunkSpec:
+    """Of a network for these stations: one that sees by cameras where policies do."""
+    sight = stations.sight
+    sizes = stations.observation_size, stations.action_size
+    if sight is None:
+        return ChunkSpec(task, *sizes)
+    return PictureSpec(task, *sizes, cameras=sight.cameras, size=sight.size, felt=sight.felt)
+
+
+def shape_of(text: str) -> ChunkSpec:
+    """The shape that a `to_json` tells of, of whichever kind; raises PolicyError for no such."""
+    for kind in (PictureSpec, FlowSpec):
+        own = {each.name for each in fields(kind)} - {each.name for each in fields(ChunkSpec)}
+        if all(f'"{name}"' in text for name in own):
+            return kind.from_json(text)
+    return ChunkSpec.from_json(text)

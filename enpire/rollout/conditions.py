@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from enpire.environment import Controller, Job, Parameter, Workcells
+from enpire.environment import Controller, Job, Parameter, Sight, Workcells
 from enpire.types import Episode, Outcome, Times, Verdict
 
 
@@ -93,6 +93,11 @@ class Realistic:
     def action_size(self) -> int:
         """See `Workcells`."""
         return self._stations.action_size
+
+    @property
+    def sight(self) -> Sight | None:
+        """See `Workcells`."""
+        return self._stations.sight
 
     @property
     def repeatable(self) -> bool:

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Generator, Iterable
 from dataclasses import replace
 
-from enpire.environment import Job, Workcells
+from enpire.environment import Eventful, Job, Workcells
 from enpire.errors import EnpireError, ResetFailed
 from enpire.rollout.clock import Clock, Free
 from enpire.rollout.recovery import Recovery
@@ -53,7 +53,8 @@ class Fleet:
         robot_s: robot time used so far, where a run is continued [s]. clock: the stations'; by
         default a twin's. recovery: is called for stations that are set aside; without it they stay
         so. note: told of such stations what happened (`aside`, `back`, `left aside`), which, and
-        why. requests: of a person, to pause or resume stations.
+        why, and of any what is `Happening` on it. requests: of a person, to pause or resume
+        stations.
         """
         self.stations = stations
         self.robot_s = robot_s
@@ -132,6 +133,12 @@ class Fleet:
         self._drawn.clear()
         self._scheduler = Scheduler()
 
+    def note_happenings(self, last: bool = False) -> None:
+        """Have noted what has happened on stations; last: the run ends."""
+        if isinstance(self.stations, Eventful):
+            for happening in self.stations.happened(last):
+                self._note(happening.kind, happening.station, happening.text)
+
     def _hand_out(self) -> None:
         """Begin an episode on every station that is free, while there is work."""
         for row in self.stations.idle:
@@ -182,14 +189,15 @@ class Fleet:
         return result
 
     def _lost(self, episode: Episode) -> bool:
-        """Whether an episode came to nothing for its station's sake.
+        """Whether an episode came to nothing for its station's sake, which may be well again.
 
         Where the same seed gives the same episode, a reset that fails would fail elsewhere too.
         """
         verdict = episode.verdict
-        if verdict.outcome is not Outcome.INVALID or episode.station not in self.stations.aside:
+        if verdict.outcome is not Outcome.INVALID:
             return False
-        return verdict.stage == LOST or not self.stations.repeatable
+        aside = episode.station in self.stations.aside
+        return verdict.stage == LOST or (aside and not self.stations.repeatable)
 
     def _doubt(self, episode: Episode) -> None:
         """Set a station aside whose verifier could not tell, time and again.
@@ -213,7 +221,7 @@ class Fleet:
             # On the wall a period may take longer than it should; and an exception within one
             # leaves a reset counted that the clock has not seen.
             scale = (end - begun) / times.total if times.total else 0.0
-            until = begun + scale * times.reset
+            until = min(begun + scale * times.reset, end)  # rounded, it may be later
             marks = [begun, until, min(until + scale * times.execute, end), end]
             intervals += [
                 Interval(row, phase, start, stop, episode.id)
@@ -232,6 +240,7 @@ class Fleet:
         Raises:
             ResetFailed: to be waited for was help, and none is under way.
         """
+        self.note_happenings()
         aside = self.stations.aside
         for row in self._aside - aside.keys():
             self._back(row, "by itself")

@@ -20,7 +20,7 @@ from enpire.errors import PolicyError, RecipeError
 from enpire.improvement.collection import Collection, caught
 from enpire.improvement.recipe import Candidate, Named
 from enpire.improvement.training import Asked, Trainer, keep
-from enpire.policies import ChunkSpec
+from enpire.policies import shape_for
 from enpire.rollout.budget import Budget
 from enpire.rollout.comparison import Decision
 from enpire.rollout.fleet import Fleet
@@ -54,11 +54,12 @@ class LoopSettings:
     decision the incumbent stays, unless the candidate is promising (`comparison.decide`).
     sealed_episodes: of an examination. recipe: of the rounds, in order, the last one goes on;
     recipe_settings, first_recipe_settings: by dotted name. verify: by `sensors`, or by `cameras`
-    where the task has eyes. staleness: rounds that a round's collection may begin ahead, under the
-    policy of then, beside training and evaluation; collect_share: of robot time that it then has
-    beside an evaluation, 0.0 is what would otherwise be idle. pace: free, or real for twins on the
-    clock on the wall; the rest is in seconds, see `Conditions`. allocate, abort, hard: of a
-    round's episodes, see `Spending`.
+    where the task has eyes. images: size of the pictures that policies see [px], or 0. staleness:
+    rounds that a round's collection may begin ahead, under the policy of then, beside training and
+    evaluation; collect_share: of robot time that it then has beside an evaluation, 0.0 is what
+    would otherwise be idle. pace: free, or real for twins on the clock on the wall; the rest is in
+    seconds, see `Conditions`. allocate, abort, hard: of a round's episodes, see `Spending`.
+    world: in place of the task's.
     """
 
     task: str
@@ -82,6 +83,7 @@ class LoopSettings:
     recipe_settings: dict[str, str] = field(default_factory=dict)
     first_recipe_settings: dict[str, str] = field(default_factory=dict)
     verify: str = "sensors"
+    images: int = 0
     staleness: int = 0
     collect_share: float = 0.0
     pace: str = "free"
@@ -92,6 +94,7 @@ class LoopSettings:
     allocate: bool = False
     abort: bool = False
     hard: float = 0.0
+    world: str = ""
 
     @property
     def spending(self) -> Spending:
@@ -157,9 +160,7 @@ class Loop:
         self.trainer = trainer
         self.budget = budget
         self.state = state
-        self.spec = ChunkSpec(
-            settings.task, self.stations.observation_size, self.stations.action_size
-        )
+        self.spec = shape_for(settings.task, self.stations)
         self._sealed = Sealed(run.ledger, settings.target, settings.sealed_episodes)
         self._known = Known(run, self.stations)
         self._begun: dict[int, _Collecting] = {}  # collections under way, by round

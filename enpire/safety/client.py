@@ -13,9 +13,9 @@ from pathlib import Path
 
 import numpy as np
 
+from enpire.drivers.mailbox import Mailbox
 from enpire.errors import SafetyError
 from enpire.safety.machine import ACTIVE, Mode
-from enpire.safety.mailbox import Mailbox
 from enpire.safety.messages import Status, Wanted
 from enpire.types import FloatArray
 

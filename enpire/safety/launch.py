@@ -8,8 +8,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from enpire.drivers.commands import Caller
 from enpire.errors import SafetyError
-from enpire.safety.commands import Caller
 from enpire.safety.permit import Permit
 from enpire.safety.station import StationFile
 

@@ -12,7 +12,8 @@ from enpire.safety.rules import Rule
 from enpire.types import FloatArray
 
 _WANTED = struct.Struct("<QqQ")
-_STATUS = struct.Struct("<qqQQQqqQQ")
+_KNOT = struct.Struct("<Qqd")
+_STATUS = struct.Struct("<qqQQQqqQQQ")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,13 +44,38 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Knot:
+    """A setpoint, (axes,), to be reached `seconds` after its `stamp`, monotonic ns.
+
+    epoch: as in `Wanted`.
+    """
+
+    epoch: int
+    stamp: int
+    seconds: float
+    setpoint: FloatArray
+
+    def encoded(self) -> bytes:
+        """As bytes."""
+        head = _KNOT.pack(self.epoch, self.stamp, self.seconds)
+        return head + np.asarray(self.setpoint, np.float64).tobytes()
+
+    @classmethod
+    def decoded(cls, body: bytes) -> Knot:
+        """From bytes."""
+        epoch, stamp, seconds = _KNOT.unpack_from(body)
+        return cls(epoch, stamp, seconds, np.frombuffer(body, np.float64, offset=_KNOT.size))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Status:
     """What a supervisor publishes every period.
 
     stamp: of this status; deadline: of the next period; stopped: when the last stop was issued, 0
     if none was (monotonic ns). latency: from the writing of the newest setpoint until the driver
     had it [ns], -1 if none went there in this period. rules: of the last stop. measured, velocity,
-    sent: (axes,).
+    sent: (axes,). force: at the wrists, (arms, 3) [N]. read: when the arms said so, 0 if they did
+    not.
     """
 
     stamp: int
@@ -63,6 +89,8 @@ class Status:
     measured: FloatArray
     velocity: FloatArray
     sent: FloatArray
+    force: FloatArray
+    read: int
 
     def encoded(self) -> bytes:
         """As bytes."""
@@ -75,16 +103,31 @@ class Status:
             self.stopped,
             self.latency,
             self.recoveries,
+            self.read,
             len(self.measured),
         )
-        return head + np.concatenate([self.measured, self.velocity, self.sent]).tobytes()
+        numbers = (self.measured, self.velocity, self.sent, self.force.ravel())
+        return head + np.concatenate(numbers).tobytes()
 
     @classmethod
     def decoded(cls, body: bytes) -> Status:
         """From bytes."""
-        *head, axes = _STATUS.unpack_from(body)
+        *head, read, axes = _STATUS.unpack_from(body)
         stamp, deadline, epoch, mode, rules, stopped, latency, recoveries = head
-        arrays = np.frombuffer(body, np.float64, offset=_STATUS.size).reshape(3, axes)
+        numbers = np.frombuffer(body, np.float64, offset=_STATUS.size)
+        measured, velocity, sent = numbers[: 3 * axes].reshape(3, axes)
         return cls(
-            stamp, deadline, epoch, Mode(mode), Rule(rules), stopped, latency, recoveries, *arrays
+            stamp,
+            deadline,
+            epoch,
+            Mode(mode),
+            Rule(rules),
+            stopped,
+            latency,
+            recoveries,
+            measured,
+            velocity,
+            sent,
+            numbers[3 * axes :].reshape(-1, 3),
+            read,
         )

@@ -18,13 +18,13 @@ from types import FrameType
 import numpy as np
 
 from enpire.drivers import Driver, build
+from enpire.drivers.commands import Commands
 from enpire.drivers.dry import Dry
+from enpire.drivers.mailbox import Beats, Mailbox
 from enpire.errors import EnpireError, SafetyError
-from enpire.safety.commands import Commands
 from enpire.safety.geometry import Geometry
 from enpire.safety.lock import take
 from enpire.safety.machine import ACTIVE
-from enpire.safety.mailbox import Beats, Mailbox
 from enpire.safety.pace import Pace, prepare
 from enpire.safety.permit import Permit, permit
 from enpire.safety.recorder import Recorder
@@ -145,7 +145,7 @@ def main(argv: list[str]) -> int:
         station = load_station(options.station)
         # The local day is a person's: no time of the wall clock is used for anything else.
         may = permit(station, options.confirm_motion, options.dry_run, date.today())
-        driver = build(station.driver, station.robot, time.monotonic_ns)
+        driver = build(station.driver, station.robot, time.monotonic_ns, station.site)
         if may is Permit.DRY:
             driver = Dry(driver, time.monotonic_ns, _show)
         process = Process(station, driver)

@@ -12,6 +12,8 @@ verifier = 5.0                        # watched if it is named
 [realtime]
 cpu = 1
 priority = 50
+[ros2]                                # the driver's own, over the robot's drivers.toml
+namespace = "/left"
 [[keep_out]]
 name = "wall"
 low = [0.6, -1.0, 0.0]
@@ -23,13 +25,17 @@ from __future__ import annotations
 import hashlib
 import os
 import tempfile
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
+from enpire.calibration import CameraCalibration, read_cameras
+from enpire.drivers import DRIVERS, Site, settings
 from enpire.errors import PackError
 from enpire.packs import Robot, find, load_robot
+from enpire.packs.finder import DRIVERS as WIRES
 from enpire.packs.toml import Table
 from enpire.safety.geometry import Box
 from enpire.safety.limits import SafetyLimits, narrowed, of_robot
@@ -39,7 +45,7 @@ from enpire.types import FloatArray
 RATE = 100.0
 RATES = (20.0, 500.0)
 _KEYS = {"driver", "robot", "rate", "park", "cameras"}
-_TABLES = {"limits", "watchdogs", "realtime", "keep_out"}
+_TABLES = {"limits", "watchdogs", "realtime", "keep_out", "calibration", *DRIVERS}
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +58,9 @@ class RealTime:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StationFile:
-    """A station as its file says; sha256 over the file and the robot pack.
+    """A station as its file says; sha256 over the file, the robot pack and its driver's settings.
 
-    park: (axes,), grippers as in the setpoint before (NaN).
+    park: (axes,), grippers as in the setpoint before (NaN). calibrated: cameras, by name.
     """
 
     path: Path
@@ -65,10 +71,17 @@ class StationFile:
     limits: SafetyLimits
     boxes: tuple[Box, ...]
     cameras: tuple[str, ...]
+    calibrated: Mapping[str, CameraCalibration]
     verifier: bool
     ages: Ages
     realtime: RealTime
+    settings: Table
     sha256: str
+
+    @property
+    def site(self) -> Site:
+        """Where its driver works."""
+        return Site(self.path.stem, self.runtime, self.settings)
 
     @property
     def records(self) -> Path:
@@ -99,26 +112,32 @@ def load_station(path: Path) -> StationFile:
         raise PackError(f"{path}: {odd[0]} means nothing here; see docs/safety.md")
     pack = find("robots", table.text("robot"))
     robot = load_robot(pack)
+    wires = pack.folder / WIRES
+    wiring = wires.read_bytes() if wires.is_file() else b""
     rate = table.number("rate", RATE)
     if not RATES[0] <= rate <= RATES[1]:
         raise PackError(f"{path}: rate must be {RATES[0]:g} to {RATES[1]:g} Hz, found {rate:g}")
     limits = of_robot(robot)
     if table.has("limits"):
         limits = narrowed(limits, table.table("limits"))
+    driver = table.text("driver")
+    own = table.table(driver) if table.has(driver) else None
     watch = table.table("watchdogs") if table.has("watchdogs") else Table({}, str(path))
     return StationFile(
         path=path,
-        driver=table.text("driver"),
+        driver=driver,
         robot=robot,
         period=1.0 / rate,
         park=_park(table, robot, limits),
         limits=limits,
         boxes=tuple(map(_box, table.tables("keep_out"))) if table.has("keep_out") else (),
         cameras=table.texts("cameras") if table.has("cameras") else (),
+        calibrated=_calibrated(table, robot),
         verifier=watch.has("verifier"),
         ages=_ages(watch),
         realtime=_realtime(table),
-        sha256=hashlib.sha256(path.read_bytes() + pack.sha256.encode()).hexdigest(),
+        settings=settings(driver, robot, own),
+        sha256=hashlib.sha256(path.read_bytes() + pack.sha256.encode() + wiring).hexdigest(),
     )
 
 
@@ -130,6 +149,12 @@ def _park(table: Table, robot: Robot, limits: SafetyLimits) -> FloatArray:
     if ((park < limits.low) | (park > limits.high)).any():
         raise PackError(f"{table.where}: park, or the robot's home, is outside the joints' ranges")
     return park
+
+
+def _calibrated(table: Table, robot: Robot) -> dict[str, CameraCalibration]:
+    if not table.has("calibration"):
+        return {}
+    return read_cameras(table.table("calibration"), tuple(arm.name for arm in robot.arms))
 
 
 def _ages(table: Table) -> Ages:

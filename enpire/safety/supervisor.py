@@ -89,6 +89,7 @@ class Supervisor:
         self._asked, self._acted = Rule.NONE, Rule.NONE
         self._number, self._stamp = 0, 0
         self._resting = False
+        self._arm_count = int(limits.grippers.sum())
         self._wanted: FloatArray | None = None
         self._motion: Motion | None = None
         self._reading: Reading | None = None
@@ -172,6 +173,8 @@ class Supervisor:
             reading.position if reading else nothing,
             reading.velocity if reading else nothing,
             motion.position if motion else nothing,
+            reading.force if reading else np.full((self._arm_count, 3), np.nan),
+            reading.stamp if reading else 0,
         )
 
     def _begin(self) -> None:

@@ -1,9 +1,11 @@
 """Batches of episodes as zarr v3 groups, each published by one rename.
 
-One array a field (observations, actions, stamps, rewards; intervened, where somebody did) with the
-episodes end to end along time.
-The group's attributes hold `offsets` (episode i is rows offsets[i] to offsets[i + 1]) and
-`episodes`, everything else about each. A batch is read whole or not at all, and never changes.
+One array a field (observations, actions, stamps, rewards; intervened, where somebody did; joints
+and setpoints, where arms were recorded) with the episodes end to end along time; pictures and the
+rows that they belong to, where any were taken.
+The group's attributes hold `offsets` (episode i is rows offsets[i] to offsets[i + 1]), of pictures
+`picture_offsets`, and `episodes`, everything else about each. A batch is read whole or not at
+all, and never changes.
 """
 
 from __future__ import annotations
@@ -11,8 +13,9 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +27,9 @@ from enpire.store import zarr3
 from enpire.store.durable import disk_errors, publish_folder, temporary_name, write_file
 from enpire.types import Episode, Outcome, Predicate, Purpose, Times, Verdict
 
-LAYOUT = 2
-"""Newest version of the layout below. A batch has 1 in its attributes where nobody intervened."""
+LAYOUT = 3
+"""Newest version of the layout below. A batch has 3 in its attributes where arms were recorded or
+pictures taken, else 2 where somebody intervened, else 1."""
 
 _FIELDS: dict[str, tuple[type[np.generic], int]] = {
     "observations": (np.float32, 2),
@@ -33,7 +37,11 @@ _FIELDS: dict[str, tuple[type[np.generic], int]] = {
     "stamps": (np.float64, 1),
     "rewards": (np.float32, 1),
     "intervened": (np.bool_, 1),
+    "joints": (np.float32, 2),
+    "setpoints": (np.float32, 2),
 }
+_PICTURES = ("pictures", "pictured")
+_OF_ARMS = ("joints", "setpoints")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +84,13 @@ def frozen(episode: Episode) -> Episode:
         if array.shape[0] != len(episode):
             raise wrong(f"{name} has {array.shape[0]} rows, actions have {len(episode)}")
         arrays[name] = array
+    taken = _own(episode.pictures, np.uint8), _own(episode.pictured, np.int64)
+    if taken[0].ndim != 5 or taken[1].shape != taken[0].shape[:1]:
+        shapes = [array.shape for array in taken]
+        raise wrong(f"pictures and the rows they belong to have shapes {shapes}")
+    if len(taken[1]) and not 0 <= taken[1].min() <= taken[1].max() <= len(episode):
+        raise wrong(f"a picture belongs to none of its {len(episode)} rows")
+    arrays |= zip(_PICTURES, taken, strict=True)
     if episode.helped and episode.purpose in (Purpose.EVALUATION, Purpose.SEALED):
         raise wrong("somebody helped in it, which is no evaluation of a policy")
     return replace(episode, packs=dict(episode.packs), **arrays)
@@ -182,16 +197,42 @@ def _encode(episodes: Sequence[Episode]) -> zarr3.Files:
                     " store episodes of different tasks in batches of their own"
                 )
     helped = any(episode.helped for episode in episodes)
-    fields = [name for name in _FIELDS if helped or name != "intervened"]
-    offsets = np.cumsum([0, *(len(episode) for episode in episodes)])
-    return zarr3.encode(
-        {name: np.concatenate([getattr(e, name) for e in episodes]) for name in fields},
-        {
-            "layout": LAYOUT if helped else 1,
-            "offsets": [int(offset) for offset in offsets],
-            "episodes": [_describe(episode) for episode in episodes],
-        },
-    )
+    axes = max(episode.setpoints.shape[1] for episode in episodes)
+    without = {"intervened"} if not helped else set()
+    if not axes:
+        without |= set(_OF_ARMS)
+    fields = [name for name in _FIELDS if name not in without]
+    arrays = {name: np.concatenate([_rows(e, name, axes) for e in episodes]) for name in fields}
+    attributes: dict[str, object] = {
+        "layout": LAYOUT if axes else 2 if helped else 1,
+        "offsets": _offsets(len(episode) for episode in episodes),
+        "episodes": [_describe(episode) for episode in episodes],
+    }
+    shown = [episode for episode in episodes if len(episode.pictures)]
+    if shown:
+        if len({episode.pictures.shape[1:] for episode in shown}) > 1:
+            raise StoreError("pictures of one batch must have one size")
+        arrays |= {n: np.concatenate([getattr(e, n) for e in shown]) for n in _PICTURES}
+        counts = _offsets(len(episode.pictures) for episode in episodes)
+        attributes |= {"layout": LAYOUT, "picture_offsets": counts}
+    return zarr3.encode(arrays, attributes)
+
+
+def _offsets(lengths: Iterable[int]) -> list[int]:
+    return [0, *accumulate(lengths)]
+
+
+def _rows(episode: Episode, name: str, axes: int) -> NDArray[Any]:
+    """A field of an episode; NaN for arms that it has not recorded, and others have."""
+    rows: NDArray[Any] = getattr(episode, name)
+    if name not in _OF_ARMS or rows.shape[1] == axes:
+        return rows
+    if rows.shape[1]:
+        raise StoreError(
+            f"episode {episode.id!r} has {rows.shape[1]} {name} a row, others have {axes}: store "
+            "episodes of different robots in batches of their own"
+        )
+    return np.full((len(rows), axes), np.nan, np.float32)
 
 
 def write_batch(folder: Path, episodes: Sequence[Episode]) -> Batch:
@@ -249,12 +290,13 @@ def read_batch(folder: Path, sha256: str | None = None) -> list[Episode]:
             raise StoreError(
                 f"batch {folder} has layout {layout}, newer than {LAYOUT}: update enpire"
             )
-        return [
-            _restore(about, {name: arrays[name][start:stop] for name in arrays})
-            for about, start, stop in zip(
-                attributes["episodes"], offsets[:-1], offsets[1:], strict=True
-            )
-        ]
+        rows: list[dict[str, NDArray[Any]]] = [{} for _ in attributes["episodes"]]
+        for name, array in arrays.items():
+            at = attributes["picture_offsets"] if name in _PICTURES else offsets
+            for fields, start, stop in zip(rows, at[:-1], at[1:], strict=True):
+                if name not in _PICTURES or start < stop:
+                    fields[name] = array[start:stop]
+        return [_restore(*each) for each in zip(attributes["episodes"], rows, strict=True)]
     except (KeyError, TypeError, ValueError) as error:
         raise StoreError(f"batch {folder} is damaged ({error}): restore it from a copy") from error
 

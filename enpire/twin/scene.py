@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 
 from enpire.errors import PackError
 from enpire.packs import Arm, Robot, World
+from enpire.twin import dynamics
+from enpire.twin.arms import attach
 
 IntArray = NDArray[np.int64]
 
@@ -53,22 +55,29 @@ def compose(world: World, robot: Robot, build: Callable[[mujoco.MjSpec], None]) 
         robot: each arm is attached on its base with the prefix `<arm name>_`.
         build: adds the task's objects to the spec; may refer to the arms' elements.
 
+    A world that was identified gives the arms the dynamics found there.
+
     Raises:
-        PackError: MuJoCo does not compile the result; the message carries MuJoCo's own.
+        PackError: MuJoCo does not compile the result; the message carries MuJoCo's own. Or the
+            world's dynamics are those of another robot.
     """
     try:
         spec = mujoco.MjSpec.from_file(str(world.model))
         for arm in robot.arms:
-            frame = spec.worldbody.add_frame(pos=arm.position, quat=arm.quaternion)
-            child = mujoco.MjSpec.from_file(str(arm.model))
-            spec.attach(child, prefix=f"{arm.name}_", frame=frame)
+            attach(spec, arm)
         build(spec)
+        if world.dynamics is not None:
+            dynamics.prepare(spec, robot, world.dynamics)
         model = spec.compile()
     except (ValueError, mujoco.FatalError) as error:
         raise PackError(
             f"the scene of {robot.name} in {world.name} does not compile: {error}"
         ) from error
-    return Scene(model, tuple(_index(model, arm) for arm in robot.arms), robot, world)
+    scene = Scene(model, tuple(_index(model, arm) for arm in robot.arms), robot, world)
+    if world.dynamics is not None:
+        fitted = world.dynamics
+        dynamics.apply(scene, dict(zip(fitted.names, fitted.values, strict=True)))
+    return scene
 
 
 def _index(model: mujoco.MjModel, arm: Arm) -> ArmIndex:

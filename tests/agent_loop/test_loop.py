@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from enpire.agent_loop.conversation import Call, ModelError, Said, Stop, Told, TooLong
-from enpire.agent_loop.loop import CUT_OFF, DECLINED, NUDGE, REFUSALS, Bounds, run
+from enpire.agent_loop.conversation import Call, ModelError, Said, Stop, Told, Tool, TooLong
+from enpire.agent_loop.loop import CUT_OFF, DECLINED, NUDGE, REFUSALS, UNDONE, Bounds, run
 
-from .few import Few, Listed, box, calling
+from .few import STATUS, Few, Listed, box, calling
 
 TRAIN = Said("", (calling("train", why="less is enough"),))
 END = Said("That was it.")
@@ -46,6 +46,15 @@ def test_an_experiment_that_was_no_call_does_not_count(tmp_path: Path) -> None:
     assert ran(model, tmp_path, few) == "the model has ended"
     assert len(few.called) == 1
     assert "is no JSON object" in model.asked[1][-1].results[0].text  # type: ignore[union-attr]
+
+
+def test_who_drafts_is_asked_to_go_on_until_it_is_done(tmp_path: Path) -> None:
+    few = Few()
+    few.tools = (STATUS, Tool("done", "It is finished.", {"properties": {}}))
+    model = Listed(Said("all right"), Said("", (calling("done"),)), Said("that was it"))
+    assert run(model, box(few, tmp_path), "go", Bounds()) == "the model has ended"
+    assert model.asked[1][-1] == Told(UNDONE)
+    assert len(model.asked) == 3
 
 
 def test_a_refusal_is_left_out_and_the_model_told(tmp_path: Path) -> None:

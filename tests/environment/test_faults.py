@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 
 from enpire.environment import Evidence, Job, ResetMode, Stations
 from enpire.environment import judging as module
+from enpire.environment.faults import Limit
 from enpire.types import Episode, Outcome, Purpose, Verdict
 
 from .reach import Reach, Restored, Speed, reach_stations
@@ -82,7 +84,7 @@ def test_the_fault_is_told_by_file_and_line() -> None:
 
 @pytest.mark.timeout(30)
 def test_a_verdict_that_takes_too_long_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "TOO_LONG", 1.0)
+    monkeypatch.setattr(module, "TOO_LONG", Limit(60.0, 1.0))
     stations = reach_stations(2, 2, Faulty("judge", lambda: time.sleep(60)))
     began = time.monotonic()
     done = finish(stations, 20)
@@ -90,6 +92,29 @@ def test_a_verdict_that_takes_too_long_is_not_waited_for(monkeypatch: pytest.Mon
     (lost,) = [e for e in done if e.verdict.outcome is Outcome.INVALID]
     assert lost.verdict.reason.endswith("no verdict after 1 s")
     assert sum(e.success for e in done) == 1
+
+
+def test_time_that_others_take_does_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "TOO_LONG", Limit(0.2, 60.0))
+    (episode,) = finish(reach_stations(task=Faulty("judge", lambda: time.sleep(0.6))), 0)
+    assert episode.success, "it waited for a processor, say"
+
+
+@pytest.mark.timeout(60)
+def test_a_verdict_that_computes_for_ever_is_not_waited_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(module, "TOO_LONG", Limit(0.2, 60.0))
+    ended = threading.Event()
+
+    def compute() -> None:
+        while not ended.is_set():
+            pass
+
+    (episode,) = finish(reach_stations(task=Faulty("judge", compute)), 0)
+    ended.set()
+    assert episode.verdict.outcome is Outcome.INVALID
+    assert episode.verdict.reason.endswith("no verdict after 0.2 s of processor time")
 
 
 def test_a_restorer_that_raises(monkeypatch: pytest.MonkeyPatch) -> None:

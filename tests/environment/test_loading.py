@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib.util
+import py_compile
 from pathlib import Path
 
 import pytest
@@ -79,6 +81,51 @@ def test_modules_of_a_pack_import_one_another(folder: Path) -> None:
     assert task.actions.scale[0, 0] == 0.005
     (folder / "sizes.py").write_text("STEP = 0.006\n")
     assert load_task(find("tasks", "mine")).actions.scale[0, 0] == 0.006
+
+
+def plant(path: Path, text: str, at: str) -> None:
+    """Bytecode of another text, that Python takes without looking at the source."""
+    evil = path.with_name("evil.txt")
+    evil.write_text(text)
+    how = py_compile.PycInvalidationMode.UNCHECKED_HASH
+    py_compile.compile(str(evil), at, str(path), doraise=True, invalidation_mode=how)
+    evil.unlink()
+
+
+def test_planted_bytecode_is_not_run(folder: Path) -> None:
+    (folder / "sizes.py").write_text("STEP = 0.005\n")
+    text = GOOD.replace("STEP = 0.008  # of a full action [m]\n", "from .sizes import STEP\n")
+    (folder / "task.py").write_text(text)
+    for name in ("task.py", "sizes.py"):
+        cached = importlib.util.cache_from_source(str(folder / name))
+        plant(folder / name, "raise SystemExit('planted')", cached)
+    assert load_task(find("tasks", "mine")).actions.scale[0, 0] == 0.005
+
+
+def test_bytecode_without_a_source_is_not_found(folder: Path) -> None:
+    plant(folder / "sizes.py", "STEP = 0.005", str(folder / "sizes.pyc"))
+    text = GOOD.replace("STEP = 0.008  # of a full action [m]\n", "from .sizes import STEP\n")
+    assert "the pack has no sizes.py" in load(folder, text)
+
+
+def test_nothing_compiled_is_left_in_a_pack(folder: Path) -> None:
+    (folder / "sizes.py").write_text("")
+    (folder / "task.py").write_text(GOOD + "\nfrom . import sizes\n")
+    load_task(find("tasks", "mine"))
+    assert sorted(path.name for path in folder.iterdir()) == ["sizes.py", "task.py"]
+
+
+def test_a_draft_is_not_run_until_somebody_answers_for_it(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "drafted.toml").write_text("")
+    ran = folder / "ran"
+    message = load(folder, f"open({str(ran)!r}, 'w')\n")
+    assert "enpire task sign mine" in message
+    assert not ran.exists()
+    monkeypatch.setenv("ENPIRE_UNSIGNED", "1")
+    assert "one subclass" in load(folder, f"open({str(ran)!r}, 'w')\n")
+    assert ran.exists()
 
 
 def test_a_syntax_error(folder: Path) -> None:

@@ -21,6 +21,7 @@ from enpire.environment import (
     build_stations,
 )
 from enpire.environment import judging as module
+from enpire.environment.faults import Limit
 from enpire.environment.judging import LOOKS
 from enpire.environment.running import Phase
 from enpire.twin.twin import Rows
@@ -159,7 +160,7 @@ def test_what_judging_raises_sets_the_station_aside() -> None:
 
 @pytest.mark.timeout(30)
 def test_judging_that_takes_too_long_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "TOO_LONG", 0.3)
+    monkeypatch.setattr(module, "TOO_LONG", Limit(0.3, 0.3))
     stations, eyes = reach_stations(task=Looking()), Slow(255)
     stations.eyes = eyes
     stations.begin(0, Job(0, Purpose.EVALUATION, Demonstrations(stations.task), "p"))

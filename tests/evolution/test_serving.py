@@ -29,6 +29,8 @@ PNG = bytes.fromhex(
 class Few:
     """Two tools and a picture, in place of a campaign's ten."""
 
+    names = ("train", "read_episode")
+
     def __init__(self, folder: Path) -> None:
         self.picture = folder / "a.png"
         self.picture.write_bytes(PNG)
@@ -45,10 +47,8 @@ class Few:
 
 
 @pytest.fixture
-def at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    few = Few(tmp_path)
-    monkeypatch.setattr(serving, "callables", lambda tools: [tools.train, tools.read_episode])
-    with Served(few, tmp_path / "s") as served:  # type: ignore[arg-type]
+def at(tmp_path: Path) -> Iterator[Path]:
+    with Served(Few(tmp_path), tmp_path / "s") as served:
         yield served.path
 
 
@@ -130,4 +130,4 @@ def test_no_more_than_a_few_connections_at_once(at: Path) -> None:
 
 def test_a_path_too_long_for_a_socket_says_so(tmp_path: Path) -> None:
     with pytest.raises(CampaignError, match="shorter"):
-        Served(Few(tmp_path), tmp_path / ("x" * 100))  # type: ignore[arg-type]
+        Served(Few(tmp_path), tmp_path / ("x" * 100))

@@ -134,6 +134,8 @@ def test_what_decides_nothing_is_not_in_the_hash(tmp_path: Path) -> None:
         "__pycache__/task.cpython-312.pyc",
         ".git/HEAD",
         ".hidden",
+        "drivers.toml",
+        "menagerie.toml",
         "sub/.swp",
         "README.md",
     ):
@@ -142,6 +144,20 @@ def test_what_decides_nothing_is_not_in_the_hash(tmp_path: Path) -> None:
     assert content_hash(folder) == before
     (folder / "sub" / "seen").write_text("")
     assert content_hash(folder) != before
+
+
+def test_of_a_draft_everything_is_in_the_hash(tmp_path: Path) -> None:
+    folder = pack(tmp_path, "mine")
+    (folder / "drafted.toml").write_text("")
+    hashes = [content_hash(folder)]
+    for name in ("__pycache__/task.cpython-312.pyc", ".hidden", "README.md", "loop.toml"):
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text("noise")
+        hashes.append(content_hash(folder))
+    assert len(set(hashes)) == len(hashes)
+    for name in ("certificate.json", "signature.json"):
+        (folder / name).write_text("noise")
+    assert content_hash(folder) == hashes[-1]
 
 
 def test_what_came_with_the_harness_is_found_whatever_lies_here(here: Path) -> None:

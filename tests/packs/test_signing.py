@@ -12,7 +12,7 @@ from enpire.commands.signing import say_unsigned
 from enpire.errors import PackError
 from enpire.packs import CERTIFICATE, find
 from enpire.packs.finder import SIGNATURE
-from enpire.packs.signing import DRAFTED, require_signed, standing
+from enpire.packs.signing import ANSWERED, DRAFTED, require_signed, standing
 
 
 @pytest.fixture
@@ -52,7 +52,7 @@ def test_signed_and_void_again(folder: Path, capsys: pytest.CaptureFixture[str])
         require_signed(find("tasks", "mine"))
 
 
-@pytest.mark.parametrize("name", [".hidden.py", "link.py"])
+@pytest.mark.parametrize("name", [".hidden.py", "link.py", "__pycache__"])
 def test_what_the_hash_does_not_tell_makes_it_void(folder: Path, name: str) -> None:
     assert sign() == 0
     if name == "link.py":
@@ -89,8 +89,11 @@ def test_what_a_person_wrote_needs_none(folder: Path) -> None:
 
 
 def test_one_line_where_a_twin_runs_it_unsigned(
-    folder: Path, capsys: pytest.CaptureFixture[str]
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    say_unsigned("mine")
+    assert capsys.readouterr().err == "", "it will be refused"
+    monkeypatch.setenv(ANSWERED, "1")
     say_unsigned("mine")
     assert capsys.readouterr().err.count("drafted by an agent, unsigned") == 1
     assert sign() == 0

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from enpire.drivers.mailbox import BODY, SLOT, Beats, Mailbox
 from enpire.safety.client import Chunk
 from enpire.safety.machine import Mode
-from enpire.safety.mailbox import BODY, SLOT, Beats, Mailbox
-from enpire.safety.messages import Status, Wanted
+from enpire.safety.messages import Knot, Status, Wanted
 from enpire.safety.rules import Rule
 
 
@@ -50,10 +50,17 @@ def test_messages_come_back_as_they_were() -> None:
     assert Wanted.decoded(b"short") is None
     assert Wanted.decoded(b"x" * 27) is None
     axes = np.arange(3.0)
-    status = Status(1, 2, 3, Mode.PARKING, Rule.LAG | Rule.JUMP, 4, -1, 2, axes, axes + 1, axes + 2)
+    status = Status(
+        *(1, 2, 3, Mode.PARKING, Rule.LAG | Rule.JUMP, 4, -1, 2),
+        *(axes, axes + 1, axes + 2, axes[None] + 3, 5),
+    )
     again = Status.decoded(status.encoded())
     assert (again.mode, again.rules, again.latency) == (Mode.PARKING, Rule.LAG | Rule.JUMP, -1)
     assert again.sent.tolist() == [2, 3, 4]
+    assert (again.force.tolist(), again.read) == ([[3, 4, 5]], 5)
+    knot = Knot.decoded(Knot(7, 8, 0.04, axes).encoded())
+    assert (knot.epoch, knot.stamp, knot.seconds) == (7, 8, 0.04)
+    assert knot.setpoint.tolist() == axes.tolist()
 
 
 def test_beats(tmp_path) -> None:

@@ -50,6 +50,20 @@ def test_plain_zarr_opens_a_batch(tmp_path: Path) -> None:
         np.testing.assert_array_equal(array[...], whole)
 
 
+def test_what_arms_were_sent_survives(tmp_path: Path) -> None:
+    rows = np.arange(8, dtype=np.float32).reshape(4, 2)
+    recorded = replace(episode("a", 4), joints=rows, setpoints=rows + 1)
+    batch = write_batch(tmp_path / "b", [recorded, episode("b", 3)])
+    first, second = read_batch(batch.path, batch.sha256)
+    np.testing.assert_array_equal(first.joints, rows)
+    np.testing.assert_array_equal(first.setpoints, rows + 1)
+    assert np.isnan(second.setpoints).all()
+    assert second.setpoints.shape == (3, 2)
+    other = replace(episode("c", 4), joints=rows[:, :1], setpoints=rows[:, :1])
+    with pytest.raises(StoreError, match="different robots"):
+        write_batch(tmp_path / "c", [recorded, other])
+
+
 def test_who_intervened_survives(tmp_path: Path) -> None:
     helped = episode("a", 4, intervened=np.array([False, False, True, True]))
     batch = write_batch(tmp_path / "b", [helped, episode("b", 3)])
@@ -131,7 +145,7 @@ def test_a_newer_layout_is_refused(tmp_path: Path) -> None:
     (batch.path / "zarr.json").write_bytes(
         zarr3.group_file({"layout": LAYOUT + 1, "offsets": [], "episodes": []})
     )
-    with pytest.raises(StoreError, match="newer than 2: update enpire"):
+    with pytest.raises(StoreError, match="newer than 3: update enpire"):
         read_batch(batch.path)
 
 
@@ -170,5 +184,26 @@ def test_a_batch_of_two_widths_is_refused(tmp_path: Path) -> None:
 
 
 def test_other_numbers_are_not_stored_as_arrays() -> None:
-    with pytest.raises(ValueError, match="int64"):
-        zarr3.encode({"a": np.arange(3)}, {})
+    with pytest.raises(ValueError, match="int16"):
+        zarr3.encode({"a": np.arange(3, dtype=np.int16)}, {})
+
+
+def test_pictures_survive_with_the_rows_they_are_of(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    pictures = rng.integers(0, 256, (2, 1, 4, 4, 3), dtype=np.uint8)
+    filmed = episode("a", 4, pictures=pictures, pictured=np.array([0, 4]))
+    episodes = [episode("b", 3), filmed, episode("c", 2)]
+    batch = write_batch(tmp_path / "b", episodes)
+    assert same(read_batch(batch.path, batch.sha256), episodes)
+    column = zarr.open_group(batch.path, mode="r")["pictures"]
+    assert isinstance(column, zarr.Array)
+    np.testing.assert_array_equal(column[...], pictures)
+
+
+@pytest.mark.parametrize(
+    ("pictured", "message"), [([0], "have shapes"), ([0, 5], "belongs to none of its 4 rows")]
+)
+def test_pictures_belong_to_rows(pictured: list[int], message: str) -> None:
+    pictures = np.zeros((2, 1, 4, 4, 3), np.uint8)
+    with pytest.raises(StoreError, match=message):
+        frozen(episode("a", 4, pictures=pictures, pictured=np.array(pictured)))

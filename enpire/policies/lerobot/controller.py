@@ -9,14 +9,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from enpire.policies.driver import PolicyController
+from enpire.policies.driver import Driven, PolicyController
 from enpire.policies.lerobot.model import Model
 from enpire.policies.lerobot.policy import LeRobotSpec
 from enpire.policies.spec import ChunkSpec
 from enpire.types import Float32Array
 
 
-class _Driven:
+class _Chunked:
     """The model as a `Chunked` policy."""
 
     def __init__(self, model: Model, spec: LeRobotSpec, told: str) -> None:
@@ -37,7 +37,7 @@ class _Driven:
         """See `Chunked`."""
         return torch.from_numpy(self._model.spread).float()
 
-    def inference(self) -> _Driven:
+    def inference(self) -> _Chunked:
         """See `Chunked`."""
         return self
 
@@ -58,27 +58,30 @@ class LeRobotController(PolicyController):
         Raises:
             PolicyError: it does not act on one observation without its own queues.
         """
-        driven = _Driven(model, spec, told)
-        super().__init__(driven)
-        driven(np.zeros((1, driven.spec.history, spec.observation), np.float32), [0])
+        chunked = _Chunked(model, spec, told)
+        super().__init__(chunked)
+        chunked(np.zeros((1, chunked.spec.history, spec.observation), np.float32), [0])
         self._forgetting = getattr(model.config, "temporal_ensemble_coeff", None)
         self._ensembles: dict[int, Ensemble] = {}
 
     def begin(self, row: int, rng: np.random.Generator, exploration: float) -> None:
         """Forget the last episode on this station."""
         super().begin(row, rng, exploration)
-        if self._forgetting is not None:
-            self._ensembles[row] = Ensemble(self._forgetting)
+        self._ensembles.pop(row, None)
 
-    def _chunks(self, seen: Float32Array, rngs: Sequence[np.random.Generator]) -> Float32Array:
-        seeds = [int(rng.integers(2**63)) for rng in rngs]
+    def chunks(self, seen: Float32Array, driven: Sequence[Driven]) -> Float32Array:
+        """See `PolicyController`."""
+        seeds = [int(one.rng.integers(2**63)) for one in driven]
         chunks: Float32Array = self._infer(seen, seeds)
         if self._forgetting is None:
-            return chunks
-        of = {id(driven.rng): row for row, driven in self._driven.items()}
-        rows = [of[id(rng)] for rng in rngs]
-        joined = [self._ensembles[row].join(c) for row, c in zip(rows, chunks, strict=True)]
-        return np.stack(joined)[:, None]
+            return chunks[:, : self._spec.execute]
+        rows = {id(one): row for row, one in self._driven.items()}
+        actions = np.empty((len(chunks), self._spec.action), np.float32)
+        for i, one in enumerate(driven):
+            new = Ensemble(self._forgetting)  # stays with who is driven here
+            ensemble = self._ensembles.setdefault(rows[id(one)], new) if id(one) in rows else new
+            actions[i] = ensemble.join(chunks[i])
+        return actions[:, None]
 
 
 class Ensemble:

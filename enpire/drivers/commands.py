@@ -1,4 +1,4 @@
-"""What is asked of a running supervisor: one datagram a command, one for the answer.
+"""What is asked of a supervisor, or of a simulated station: one datagram a command, one an answer.
 
 The socket lies in the station's runtime folder, that only this user may open. A policy is given the
 mailboxes and not the socket: what it can say are setpoints.
@@ -20,7 +20,7 @@ ANSWER_S = 2.0
 
 
 class Commands:
-    """The supervisor's end. It never waits."""
+    """The end that is asked. It never waits."""
 
     def __init__(self, folder: Path, answer: Callable[[str], dict[str, object]]) -> None:
         """Listen; answer: does what a word asks, says what came of it, may raise SafetyError."""
@@ -71,15 +71,16 @@ class Commands:
 class Caller:
     """The other end."""
 
-    def __init__(self, folder: Path) -> None:
-        """Call the supervisor; raises SafetyError if there is none."""
+    def __init__(self, folder: Path, who: str = "supervisor") -> None:
+        """Call `who` listens in `folder`; raises SafetyError if nobody does."""
+        self._who = who
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._socket.settimeout(ANSWER_S)
         try:
             self._socket.connect(str(folder / SOCKET))
         except OSError as error:
             self._socket.close()
-            raise SafetyError("no supervisor runs on this station") from error
+            raise SafetyError(f"no {who} runs on this station") from error
 
     def ask(self, word: str) -> dict[str, object]:
         """Its answer to a command; raises SafetyError with what it refuses for."""
@@ -87,9 +88,9 @@ class Caller:
             self._socket.send(word.encode())
             said = self._socket.recv(LONGEST)
         except OSError as error:
-            raise SafetyError(f"the supervisor does not answer to {word}: {error}") from error
+            raise SafetyError(f"the {self._who} does not answer to {word}: {error}") from error
         if not said:
-            raise SafetyError("the supervisor has ended")
+            raise SafetyError(f"the {self._who} has ended")
         answer: dict[str, object] = json.loads(said)
         if not answer.pop("ok"):
             raise SafetyError(str(answer["error"]))

@@ -1,0 +1,48 @@
+"""`enpire serve policy`: a run's policy for other machines, by openpi's websocket protocol."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+
+from enpire.commands.options import Parser, add_start, natural, task_asked
+from enpire.errors import UsageError
+
+DESCRIPTION = """\
+Answer with a policy's chunks on a websocket, as servers of openpi's do, until Ctrl-C. Elsewhere:
+
+  enpire eval --policy ws://HOST:8000 --task NAME
+
+Whoever reaches the port can ask: keep it within a network of your own. docs/remote-policies.md."""
+
+
+def add_options(parser: Parser) -> None:
+    """The options of `enpire serve policy`."""
+    parser.add_argument("policy", metavar="RUN[:NAME]", help="a run's best policy, or one by name")
+    parser.add_argument("--host", default="127.0.0.1", metavar="ADDRESS", help="default 127.0.0.1")
+    parser.add_argument("--port", type=natural, default=8000, metavar="N", help="default 8000")
+    parser.add_argument("--task", metavar="NAME", help="that it is for, if it is not the run's")
+    add_start(parser)
+
+
+def run(options: Namespace) -> int:
+    """Serve until it is interrupted."""
+    from enpire.environment import Order, open_stations
+    from enpire.observe import frozen
+    from enpire.policies.remote.server import Served, serving
+
+    chosen = frozen.load(options.policy)
+    task = task_asked(options, chosen.task)
+    if not task:
+        raise UsageError(f"{options.policy} does not say what it is for: give --task")
+    stations = open_stations(Order(task, chosen.python, chosen.success), 1)
+    frozen.require_fit(chosen.policy, stations, chosen.name)
+    served = Served(chosen.policy, stations, chosen.sha256)
+    try:
+        server = serving(served, options.host, options.port)
+    except OSError as error:
+        raise UsageError(f"{options.host}:{options.port} cannot be listened on: {error}") from error
+    with server:
+        host, port = server.socket.getsockname()[:2]
+        print(f"{options.policy} for {task} at ws://{host}:{port}", flush=True)
+        server.serve_forever()
+    return 0

@@ -1,0 +1,160 @@
+"""`enpire twin explore`: look for the motion that tells most, and have it played."""
+
+from __future__ import annotations
+
+import time
+from argparse import Namespace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from enpire.commands.options import Parser, more_than_zero, natural, positive
+from enpire.commands.twin_options import add_arms, arms_of
+from enpire.errors import UsageError
+
+if TYPE_CHECKING:
+    from enpire.identification.arms import Arms
+    from enpire.identification.motion import Motion
+    from enpire.safety.client import Client
+    from enpire.safety.machine import Mode
+    from enpire.safety.station import StationFile
+
+DESCRIPTION = """\
+Look for the motion within a robot's limits that tells most of its arms' parameters (after ASID),
+and have it played: on the twin of --world, whose arms' sensors are then recorded, or on a station
+through its supervisor, whose flight record of it `enpire twin fit --station` reads. A station with
+arms moves only with --confirm-motion and a check passed today; docs/safety.md."""
+
+LONGEST = 27.0  # on a station: a flight record holds 30 s [s]
+RATE = 100.0  # of setpoints on a twin [Hz]
+PATIENCE_S = 120.0
+POLL_S = 0.02
+
+
+def add_options(parser: Parser) -> None:
+    """The options of `enpire twin explore`."""
+    add_arms(parser)
+    parser.add_argument(
+        "--seconds", type=more_than_zero, default=20.0, metavar="S", help="default 20"
+    )
+    parser.add_argument(
+        "--evaluations",
+        type=natural,
+        default=300,
+        metavar="N",
+        help="motions that are judged, default 300; 0: a random motion",
+    )
+    parser.add_argument("--seed", type=natural, default=0, metavar="N", help="of the search")
+    parser.add_argument("--times", type=positive, default=1, metavar="N", help="played, default 1")
+    parser.add_argument("--out", type=Path, metavar="DIR", help="recordings of the twin go here")
+    parser.add_argument("--station", type=Path, metavar="STATION.toml", help="play it there")
+    parser.add_argument("--confirm-motion", action="store_true", help="the arms may move")
+    parser.add_argument("--dry-run", action="store_true", help="show what would be sent")
+
+
+def run(options: Namespace) -> int:
+    """Explore, and play."""
+    from enpire.safety.station import load_station
+
+    station = None if options.station is None else load_station(options.station)
+    robot = options.robot if station is None else station.robot.name
+    if robot is None or (options.robot is not None and options.robot != robot):
+        raise UsageError("whose arms? give --robot NAME, or --station STATION.toml alone")
+    if station is None and options.out is None:
+        raise UsageError(
+            "where to? --out DIR for recordings of the twin, or --station STATION.toml"
+        )
+    if station is not None and options.seconds > LONGEST:
+        raise UsageError(f"a station's flight record holds {LONGEST:g} s at most")
+    arms = arms_of(robot, options.world)
+    rate = RATE if station is None else 1.0 / station.period
+    for number in range(options.times):
+        made = _motion(options, arms, rate, options.seed + number)
+        if station is None:
+            _play_on_twin(options.out, arms, made, options.seed + number)
+        else:
+            _play_on_station(station, made, options)
+    return 0
+
+
+def _motion(options: Namespace, arms: Arms, rate: float, seed: int) -> Motion:
+    import numpy as np
+
+    from enpire.identification.explore import Information, explore
+    from enpire.identification.motion import draw, motion
+    from enpire.identification.play import ArmNoise
+
+    rng = np.random.default_rng(seed)
+    if not options.evaluations:
+        return motion(arms.scene, draw(arms.scene, rng, rate), options.seconds, rate)
+    information = Information(arms, ArmNoise(), rate)
+
+    def tell(done: int, deviation: float) -> None:
+        print(f"\r{done} motions, mean deviation left {deviation:.2%}", end="", flush=True)
+
+    found = explore(information, rng, options.evaluations, options.seconds, tell)
+    print(f"; of the first one {found.deviation[0]:.2%}")
+    return found.motion
+
+
+def _play_on_twin(folder: Path, arms: Arms, made: Motion, seed: int) -> None:
+    import numpy as np
+
+    from enpire.identification.play import ArmNoise, play
+    from enpire.store.durable import disk_errors
+
+    rng, scene = np.random.default_rng((seed, 1)), arms.scene
+    path = folder / f"twin-{seed}.npz"
+    with disk_errors(path):
+        folder.mkdir(parents=True, exist_ok=True)
+    name = f"{path.name}, twin of {scene.world.name}"
+    play(scene, {}, made.stamps, made.sent, ArmNoise(), rng, name).save(path)
+    print(path)
+
+
+def _play_on_station(station: StationFile, made: Motion, options: Namespace) -> None:
+    """Go to the posture for parking, stream the motion, and stop, which writes the record."""
+    from datetime import date
+
+    import numpy as np
+
+    from enpire.errors import SafetyError
+    from enpire.safety.client import Client, Stream
+    from enpire.safety.launch import Supervision
+    from enpire.safety.machine import Mode
+    from enpire.safety.permit import permit
+
+    home = np.concatenate([[*arm.home, np.nan] for arm in station.robot.arms])
+    if not np.array_equal(np.nan_to_num(home), np.nan_to_num(station.park)):
+        raise UsageError(f"{station.path}: a motion begins at the robot's home: leave `park` out")
+    may = permit(station, options.confirm_motion, options.dry_run, date.today())
+    with Supervision(station, may) as supervision:
+        client = Client(supervision.folder)
+        supervision.ask("park")
+        _until(client, {Mode.IDLE}, {Mode.PARKING})
+        supervision.ask("arm")
+        _until(client, {Mode.ARMED}, {Mode.IDLE})
+        stream = Stream(client)
+        interval = float(made.stamps[1] - made.stamps[0])
+        grippers = np.isnan(home)
+        stream.play(np.where(grippers, client.status().sent, made.sent), interval)
+        end = time.monotonic() + made.stamps[-1] + interval
+        while stream.ended is None and time.monotonic() < end:
+            time.sleep(POLL_S)
+        if stream.ended is not None:
+            raise SafetyError(f"the station stopped: {', '.join(stream.ended.rules.names)}")
+        stream.close()
+        supervision.ask("stop")
+        _until(client, {Mode.HOLDING}, {Mode.ARMED, Mode.STOPPING})
+    print(f"played; its flight record is in {station.records}")
+
+
+def _until(client: Client, there: set[Mode], on_the_way: set[Mode]) -> None:
+    """Wait for the supervisor; raises SafetyError if it does something else, or takes long."""
+    from enpire.errors import SafetyError
+
+    end = time.monotonic() + PATIENCE_S
+    while (status := client.status()).mode not in there:
+        if status.mode not in on_the_way or time.monotonic() > end:
+            said = ", ".join(status.rules.names) or "nothing of why"
+            raise SafetyError(f"the station is {status.mode.name.lower()} ({said})")
+        time.sleep(POLL_S)

@@ -1,0 +1,159 @@
+"""The driver of arms behind ros2_control: joint states in, setpoints to a controller out.
+
+One lifecycle node in the supervisor's process; its executor has a thread of its own, and a call
+here waits for nothing but `connect`, which checks what bites (`checks.py`).
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import numpy as np
+
+from enpire.drivers.driver import Clock, Reading, Site
+from enpire.drivers.ros2 import checks
+from enpire.drivers.ros2.messages import Names, forward, trajectory
+from enpire.drivers.ros2.node import Spinning, command, sensor_data
+from enpire.drivers.ros2.settings import Command, Ros2Settings
+from enpire.errors import DriverError
+from enpire.packs import Robot
+from enpire.types import FloatArray
+
+GAIN = 10.0  # of velocity commands, on what is left to the setpoint [1/s]
+REACH_S = 0.01  # in which a point of a trajectory is to be reached: a period of 100 Hz
+FORGET_S = 0.2  # without a setpoint: the next one is no continuation
+
+
+class Ros2:
+    """Arms of a robot pack over ROS 2."""
+
+    def __init__(self, robot: Robot, clock: Clock, site: Site) -> None:
+        """Raises PackError for wrong settings, DriverError without rclpy."""
+        self.robot, self.site, self._clock = robot, site, clock
+        self.settings = Ros2Settings.read(site.settings)
+        self._names = Names(self.settings.names(robot))
+        count = len(self._names.axes)
+        grippers = np.zeros(count, bool)
+        grippers[len(robot.arms[0].home) :: len(robot.arms[0].home) + 1] = True
+        own = self.settings.gripper != "none"
+        self._arm_axes = np.flatnonzero(~grippers if own else np.ones(count, bool))
+        self._gripper_axes = np.flatnonzero(grippers if own else np.zeros(count, bool))
+        self._lock = threading.Lock()
+        self._reading: Reading | None = None
+        self._force = np.full((len(robot.arms), 3), np.nan)
+        self._sent: FloatArray | None = None
+        self._sent_at = 0
+        self._spinning: Spinning | None = None
+        self._arms: Any = None
+        self._grippers: Any = None
+        self.heard: list[tuple[int, int]] = []  # while connecting: ages of states, ns, and stamps
+
+    def connect(self) -> None:
+        """Raises DriverError with what is wrong, and where to set it right."""
+        settings = self.settings
+        name = f"enpire_{self.site.name}".replace("-", "_").replace(".", "_")
+        spinning = self._spinning = Spinning(name, settings.namespace, settings.use_sim_time)
+        try:
+            self._wire(spinning)
+            spinning.start()
+            checks.connected(self, spinning)
+        except BaseException:
+            self.disconnect()
+            raise
+
+    def read(self) -> Reading:
+        """See `Driver`."""
+        with self._lock:
+            if self._reading is None:
+                raise DriverError(f"no joint states on {self.settings.joint_states} yet")
+            return self._reading
+
+    def send(self, setpoint: FloatArray) -> None:
+        """See `Driver`."""
+        now = self._clock()
+        before = self._sent
+        if before is None or now - self._sent_at > FORGET_S * 1e9:
+            before = setpoint
+        seconds = max((now - self._sent_at) * 1e-9, 1e-3)
+        speed = np.zeros_like(setpoint) if before is setpoint else (setpoint - before) / seconds
+        self._sent, self._sent_at = np.array(setpoint), now
+        self._publish(setpoint, speed)
+
+    def stop(self) -> None:
+        """See `Driver`: the arms hold where they are measured, grippers what they hold."""
+        reading = self.read()
+        held = reading.position.copy()
+        if self._sent is not None:
+            held[self._gripper_axes] = self._sent[self._gripper_axes]
+        self._sent, self._sent_at = held, self._clock()
+        self._publish(held, np.zeros_like(held))
+
+    def disconnect(self) -> None:
+        """See `Driver`; the controller's command time-out is what holds the arms from now on."""
+        if self._spinning is not None:
+            self._spinning.close()
+            self._spinning = None
+
+    @property
+    def listeners(self) -> dict[str, int]:
+        """How many hear our commands, by topic."""
+        found = {self._arms.topic_name: self._arms.get_subscription_count()}
+        if self._grippers is not None:
+            found[self._grippers.topic_name] = self._grippers.get_subscription_count()
+        return found
+
+    def _wire(self, spinning: Spinning) -> None:
+        from geometry_msgs.msg import WrenchStamped
+        from sensor_msgs.msg import JointState
+        from std_msgs.msg import Float64MultiArray
+        from trajectory_msgs.msg import JointTrajectory
+
+        node, settings = spinning.node, self.settings
+        node.create_subscription(JointState, settings.joint_states, self._heard, sensor_data())
+        for arm, topic in enumerate(settings.wrenches):
+            node.create_subscription(
+                WrenchStamped, topic, lambda m, arm=arm: self._felt(arm, m), sensor_data()
+            )
+        kind, topic = Float64MultiArray, f"{settings.controller}/commands"
+        if settings.command is Command.TRAJECTORY:
+            kind, topic = JointTrajectory, f"{settings.controller}/joint_trajectory"
+        self._arms = node.create_lifecycle_publisher(kind, topic, command())
+        if len(self._gripper_axes):
+            topic = f"{settings.gripper_controller}/commands"
+            self._grippers = node.create_lifecycle_publisher(Float64MultiArray, topic, command())
+
+    def _publish(self, setpoint: FloatArray, speed: FloatArray) -> None:
+        if self._spinning is None or not self._spinning.active:
+            raise DriverError("the driver's node is not active: somebody has deactivated it")
+        arms = self._arm_axes
+        if self.settings.command is Command.TRAJECTORY:
+            names = [self._names.axes[k] for k in arms]
+            message = trajectory(names, setpoint[arms], speed[arms], REACH_S)
+        elif self.settings.command is Command.POSITION:
+            message = forward(setpoint[arms])
+        else:
+            left = setpoint[arms] - self.read().position[arms]
+            message = forward(speed[arms] + GAIN * left)
+        self._arms.publish(message)
+        if self._grippers is not None:
+            self._grippers.publish(forward(setpoint[self._gripper_axes]))
+
+    def _heard(self, message: Any) -> None:
+        """A joint state: in the order of the axes, and stamped by this machine's clock."""
+        arrived = self._clock()
+        found = self._names.ordered(message)
+        if found is None or self._spinning is None:
+            return  # of other joints
+        stamp = message.header.stamp.sec * 10**9 + message.header.stamp.nanosec
+        age = self._spinning.now() - stamp
+        measured = arrived - max(age, 0)
+        if len(self.heard) < checks.STATES:
+            self.heard.append((age, stamp))
+        with self._lock:
+            if self._reading is None or measured > self._reading.stamp:
+                self._reading = Reading(measured, *found, self._force.copy())
+
+    def _felt(self, arm: int, message: Any) -> None:
+        force = message.wrench.force
+        self._force[arm] = force.x, force.y, force.z

@@ -1,0 +1,101 @@
+"""Our arrays as ROS 2 messages, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from scipy.spatial.transform import Rotation
+
+from enpire.drivers.wire import Objects
+from enpire.types import FloatArray, Image
+
+
+class Names:
+    """Axes by name; where they stand in messages is looked up once for each order of names."""
+
+    def __init__(self, axes: Sequence[str]) -> None:
+        """axes: names in messages, in our order."""
+        self.axes = tuple(axes)
+        self._orders: dict[tuple[str, ...], list[int] | None] = {}
+
+    def ordered(self, state: Any) -> tuple[FloatArray, FloatArray, FloatArray] | None:
+        """Position, velocity and effort of a JointState, (axes,) each; None if an axis is missing.
+
+        What a message does not say is NaN, but a position; missing velocities are nought.
+        """
+        names = tuple(state.name)
+        if names not in self._orders:
+            known = {name: k for k, name in enumerate(names)}
+            whole = all(axis in known for axis in self.axes)
+            self._orders[names] = [known[axis] for axis in self.axes] if whole else None
+        order = self._orders[names]
+        if order is None or len(state.position) != len(names):
+            return None
+        position = np.asarray(state.position, np.float64)[order]
+        velocity: FloatArray = np.zeros(len(order))
+        if len(state.velocity) == len(names):
+            velocity = np.asarray(state.velocity, np.float64)[order]
+        effort: FloatArray = np.full(len(order), np.nan)
+        if len(state.effort) == len(names):
+            effort = np.asarray(state.effort, np.float64)[order]
+        return position, velocity, effort
+
+
+def trajectory(
+    names: Sequence[str], position: FloatArray, speed: FloatArray, seconds: float
+) -> Any:
+    """A JointTrajectory of one point, to be reached in `seconds` from its arrival."""
+    from builtin_interfaces.msg import Duration
+    from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+    point = JointTrajectoryPoint(
+        positions=position.tolist(),
+        velocities=speed.tolist(),
+        time_from_start=Duration(sec=int(seconds), nanosec=round(seconds % 1 * 1e9)),
+    )
+    return JointTrajectory(joint_names=list(names), points=[point])
+
+
+def forward(values: FloatArray) -> Any:
+    """What a forward command controller takes."""
+    from std_msgs.msg import Float64MultiArray
+
+    return Float64MultiArray(data=values.tolist())
+
+
+def poses(objects: Objects, stamp: Any, frame: str = "world") -> Any:
+    """A PoseArray; stamp: builtin_interfaces/Time."""
+    from geometry_msgs.msg import Point, Pose, PoseArray, Quaternion
+    from std_msgs.msg import Header
+
+    found = []
+    for position, rotation in zip(objects.position, objects.rotation, strict=True):
+        w, x, y, z = Rotation.from_matrix(rotation).as_quat(scalar_first=True)
+        found.append(
+            Pose(
+                position=Point(x=position[0], y=position[1], z=position[2]),
+                orientation=Quaternion(w=w, x=x, y=y, z=z),
+            )
+        )
+    return PoseArray(header=Header(stamp=stamp, frame_id=frame), poses=found)
+
+
+def objects_of(message: Any, stamp: int) -> Objects:
+    """The poses of a PoseArray; stamp: monotonic ns."""
+    position = np.array([[p.position.x, p.position.y, p.position.z] for p in message.poses])
+    turn = [
+        (p.orientation.w, p.orientation.x, p.orientation.y, p.orientation.z) for p in message.poses
+    ]
+    rotation = Rotation.from_quat(turn, scalar_first=True).as_matrix()
+    return Objects(stamp, position.reshape(-1, 3), rotation.reshape(-1, 3, 3))
+
+
+def picture_of(message: Any) -> Image | None:
+    """The pixels of an Image in rgb8 or bgr8, (height, width, 3); None in another encoding."""
+    if message.encoding not in ("rgb8", "bgr8"):
+        return None
+    rows = np.frombuffer(message.data, np.uint8).reshape(message.height, message.step)
+    pixels = rows[:, : 3 * message.width].reshape(message.height, message.width, 3)
+    return (pixels[..., ::-1] if message.encoding == "bgr8" else pixels).copy()

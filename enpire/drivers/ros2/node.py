@@ -1,0 +1,141 @@
+"""A ROS 2 node with an executor in a thread of its own, in a context of its own."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+from enpire.errors import DriverError
+
+MISSING = (
+    "rclpy cannot be imported ({error}): source a ROS 2 installation (source /opt/ros/*/setup.sh), "
+    "or install enpire[ros2] on Linux x86-64 with Python 3.12"
+)
+POLL_S = 0.005
+LOOK_S = 0.1  # between two looks whether to end
+
+
+def ros2() -> Any:
+    """The module rclpy; raises DriverError that says how to come by it."""
+    try:
+        import rclpy
+        import rclpy.executors
+        import rclpy.lifecycle
+        import rclpy.qos
+        import rclpy.signals
+    except ImportError as error:
+        raise DriverError(MISSING.format(error=error)) from error
+    return rclpy
+
+
+def sensor_data() -> Any:
+    """QoS of what comes often and of which the newest counts: best effort."""
+    qos = ros2().qos
+    return qos.QoSProfile(
+        depth=1,
+        reliability=qos.ReliabilityPolicy.BEST_EFFORT,
+        durability=qos.DurabilityPolicy.VOLATILE,
+    )
+
+
+def command() -> Any:
+    """QoS of what must come: reliable, the newest."""
+    qos = ros2().qos
+    return qos.QoSProfile(depth=1, reliability=qos.ReliabilityPolicy.RELIABLE)
+
+
+def latched() -> Any:
+    """QoS of what holds until it is said anew: whoever comes late hears it, too."""
+    qos = ros2().qos
+    return qos.QoSProfile(
+        depth=1,
+        reliability=qos.ReliabilityPolicy.RELIABLE,
+        durability=qos.DurabilityPolicy.TRANSIENT_LOCAL,
+    )
+
+
+class Spinning:
+    """A lifecycle node `name`, configured and active, spun by a thread until it is closed."""
+
+    def __init__(self, name: str, namespace: str, use_sim_time: bool) -> None:
+        """Raises DriverError without rclpy."""
+        rclpy = ros2()
+        self.context = rclpy.context.Context()
+        rclpy.init(
+            context=self.context, signal_handler_options=rclpy.signals.SignalHandlerOptions.NO
+        )
+        self.node = rclpy.lifecycle.LifecycleNode(
+            name,
+            namespace=namespace,
+            context=self.context,
+            parameter_overrides=[
+                rclpy.parameter.Parameter("use_sim_time", value=use_sim_time),
+            ],
+        )
+        self._others: list[Any] = []
+        self._closing = False
+        # Not the experimental EventsExecutor: what other threads do to a node deadlocks with it.
+        self._executor = rclpy.executors.SingleThreadedExecutor(context=self.context)
+        self._executor.add_node(self.node)
+        self._thread = threading.Thread(target=self._spin, name=f"ros2 {name}", daemon=True)
+
+    def add(self, node: Any) -> None:
+        """Spin another node of the same context, too."""
+        self._others.append(node)
+        self._executor.add_node(node)
+
+    def start(self) -> None:
+        """Publishers and subscriptions are made: from now on there are callbacks."""
+        self.node.trigger_configure()
+        self.node.trigger_activate()
+        self._thread.start()
+
+    @property
+    def active(self) -> bool:
+        """Whether nobody has deactivated it: then its publishers say nothing."""
+        return bool(self.node._state_machine.current_state[1] == "active")
+
+    def now(self) -> int:
+        """Of the node's clock, ns: the system's, or the simulation's."""
+        return int(self.node.get_clock().now().nanoseconds)
+
+    def call(self, kind: Any, service: str, request: Any, seconds: float) -> Any:
+        """A service's answer, or None if there is none in time."""
+        client = self.node.create_client(kind, service)
+        try:
+            end = time.monotonic() + seconds
+            if not until(client.service_is_ready, seconds):
+                return None
+            future = client.call_async(request)
+            if not until(future.done, max(end - time.monotonic(), POLL_S)):
+                return None
+            return future.result()
+        finally:
+            self.node.destroy_client(client)
+
+    def close(self) -> None:
+        """End thread, node and context."""
+        self._closing = True
+        self._executor.wake()
+        if self._thread.is_alive():
+            self._thread.join()
+        self._executor.shutdown()
+        for node in (*self._others, self.node):
+            node.destroy_node()
+        self.context.try_shutdown()
+
+    def _spin(self) -> None:
+        while not self._closing:
+            self._executor.spin_once(LOOK_S)
+
+
+def until(holds: Callable[[], bool], seconds: float) -> bool:
+    """Wait until something holds; False if it does not in time."""
+    end = time.monotonic() + seconds
+    while not holds():
+        if time.monotonic() > end:
+            return False
+        time.sleep(POLL_S)
+    return True

@@ -1,0 +1,139 @@
+"""Tracker, fixture, cameras and told faults over ROS 2."""
+
+from __future__ import annotations
+
+import json
+import threading
+from typing import Any
+
+import numpy as np
+
+from enpire.drivers.driver import Clock, Site
+from enpire.drivers.ros2.messages import forward, objects_of, picture_of
+from enpire.drivers.ros2.node import Spinning, command, latched, sensor_data, until
+from enpire.drivers.ros2.settings import Ros2Settings
+from enpire.drivers.wire import Fault, Objects
+from enpire.errors import DriverError, ResetFailed
+from enpire.types import FloatArray, Image
+
+CONNECT_S = 15.0
+FAULTS, SCENE, PLACE, VARY = "faults", "scene", "place", "vary"
+"""Topics of a simulated station: told faults and how its scene is, as JSON; initial conditions."""
+
+
+class Ros2Wire:
+    """See `Wire`. Poses are in the world frame of the task."""
+
+    def __init__(self, site: Site, clock: Clock) -> None:
+        """Raises DriverError if no tracker is heard."""
+        from geometry_msgs.msg import PoseArray
+        from std_msgs.msg import Float64MultiArray, String
+
+        settings = Ros2Settings.read(site.settings)
+        self.simulated, self._clock = settings.simulated, clock
+        name = f"enpire_wire_{site.name}".replace("-", "_").replace(".", "_")
+        self._spinning = Spinning(name, settings.namespace, settings.use_sim_time)
+        self._lock = threading.Lock()
+        self._objects: Objects | None = None
+        self._pictures: dict[str, tuple[int, Image]] = {}
+        self._told: dict[int, Fault] = {}
+        self._taken = 0
+        self._scene: dict[str, Any] = {}
+        self._placed = 0  # of the simulator's scenes, the one before ours
+        self._on: tuple[str, ...] | None = None
+        node = self._spinning.node
+        node.create_subscription(PoseArray, settings.objects, self._seen, sensor_data())
+        self._fixture = node.create_publisher(String, settings.fixture, latched())
+        if self.simulated:
+            node.create_subscription(String, FAULTS, self._faulty, latched())
+            node.create_subscription(String, SCENE, self._settled, latched())
+            self._place = node.create_publisher(Float64MultiArray, PLACE, command())
+            self._vary = node.create_publisher(Float64MultiArray, VARY, command())
+        self._spinning.start()
+        if not until(lambda: self._objects is not None, CONNECT_S):
+            self.close()
+            raise DriverError(
+                f"no tracked objects on {settings.objects} in namespace {settings.namespace or '/'}"
+            )
+        if self.simulated and not until(self._heard_by_simulator, CONNECT_S):
+            self.close()
+            raise DriverError("no simulated station listens, though [ros2] says simulated = true")
+
+    def objects(self) -> Objects | None:
+        """See `Wire`."""
+        return self._objects
+
+    def operate(self, on: tuple[str, ...]) -> None:
+        """See `Wire`."""
+        from std_msgs.msg import String
+
+        if on != self._on:
+            self._on = on
+            self._fixture.publish(String(data=",".join(on)))
+
+    def watch(self, camera: str, topic: str) -> None:
+        """Listen to a camera from now on."""
+        from sensor_msgs.msg import Image as Picture
+
+        self._spinning.node.create_subscription(
+            Picture, topic, lambda message: self._pictured(camera, message), sensor_data()
+        )
+
+    def picture(self, camera: str) -> tuple[int, Image] | None:
+        """See `Wire`; of those that are watched."""
+        return self._pictures.get(camera)
+
+    def faults(self) -> list[Fault]:
+        """See `Wire`."""
+        with self._lock:
+            found = [self._told[number] for number in sorted(self._told) if number > self._taken]
+            self._taken = max(self._told, default=0)
+        return found
+
+    def place(self, variation: FloatArray) -> None:
+        """See `Wire`."""
+        self._placed = int(self._scene.get("number", 0))
+        self._place.publish(forward(np.asarray(variation)))
+
+    def vary(self, variation: FloatArray) -> None:
+        """See `Wire`."""
+        self._vary.publish(forward(np.asarray(variation)))
+
+    @property
+    def placed(self) -> bool:
+        """See `Wire`."""
+        scene = self._scene
+        if int(scene.get("number", 0)) <= self._placed or not scene["placed"]:
+            return False
+        if scene["failed"]:
+            raise ResetFailed(str(scene["failed"]))
+        return True
+
+    def close(self) -> None:
+        """See `Wire`."""
+        self._spinning.close()
+
+    def _heard_by_simulator(self) -> bool:
+        return bool(self._place.get_subscription_count() and self._scene)
+
+    def _age(self, header: Any) -> int:
+        stamp = int(header.stamp.sec) * 10**9 + int(header.stamp.nanosec)
+        return max(self._spinning.now() - stamp, 0)
+
+    def _seen(self, message: Any) -> None:
+        measured = self._clock() - self._age(message.header)
+        if self._objects is None or measured > self._objects.stamp:
+            self._objects = objects_of(message, measured)
+
+    def _pictured(self, camera: str, message: Any) -> None:
+        picture = picture_of(message)
+        if picture is not None:
+            self._pictures[camera] = (self._clock() - self._age(message.header), picture)
+
+    def _faulty(self, message: Any) -> None:
+        with self._lock:
+            for one in json.loads(message.data):
+                self._told[one["number"]] = Fault(**one)
+
+    def _settled(self, message: Any) -> None:
+        self._scene = json.loads(message.data)

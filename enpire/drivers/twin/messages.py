@@ -1,0 +1,65 @@
+"""What a simulated station and its users say to each other, as bytes."""
+
+from __future__ import annotations
+
+import struct
+from pathlib import Path
+
+import numpy as np
+
+from enpire.drivers.driver import Reading
+from enpire.drivers.wire import Objects
+from enpire.types import FloatArray
+
+FOLDER = "sim"  # in the runtime folder
+READINGS, SETPOINTS, OBJECTS = "readings", "setpoints", "objects"
+_READING = struct.Struct("<qQQ")  # stamp, axes, arms
+_SETPOINT = struct.Struct("<q?")  # stamp, whether to stop
+_OBJECTS = struct.Struct("<qQ")  # stamp, objects
+
+
+def folder(runtime: Path) -> Path:
+    """Of its mailboxes and socket."""
+    return runtime / FOLDER
+
+
+def encode_reading(reading: Reading) -> bytes:
+    """A reading."""
+    head = _READING.pack(reading.stamp, len(reading.position), len(reading.force))
+    numbers = (reading.position, reading.velocity, reading.effort, reading.force.ravel())
+    return head + np.concatenate(numbers).tobytes()
+
+
+def decode_reading(body: bytes) -> Reading:
+    """Likewise."""
+    stamp, axes, arms = _READING.unpack_from(body)
+    numbers = np.frombuffer(body, np.float64, offset=_READING.size)
+    position, velocity, effort = numbers[: 3 * axes].reshape(3, axes)
+    return Reading(stamp, position, velocity, effort, numbers[3 * axes :].reshape(arms, 3).copy())
+
+
+def encode_setpoint(stamp: int, setpoint: FloatArray | None) -> bytes:
+    """A setpoint, or None to stop."""
+    body = b"" if setpoint is None else np.asarray(setpoint, np.float64).tobytes()
+    return _SETPOINT.pack(stamp, setpoint is None) + body
+
+
+def decode_setpoint(body: bytes) -> tuple[int, FloatArray | None]:
+    """Its stamp, and the setpoint."""
+    stamp, stop = _SETPOINT.unpack_from(body)
+    return stamp, None if stop else np.frombuffer(body, np.float64, offset=_SETPOINT.size)
+
+
+def encode_objects(objects: Objects) -> bytes:
+    """Poses."""
+    head = _OBJECTS.pack(objects.stamp, len(objects.position))
+    return head + np.concatenate([objects.position.ravel(), objects.rotation.ravel()]).tobytes()
+
+
+def decode_objects(body: bytes) -> Objects:
+    """Likewise."""
+    stamp, count = _OBJECTS.unpack_from(body)
+    numbers = np.frombuffer(body, np.float64, offset=_OBJECTS.size)
+    return Objects(
+        stamp, numbers[: 3 * count].reshape(count, 3), numbers[3 * count :].reshape(count, 3, 3)
+    )

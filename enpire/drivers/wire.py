@@ -1,0 +1,90 @@
+"""What else a station's wire carries than its arms: a tracker, a fixture, cameras, faults told.
+
+A supervisor has the driver, and the harness the wire: nothing that moves an arm goes over it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from enpire.drivers.driver import Clock, Site
+from enpire.errors import UsageError
+from enpire.types import FloatArray, Image
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Objects:
+    """Poses of the tracked objects, in the order in which their task names them.
+
+    stamp: monotonic ns of this machine. position: (objects, 3) m; rotation: (objects, 3, 3), object
+    to world.
+    """
+
+    stamp: int
+    position: FloatArray
+    rotation: FloatArray
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """A fault that a simulated station was made to have: its number, kind, and what was done.
+
+    begun: monotonic ns of this machine. seconds: that it lasts.
+    """
+
+    number: int
+    kind: str
+    text: str
+    begun: int
+    seconds: float
+
+
+class Wire(Protocol):
+    """One station's, without its arms. No call waits for longer than a control period.
+
+    simulated: there is a simulator at its other end, that takes `place` and `vary`.
+    """
+
+    simulated: bool
+
+    def objects(self) -> Objects | None:
+        """What the tracker saw last; None if it has seen nothing."""
+
+    def operate(self, on: tuple[str, ...]) -> None:
+        """Have a fixture's outputs on, and all others off."""
+
+    def picture(self, camera: str) -> tuple[int, Image] | None:
+        """The newest picture of a camera, (height, width, 3), and its stamp, as of `Objects`."""
+
+    def faults(self) -> list[Fault]:
+        """Those that were told since it was asked last, oldest first."""
+
+    def place(self, variation: FloatArray) -> None:
+        """Of a simulator: put the scene into an initial condition; the arms must be disarmed."""
+
+    def vary(self, variation: FloatArray) -> None:
+        """Of a simulator: what no robot brings about of an initial condition."""
+
+    @property
+    def placed(self) -> bool:
+        """Whether the last `place` is done, and the scene has settled; raises ResetFailed."""
+
+    def close(self) -> None:
+        """Hang up."""
+
+
+def open_wire(driver: str, site: Site, clock: Clock) -> Wire:
+    """The wire beside a driver; raises UsageError if that has arms only."""
+    if driver == "twin":
+        from enpire.drivers.twin.wire import TwinWire
+
+        return TwinWire(site)
+    if driver == "ros2":
+        from enpire.drivers.ros2.wire import Ros2Wire
+
+        return Ros2Wire(site, clock)
+    raise UsageError(
+        f"driver {driver} has arms and nothing that says where objects are: a loop needs twin "
+        "(enpire station sim) or ros2"
+    )

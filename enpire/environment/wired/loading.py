@@ -1,0 +1,61 @@
+"""From a task's name and station files to stations with arms."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import ExitStack
+from datetime import date
+from pathlib import Path
+
+from enpire.environment.loading import load_task
+from enpire.environment.wired.cell import WiredCell
+from enpire.environment.wired.stations import WiredStations
+from enpire.errors import UsageError
+from enpire.packs import find, load_robot, load_world
+from enpire.packs.signing import require_signed
+from enpire.safety.permit import Permit, permit
+from enpire.safety.station import load_station
+
+
+def open_wired(
+    task: str, files: Sequence[Path], confirm_motion: bool, dry_run: bool
+) -> WiredStations:
+    """Stations of the task called `task`, one a station file; `close` them.
+
+    Raises:
+        UsageError: no such task, another robot, or neither of the two flags.
+        PackError: a pack or a station file is wrong, or an agent drafted the task and nobody has
+            signed it.
+        SafetyError: a station has not passed its check of the day, or its supervisor does not
+            start.
+        DriverError: a station's wire is not there.
+    """
+    pack = find("tasks", task)
+    loaded = load_task(pack)
+    robot, world = find("robots", loaded.robot), find("sim", loaded.world)
+    stations = [load_station(path) for path in files]
+    permits: list[Permit] = []
+    for station in stations:
+        if station.robot.sha256 != robot.sha256:
+            raise UsageError(
+                f"{pack.name} is for robot {robot.name}; {station.path.name} has "
+                f"{station.robot.name}"
+            )
+        permits.append(permit(station, confirm_motion, dry_run, date.today()))
+    require_signed(pack)
+    if len({station.path for station in stations}) < len(stations):
+        raise UsageError("a station file is given twice: each station has one of its own")
+    with ExitStack() as opened:
+        cells = []
+        for station, may in zip(stations, permits, strict=True):
+            cells.append(WiredCell(station, may, 1.0 / loaded.control_hz))
+            opened.callback(cells[-1].close)
+        made = WiredStations(
+            loaded,
+            load_world(world),
+            load_robot(robot),
+            cells,
+            {f"{p.kind}/{p.name}": p.sha256 for p in (pack, robot, world)},
+        )
+        opened.pop_all()
+    return made

@@ -1,0 +1,1 @@
+"""Twins that match: an arm's dynamics from what it was sent and what it did."""

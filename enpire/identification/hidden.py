@@ -1,0 +1,88 @@
+"""Twins with hidden parameters: how well what is known can be found again.
+
+Parameters are drawn from stated ranges about the packs'; arms with these play a motion, noisy
+sensors record it, and a fit that knows the packs' values only is held against the truth.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from enpire.identification.arms import Arms
+from enpire.identification.fit import Fit, errors, fit
+from enpire.identification.motion import Motion
+from enpire.identification.play import ArmNoise, play
+from enpire.twin import dynamics
+from enpire.types import FloatArray
+
+FACTORS = {  # of the packs' values, evenly in the logarithm
+    dynamics.KP: (0.6, 1.6),
+    dynamics.KV: (0.6, 1.6),
+    dynamics.ARMATURE: (0.6, 1.6),
+    dynamics.FRICTION: (0.5, 3.0),
+    dynamics.DAMPING: (0.5, 2.0),
+}
+DAMPING = (0.01, 0.1)  # of a joint whose pack has none, in parts of its servo's
+LATENCY = (2, 18)  # in substeps, both included
+PAYLOAD = (0.05, 0.4)  # [kg]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Recovery:
+    """One hidden draw and its fit.
+
+    true: (n,), in the parameters' units. held_out: by how much the fit and the packs' values miss
+    another motion's positions, open loop, root mean square over the joints [rad].
+    """
+
+    fit: Fit
+    true: FloatArray
+    held_out: tuple[float, float]
+
+    @property
+    def off(self) -> FloatArray:
+        """Relative errors, (n,)."""
+        result: FloatArray = self.fit.values / self.true - 1.0
+        return result
+
+    @property
+    def covered(self) -> FloatArray:
+        """Whether the intervals hold the truth, (n,)."""
+        inside = (self.fit.low <= self.true) & (self.true <= self.fit.high)
+        return inside.astype(np.float64)
+
+
+def hide(arms: Arms, rng: np.random.Generator) -> dict[str, float]:
+    """Draw the parameters that `arms` names."""
+    known, step = dynamics.places(arms.scene), arms.scene.model.opt.timestep
+    nominal = dict(zip(arms.names, arms.nominal, strict=True))
+    drawn = {}
+    for name, value in nominal.items():
+        kind = known[name].kind
+        if kind == dynamics.LATENCY:
+            drawn[name] = step * int(rng.integers(LATENCY[0], LATENCY[1] + 1))
+        elif kind == dynamics.PAYLOAD:
+            drawn[name] = float(rng.uniform(*PAYLOAD))
+        elif value > 0.0:
+            drawn[name] = value * float(np.exp(rng.uniform(*np.log(FACTORS[kind]))))
+        else:
+            servo = nominal[name.rsplit("/", 1)[0] + "/" + dynamics.KV]
+            drawn[name] = servo * float(rng.uniform(*DAMPING))
+    return drawn
+
+
+def recover(
+    arms: Arms, played: Motion, other: Motion, noise: ArmNoise, rng: np.random.Generator
+) -> Recovery:
+    """Hide parameters, play a motion, fit, and predict another motion."""
+    hidden = hide(arms, rng)
+    recording = play(arms.scene, hidden, played.stamps, played.sent, noise, rng)
+    found = fit(arms, [recording])
+    test = play(arms.scene, hidden, other.stamps, other.sent, noise, rng)
+    missed = [
+        float(np.sqrt(np.mean(errors(arms, [test], values).position[arms.joint_axes] ** 2)))
+        for values in (found.values, found.nominal)
+    ]
+    return Recovery(found, np.array(list(hidden.values())), (missed[0], missed[1]))

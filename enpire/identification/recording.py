@@ -1,0 +1,167 @@
+"""What an arm was sent and what it then did: all that identification looks at."""
+
+from __future__ import annotations
+
+import zipfile
+from dataclasses import dataclass, replace
+from io import BytesIO
+from pathlib import Path
+
+import numpy as np
+
+from enpire.errors import StoreError
+from enpire.store.durable import publish_file
+from enpire.types import FloatArray
+
+GAP = 3.0  # periods without a row, after which another recording begins
+REST = 0.02  # joints slower than this rest [rad/s]
+COLUMNS = ("stamps", "sent", "position", "velocity", "effort")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Recording:
+    """Rows of what was measured, and of the setpoint that was sent right after it.
+
+    stamps: (T,) seconds, increasing. sent, position [rad, or the gripper's unit], velocity, effort
+    [N m, or N]: (T, axes), axes as in `enpire.drivers.Reading`; velocity and effort are NaN where
+    an arm does not measure them. It begins at rest. effort_window: efforts are means over the
+    time up to their stamp [s]; 0: of the moment. name: where it is from.
+    """
+
+    robot: str
+    name: str
+    stamps: FloatArray
+    sent: FloatArray
+    position: FloatArray
+    velocity: FloatArray
+    effort: FloatArray
+    effort_window: float = 0.0
+
+    def __post_init__(self) -> None:
+        rows = len(self.stamps)
+        if rows < 2 or not np.isfinite(self.stamps).all() or (np.diff(self.stamps) <= 0).any():
+            raise StoreError(f"{self.name}: stamps must be two or more increasing numbers")
+        for name in COLUMNS[1:]:
+            if getattr(self, name).shape != self.sent.shape or len(self.sent) != rows:
+                raise StoreError(f"{self.name}: {name} has shape {getattr(self, name).shape}")
+        if not (np.isfinite(self.sent).all() and np.isfinite(self.position).all()):
+            raise StoreError(f"{self.name}: a setpoint or a position is not a number")
+
+    def __len__(self) -> int:
+        return len(self.stamps)
+
+    @property
+    def seconds(self) -> float:
+        """From the first row to the last."""
+        return float(self.stamps[-1] - self.stamps[0])
+
+    def part(self, first: int, end: int) -> Recording:
+        """Rows from `first` to before `end`."""
+        columns = {name: getattr(self, name)[first:end] for name in COLUMNS}
+        return replace(self, **columns)
+
+    def save(self, path: Path) -> None:
+        """Write an `.npz` of plain numbers, durably; raises StoreError."""
+        memory = BytesIO()
+        with zipfile.ZipFile(memory, "w", zipfile.ZIP_DEFLATED) as archive:
+            about = {"robot": np.array(self.robot), "name": np.array(self.name)}
+            about["effort_window"] = np.array(self.effort_window)
+            for name, value in {**about, **{n: getattr(self, n) for n in COLUMNS}}.items():
+                member = BytesIO()
+                np.save(member, value, allow_pickle=False)
+                archive.writestr(f"{name}.npy", member.getvalue())
+        publish_file(path, memory.getvalue())
+
+
+def summed(stamps: FloatArray, sent: FloatArray, at: FloatArray) -> FloatArray:
+    """Integral over time, from the first stamp to `at`, of setpoints (T,) each held to the next.
+
+    Before the first stamp the first one holds, after the last the last.
+    """
+    ends = np.append(stamps, max(float(at.max()), float(stamps[-1])) + 1.0)
+    area = np.concatenate([[0.0], np.cumsum(sent * np.diff(ends))])
+    before = np.minimum(at - stamps[0], 0.0) * sent[0]
+    return np.asarray(np.interp(at, ends, area) + before)
+
+
+def load(path: Path) -> Recording:
+    """What `save` has written; raises StoreError."""
+    columns = _columns(path)
+    try:
+        robot, name = str(columns["robot"]), str(columns["name"])
+        stamps, sent, position, velocity, effort = (columns[each] for each in COLUMNS)
+        window = float(columns["effort_window"])
+        return Recording(robot, name, stamps, sent, position, velocity, effort, window)
+    except KeyError as error:
+        raise StoreError(f"{path} is no recording: it has no {error.args[0]}") from error
+
+
+def of_flight_record(path: Path, robot: str) -> list[Recording]:
+    """Stretches of a supervisor's flight record in which setpoints were sent, each from rest.
+
+    A record is 30 s of periods before a stop (docs/safety.md). Raises StoreError.
+    """
+    columns = _columns(path)
+    if not {"stamp", "sent", "position", "velocity", "effort"} <= columns.keys():
+        raise StoreError(f"{path} is no flight record")
+    stamps = columns["stamp"] * 1e-9
+    whole = np.isfinite(columns["sent"]).all(1) & np.isfinite(columns["position"]).all(1)
+    rows = np.flatnonzero(whole)
+    if len(rows) < 2:
+        return []
+    late = GAP * float(np.median(np.diff(stamps[rows])))
+    found = []
+    for stretch in np.split(rows, np.flatnonzero(np.diff(stamps[rows]) > late) + 1):
+        sent, *measured = (columns[n][stretch] for n in COLUMNS[1:])
+        position, velocity, effort = measured
+        resting = _rests(stamps[stretch], position, velocity)
+        if resting is None or len(stretch) - resting < 2:
+            continue
+        name = f"{path.name}, {stamps[stretch[resting]] - stamps[0]:.1f} s"
+        all_of_it = Recording(robot, name, stamps[stretch], sent, position, velocity, effort)
+        found.append(all_of_it.part(resting, len(stretch)))
+    return found
+
+
+def robot_of(path: Path) -> str | None:
+    """Whose arms a recording says that it is of; None if it does not say; raises StoreError."""
+    files = sorted(path.glob("*.npz")) if path.is_dir() else [path]
+    said = [columns["robot"] for file in files[:1] if "robot" in (columns := _columns(file))]
+    return str(said[0]) if said else None
+
+
+def read(paths: list[Path], robot: str) -> list[Recording]:
+    """Recordings and flight records, files or folders of them; raises StoreError.
+
+    robot: whose a flight record is; a recording of another one is refused.
+    """
+    found: list[Recording] = []
+    for path in paths:
+        files = sorted(path.glob("*.npz")) if path.is_dir() else [path]
+        if not files:
+            raise StoreError(f"{path} holds no .npz file")
+        for file in files:
+            if "stamp" in _columns(file):
+                found += of_flight_record(file, robot)
+                continue
+            recording = load(file)
+            if recording.robot != robot:
+                raise StoreError(f"{file} is of {recording.robot}, not of {robot}")
+            found.append(recording)
+    return found
+
+
+def _rests(stamps: FloatArray, position: FloatArray, velocity: FloatArray) -> int | None:
+    """The first row at which all joints rest."""
+    differences = np.gradient(position, stamps, axis=0)
+    speed = np.where(np.isfinite(velocity), velocity, differences)
+    resting = np.flatnonzero((np.abs(speed) < REST).all(1))
+    return int(resting[0]) if len(resting) else None
+
+
+def _columns(path: Path) -> dict[str, FloatArray]:
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            return {name: archive[name] for name in archive.files}
+    except (OSError, ValueError, zipfile.BadZipFile) as error:
+        raise StoreError(f"{path} cannot be read as a recording: {error}") from error

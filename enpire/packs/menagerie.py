@@ -1,0 +1,66 @@
+"""MuJoCo Menagerie's model of an arm in place of the pack's own, where the user has it.
+
+`--menagerie DIR`, kept in the environment for the processes that a command starts, names its
+folder. The pack's `menagerie.toml` says what its own names are there. Menagerie's folder and that
+file are then in the robot's hash: it is another twin.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from enpire.errors import PackError
+from enpire.packs.finder import MENAGERIE, content_hash
+from enpire.packs.toml import Table
+
+VARIABLE = "ENPIRE_MENAGERIE"
+
+
+@dataclass(frozen=True, slots=True)
+class Menagerie:
+    """Another model of an arm.
+
+    joints: its names of joint1 and so on. base: quaternion (w x y z) from our base's frame to its
+    model's. flange: its body that our `hand` goes on, at position [m] and quaternion in its frame.
+    """
+
+    model: Path
+    joints: tuple[str, ...]
+    base: tuple[float, ...]
+    flange: str
+    position: tuple[float, ...]
+    quaternion: tuple[float, ...]
+    sha256: str
+
+
+def of_pack(folder: Path, joints: int) -> Menagerie | None:
+    """The other model of a robot pack's arm; None where nobody asked, or the pack names none.
+
+    Raises:
+        PackError: it is not where it is said to be, or `menagerie.toml` is wrong.
+    """
+    root, names = os.environ.get(VARIABLE, ""), folder / MENAGERIE
+    if not root or not names.is_file():
+        return None
+    table = Table.read(names)
+    model = Path(root) / table.text("model")
+    if not model.is_file():
+        raise PackError(
+            f"{model} is not there: --menagerie takes the folder of a checkout of MuJoCo Menagerie"
+        )
+    called = table.texts("joints")
+    if len(called) != joints:
+        raise PackError(f"{names}: joints are {len(called)}, the arm has {joints}")
+    sealed = content_hash(model.parent).encode() + names.read_bytes()
+    return Menagerie(
+        model=model,
+        joints=called,
+        base=table.numbers("base", 4),
+        flange=table.text("flange"),
+        position=table.numbers("position", 3),
+        quaternion=table.numbers("quaternion", 4),
+        sha256=hashlib.sha256(sealed).hexdigest(),
+    )

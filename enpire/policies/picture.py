@@ -1,0 +1,188 @@
+"""A small policy that sees by cameras: chunks that flow from noise, given what pictures show.
+
+Each camera has a light convolutional encoder that ends in a spatial softmax (Levine et al. 2016,
+arXiv 1504.00702): every channel says where in the picture it finds its feature, which is what a
+hand needs to know of a scene, in a few numbers that little data can teach. With what the arm feels
+of itself they are the condition of a `FlowPolicy`. Nothing here is told by a tracker.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from enpire.environment import Workcells
+from enpire.errors import PolicyError
+from enpire.policies.driver import Driven, PolicyController
+from enpire.policies.flow import FlowInference, FlowPolicy
+from enpire.policies.network import INPUT_LIMIT, normalised, weights, with_weights
+from enpire.policies.spec import PictureSpec
+from enpire.types import Float32Array, Image
+
+DRAWS = 8  # of noise and time for one look: looking costs far more than a step of the flow
+
+
+class Encoder(nn.Module):
+    """One camera's pictures to where in them features are, (batch, 2 features)."""
+
+    def __init__(self, channels: tuple[int, ...]) -> None:
+        """channels: of each layer; the first halves the picture, and so does the last."""
+        super().__init__()
+        layers: list[nn.Module] = []
+        before = 3
+        for number, width in enumerate(channels):
+            stride = 2 if number in (0, len(channels) - 1) else 1
+            kernel = 5 if number == 0 else 3
+            layers += [nn.Conv2d(before, width, kernel, stride, kernel // 2), nn.SiLU()]
+            before = width
+        self.net = nn.Sequential(*layers, nn.Conv2d(before, before, 1))
+        self.sharpness = nn.Parameter(torch.ones(before))
+
+    def forward(self, pictures: Tensor) -> Tensor:
+        """From (batch, 3, height, width) in [-1, 1]; x and y of each feature, in [-1, 1]."""
+        maps = self.net(pictures)
+        *_, height, width = maps.shape
+        share = torch.softmax((maps * self.sharpness[:, None, None]).flatten(2), dim=2)
+        share = share.view(maps.shape)
+        x = share.sum(dim=2) @ torch.linspace(-1, 1, width)
+        y = share.sum(dim=3) @ torch.linspace(-1, 1, height)
+        return torch.cat([x, y], dim=1)
+
+
+class PicturePolicy(nn.Module):
+    """Encoders of the cameras' pictures, and a flow of chunks given what they say.
+
+    `mean` and `std` are those of the task's observation, of which only the felt entries are seen.
+    """
+
+    kind: ClassVar[str] = "picture"
+    mean: Tensor
+    std: Tensor
+
+    def __init__(self, spec: PictureSpec) -> None:
+        super().__init__()
+        self.spec = spec
+        self.encoders = nn.ModuleList(Encoder(spec.channels) for _ in spec.cameras)
+        self.flow = FlowPolicy(spec.flow)
+        self.register_buffer("mean", torch.zeros(spec.observation))
+        self.register_buffer("std", torch.ones(spec.observation))
+
+    @property
+    def centre(self) -> Tensor:
+        """The mean of each action over the data, (act,)."""
+        return self.flow.centre
+
+    @property
+    def spread(self) -> Tensor:
+        """The unit of exploration, (act,)."""
+        return self.flow.spread
+
+    def see(self, history: Tensor, pictures: Tensor) -> Tensor:
+        """What the flow is given, (batch, seen).
+
+        history: observations (batch, history, obs); pictures: (batch, cameras, size, size, 3) of
+        uint8.
+        """
+        felt = list(self.spec.felt)
+        seen = ((history - self.mean) / self.std).clamp(-INPUT_LIMIT, INPUT_LIMIT)[..., felt]
+        shown = pictures.float().permute(0, 1, 4, 2, 3) / 127.5 - 1.0
+        found = [encode(shown[:, i]) for i, encode in enumerate(self.encoders)]
+        return torch.cat([seen.flatten(1), *found], dim=1)
+
+    def cloning_error(
+        self,
+        history: Tensor,
+        actions: Tensor,
+        generator: torch.Generator,
+        pictures: Tensor | None = None,
+    ) -> Tensor:
+        """As of a `FlowPolicy`, seeing `pictures` (batch, cameras, size, size, 3)."""
+        if pictures is None:
+            raise PolicyError("a policy that sees learns from episodes with pictures only")
+        seen = self.see(history, pictures).repeat_interleave(DRAWS, dim=0)
+        again = actions.repeat_interleave(DRAWS, dim=0)
+        error = self.flow.cloning_error(seen[:, None], again, generator)
+        return error.view(-1, DRAWS, *error.shape[1:]).mean(dim=1)
+
+    def inference(self) -> PictureInference:
+        """For acting, with the weights as they are now."""
+        return PictureInference(self.spec, self.tensors())
+
+    def controller(self, stations: Workcells) -> PictureController:
+        """See `Policy.controller`."""
+        sight, spec = stations.sight, self.spec
+        if sight is None:
+            raise PolicyError(
+                f"the policy sees by cameras ({', '.join(spec.cameras)}), and nothing takes "
+                f"pictures here: --images {spec.size}"
+            )
+        if (sight.cameras, sight.size) != (spec.cameras, spec.size):
+            raise PolicyError(
+                f"the policy sees {spec.size} px of {', '.join(spec.cameras)}; pictures here have "
+                f"{sight.size} px and are of {', '.join(sight.cameras)}"
+            )
+        return PictureController(self)
+
+    def tensors(self) -> dict[str, NDArray[Any]]:
+        """Weights and normalisation, for a safetensors file."""
+        return weights(self)
+
+    @classmethod
+    def load(cls, spec: str, tensors: Mapping[str, NDArray[Any]]) -> Self:
+        """See `Policy.load`."""
+        return with_weights(cls(PictureSpec.from_json(spec)), tensors)
+
+
+class PictureInference:
+    """A picture policy's forward pass, row by row: a convolution of many rounds otherwise."""
+
+    def __init__(self, spec: PictureSpec, tensors: Mapping[str, NDArray[Any]]) -> None:
+        """Take the weights from a policy's `tensors`."""
+        own = with_weights(PicturePolicy(spec), tensors)
+        self._encoders, self._felt = own.encoders, list(spec.felt)
+        self._mean, self._std = (np.tile(tensors[n], spec.history) for n in ("mean", "std"))
+        self._flow = FlowInference(spec.flow, own.flow.tensors())
+
+    def __call__(
+        self, history: Float32Array, drawn: Float32Array, pictures: Sequence[Image]
+    ) -> Float32Array:
+        """Actions (batch, chunk, act) for observations (batch, history, obs) and drawn noise."""
+        shape = history.shape
+        felt = normalised(history, self._mean, self._std).reshape(shape)[..., self._felt]
+        found = np.stack([self._found(each) for each in pictures])
+        seen = np.concatenate([felt.reshape(len(felt), -1), found], axis=1)
+        return self._flow(seen[:, None], drawn)
+
+    def _found(self, pictures: Image) -> Float32Array:
+        """What the encoders say of one station's pictures, (features,)."""
+        with torch.inference_mode():
+            shown = torch.from_numpy(pictures).float().permute(0, 3, 1, 2) / 127.5 - 1.0
+            said = [encode(one[None]) for encode, one in zip(self._encoders, shown, strict=True)]
+            found: Float32Array = torch.cat(said, dim=1)[0].numpy()
+        return found
+
+
+class PictureController(PolicyController):
+    """Shows each station's newest pictures to the policy."""
+
+    def __init__(self, policy: PicturePolicy) -> None:
+        """Drive `policy`, with its weights as they are now, on any number of stations."""
+        super().__init__(policy)
+        self._size = policy.flow.noise_size
+
+    def look(self, row: int, pictures: Image) -> None:
+        """See `Seeing`."""
+        self._driven[row].pictures = pictures
+
+    def chunks(self, seen: Float32Array, driven: Sequence[Driven]) -> Float32Array:
+        """See `PolicyController`."""
+        pictures = [one.pictures for one in driven if one.pictures is not None]
+        if len(pictures) < len(driven):
+            raise PolicyError("a policy that sees was asked to act before it was shown a picture")
+        drawn = np.array([one.rng.standard_normal(self._size, np.float32) for one in driven])
+        return self._infer(seen, drawn, pictures)

@@ -1,0 +1,131 @@
+"""A connection to a policy's server: asks, waits no longer than it should, connects again."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Any
+
+from enpire.errors import PolicyError, PolicyFault, UsageError
+from enpire.policies.remote.wire import LONGEST, pack, unpack
+
+if TYPE_CHECKING:
+    from websockets.sync.client import ClientConnection
+
+AGAIN_S = 0.2  # between tries to connect
+OPEN_S = 10.0  # for one try
+CLOSE_S = 0.1  # who stalls is not waited for
+
+
+class Client:
+    """One connection, opened when it is needed.
+
+    The server keeps nothing between requests, so one that was lost with a connection is asked
+    again over the next.
+    """
+
+    def __init__(self, address: str, timeout: float, patience: float) -> None:
+        """address: `ws://HOST:PORT`. timeout: of an answer; patience: for a server to come [s]."""
+        self.address, self._timeout, self._patience = address, timeout, patience
+        self._connection: ClientConnection | None = None
+        self._opened = ExitStack()
+        self.metadata: dict[str, Any] = {}
+
+    def open(self) -> dict[str, Any]:
+        """Connect, if it is not, and say what the server said of itself first.
+
+        Raises:
+            PolicyError: no policy's server answers there within `patience`.
+        """
+        end = time.monotonic() + self._patience
+        while self._connection is None:
+            left = end - time.monotonic()
+            try:
+                self._connect(max(left, AGAIN_S))
+            except (OSError, EOFError) as error:  # websockets' own are neither
+                if left <= AGAIN_S:
+                    raise PolicyError(
+                        f"no policy's server at {self.address} ({error or 'no answer'}): is it up? "
+                        f"It was waited for {self._patience:g} s"
+                    ) from error
+                time.sleep(AGAIN_S)
+        return self.metadata
+
+    def ask(self, requests: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+        """The answers to some requests, in their order.
+
+        Raises:
+            PolicyFault: they are not there in time, or are none; the connection is closed then.
+        """
+        from websockets.exceptions import ConnectionClosed
+
+        end = time.monotonic() + self._timeout
+        for again in (True, False):
+            try:
+                return self._exchange(requests, end)
+            except TimeoutError:
+                self.close()
+                raise PolicyFault(
+                    f"the policy's server at {self.address} stalls: no answer within "
+                    f"{self._timeout:g} s"
+                ) from None
+            except (OSError, EOFError, ConnectionClosed) as error:
+                self.close()
+                if not again or time.monotonic() > end:
+                    raise PolicyFault(
+                        f"the policy's server at {self.address} has gone: {error}"
+                    ) from error
+            except PolicyError as error:
+                self.close()
+                raise PolicyFault(f"the policy's server at {self.address}: {error}") from error
+        raise RuntimeError("not reached: the second try returns or raises")
+
+    def close(self) -> None:
+        """Hang up; `open` and `ask` connect again."""
+        self._connection = None
+        self._opened.close()
+
+    def _exchange(self, requests: Sequence[dict[str, Any]], end: float) -> list[dict[str, Any]]:
+        if self._connection is None:
+            self._connect(max(end - time.monotonic(), 0.1))
+        connection = self._connection
+        if connection is None:
+            raise RuntimeError("connected, and yet not")
+        for request in requests:
+            connection.send(pack(request))
+        return [_answer(connection.recv(max(end - time.monotonic(), 0.0))) for _ in requests]
+
+    def _connect(self, within: float) -> None:
+        try:
+            from websockets.exceptions import InvalidURI, WebSocketException
+            from websockets.sync.client import connect
+        except ImportError as error:
+            raise UsageError(
+                "remote policies need websockets: pip install 'enpire[vla]'"
+            ) from error
+        within = min(within, OPEN_S)
+        opening = connect(
+            self.address,
+            compression=None,
+            max_size=LONGEST,
+            proxy=None,
+            open_timeout=within,
+            close_timeout=CLOSE_S,
+        )
+        try:
+            connection = self._opened.enter_context(opening)
+            self.metadata = _answer(connection.recv(within))
+        except InvalidURI as error:
+            raise UsageError(f"{self.address} is no address: ws://HOST:PORT") from error
+        except (TimeoutError, WebSocketException) as error:
+            self._opened.close()
+            raise ConnectionError(f"it does not say what it is: {error or 'silence'}") from error
+        self._connection = connection
+
+
+def _answer(data: str | bytes) -> dict[str, Any]:
+    if isinstance(data, str):  # openpi's servers say so what went wrong
+        lines = data.strip().splitlines() or ["nothing"]
+        raise PolicyError(f"it says: {lines[-1]}")
+    return unpack(data)

@@ -1,0 +1,230 @@
+"""The driver for LeRobot's arms, on a plugin package: our twin behind LeRobot's interface."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from datetime import date
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("lerobot.robots")
+
+from enpire.cli import main
+from enpire.drivers import Seeing, Site, build, settings
+from enpire.drivers.lerobot.axes import Axes
+from enpire.errors import DriverError, PackError
+from enpire.packs import find, load_robot
+from enpire.packs.toml import Table
+from enpire.safety.client import Client, Stream
+from enpire.safety.launch import Supervision
+from enpire.safety.machine import Mode
+from enpire.safety.permit import Permit, write_passed
+from enpire.safety.station import load_station
+from tests.drivers import lerobot_plugin as plugin
+
+WAIT_S = 30.0
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    plugin.install(tmp_path / "site", monkeypatch)
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    return tmp_path
+
+
+@pytest.fixture
+def driver(folder: Path) -> Iterator:
+    robot = load_robot(find("robots", str(plugin.pack(folder))))
+    site = Site(settings=settings("lerobot", robot, None))
+    made = build("lerobot", robot, time.monotonic_ns, site)
+    made.connect()
+    yield made
+    made.device.failing = False
+    made.disconnect()
+
+
+def until(true: Callable[[], bool]) -> None:
+    end = time.monotonic() + WAIT_S
+    while not true():
+        assert time.monotonic() < end, "it never came about"
+        time.sleep(0.002)
+
+
+def test_it_reads_and_sends_in_our_units(driver) -> None:
+    home = np.array([0.0, -0.195, 0.119, 1.376, 1.5708, 1.74533])
+    reading = driver.read()
+    assert reading.position == pytest.approx(home, abs=0.03)
+    assert np.isnan(reading.effort).all()
+    assert reading.force.shape == (1, 3)
+    target = home + np.array([0.1, 0, 0, 0, 0, -0.5])
+    driver.send(target)
+    until(lambda: bool(driver.device.log))
+    sent = driver.device.log[0]
+    assert sent["shoulder_pan.pos"] == pytest.approx(np.degrees(0.1))
+    assert sent["gripper.pos"] == pytest.approx(100 * (1 - 0.5 / 1.91986))
+    until(lambda: np.allclose(driver.read().position, target, atol=0.03))
+    assert 0 <= time.monotonic_ns() - driver.read().stamp < WAIT_S * 1e9
+
+
+def test_calls_do_not_wait_for_the_bus(driver) -> None:
+    driver.device.config.bus_s = 0.2
+    time.sleep(0.01)  # the slow call is under way, or about to be
+    began = time.monotonic()
+    stamp = driver.read().stamp
+    driver.send(driver.read().position)
+    driver.stop()
+    assert time.monotonic() - began < 0.15
+    until(lambda: driver.read().stamp > stamp)
+
+
+def test_a_stop_holds_where_the_arm_is_and_drops_what_was_to_be_sent(driver) -> None:
+    start, log = driver.read().position, driver.device.log
+    driver.device.config.bus_s = 0.05
+    driver.send(start + 0.5)
+    driver.stop()
+    until(lambda: bool(log) and log[-1]["shoulder_pan.pos"] < np.degrees(start[0] + 0.4))
+    driver.device.config.bus_s = 0.0
+    until(lambda: abs(driver.read().velocity).max() < 0.02)
+    here = driver.read().position[0]
+    assert log[-1]["shoulder_pan.pos"] == pytest.approx(np.degrees(here), abs=3)
+
+
+def test_a_stop_keeps_a_grip(driver) -> None:
+    start, log = driver.read().position, driver.device.log
+    driver.send(start - np.array([0, 0, 0, 0, 0, 0.5]))
+    until(lambda: bool(log))
+    closing = log[0]["gripper.pos"]
+    driver.stop()
+    until(lambda: len(log) == 2)
+    assert log[1]["gripper.pos"] == closing
+
+
+def test_a_hold_is_sent_again_until_the_bus_takes_it(driver) -> None:
+    driver.device.failing = True
+    driver.stop()
+    until(lambda: driver.device.refused > 2)
+    driver.device.failing = False
+    until(lambda: bool(driver.device.log))
+
+
+def test_a_bus_that_errs_for_long_is_an_error(driver) -> None:
+    driver.device.failing = True
+
+    def raises() -> bool:
+        try:
+            driver.read()
+        except DriverError as error:
+            return "status packet" in str(error)
+        return False
+
+    until(raises)
+    driver.device.failing = False
+    until(lambda: not raises())
+
+
+def test_its_cameras_are_offered(driver) -> None:
+    assert isinstance(driver, Seeing)
+    first = driver.pictures()["top"]
+    assert first.image.shape == (4, 6, 3)
+    until(lambda: driver.pictures()["top"].stamp > first.stamp)
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("calibrated = false", "lerobot-calibrate"),
+        ("broken = true", "no such port"),
+        ("prt = 1", "prt"),
+    ],
+)
+def test_what_is_wrong_with_the_arm_is_told(folder, capsys, line, said) -> None:
+    assert main(["station", "check", str(plugin.station(folder, line))]) == 1
+    assert said in capsys.readouterr().err
+
+
+def test_the_type_and_its_packages_are_told(folder, capsys) -> None:
+    path = folder / "lab.toml"
+    path.write_text('driver = "lerobot"\nrobot = "so101"\n')
+    assert main(["station", "check", str(path)]) == 1  # feetech's package is not in CI
+    assert "feetech" in capsys.readouterr().err
+    path.write_text('driver = "lerobot"\nrobot = "so101"\n[lerobot]\ntype = "so101_folower"\n')
+    assert main(["station", "check", str(path)]) == 1
+    assert "did you mean so101_follower" in capsys.readouterr().err
+    path.write_text('driver = "lerobot"\nrobot = "yam"\n')
+    assert main(["station", "check", str(path)]) == 1
+    assert "type is missing" in capsys.readouterr().err
+
+
+def test_a_station_file_counts_over_the_pack_and_both_are_sealed(folder) -> None:
+    path = plugin.station(folder, 'id = "b"')
+    loaded = load_station(path)
+    made = build("lerobot", loaded.robot, time.monotonic_ns, loaded.site)
+    assert made.device.id == "b"
+    toml = loaded.robot.arms[0].model.parent / "drivers.toml"
+    toml.write_text(toml.read_text().replace('"elbow_flex"', '"elbow_flex"\nsign = -1'))
+    again = load_station(path)
+    assert again.robot.sha256 == loaded.robot.sha256, "how it is reached is no part of the pack"
+    assert again.sha256 != loaded.sha256, "but a check made before counts no more"
+
+
+def test_an_axis_is_turned_shifted_or_stretched() -> None:
+    rows = [
+        {"motor": "a", "sign": -1, "offset": 0.5},
+        {"motor": "b", "unit": "radians"},
+        {"motor": "c", "theirs": [-100, 100], "ours": [0.08, 0.0]},
+    ]
+    axes = Axes.read([Table(row, "here") for row in rows])
+    theirs = {"a.pos": 90.0, "b.pos": 0.25, "c.pos": 50.0}
+    ours = axes.ours(theirs)
+    assert ours == pytest.approx([0.5 - np.pi / 2, 0.25, 0.02])
+    assert axes.theirs(ours) == pytest.approx(theirs)
+    with pytest.raises(DriverError, match=r"a\.pos"):
+        axes.ours({"b.pos": 0.0})
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        ({"motor": "a", "sign": 2}, "1 or -1"),
+        ({"motor": "a", "unit": "turns"}, "degrees"),
+        ({"motor": "a", "ours": [0, 1]}, "theirs"),
+        ({"motor": "a", "theirs": [1, 1], "ours": [0, 1]}, "different"),
+        ({"motor": "a", "invert": True}, "means nothing"),
+    ],
+)
+def test_what_is_wrong_in_an_axis_is_told(row, said) -> None:
+    with pytest.raises(PackError, match=said):
+        Axes.read([Table(row, "here")])
+    with pytest.raises(PackError, match="two axes"):
+        Axes.read([Table({"motor": "a"}, "here")] * 2)
+
+
+def test_a_chunk_moves_it_through_the_supervisor_and_a_stop_holds_it(folder) -> None:
+    station = load_station(plugin.station(folder))
+    write_passed(station, date.today(), ())  # a busy machine's readings may be too old for a check
+    with Supervision(station, Permit.MOTION) as supervision:
+        client = Client(supervision.folder)
+
+        def mode_in(*modes: Mode) -> Mode:
+            until(lambda: client.status().mode in modes)
+            return client.status().mode
+
+        for _ in range(20):  # on a busy machine a heartbeat may lapse: then anew
+            supervision.ask("episode")
+            supervision.ask("arm" if client.status().mode is Mode.IDLE else "recover")
+            if mode_in(Mode.ARMED, Mode.HOLDING) is not Mode.ARMED:
+                continue
+            stream = Stream(client)
+            start = client.status().sent
+            way = np.linspace(0, 0.04, 6)[:, None] * np.eye(6)[0]
+            stream.play(start + way, 0.05)
+            time.sleep(0.4)
+            stream.close()
+            if mode_in(Mode.ARMED, Mode.HOLDING) is Mode.ARMED:
+                break
+        until(lambda: abs(client.status().measured[0] - start[0] - 0.04) < 5e-3)
+        assert main(["station", "stop", str(station.path)]) == 0
+        assert mode_in(Mode.LATCHED) is Mode.LATCHED

@@ -1,0 +1,95 @@
+"""The ROS 2 driver and wire against a simulated station in another process, over real DDS."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import time
+
+import numpy as np
+import pytest
+
+from enpire.drivers import build
+from enpire.drivers.ros2 import checks
+from enpire.drivers.wire import open_wire
+from enpire.errors import DriverError
+from tests.simulation.running import simulated, written
+
+pytestmark = pytest.mark.skipif(
+    importlib.util.find_spec("rclpy") is None, reason="no rclpy: enpire[ros2]"
+)
+PATIENCE_S = 60.0
+STATION = '[ros2]\nnamespace = "/left"\nsimulated = true\nwrenches = ["wrench"]\n'
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    # Of no other test at this machine at this time, and of nobody in the network.
+    monkeypatch.setenv("ROS_DOMAIN_ID", str(1 + os.getpid() % 100))
+    monkeypatch.setenv("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
+    monkeypatch.setattr(checks, "CONNECT_S", PATIENCE_S)
+    return tmp_path
+
+
+def until(holds) -> bool:
+    end = time.monotonic() + PATIENCE_S
+    while not holds():
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.01)
+    return True
+
+
+def test_arm_tracker_and_simulator_over_the_wire(folder) -> None:
+    station = written(folder, "left", "ros2", STATION)
+    with simulated(station):
+        arm = build("ros2", station.robot, time.monotonic_ns, station.site)
+        arm.connect()
+        try:
+            start = arm.read()
+            assert start.position.shape == (6,)
+            assert until(lambda: np.isfinite(arm.read().force).all())
+            goal = start.position + np.array([0.1, 0, 0, 0, 0, -0.1])
+
+            def there() -> bool:
+                arm.send(goal)
+                return bool(abs(arm.read().position - goal).max() < 0.02)
+
+            assert until(there)
+            arm.stop()
+            wire = open_wire("ros2", station.site, time.monotonic_ns)
+            try:
+                seen = wire.objects()
+                assert seen is not None
+                assert seen.rotation[0] @ seen.rotation[0].T == pytest.approx(np.eye(3), abs=1e-6)
+                scene = np.array([0.2, 0.03, 0.1, 0, 0, 0, 0, 1, 1, 0.01])
+                wire.place(scene)
+                assert until(lambda: wire.placed)
+                assert until(
+                    lambda: np.linalg.norm(wire.objects().position[0, :2] - scene[:2]) < 0.01
+                )
+                wire.operate(("clamp",))
+            finally:
+                wire.close()
+        finally:
+            arm.disconnect()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ('controller = "arm_controller"', "half open"),
+        ('time_out = "no_such_thing"', "no command time-out"),
+        ('joints = ["a", "b", "c", "d", "e"]', "0 joint states"),
+    ],
+)
+def test_what_bites_later_is_refused_at_connect(folder, monkeypatch, more, said) -> None:
+    station = written(folder, "left", "ros2", STATION)
+    with simulated(station):
+        monkeypatch.setattr(checks, "CONNECT_S", 10.0)
+        other = written(folder, "other", "ros2", f"{STATION}{more}")
+        arm = build("ros2", other.robot, time.monotonic_ns, other.site)
+        with pytest.raises(DriverError, match=said):
+            arm.connect()

@@ -1,0 +1,85 @@
+"""What of ROS 2 needs no ROS 2: names, limits of a URDF, settings."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from enpire.drivers.ros2.checks import described, differences
+from enpire.drivers.ros2.messages import Names
+from enpire.drivers.ros2.settings import Command, Ros2Settings
+from enpire.errors import DriverError, PackError
+from enpire.packs import find, load_robot
+from enpire.packs.toml import Table
+from enpire.simulation.ros2 import urdf
+
+ROBOT = load_robot(find("robots", "so101"))
+TWO = load_robot(find("robots", "yam_bimanual"))
+
+
+def test_joints_are_taken_by_name_in_whatever_order_they_come() -> None:
+    names = Names(["a", "b"])
+    state = SimpleNamespace(
+        name=["x", "b", "a"], position=[9.0, 2.0, 1.0], velocity=[9.0, 4.0, 3.0], effort=[]
+    )
+    position, velocity, effort = names.ordered(state)
+    assert position.tolist() == [1.0, 2.0]
+    assert velocity.tolist() == [3.0, 4.0]
+    assert np.isnan(effort).all()
+    state.name = ["a", "b", "x"]
+    assert names.ordered(state)[0].tolist() == [9.0, 2.0]
+    state.name = ["a", "x", "y"]
+    assert names.ordered(state) is None
+    state.name, state.position = ["a", "b"], [1.0]
+    assert names.ordered(state) is None
+
+
+def test_axes_are_named_as_the_pack_names_them_unless_told_otherwise() -> None:
+    settings = Ros2Settings()
+    assert settings.names(TWO)[5:9] == (
+        "left_joint6",
+        "left_gripper",
+        "right_joint1",
+        "right_joint2",
+    )
+    own = Ros2Settings.read(
+        Table({"joints": list("abcde"), "gripper_joints": ["jaw"], "command": "velocity"}, "x")
+    )
+    assert own.names(ROBOT) == (*"abcde", "jaw")
+    assert own.command is Command.VELOCITY
+    with pytest.raises(PackError, match="5 names needed, found 1"):
+        Ros2Settings(joints=("a",)).names(ROBOT)
+
+
+@pytest.mark.parametrize(
+    ("table", "said"),
+    [
+        ({"namspace": "/a"}, "namspace means nothing"),
+        ({"command": "torque"}, "trajectory, position, velocity"),
+        ({"simulated": "yes"}, "expected bool"),
+        ({"gripper": "soft"}, "position or none"),
+    ],
+)
+def test_wrong_settings_are_said_with_their_key(table, said) -> None:
+    with pytest.raises(PackError, match=said):
+        Ros2Settings.read(Table(table, "drivers.toml [ros2]"))
+
+
+def test_a_pack_that_allows_more_than_the_arm_is_told_joint_by_joint() -> None:
+    settings = Ros2Settings()
+    names = settings.arm_joints(ROBOT)
+    said = described(urdf(ROBOT, settings))
+    assert differences(ROBOT, names, said) == []
+    low, high, speed = said["arm_joint2"]
+    said["arm_joint2"] = (low + 0.1, high, speed)
+    said["arm_joint3"] = (*said["arm_joint3"][:2], 0.5)
+    del said["arm_joint4"]
+    wrong = differences(ROBOT, names, said)
+    assert len(wrong) == 3
+    assert "arm_joint2 goes from -1.645" in wrong[0]
+    assert "arm_joint3 does 0.50 rad/s, the pack 2.00" in wrong[1]
+    assert "no joint arm_joint4" in wrong[2]
+    with pytest.raises(DriverError, match="no URDF"):
+        described("<robot")

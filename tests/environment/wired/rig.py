@@ -1,0 +1,155 @@
+"""A station with arms but for its processes: a simulated cell, with a clock moved by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from enpire.drivers.wire import Fault, Objects
+from enpire.environment import Job, load_task
+from enpire.environment.wired.cell import Stop
+from enpire.environment.wired.stations import WiredStations
+from enpire.errors import SafetyError
+from enpire.packs import find, load_robot, load_world
+from enpire.safety.machine import Mode
+from enpire.safety.messages import Status
+from enpire.safety.rules import Rule
+from enpire.simulation.cell import Cell
+from enpire.types import Episode, FloatArray, Purpose
+
+PERIOD = 0.04
+
+
+class Wire:
+    """The wire of a cell in this process."""
+
+    simulated = True
+
+    def __init__(self, cell: Cell) -> None:
+        self._cell = cell
+        self.told: list[Fault] = []
+        self.varied = 0
+
+    def objects(self) -> Objects:
+        return self._cell.objects()
+
+    def operate(self, on: tuple[str, ...]) -> None:
+        self._cell.operate(on)
+
+    def faults(self) -> list[Fault]:
+        told, self.told = self.told, []
+        return told
+
+    def place(self, variation: FloatArray) -> None:
+        self._cell.place(variation)
+
+    def vary(self, variation: FloatArray) -> None:
+        self.varied += 1
+        self._cell.vary(variation)
+
+    @property
+    def placed(self) -> bool:
+        return self._cell.placed
+
+    def close(self) -> None:
+        pass
+
+
+class Bench:
+    """What `WiredCell` is to stations, with no supervisor; `stops` says what is to go wrong when.
+
+    stops: by control period, from the cell's first on.
+    """
+
+    def __init__(self, task: str, seed: int = 0, stops: dict[int, Stop] | None = None) -> None:
+        self.now = 10**12
+        loaded = load_task(find("tasks", task))
+        world, robot = find("sim", loaded.world), find("robots", loaded.robot)
+        self.cell = Cell(loaded, load_world(world), load_robot(robot), seed, lambda: self.now)
+        self.wire = Wire(self.cell)
+        self.client = self
+        self.stop: Stop | None = None
+        self.happened: list[tuple[int, str]] = []
+        self.stops = stops or {}
+        self.periods = self.begun = self.recovered = 0
+        self.refuses = ""
+        self.moved_while_stopped = 0
+        self._armed = False
+        self._sent = self._measured()
+
+    def begin(self) -> None:
+        self.begun += 1
+        self.again()
+
+    def again(self) -> None:
+        self.recovered += self.stop is not None
+        self.stop, self._armed = None, False
+
+    def ready(self) -> bool:
+        if self.refuses:
+            raise SafetyError(self.refuses)
+        if not self._armed:
+            self.cell.stop()
+            self._sent = self._measured()
+        self._armed = True
+        return True
+
+    def disarmed(self) -> bool:
+        self._armed = False
+        return True
+
+    def pass_period(
+        self, setpoint: FloatArray, show: Callable[[Status, Objects | None], None]
+    ) -> None:
+        if self._armed and self.stop is None:
+            self.cell.send(setpoint)
+            self._sent = setpoint
+        self.periods += 1
+        self.now += round(PERIOD * 1e9)
+        self.cell.advance()
+        if self.periods in self.stops:
+            self.stop, self._armed = self.stops[self.periods], False
+            self.happened.append((self.now, self.stop.reason))
+            self.cell.stop()
+        show(self.status(), self.wire.objects())
+
+    def status(self) -> Status:
+        reading = self.cell.reading()
+        return Status(
+            self.now,
+            self.now,
+            1,
+            Mode.ARMED,
+            Rule.NONE,
+            0,
+            -1,
+            0,
+            reading.position,
+            reading.velocity,
+            self._sent,
+            reading.force,
+            reading.stamp,
+        )
+
+    def close(self) -> None:
+        pass
+
+    def _measured(self) -> FloatArray:
+        return np.array(self.cell.reading().position)
+
+
+def stations(*benches: Bench) -> WiredStations:
+    task = benches[0].cell.task
+    world, robot = find("sim", task.world), find("robots", task.robot)
+    return WiredStations(task, load_world(world), load_robot(robot), benches)
+
+
+def episode(cells: WiredStations, seed: int, row: int = 0, limit: int = 5000) -> Episode:
+    """One, of the task's demonstrator."""
+    name, controller = cells.starter
+    cells.begin(row, Job(seed, Purpose.DEMONSTRATION, controller, name))
+    for _ in range(limit):
+        for ended in cells.tick():
+            return ended
+    raise AssertionError("it does not end")

@@ -1,0 +1,76 @@
+"""Recordings come back as they were saved, from flight records, and from a run's episodes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from enpire.drivers import Reading
+from enpire.environment import Demonstrations, Job, build_stations
+from enpire.errors import StoreError
+from enpire.identification import recording as recordings
+from enpire.identification.arms import Arms
+from enpire.identification.runs import of_episodes
+from enpire.safety.machine import Mode
+from enpire.safety.recorder import Recorder
+from enpire.safety.rules import Rule
+from enpire.types import Purpose
+
+
+def test_what_is_saved_is_loaded(tmp_path, recording) -> None:
+    recording.save(tmp_path / "a.npz")
+    (back,) = recordings.read([tmp_path], "so101")
+    assert (back.robot, back.name, back.effort_window) == ("so101", "twin", pytest.approx(0.01))
+    for name in recordings.COLUMNS:
+        np.testing.assert_array_equal(getattr(back, name), getattr(recording, name))
+    assert recordings.robot_of(tmp_path) == "so101"
+    with pytest.raises(StoreError, match=r"of so101, not of yam"):
+        recordings.read([tmp_path], "yam")
+
+
+def test_what_is_no_recording_is_refused(tmp_path, recording) -> None:
+    (tmp_path / "a.npz").write_bytes(b"no")
+    with pytest.raises(StoreError, match="cannot be read"):
+        recordings.read([tmp_path / "a.npz"], "so101")
+    with pytest.raises(StoreError, match="increasing"):
+        replace(recording, stamps=recording.stamps[::-1])
+    with pytest.raises(StoreError, match="not a number"):
+        replace(recording, sent=np.full_like(recording.sent, np.nan))
+
+
+def test_a_flight_record_gives_the_stretches_in_which_arms_were_sent_somewhere(tmp_path) -> None:
+    recorder = Recorder(tmp_path, 7, 1, 0.01)
+    for row in range(300):
+        speed = 0.5 * (100 <= row < 250)
+        at = np.full(7, 0.005 * max(row - 100, 0))
+        reading = Reading(row * 10**7, at, np.full(7, speed), np.zeros(7), np.zeros((1, 3)))
+        sent = at if 80 <= row < 150 or row >= 200 else None
+        recorder.note(row * 10**7, Mode.MOVING, Rule.NONE, reading, at, sent)
+    recorder.dump(0, Mode.HOLDING, Rule.ASKED)
+    recorder.wait()
+    found = recordings.read([tmp_path / "00001.npz"], "yam")
+    assert [len(each) for each in found] == [70, 50]  # the second one begins where it rests
+    assert found[0].stamps[0] == pytest.approx(0.8)
+    assert found[1].stamps[0] == pytest.approx(2.5)
+
+
+def test_episodes_say_what_their_arms_were_sent(scene) -> None:
+    stations = build_stations("pick_cube", 1, threads=1)
+    stations.begin(0, Job(5, Purpose.DEMONSTRATION, Demonstrations(stations.task), "d"))
+    done: list = []
+    while not done:
+        done = stations.tick()
+    (episode,) = done
+    assert episode.joints.shape == episode.setpoints.shape == (len(episode), 6)
+    assert np.isfinite(episode.setpoints).all()
+    moved = abs(np.diff(episode.setpoints[:, :5], axis=0)).max(0)
+    assert (moved <= np.array(scene.robot.limits.joint_speed) * stations.period + 1e-6).all()
+    (recording,) = of_episodes("so101", [episode])
+    # The twin's arms alone, sent the same, go the same way until they touch something.
+    arms = Arms(scene, ("arm/latency",), threads=1)
+    values = np.arange(0.0, 0.031, 0.002)[:, None]
+    error = arms.respond(values, recording).position - recording.position
+    best = np.sqrt((error[:, :25, arms.joint_axes] ** 2).mean((1, 2))).min()
+    assert best < 2e-3

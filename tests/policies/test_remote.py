@@ -1,0 +1,297 @@
+"""Policies over openpi's websocket protocol: the same actions, and no stall that hangs."""
+
+from __future__ import annotations
+
+import socket
+import threading
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from enpire.cli import main
+from enpire.environment import Job, Stations, build_stations
+from enpire.errors import PolicyError, UsageError
+from enpire.observe import frozen
+from enpire.policies import ChunkPolicy, ChunkSpec, FlowPolicy, FlowSpec, load, metadata
+from enpire.policies.remote import RemotePolicy, RemoteSpec, is_address
+from enpire.policies.remote.server import Served, serving
+from enpire.policies.remote.wire import pack, unpack
+from enpire.types import Outcome, Purpose
+
+msgpack = pytest.importorskip("msgpack")
+connect = pytest.importorskip("websockets.sync.client").connect
+serve = pytest.importorskip("websockets.sync.server").serve
+
+
+@pytest.fixture(scope="module")
+def stations() -> Stations:
+    return build_stations("pick_cube", 2, threads=1)
+
+
+def spec(stations: Stations) -> ChunkSpec:
+    sizes = stations.observation_size, stations.action_size
+    return ChunkSpec("pick_cube", *sizes, history=3, stride=2, chunk=8, execute=6, hidden=(16,))
+
+
+@contextmanager
+def listening(server) -> Iterator[str]:
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    try:
+        yield f"ws://127.0.0.1:{server.socket.getsockname()[1]}"
+    finally:
+        server.shutdown()
+        thread.join(10)
+
+
+def foreign(answer: Callable[[Any, dict], None], said: dict | None = None):
+    """A server that is none of ours; answer: what it does about a request."""
+
+    def talk(connection) -> None:
+        connection.send(msgpack.packb(said or {}))
+        for data in connection:
+            answer(connection, unpack(data))
+
+    return serve(talk, "127.0.0.1", 0, compression=None)
+
+
+def answers(*shape: int) -> Callable[[Any, dict], None]:
+    return lambda connection, _: connection.send(pack({"actions": np.zeros(shape, np.float32)}))
+
+
+def episode(stations: Stations, controller, seed: int = 3, exploration: float = 0.0):
+    job = Job(seed, Purpose.EVALUATION, controller, "p", exploration=exploration)
+    stations.begin(0, job)
+    done = []
+    while stations.busy:
+        done += stations.tick()
+    return done[0]
+
+
+def test_messages_are_openpis() -> None:
+    message = {
+        "actions": np.arange(6, dtype=np.float32).reshape(2, 3),
+        "image": np.zeros((2, 2, 3), np.uint8),
+        "count": np.int64(3),
+        "prompt": "pick up the cube",
+    }
+    data = pack(message)
+    theirs = msgpack.unpackb(data, strict_map_key=False)
+    assert theirs["actions"] == {
+        b"__ndarray__": True,
+        b"data": message["actions"].tobytes(),
+        b"dtype": "<f4",
+        b"shape": [2, 3],
+    }
+    assert theirs["count"] == {b"__npgeneric__": True, b"data": 3, b"dtype": "<i8"}
+    back = unpack(data)
+    assert back["actions"].dtype == np.float32
+    np.testing.assert_array_equal(back["actions"], message["actions"])
+    assert back["image"].shape == (2, 2, 3)
+    assert back["count"] == 3
+    assert back["prompt"] == message["prompt"]
+
+
+@pytest.mark.parametrize(
+    "array",
+    [
+        {b"__ndarray__": True, b"data": b"\x80\x04.", b"dtype": "|O", b"shape": [1]},
+        {b"__ndarray__": True, b"data": b"1234", b"dtype": "<f4", b"shape": [2]},
+        {b"__ndarray__": True, b"data": b"1234", b"dtype": "<f4", b"shape": [-1, -1]},
+        {b"__ndarray__": True, b"data": b"1234", b"dtype": "nonsense", b"shape": [1]},
+        {b"__ndarray__": True, b"data": b"1234", b"shape": [1]},
+        {b"__npgeneric__": True, b"data": 1, b"dtype": "|V8"},
+    ],
+)
+def test_arrays_of_anything_but_numbers_are_refused(array) -> None:
+    with pytest.raises(PolicyError):
+        unpack(msgpack.packb({"actions": array}))
+    with pytest.raises(PolicyError):
+        pack({"a": np.array([object()])})
+
+
+@pytest.mark.parametrize("data", [b"", b"\xc1", b"\x93\x01\x02\x03", b"text"])
+def test_what_is_no_message_is_refused(data) -> None:
+    with pytest.raises(PolicyError):
+        unpack(data)
+
+
+def test_a_policy_acts_over_the_wire_as_it_does_here(stations) -> None:
+    policy = ChunkPolicy(spec(stations))
+    with listening(serving(Served(policy, stations, "abc"), "127.0.0.1", 0)) as address:
+        found = RemotePolicy.find(address)
+        assert found.spec.policy == "abc"
+        assert found.spec.execute == 6
+        kept = load(metadata(found), found.tensors())
+        assert kept == found
+        here = episode(stations, policy.controller(stations))
+        there = episode(stations, kept.controller(stations))
+        assert len(here) == len(there)
+        np.testing.assert_array_equal(here.actions, there.actions)
+        varied = episode(stations, kept.controller(stations), exploration=1.0)
+        assert not np.array_equal(varied.actions[:6], here.actions[:6])
+        with urllib.request.urlopen(address.replace("ws", "http", 1) + "/healthz") as reply:
+            assert reply.read() == b"OK\n"
+
+
+def test_what_a_policy_draws_comes_from_the_episodes_seed(stations) -> None:
+    policy = FlowPolicy(FlowSpec.of(spec(stations)))
+    with listening(serving(Served(policy, stations, "abc"), "127.0.0.1", 0)) as address:
+        controller = RemotePolicy.find(address).controller(stations)
+        first, second = (episode(stations, controller).actions for _ in range(2))
+        np.testing.assert_array_equal(first, second)
+        other = episode(stations, controller, seed=4).actions
+        assert not np.array_equal(first[:6], other[:6])
+
+
+def test_a_server_of_others_is_asked_as_openpis_client_does(stations) -> None:
+    asked: list[dict] = []
+
+    def answer(connection, request: dict) -> None:
+        asked.append(request)
+        answers(5, stations.action_size)(connection, request)
+
+    with listening(foreign(answer, {"model": "pi0"})) as address:
+        found = frozen.load(f"{address}?execute=2&state=state")
+        frozen.require_fit(found.policy, stations, found.name)
+        controller = found.policy.controller(stations)
+        rng = np.random.default_rng(0)
+        controller.begin(0, rng, 0.0)
+        controller.begin(1, rng, 0.0)
+        observations = np.ones((2, stations.observation_size), np.float32)
+        for _ in range(3):
+            controller.act(np.array([0, 1]), observations, None)
+    assert len(asked) == 4, "a chunk of two, twice, of two stations"
+    assert set(asked[0]) == {"state", "prompt"}
+    assert asked[0]["state"].shape == (stations.observation_size,)
+    assert asked[0]["prompt"] == stations.task.instruction
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (answers(5, 3), "shape"),
+        (answers(0, 7), "shape"),
+        (lambda c, _: c.send(pack({"action": np.zeros((5, 7))})), "shape"),
+        (lambda c, _: c.send(pack({"actions": np.full((5, 7), np.nan)})), "finite"),
+        (lambda c, _: c.send("Traceback ...\nValueError: no such key"), "no such key"),
+        (lambda c, _: c.send(b"\xc1"), "msgpack"),
+        (lambda c, _: c.close(), "gone"),
+    ],
+)
+def test_what_is_no_answer_fails_the_episode(stations, answer, said) -> None:
+    with listening(foreign(answer)) as address:
+        controller = RemotePolicy.find(address).controller(stations)
+        done = episode(stations, controller)
+        assert done.verdict.outcome is Outcome.FAILURE
+        assert said in done.verdict.reason
+
+
+def test_a_server_that_stalls_is_a_fault_and_not_a_hang(stations) -> None:
+    over = threading.Event()
+
+    def stall(connection, request: dict) -> None:
+        over.wait(60)
+
+    try:
+        with listening(foreign(stall)) as address:
+            controller = RemotePolicy.find(f"{address}?timeout=0.3").controller(stations)
+            began = time.monotonic()
+            done = episode(stations, controller)
+            assert time.monotonic() - began < 30
+            assert done.verdict.outcome is Outcome.FAILURE
+            assert "stalls: no answer within 0.3 s" in done.verdict.reason
+            over.set()
+    finally:
+        over.set()
+
+
+def test_a_lost_connection_is_made_again(stations) -> None:
+    hung_up: list[bool] = []
+
+    def answer(connection, request: dict) -> None:
+        if not hung_up:
+            hung_up.append(True)
+            connection.close()
+            return
+        answers(5, stations.action_size)(connection, request)
+
+    with listening(foreign(answer)) as address:
+        controller = RemotePolicy.find(address).controller(stations)
+        controller.begin(0, np.random.default_rng(0), 0.0)
+        observation = np.ones((1, stations.observation_size), np.float32)
+        assert controller.act(np.array([0]), observation, None).shape == (1, stations.action_size)
+
+
+def test_a_server_that_is_not_there_ends_the_run_and_is_waited_for(stations) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+    address = f"ws://127.0.0.1:{port}?patience=0.3"
+    with pytest.raises(PolicyError, match="no policy's server"):
+        RemotePolicy.find(address)
+    policy = RemotePolicy(RemoteSpec(f"ws://127.0.0.1:{port}", patience=60.0))
+    controller = policy.controller(stations)
+    late: list = []
+
+    def come() -> None:
+        server = serving(Served(ChunkPolicy(spec(stations)), stations, ""), "127.0.0.1", port)
+        late.append(server)
+        server.serve_forever()
+
+    timer = threading.Timer(0.5, come)
+    timer.start()
+    controller.begin(0, np.random.default_rng(0), 0.0)
+    timer.join(0)
+    late[0].shutdown()
+
+
+def test_another_policy_in_the_same_place_is_found_out(stations) -> None:
+    policy = ChunkPolicy(spec(stations))
+    with listening(serving(Served(policy, stations, "new"), "127.0.0.1", 0)) as address:
+        found = RemotePolicy.find(address)
+        old = RemotePolicy(replace(found.spec, policy="old"))
+        with pytest.raises(PolicyError, match="another policy"):
+            old.controller(stations).begin(0, np.random.default_rng(0), 0.0)
+
+
+def test_our_server_tells_what_is_wrong_with_a_request(stations) -> None:
+    policy = ChunkPolicy(spec(stations))
+    with listening(serving(Served(policy, stations, ""), "127.0.0.1", 0)) as address:
+        for request in ({}, {"state": np.zeros(3)}, {"state": np.full((3, 21), np.nan)}):
+            with connect(address, compression=None) as connection:
+                assert unpack(connection.recv(30))["kind"] == "chunk"
+                connection.send(pack(request))
+                assert "PolicyError" in connection.recv(30)
+        with connect(address, compression=None) as connection:
+            connection.recv(30)
+            connection.send(pack({"state": np.zeros(stations.observation_size)}))
+            answer = unpack(connection.recv(30))
+            assert answer["actions"].shape == (8, stations.action_size)
+            assert answer["server_timing"]["infer_ms"] >= 0
+
+
+@pytest.mark.parametrize(
+    "reference", ["ws://", "ws://h:1?exec=2", "ws://h:1?execute=0", "ws://h:1?timeout=x"]
+)
+def test_an_address_is_looked_at(reference) -> None:
+    assert is_address(reference)
+    with pytest.raises(UsageError):
+        RemotePolicy.find(reference)
+    assert not is_address("runs/ws")
+
+
+def test_eval_takes_an_address(stations, capsys) -> None:
+    policy = ChunkPolicy(spec(stations))
+    asked = ["eval", "--episodes", "2", "--robots", "2", "--seed", "1", "--policy"]
+    with listening(serving(Served(policy, stations, "abc"), "127.0.0.1", 0)) as address:
+        assert main([*asked, address]) == 0
+        assert address.removeprefix("ws://") in capsys.readouterr().out
+    with listening(foreign(answers(5, stations.action_size))) as address:
+        assert main([*asked, address]) == 2
+        assert "--task" in capsys.readouterr().err

@@ -1,0 +1,53 @@
+"""The simulated controllers: interpolate, refuse what they do not know, hold when nothing comes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from enpire.drivers.ros2.settings import Command, Ros2Settings
+from enpire.packs import find, load_robot
+from enpire.simulation.ros2 import Controller
+from tests.simulation.test_cell import cell, passed
+
+MS = 10**6
+
+
+@pytest.mark.parametrize("command", list(Command))
+def test_commands_move_the_arm_and_it_holds_when_they_stop(command) -> None:
+    one, clock = cell()
+    settings = Ros2Settings(command=command)
+    robot = load_robot(find("robots", "so101"))
+    controller = Controller(one, settings, robot)
+    names, start = settings.arm_joints(robot), one.reading().position
+    for k in range(50):
+        target = start[:5] + 0.004 * (k + 1) * np.eye(5)[0]
+        data = {
+            Command.TRAJECTORY: (names, target, 0.02),
+            Command.POSITION: target,
+            Command.VELOCITY: 0.4 * np.eye(5)[0],
+        }[command]
+        controller.take(clock.now, (str(command), data))
+        controller.take(clock.now, ("gripper", np.array([0.3])))
+        for _ in range(2):
+            controller.tick(clock.now)
+            passed(one, clock, 0.005)
+    there = one.reading().position
+    assert there[0] - start[0] == pytest.approx(0.19, abs=0.02)
+    for _ in range(200):
+        controller.tick(clock.now)
+        passed(one, clock, 0.005)
+    assert one.reading().position[0] == pytest.approx(there[0], abs=0.06)  # a time-out's way
+    assert one.reading().position[5] == pytest.approx(0.3, abs=0.02)
+
+
+def test_joints_that_it_does_not_have_move_nothing() -> None:
+    one, clock = cell()
+    robot = load_robot(find("robots", "so101"))
+    controller = Controller(one, Ros2Settings(), robot)
+    start = one.reading().position
+    controller.take(clock.now, ("trajectory", (("elbow",), np.array([1.0]), 0.01)))
+    for _ in range(20):
+        controller.tick(clock.now)
+        passed(one, clock, 0.005)
+    assert one.reading().position == pytest.approx(start, abs=0.005)
