@@ -8,4 +8,3 @@ import os
 def leave_bars_out() -> None:
     """Have no progress bars drawn; before LeRobot is imported."""
     os.environ.setdefault("TQDM_DISABLE", "1")
-    os.environ.setdefault("HF_DATASETS_DISABLE_PROGRESS_BARS", "1")

@@ -48,7 +48,7 @@ SETTINGS: dict[str, tuple[Callable[[str], Any], str, str]] = {
     "first_recipe": (str, "bc", "how the demonstrations make the first policy"),
     "policy": (str, "", "begin with this one: RUN[:NAME], or a folder of LeRobot's"),
     "demonstrations_of": (str, "", "begin with those of this run, or of enpire import's"),
-    "demonstrations": (natural, "40", "seed demonstrations; none beside what is begun with"),
+    "demonstrations": (positive, "40", "seed demonstrations; none beside what is begun with"),
     "start_episodes": (positive, "200", "episodes that measure the first policy"),
     "collect": (positive, "300", "episodes a round, with exploration"),
     "exploration": (share, "0.3", "chance that a chunk is varied"),

@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 import torch
 
-from enpire.environment import Controller, Job
+from enpire.environment import Controller, Job, Readings
 from enpire.errors import PolicyError
 from enpire.policies import LeRobotPolicy, load, metadata
 from enpire.policies.lerobot import find_folder, folder
+from enpire.policies.lerobot.controller import LeRobotController
 from enpire.policies.lerobot.model import Model
 from enpire.types import Episode, Float32Array, Purpose
 from tests.environment.reach import reach_stations
@@ -22,6 +23,7 @@ from tests.policies.lerobots import changed, folder_of
 KINDS = ["act", "diffusion", "smolvla"]
 SEEN, DONE = 6, 3
 TOLD = "pick up the cube"
+SENSED = Readings(*(np.zeros((1, 0)) for _ in range(len(Readings.__slots__))))
 
 
 @pytest.fixture(scope="module")
@@ -133,6 +135,26 @@ def test_it_acts_on_stations_and_repeats(kind: str, tmp_path: Path) -> None:
         assert a.actions.tobytes() == b.actions.tobytes()
 
 
+def test_temporal_ensembling_is_lerobots(folders: dict[str, Path], tmp_path: Path) -> None:
+    from lerobot.policies.factory import get_policy_class, make_pre_post_processors
+
+    where = copy(folders["act"], tmp_path / "p", temporal_ensemble_coeff=0.1, n_action_steps=1)
+    policy = LeRobotPolicy.read(where)
+    model = Model.load(policy.files)
+    controller = LeRobotController(model, policy.spec, TOLD)
+    network = get_policy_class("act").from_pretrained(where)
+    before, after = make_pre_post_processors(network.config, str(where))
+    for row in (0, 1):  # the second episode knows nothing of the first
+        controller.begin(row, np.random.default_rng(row), 0.0)
+        network.reset()
+        for period in range(9):  # more than a chunk has
+            history = np.full((1, 1, SEEN), 0.1 * period + row, np.float32)
+            expected = after(network.select_action(before(model.batch(torch.tensor(history), ""))))
+            rows = np.array([row])
+            action = controller.act(rows, history[:, 0], SENSED)
+            np.testing.assert_allclose(action, expected.numpy(), atol=1e-5)
+
+
 # What is refused
 
 
@@ -153,12 +175,6 @@ def test_cameras_are_refused(folders: dict[str, Path], tmp_path: Path) -> None:
     where = copy(folders["act"], tmp_path / "p", input_features=config["input_features"] | pictures)
     with pytest.raises(PolicyError, match=r"cameras \(observation.images.front\)"):
         LeRobotPolicy.read(where)
-
-
-def test_temporal_ensembling_is_refused(folders: dict[str, Path], tmp_path: Path) -> None:
-    where = copy(folders["act"], tmp_path / "p", temporal_ensemble_coeff=0.01, n_action_steps=1)
-    with pytest.raises(PolicyError, match="temporal_ensemble_coeff"):
-        LeRobotPolicy.read(where).controller(reach_stations(1))
 
 
 def test_code_in_a_processor_is_refused(folders: dict[str, Path], tmp_path: Path) -> None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sequence
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from enpire.errors import PolicyError
 from enpire.policies.driver import Driven, PolicyController
 from enpire.policies.lerobot.model import Model
 from enpire.policies.lerobot.policy import LeRobotSpec
@@ -42,8 +42,8 @@ class _Chunked:
         return self
 
     def __call__(self, history: Float32Array, seeds: Sequence[int]) -> Float32Array:
-        """Chunks (b, execute, act) for observations (b, history, obs)."""
-        return self._model.chunks(history, self._told, seeds)[:, : self.spec.execute]
+        """Chunks (b, n, act), n at least `execute`, for observations (b, history, obs)."""
+        return self._model.chunks(history, self._told, seeds)
 
 
 class LeRobotController(PolicyController):
@@ -58,18 +58,50 @@ class LeRobotController(PolicyController):
         Raises:
             PolicyError: it does not act on one observation without its own queues.
         """
-        if getattr(model.config, "temporal_ensemble_coeff", None) is not None:
-            raise PolicyError(
-                "this policy asks for temporal ensembling, which is not done here: set "
-                "temporal_ensemble_coeff to null and n_action_steps to some of its chunk in its "
-                "config.json"
-            )
         chunked = _Chunked(model, spec, told)
         super().__init__(chunked)
         chunked(np.zeros((1, chunked.spec.history, spec.observation), np.float32), [0])
+        self._forgetting = getattr(model.config, "temporal_ensemble_coeff", None)
+        self._ensembles: dict[int, Ensemble] = {}
+
+    def begin(self, row: int, rng: np.random.Generator, exploration: float) -> None:
+        """Forget the last episode on this station."""
+        super().begin(row, rng, exploration)
+        self._ensembles.pop(row, None)
 
     def chunks(self, seen: Float32Array, driven: Sequence[Driven]) -> Float32Array:
         """See `PolicyController`."""
         seeds = [int(one.rng.integers(2**63)) for one in driven]
         chunks: Float32Array = self._infer(seen, seeds)
-        return chunks
+        if self._forgetting is None:
+            return chunks[:, : self._spec.execute]
+        rows = {id(one): row for row, one in self._driven.items()}
+        actions = np.empty((len(chunks), self._spec.action), np.float32)
+        for i, one in enumerate(driven):
+            new = Ensemble(self._forgetting)  # stays with who is driven here
+            ensemble = self._ensembles.setdefault(rows[id(one)], new) if id(one) in rows else new
+            actions[i] = ensemble.join(chunks[i])
+        return actions[:, None]
+
+
+class Ensemble:
+    """The chunks that one episode has been given, one each period, and what they say together.
+
+    Temporal ensembling after ACT (Zhao et al. 2023, arXiv 2304.13705, algorithm 2): an action is
+    the mean of all that was predicted for its moment, weighed exp(-coefficient i), i = 0 the
+    oldest.
+    """
+
+    def __init__(self, coefficient: float) -> None:
+        self._coefficient = coefficient
+        self._chunks: deque[Float32Array] = deque()  # newest first
+
+    def join(self, chunk: Float32Array) -> Float32Array:
+        """This period's action, (act,), when (n, act) is predicted in it."""
+        self._chunks.appendleft(chunk)
+        said = np.array([c[ago] for ago, c in enumerate(self._chunks) if ago < len(c)])
+        while len(self._chunks) > len(said):
+            self._chunks.pop()
+        weights = np.exp(-self._coefficient * np.arange(len(said)))[::-1]
+        action: Float32Array = (weights @ said / weights.sum()).astype(np.float32)
+        return action
