@@ -28,7 +28,7 @@ HELD_UP = 5  # periods without one: the supervisor itself was held up
 CALM = 0.5  # share of all speeds at which it parks
 LEAD = 0.1  # of the setpoint wanted in parking, ahead of the last one sent
 OUTSIDE = 0.02  # of its range a joint may stand, and be brought back: servos sag [rad]
-LEAP = 0.04  # beyond twice its speed limit's way, that no joint can have come [rad]
+LEAP = 0.02  # beyond twice its speed limit's way, that no joint can have come [rad]
 STILL = 0.1  # share of its speed limit below which an axis counts as still
 
 
