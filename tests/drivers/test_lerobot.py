@@ -265,6 +265,7 @@ def leading(folder: Path, away: float) -> Path:
     return path
 
 
+@pytest.mark.slow  # up to four supervisors, each of which imports LeRobot
 def test_an_arm_follows_a_leader_through_its_supervisor(folder, capfd) -> None:
     path = leading(folder, 8.0)
     write_passed(load_station(path), date.today(), ())
