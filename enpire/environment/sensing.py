@@ -58,8 +58,9 @@ class Readings:
     @property
     def axes(self) -> FloatArray:
         """Joints and grippers, (m, axes), as `enpire.drivers.Reading` has them."""
-        m = len(self.joints)
-        return np.concatenate([self.joints, self.gripper[..., None]], axis=2).reshape(m, -1)
+        m, arms, dof = self.joints.shape
+        both = np.concatenate([self.joints, self.gripper[..., None]], axis=2)
+        return both.reshape(m, arms * (dof + 1))  # of no rows too
 
     def at(self, chosen: list[int]) -> Readings:
         """The readings of some of the stations, in that order."""
