@@ -28,6 +28,7 @@ VERBS = {
     "serve policy": ("serve_policy", "a policy for other machines, over a websocket"),
     "station": ("station", "stations of a run; stations with arms: check, stop, clear, park"),
     "station calibrate": ("calibrate", "where a camera of a station is and how it sees"),
+    "station teleop": ("teleop", "an arm follows a leader arm in a person's hand"),
     "twin explore": ("twin_explore", "the motion that tells most of an arm, and have it played"),
     "twin fit": ("twin_fit", "the twin of a station, from what its arms did"),
     "twin gap": ("twin_gap", "where a twin and what was recorded part"),

@@ -12,7 +12,15 @@ from typing import TYPE_CHECKING, Any
 from enpire.commands.graphics import choose_graphics
 from enpire.commands.loop_settings import SETTINGS
 from enpire.commands.menagerie import add_menagerie, use_menagerie
-from enpire.commands.options import Parser, add_start, natural, positive, print_json, task_asked
+from enpire.commands.options import (
+    Parser,
+    add_start,
+    natural,
+    positive,
+    print_json,
+    spell,
+    task_asked,
+)
 from enpire.commands.places import Place, add_arms, add_cluster, place
 from enpire.commands.recovering import add_recovery, noted, recovery
 from enpire.commands.signing import say_unsigned
@@ -22,6 +30,7 @@ from enpire.packs.finder import GYM
 
 if TYPE_CHECKING:
     from enpire.environment import Controller, Workcells
+    from enpire.policies import Policy
     from enpire.rollout.clock import Clock
     from enpire.rollout.recovery import Recovery
 
@@ -59,6 +68,13 @@ def add_options(parser: Parser) -> None:
     for name in ("python", "success", "reset", "world"):  # that a run may have as well
         read, _, line = SETTINGS[name]
         parser.add_argument(f"--{name}", type=read, metavar="NAME", help=line)
+    parser.add_argument(
+        "--latency",
+        type=spell,
+        default=0.0,
+        metavar="TIME",
+        help="that inference takes, as 0.2s: the last chunk goes on meanwhile (default none)",
+    )
     read, _, line = SETTINGS["verify"]
     parser.add_argument("--verify", type=read, default="sensors", metavar="WITH", help=line)
     parser.add_argument("--run", type=Path, metavar="DIR", help="keep the episodes here")
@@ -162,9 +178,24 @@ def _of_a_run(options: Namespace, where: Place) -> tuple[Workcells, Acting]:
     order = Order(task, python, success, reset, options.verify, images, options.world or "")
     stations = where.stations(order, options.robots)
     frozen.require_fit(chosen.policy, stations, chosen.name)
-    controller = hosting.controller(chosen.policy, stations)
+    controller: Controller = hosting.controller(chosen.policy, stations)
     label = f"{chosen.run}:{chosen.name}" if chosen.task else str(chosen.run)
+    if options.latency:
+        controller = _late(chosen.policy, stations.period, options.latency)
+        label += f", {options.latency:g} s late"
     return stations, Acting(task, label, chosen.name, chosen.sha256, controller)
+
+
+def _late(policy: Policy, period: float, latency: float) -> Controller:
+    """The policy on twins, its chunks as late as that [s], in whole control periods."""
+    import math
+
+    from enpire.policies import ChunkPolicy, FlowPolicy
+    from enpire.policies.realtime import RealTime
+
+    if not isinstance(policy, ChunkPolicy | FlowPolicy):
+        raise UsageError(f"--latency is for policies of chunks, not for a {policy.kind} policy")
+    return RealTime(policy, math.ceil(latency / period - 1e-9))
 
 
 def _measure(

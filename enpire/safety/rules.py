@@ -38,6 +38,7 @@ class Rule(IntFlag):
     WRIST_FORCE = 1 << 35
     GRIPPER_FORCE = 1 << 36
     EMERGENCY = 1 << 37
+    IMPLAUSIBLE = 1 << 38  # a joint is said to be where it cannot have come to
 
     @property
     def names(self) -> list[str]:

@@ -28,6 +28,7 @@ HELD_UP = 5  # periods without one: the supervisor itself was held up
 CALM = 0.5  # share of all speeds at which it parks
 LEAD = 0.1  # of the setpoint wanted in parking, ahead of the last one sent
 OUTSIDE = 0.02  # of its range a joint may stand, and be brought back: servos sag [rad]
+LEAP = 0.02  # beyond twice its speed limit's way, that no joint can have come [rad]
 STILL = 0.1  # share of its speed limit below which an axis counts as still
 
 
@@ -217,8 +218,10 @@ class Supervisor:
         if any(n.shape != self._limits.low.shape or not np.isfinite(n).all() for n in numbers):
             self._reading = None
             return Rule.DRIVER
-        self._reading = reading
+        before, self._reading = self._reading, reading
         rules = Rule.NONE
+        if before is not None and self._leapt(before, reading):
+            rules |= Rule.IMPLAUSIBLE
         if too_old(reading.stamp, now, self._watched.ages.driver):
             rules |= Rule.DRIVER_AGE
         # Comparisons with NaN are false: what an arm does not measure stops nothing.
@@ -227,6 +230,12 @@ class Supervisor:
         if (abs(reading.effort[self._limits.grippers]) > self._limits.gripper_force).any():
             rules |= Rule.GRIPPER_FORCE
         return rules
+
+    def _leapt(self, before: Reading, reading: Reading) -> bool:
+        """Whether a joint would have moved as none can: its encoder or its wire is not right."""
+        seconds = max((reading.stamp - before.stamp) * 1e-9, 0.0)
+        way = abs(reading.position - before.position)
+        return bool((way > 2 * self._limits.speed * seconds + LEAP)[~self._limits.grippers].any())
 
     def _policy(self, now: int) -> Rule:
         """Take the newest setpoint; the rules that it, or its absence, breaks."""

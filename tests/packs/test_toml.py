@@ -82,3 +82,14 @@ def test_lists_of_texts_and_what_there_is(tmp_path: Path) -> None:
     for key in ("bad", "none", "other"):
         with pytest.raises(PackError, match=key):
             table.texts(key)
+
+
+def test_one_table_over_another_counts_key_by_key() -> None:
+    pack = Table({"type": "a", "config": {"port": "x", "id": "y"}, "axes": [1]}, "pack")
+    station = Table({"config": {"port": "z"}, "axes": [2]}, "station")
+    both = station.over(pack)
+    assert both.mapping("config") == {"port": "z", "id": "y"}
+    assert both.text("type") == "a"
+    assert both.said("axes") == [2]
+    assert pack.mapping("config") == {"port": "x", "id": "y"}
+    assert "station" in both.where

@@ -279,3 +279,19 @@ def test_the_ring_keeps_thirty_seconds(rig: Rig, tmp_path) -> None:
 
 def test_rules_have_one_bit_each() -> None:
     assert all(not a & b for a, b in itertools.combinations(Rule, 2))
+
+
+@pytest.mark.parametrize("off", [-0.3, 0.12])
+def test_a_joint_that_is_said_to_be_where_it_cannot_be_holds_the_arms(rig: Rig, off) -> None:
+    rig.moving()
+    rig.arms.position = rig.arms.position + off * np.eye(7)[3]
+    rig.tick()
+    assert Rule.IMPLAUSIBLE in rig.supervisor.rules
+    assert rig.supervisor.mode is Mode.HOLDING
+
+
+def test_an_arm_that_is_moved_by_hand_while_nothing_is_asked_of_it_stops_nothing(rig: Rig) -> None:
+    rig.arms.position = rig.arms.position + 0.3 * np.eye(7)[3]
+    rig.tick()
+    assert rig.supervisor.mode is Mode.IDLE
+    assert rig.supervisor.rules is Rule.NONE

@@ -15,6 +15,7 @@ from enpire.safety.machine import ACTIVE, Mode
 from enpire.safety.messages import Knot, Status
 from enpire.safety.pace import Pace
 from enpire.safety.permit import Permit
+from enpire.safety.recoveries import MOST
 from enpire.safety.rules import BRAKES, HOLDS, Rule
 from enpire.safety.station import StationFile
 from enpire.safety.streaming import Streaming
@@ -22,6 +23,7 @@ from enpire.safety.supervisor import STILL
 from enpire.types import FloatArray
 
 READY_S = 30.0  # until the arms stand still, and a scene that was placed has settled
+CALM_S = 1.0  # after a stop, in which the arms are heard of and stand still, before the next
 BLIND_S = 0.25  # age of the tracker's poses at which a policy is given none any more
 WAIT_S = 5.0  # for the tracker to see again, before the station counts as lost
 BY_POLICY = (
@@ -75,6 +77,8 @@ class WiredCell:
         self._period = period
         self._pace = Pace(period)
         self._since = 0  # when it began to get ready
+        self._used_up = False  # all recoveries of the episode, and it has stopped again
+        self._unfit = 0  # when its arms were not fit to be armed, last
         self._fresh = False  # an episode has begun, and the supervisor knows nothing of it
         with ExitStack() as opened:
             self.wire: Wire = open_wire(station.driver, station.site, time.monotonic_ns)
@@ -98,6 +102,8 @@ class WiredCell:
 
     def again(self) -> None:
         """Get ready, after a stop in the middle of an episode."""
+        if self.stop is not None:
+            self._unfit = time.monotonic_ns()
         self.stop, self.epoch = None, 0
         self._since = time.monotonic_ns()
 
@@ -118,12 +124,18 @@ class WiredCell:
             if self._fresh:
                 self.supervision.ask("episode")
                 self._fresh = False
+            self._used_up = mode is Mode.HOLDING and status.recoveries >= MOST
+            if self._used_up:
+                raise SafetyError(
+                    f"stopped again ({', '.join(status.rules.names)}) after {MOST} recoveries"
+                )
             if mode in (Mode.IDLE, Mode.HOLDING) and self._fit(status):
                 self.supervision.ask("arm" if mode is Mode.IDLE else "recover")
             elif mode is Mode.ARMED:
                 self.epoch = int(str(self.supervision.ask("status")["epoch"]))
         except SafetyError:
-            if self._mode() in (None, Mode.LATCHED) or self._waited > READY_S:
+            self._unfit = time.monotonic_ns()  # each try to recover counts
+            if self._mode() in (None, Mode.LATCHED) or self._used_up or self._waited > READY_S:
                 raise
         if not self.epoch and self._waited > READY_S:
             raise SafetyError(
@@ -132,10 +144,13 @@ class WiredCell:
         return bool(self.epoch)
 
     def _fit(self, status: Status) -> bool:
-        """Whether the arms are heard of and stand still: each try to recover counts."""
-        if time.monotonic_ns() - status.read > self.station.ages.driver * 1e9:
-            return False
-        return bool((abs(status.velocity) <= STILL * self.station.limits.speed).all())
+        """Whether the arms have been heard of, and have stood still, for CALM_S."""
+        now = time.monotonic_ns()
+        heard = now - status.read <= self.station.ages.driver * 1e9
+        still = bool((abs(status.velocity) <= STILL * self.station.limits.speed).all())
+        if not (heard and still):
+            self._unfit = now
+        return now - self._unfit >= CALM_S * 1e9
 
     def disarmed(self) -> bool:
         """Have the arms take no setpoints: a simulator is about to move them."""

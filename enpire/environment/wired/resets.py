@@ -52,7 +52,11 @@ class WiredResets(Resets):
         super().period_over([rows[i] for i in going_on], [states[i] for i in going_on])
 
     def interrupted(self, row: int, state: Running, reason: str) -> None:
-        """A stop in the middle of a try: recover, and try again, if there is a try left."""
+        """A stop in the middle of a try, which says nothing of the scene: recover, and try again.
+
+        How often, the supervisor says.
+        """
+        state.tries -= 1
         self._failed(row, state, ResetFailed(reason))
 
     def end_try(self, row: int, running: Running) -> None:

@@ -11,6 +11,7 @@ drafts/NAME/
 from __future__ import annotations
 
 import json
+import math
 import os
 import shutil
 import threading
@@ -46,6 +47,7 @@ LOOK_S = 0.2  # between looks whether it is to end
 FAREWELL_S = 60.0  # that a program has to end once `done` has taken the pack
 MOST_LOOKS = 200
 SHOWN = 20  # files left behind that an answer names
+SAID = 300  # characters of what went wrong, for a person
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,8 +151,12 @@ class Drafting:
     def brief(self) -> str:
         """See `DraftTools.task_brief`."""
         name = self.asked.name
-        left = [f"{max(self._until - time.monotonic(), 0.0) / 60:.0f} minutes"]
-        left += [f"{self._allowance.tokens - self._allowance.spent} tokens"]
+        left = {
+            "minutes": max(self._until - time.monotonic(), 0.0) / 60,
+            "tokens": self._ceilings.tokens - self._spent.tokens,
+            "dollars": self._ceilings.dollars - self._spent.dollars,
+        }
+        known = [f"{value:.3g} {each}" for each, value in left.items() if math.isfinite(value)]
         lines = [
             "A person asks for a task. In their words:",
             quoted(self.asked.sentence, 2000),
@@ -160,7 +166,7 @@ class Drafting:
             f"The package: {harness()[0]}.",
             f"{python()} -m enpire.cli task check ./{name} --checks demonstrator --seeds 5 is a "
             "quick look of your own; the tool `check` is the one that counts.",
-            f"Left: {', '.join(left if self._ceilings.tokens < UNLIMITED else left[:1])}.",
+            f"Left: {', '.join(known) or 'no limits'}.",
         ]
         if self._why:
             lines += ["What came of it before:", quoted(self._why, 4000)]
@@ -241,7 +247,7 @@ class Drafting:
         if isinstance(ended, Ended):
             with (self.folder / OUTPUT).open("ab") as kept:
                 kept.write(ended.out)
-        self._why = "" if stopped else wrong(ended)
+        self._why = "" if stopped else one_line(wrong(ended), SAID)
         if self.budget_ended or self._why:
             self._say(self.budget_ended or self._why)
 
@@ -261,7 +267,7 @@ class Drafting:
             return published(whole, tasks / name)
         except DraftError as error:
             self._why = "\n".join(filter(None, (self._why, str(error))))
-            self._say(one_line(str(error), 300))
+            self._say(one_line(str(error), SAID))
             return None
 
     def _require_another(self, found: Taken) -> None:

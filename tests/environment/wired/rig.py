@@ -14,6 +14,7 @@ from enpire.errors import SafetyError
 from enpire.packs import find, load_robot, load_world
 from enpire.safety.machine import Mode
 from enpire.safety.messages import Status
+from enpire.safety.recoveries import MOST
 from enpire.safety.rules import Rule
 from enpire.simulation.cell import Cell
 from enpire.types import Episode, FloatArray, Purpose
@@ -81,14 +82,15 @@ class Bench:
     def begin(self) -> None:
         self.begun += 1
         self.again()
+        self.recovered = 0
 
     def again(self) -> None:
         self.recovered += self.stop is not None
         self.stop, self._armed = None, False
 
     def ready(self) -> bool:
-        if self.refuses:
-            raise SafetyError(self.refuses)
+        if self.refuses or self.recovered > MOST:
+            raise SafetyError(self.refuses or "stopped again after 3 recoveries")
         if not self._armed:
             self.cell.stop()
             self._sent = self._measured()

@@ -47,12 +47,12 @@ def test_a_stop_in_a_reset_is_recovered_from_and_the_reset_begins_anew() -> None
     assert bench.recovered == 2
 
 
-def test_the_third_failed_reset_sets_the_station_aside() -> None:
+def test_a_fourth_stop_in_an_episode_sets_the_station_aside() -> None:
     stop = Stop("stopped: lag", Rule.LAG)
-    cells = stations(Bench("pick_cube", stops=dict.fromkeys((40, 60, 80), stop)))
+    cells = stations(Bench("pick_cube", stops=dict.fromkeys((40, 60, 80, 100), stop)))
     ended = episode(cells, 0)
-    assert ended.verdict.outcome is Outcome.INVALID
-    assert "stopped: lag" in ended.verdict.reason
+    assert (ended.verdict.outcome, ended.verdict.stage) == (Outcome.INVALID, LOST)
+    assert "after 3 recoveries" in ended.verdict.reason
     assert cells.aside.keys() == {0}
     cells.recover(0)
     assert episode(cells, 1).verdict.outcome is Outcome.SUCCESS

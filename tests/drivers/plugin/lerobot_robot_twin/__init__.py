@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from lerobot.robots import Robot, RobotConfig
+from lerobot.teleoperators import Teleoperator, TeleoperatorConfig
 
 from enpire.drivers.simulated import Simulated
 from enpire.packs import find, load_robot
@@ -100,3 +101,59 @@ class Twin(Robot):
         time.sleep(self.config.bus_s)
         if self.failing:
             raise ConnectionError("Incorrect status packet!")
+
+
+HOME = (0.0, -11.17, 6.82, 78.84, 90.0, 100.0)  # the SO-101's, degrees and per cent
+
+
+@TeleoperatorConfig.register_subclass("twin_leader")
+@dataclass
+class TwinLeaderConfig(TeleoperatorConfig):
+    """away: of its first motor from home [degrees]."""
+
+    away: float = 0.0
+
+
+class TwinLeader(Teleoperator):
+    """A leader that is held still."""
+
+    config_class = TwinLeaderConfig
+    name = "twin_leader"
+
+    def __init__(self, config: TwinLeaderConfig) -> None:
+        super().__init__(config)
+        self.config = config
+        self.open = False
+
+    @property
+    def action_features(self) -> dict:
+        return {f"{motor}.pos": float for motor in MOTORS}
+
+    @property
+    def feedback_features(self) -> dict:
+        return {}
+
+    @property
+    def is_connected(self) -> bool:
+        return self.open
+
+    @property
+    def is_calibrated(self) -> bool:
+        return True
+
+    def connect(self, calibrate: bool = True) -> None:
+        self.open = True
+
+    def calibrate(self) -> None: ...
+
+    def configure(self) -> None: ...
+
+    def get_action(self) -> dict:
+        action = dict(zip(self.action_features, HOME, strict=True))
+        action["shoulder_pan.pos"] += self.config.away
+        return action
+
+    def send_feedback(self, feedback: dict) -> None: ...
+
+    def disconnect(self) -> None:
+        self.open = False

@@ -1,0 +1,270 @@
+"""Policies that take their time: the next chunk is computed while the last one runs.
+
+Real-time chunking (Black, Galliker and Levine 2025, arXiv 2506.07339). A chunk that is asked for
+now can be used `delay` periods later, and until then the last one goes on. What it will have done
+by then is known: the new chunk is held to it there, and drawn towards what it meant to do next,
+less and less. A flow is guided, at each of its steps, by the gradient of what it leads to (the
+paper's equations 2 to 5); of any other chunk the parts that overlap are faded, period by period,
+one into the other.
+
+`RealTime` says on twins what comes of a delay, the same to the last bit each time. `Asynchronous`
+is the real thing, with a thread, for a station on the clock on the wall.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from enpire.environment.sensing import Readings
+from enpire.errors import PolicyError
+from enpire.policies.driver import Chunked
+from enpire.policies.flow import FlowPolicy
+from enpire.policies.spec import ChunkSpec
+from enpire.twin.twin import Rows
+from enpire.types import Float32Array, FloatArray
+
+GUIDANCE = 5.0  # the most that a flow is guided by, the paper's beta
+REMEMBERED = 10  # inferences, the slowest of which says how long the next one may take
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """delay: periods from asking for a chunk to its use. every: periods from asking to asking."""
+
+    delay: int
+    every: int
+
+    @classmethod
+    def of(cls, spec: ChunkSpec, delay: int) -> Schedule:
+        """As often as the policy is to be asked, if its chunks are long enough.
+
+        Raises:
+            PolicyError: they are not: a chunk is used until the one after it is there.
+        """
+        if 2 * delay > spec.chunk:
+            raise PolicyError(
+                f"a chunk of {spec.chunk} periods is over before the next one is there, {delay} "
+                f"periods after it was asked for: {2 * delay} are needed"
+            )
+        return cls(delay, max(delay, min(spec.execute, spec.chunk - delay), 1))
+
+
+def pull(delay: int, overlap: int, chunk: int) -> FloatArray:
+    """How much each action of a new chunk is to be that of the last one, (chunk,), from 1 to 0.
+
+    delay: of them will have been done. overlap: for so many the last one says something.
+    """
+    fading = fade(delay, overlap, chunk)
+    return np.where(fading < 1.0, fading * np.expm1(fading) / math.expm1(1.0), 1.0)
+
+
+def fade(delay: int, overlap: int, chunk: int) -> FloatArray:
+    """The same, going down evenly."""
+    i = np.arange(chunk)
+    left = np.clip((overlap - i) / (overlap - delay + 1.0), 0.0, 1.0)
+    return np.where(i < delay, 1.0, left)
+
+
+Joined = Callable[[Float32Array, np.random.Generator, Float32Array, int], Float32Array]
+"""A chunk (chunk, act) for a history (history, obs), that goes on from what the last one has left,
+(n, act), of which so many periods will have been done."""
+
+
+def joining(policy: Chunked) -> Joined:
+    """How chunks of this policy, with its weights as they are now, are joined."""
+    if isinstance(policy, FlowPolicy):
+        return _Guided(policy)
+    infer, chunk = policy.inference(), policy.spec.chunk
+
+    def faded(
+        seen: Float32Array, rng: np.random.Generator, left: Float32Array, delay: int
+    ) -> Float32Array:
+        new: Float32Array = infer(seen[None])[0]
+        weight = fade(delay, len(left), chunk)[: len(left), None].astype(np.float32)
+        new = new.copy()
+        new[: len(left)] += weight * (left - new[: len(left)])
+        return new
+
+    return faded
+
+
+class _Guided:
+    """A flow policy's inference, guided; one chunk at a time, so that rows do not mix."""
+
+    def __init__(self, policy: FlowPolicy) -> None:
+        self._policy = copy.deepcopy(policy).eval().requires_grad_(False)
+        self._free = policy.inference()
+
+    def __call__(
+        self, seen: Float32Array, rng: np.random.Generator, left: Float32Array, delay: int
+    ) -> Float32Array:
+        policy, spec = self._policy, self._policy.spec
+        drawn = rng.standard_normal(policy.noise_size, np.float32)[None]
+        if not len(left):
+            free: Float32Array = self._free(seen[None], drawn)[0]
+            return free
+        weight = torch.from_numpy(pull(delay, len(left), spec.chunk)).float()
+        weight = weight[:, None].expand(-1, spec.action).reshape(1, -1)
+        known = torch.zeros(spec.chunk, spec.action)
+        known[: len(left)] = (torch.from_numpy(np.array(left)) - policy.centre) / policy.spread
+        wanted = known.reshape(1, -1)
+        eyes = policy.see(torch.from_numpy(np.array(seen[None])))
+        x = policy.chosen(eyes, torch.from_numpy(drawn))
+        for step in range(spec.steps):
+            time = step / spec.steps
+            x = x.detach().requires_grad_(True)
+            velocity = policy.velocity(eyes, x, torch.full((1, 1), time))
+            end = x + (1.0 - time) * velocity
+            error = weight * (wanted - end.detach())
+            (towards,) = torch.autograd.grad(end, x, error)
+            x = x + (velocity + _strength(time) * towards) / spec.steps
+        actions: Float32Array = policy.actions(x.detach())[0].numpy()
+        return actions
+
+
+def _strength(time: float) -> float:
+    """Of the guidance at a time of the flow, from noise at 0 to a chunk at 1."""
+    if not time:
+        return GUIDANCE
+    spread = (1.0 - time) ** 2 / (time**2 + (1.0 - time) ** 2)
+    return min(GUIDANCE, (1.0 - time) / (time * spread))
+
+
+@dataclass(slots=True)
+class _Station:
+    rng: np.random.Generator
+    seen: deque[Float32Array]
+    left: Float32Array  # of the last chunk, from the period in which the next one is asked for
+    plan: Float32Array
+
+    def see(self, observation: Float32Array) -> None:
+        """Remember it; the first of an episode stands for all before it."""
+        self.seen.extend([observation] * (1 if self.seen else self.seen.maxlen or 1))
+
+    def history(self, stride: int) -> Float32Array:
+        """What the policy looks at, (history, obs)."""
+        return np.array(list(self.seen)[::stride])
+
+
+def _begun(spec: ChunkSpec, rng: np.random.Generator) -> _Station:
+    nothing = np.zeros((0, spec.action), np.float32)
+    return _Station(rng, deque(maxlen=spec.reach + 1), nothing, nothing)
+
+
+class RealTime:
+    """A policy on twins whose chunks are there some periods after they were asked for; a `Planner`.
+
+    An episode's first chunk is awaited at rest. Nothing is explored.
+    """
+
+    def __init__(self, policy: Chunked, delay: int) -> None:
+        """delay: in control periods; raises PolicyError if chunks are too short for it."""
+        self._spec, self._schedule = policy.spec, Schedule.of(policy.spec, delay)
+        self._joined = joining(policy)
+        self._stations: dict[int, _Station] = {}
+
+    def begin(self, row: int, rng: np.random.Generator, exploration: float) -> None:
+        """Forget the last episode on this station."""
+        self._stations[row] = _begun(self._spec, rng)
+
+    def act(self, rows: Rows, observations: Float32Array, readings: Readings) -> Float32Array:
+        """The next action of each station; where the plan is over, another chunk is asked for."""
+        actions = np.empty((len(rows), self._spec.action), np.float32)
+        for i, row in enumerate(rows.tolist()):
+            station = self._stations[row]
+            station.see(observations[i])
+            if not len(station.plan):
+                self._ask(station)
+            actions[i], station.plan = station.plan[0], station.plan[1:]
+        return actions
+
+    def plan(self, row: int) -> Float32Array:
+        """What is carried out until the next chunk is asked for."""
+        station = self._stations[row]
+        rest, station.plan = station.plan, station.plan[:0]
+        return rest
+
+    def saw(self, row: int, observations: Float32Array) -> None:
+        """Remember what was seen while a plan was carried out."""
+        for observation in observations:
+            self._stations[row].see(observation)
+
+    def _ask(self, station: _Station) -> None:
+        delay, every = self._schedule.delay, self._schedule.every
+        left = station.left
+        chunk = self._joined(station.history(self._spec.stride), station.rng, left, delay)
+        going_on = left[:delay]
+        station.plan = np.concatenate([going_on, chunk[len(going_on) : every]])
+        station.left = chunk[every:]
+
+
+class Asynchronous:
+    """A policy on one station in real time; `act` never waits, but for an episode's first chunk.
+
+    Inference is in a thread of its own, at most one at a time. It is taken to last as long as the
+    slowest of the last ones; one that lasts longer is joined when it comes. missed: periods for
+    which there was no action left, in which the last one's gripper is held and nothing moves.
+    """
+
+    def __init__(self, policy: Chunked, delay: int = 1) -> None:
+        """delay: that the first inferences are taken to have, in control periods."""
+        self._spec, self._joined = policy.spec, joining(policy)
+        self._delays: deque[int] = deque([delay], maxlen=REMEMBERED)
+        self._pool = ThreadPoolExecutor(1, "inference")
+        self._asked: Future[Float32Array] | None = None
+        self.missed = 0
+
+    def begin(self, row: int, rng: np.random.Generator, exploration: float) -> None:
+        """Forget the last episode; what is still being computed is for nobody."""
+        if self._asked is not None:
+            self._asked.cancel()
+        self._asked = None
+        self._station = _begun(self._spec, rng)
+        self._chunk = self._station.left
+        self._at = self._since = 0  # in the chunk; periods since the next one was asked for
+
+    def act(self, rows: Rows, observations: Float32Array, readings: Readings) -> Float32Array:
+        """The action of this period, (1, act)."""
+        station = self._station
+        station.see(observations[0])
+        if not len(self._chunk):
+            self._ask(0)
+        if self._asked is not None and (self._asked.done() or not len(self._chunk)):
+            if len(self._chunk):
+                self._delays.append(self._since)
+            self._chunk, self._at, self._asked = self._asked.result(), self._since, None
+        delay = max(self._delays)
+        due = max(delay, min(self._spec.execute, self._spec.chunk - delay))
+        if self._asked is None and self._at >= due:
+            self._ask(delay)
+        actions: Float32Array = self._now()[None]
+        self._at += 1
+        self._since += 1
+        return actions
+
+    def close(self) -> None:
+        """End the thread, once what it computes is done."""
+        self._pool.shutdown(cancel_futures=True)
+
+    def _ask(self, delay: int) -> None:
+        left, station = self._chunk[self._at :], self._station
+        seen = station.history(self._spec.stride)
+        self._since = 0
+        self._asked = self._pool.submit(self._joined, seen, station.rng, left, delay)
+
+    def _now(self) -> Float32Array:
+        if self._at < len(self._chunk):
+            now: Float32Array = self._chunk[self._at]
+            return now
+        self.missed += 1
+        held: Float32Array = np.zeros(self._spec.action, np.float32)
+        held[6::7] = self._chunk[-1, 6::7]  # grippers hold what they hold
+        return held

@@ -1,0 +1,71 @@
+"""What the command line says of stations with arms, before anything moves."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from enpire.cli import main
+
+
+@pytest.fixture
+def station(tmp_path, monkeypatch) -> Path:
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    path = tmp_path / "left.toml"
+    path.write_text('driver = "twin"\nrobot = "so101"\n')
+    return path
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (["--confirm-motion"], 1, "has not been checked: enpire station check"),
+        ([], 2, "arms move with --confirm-motion"),
+        (["--dry-run", "--confirm-motion"], 2, "arms move with --confirm-motion"),
+        (["--dry-run", "--robots", "2"], 2, "--robots 2 and 1 station files"),
+        (["--dry-run", "--reset", "fast"], 2, "their resets are physical"),
+        (["--dry-run", "--pace", "real"], 2, "their time is real"),
+        (["--dry-run", "--verify", "cameras"], 2, "verified by their sensors"),
+        (["--dry-run", "--cluster", "auto"], 2, "no --cluster"),
+        (["--dry-run"], 1, "no simulated station has run here"),
+    ],
+)
+def test_a_loop_on_arms_says_what_is_missing(station, tmp_path, capsys, words, code, said) -> None:
+    run = str(tmp_path / "run")
+    asked = ["loop", "--task", "pick_cube", "--run", run, "--station", str(station), *words]
+    assert main(asked) == code
+    assert said in capsys.readouterr().err
+    assert not Path(run).exists()
+
+
+def test_a_task_of_another_arm_and_a_station_given_twice_are_refused(station, capsys) -> None:
+    at = ["--dry-run", "--station", str(station)]
+    assert main(["loop", "--task", "zip_tie", *at]) == 2
+    assert "left.toml has so101" in capsys.readouterr().err
+    assert main(["loop", "--task", "pick_cube", *at, "--station", str(station)]) == 2
+    assert "given twice" in capsys.readouterr().err
+
+
+def test_flags_of_arms_without_arms_are_refused(capsys) -> None:
+    assert main(["loop", "--task", "pick_cube", "--confirm-motion"]) == 2
+    assert "--station FILE" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ([], "--task NAME"),
+        (["--task", "pick_cube", "--wire", "ros2"], "driver twin is for --wire local"),
+        (["--task", "pick_cube", "--faults", "dely:3"], "did you mean delay"),
+    ],
+)
+def test_a_simulated_station_says_what_it_cannot_be(station, capsys, words, said) -> None:
+    assert main(["station", "sim", str(station), *words]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_an_arm_without_a_scene_has_no_simulated_station(station, capsys) -> None:
+    station.write_text('driver = "mock"\nrobot = "so101"\n')
+    assert main(["station", "sim", str(station), "--task", "pick_cube"]) == 2
+    assert "mock meets no simulated station" in capsys.readouterr().err

@@ -1,0 +1,155 @@
+"""Chunks that come late are joined where they come, and nobody waits for them."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from enpire.errors import PolicyError
+from enpire.policies import ChunkPolicy, ChunkSpec
+from enpire.policies.realtime import Asynchronous, RealTime, Schedule, joining, pull
+
+from .test_flow import SPEC as FLOW
+from .test_flow import policy as flow_policy
+
+SPEC = ChunkSpec("t", observation=1, action=7, history=1, chunk=12, execute=6, hidden=(8,))
+PERIODS = 60
+PATIENCE_S = 60.0
+
+
+class Line(ChunkPolicy):
+    """Its chunks go on from what it sees, one up a period; each is `off` from the last one."""
+
+    def __init__(self, off: float = 0.0) -> None:
+        super().__init__(SPEC)
+        self.asked: list[float] = []
+        self.off = off
+        self.may = threading.Semaphore(0)
+        self.waits = False
+
+    def inference(self) -> Callable[[np.ndarray], np.ndarray]:
+        return self.answer
+
+    def answer(self, history: np.ndarray) -> np.ndarray:
+        if self.waits and self.asked:
+            assert self.may.acquire(timeout=PATIENCE_S)
+        self.asked.append(float(history[0, -1, 0]))
+        start = self.asked[-1] + self.off * (len(self.asked) % 2)
+        chunk = start + np.arange(SPEC.chunk)
+        return np.repeat(chunk[None, :, None], SPEC.action, axis=2).astype(np.float32)
+
+
+def begin(controller: RealTime | Asynchronous) -> None:
+    controller.begin(0, np.random.default_rng(0), 0.0)
+
+
+def act(controller: RealTime | Asynchronous, period: int) -> float:
+    seen = np.full((1, 1), period, np.float32)
+    return float(controller.act(np.array([0]), seen, None)[0, 0])  # type: ignore[arg-type]
+
+
+def test_what_is_done_is_kept_and_what_is_meant_fades() -> None:
+    weight = pull(3, 8, 12)
+    assert (weight[:3] == 1.0).all()
+    assert (np.diff(weight[2:9]) < 0.0).all()
+    assert (weight[8:] == 0.0).all()
+
+
+def test_a_chunk_must_last_until_the_next_one_is_there() -> None:
+    assert Schedule.of(SPEC, 0) == Schedule(0, 6)
+    assert Schedule.of(SPEC, 4) == Schedule(4, 6)
+    assert Schedule.of(replace(SPEC, execute=12), 4) == Schedule(4, 8)
+    assert Schedule.of(SPEC, 6) == Schedule(6, 6)
+    with pytest.raises(PolicyError, match="14 are needed"):
+        Schedule.of(SPEC, 7)
+
+
+@pytest.mark.parametrize("delay", [0, 3, 6])
+def test_aligned_chunks_leave_no_trace_of_the_delay(delay: int) -> None:
+    controller = RealTime(Line(), delay)
+    begin(controller)
+    assert [act(controller, period) for period in range(PERIODS)] == list(range(PERIODS))
+
+
+def test_a_late_chunk_counts_from_when_it_comes_and_joins_smoothly() -> None:
+    policy = Line(off=5.0)
+    controller = RealTime(policy, 4)
+    begin(controller)
+    done = np.array([act(controller, period) for period in range(PERIODS)])
+    assert policy.asked == list(range(0, PERIODS, 6))
+    off = done - np.arange(PERIODS)
+    np.testing.assert_allclose(off[:10], 5.0)  # the second chunk is there four periods after 6
+    assert abs(np.diff(off)).max() < 2.5  # of the 5 by which chunks differ
+    assert off[10] < off[9]
+
+
+def test_plans_are_what_it_would_have_done_period_by_period() -> None:
+    planned, asked = (RealTime(Line(off=5.0), 4) for _ in range(2))
+    begin(planned)
+    begin(asked)
+    one, other = [], [act(asked, period) for period in range(PERIODS)]
+    while len(one) < PERIODS:
+        one.append(act(planned, len(one)))
+        plan = planned.plan(0)
+        planned.saw(0, np.arange(len(one), len(one) + len(plan), dtype=np.float32)[:, None])
+        one += plan[:, 0].tolist()
+    assert one[:PERIODS] == other
+
+
+def test_a_flow_is_guided_to_what_is_done_and_stays_itself_beyond() -> None:
+    policy = flow_policy(replace(FLOW, chunk=8, steps=10))
+    joined = joining(policy)
+    seen = np.random.default_rng(1).standard_normal((FLOW.history, FLOW.observation))
+    seen = seen.astype(np.float32)
+    nothing = np.zeros((0, FLOW.action), np.float32)
+    last = joined(seen, np.random.default_rng(2), nothing, 0)
+    left = last[2:]
+
+    def off(guided: bool) -> float:
+        chunks = [
+            joined(seen, np.random.default_rng(seed), left if guided else nothing, 3)
+            for seed in range(10, 20)
+        ]
+        return float(np.mean([abs(chunk[:3] - left[:3]) for chunk in chunks]))
+
+    assert off(True) < 0.5 * off(False)
+    again = [joined(seen, np.random.default_rng(3), left, 3) for _ in range(2)]
+    np.testing.assert_array_equal(*again)
+
+
+def test_in_real_time_no_period_waits_for_inference() -> None:
+    policy = Line()
+    controller = Asynchronous(policy, delay=4)
+    begin(controller)
+    policy.waits = True
+    done = []
+    for period in range(PERIODS):
+        done.append(act(controller, period))
+        if period % 6 == 3 and period > 3:  # three periods after each asking
+            policy.may.release()
+            assert controller._asked is not None
+            controller._asked.result(timeout=PATIENCE_S)
+    assert done == list(range(PERIODS))
+    assert controller.missed == 0
+    controller.close()
+
+
+def test_what_comes_too_late_is_missed_and_counted() -> None:
+    policy = Line()
+    controller = Asynchronous(policy, delay=2)
+    begin(controller)
+    policy.waits = True
+    done = [act(controller, period) for period in range(15)]
+    assert done[:12] == list(range(12))
+    assert done[12:] == [0.0] * 3  # nothing moves
+    assert controller.missed == 3
+    policy.may.release(9)
+    assert controller._asked is not None
+    controller._asked.result(timeout=PATIENCE_S)
+    assert act(controller, 15) == 15.0
+    assert controller.missed == 3
+    controller.close()
