@@ -85,7 +85,7 @@ def test_a_policy_is_measured_and_ranked(
 
 def test_without_a_task_it_asks_for_one(given: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["eval", "--policy", str(given)]) == 2
-    assert "for which --task" in capsys.readouterr().err
+    assert "give --task" in capsys.readouterr().err
     assert main(["eval", "--policy", str(given), "--task", "zip_tie"]) == 1
     assert "maps 16 observations to 7 actions" in capsys.readouterr().err
 

@@ -30,7 +30,10 @@ def test_a_file_without_a_kind_is_a_chunk_policy() -> None:
 @pytest.mark.parametrize(
     ("said", "words"),
     [
-        ({"kind": "oracle", "spec": "{}"}, "'oracle'; this version knows: chunk, flow, picture, skill"),
+        (
+            {"kind": "oracle", "spec": "{}"},
+            "'oracle'; this version knows: chunk, flow, picture, skill",
+        ),
         ({}, "shape"),
     ],
 )
