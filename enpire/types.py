@@ -23,9 +23,10 @@ LOST = "lost"
 class Outcome(StrEnum):
     """How an episode ended.
 
-    `failure` is a judged failure, `aborted` was ended on purpose before judgement (a budget, a
-    person, a safety stop), `invalid` says nothing about the policy (unstable physics, lost driver,
-    failed reset). Rates are over success and failure; nothing is dropped from the store.
+    `failure` is a judged failure, or a stop that the policy's own setpoints led to; `aborted`
+    was ended on purpose before judgement (a budget, a person); `invalid` says nothing about the
+    policy (unstable physics, lost driver, failed reset). Rates are over success and failure;
+    nothing is dropped from the store.
     """
 
     SUCCESS = "success"

@@ -3,7 +3,8 @@
 In the same run, at the same time and rate, on the same kind of topic and to the same subscriber:
 a process that publishes, and one that is a policy, whose setpoints go through mailbox, supervisor
 and driver. A simulated station is at the other end. As a module it is either of these processes:
-`python -m enpire.observe.wire_bench bare|policy FOLDER SECONDS`, which prints what it sent when.
+`python -m enpire.observe.wire_bench bare|policy STATION.toml SECONDS`, with the station's real-time
+priority, as its streamer has it; it prints what it sent when.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import json
 import subprocess
 import sys
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,7 @@ from enpire.safety.check import check
 from enpire.safety.client import Client, Stream
 from enpire.safety.launch import Supervision
 from enpire.safety.machine import Mode
+from enpire.safety.pace import prepare
 from enpire.safety.permit import Permit, write_passed
 from enpire.safety.station import StationFile, load_station
 from enpire.simulation.process import READY
@@ -128,7 +130,7 @@ def _once(station: StationFile, seconds: float) -> Wired | None:
             supervision.ask("arm")
             until(lambda: client.status().mode is Mode.ARMED, WAIT_S)
             programs = [
-                _process("enpire.observe.wire_bench", kind, str(station.runtime), str(seconds))
+                _process("enpire.observe.wire_bench", kind, str(station.path), str(seconds))
                 for kind in ("bare", "policy")
             ]
             bare, policy = (json.loads(program.communicate()[0] or "[]") for program in programs)
@@ -201,7 +203,10 @@ class _Noting(Client):
 def _policy(folder: Path, seconds: float) -> Sent:
     """Move the first joint to and fro; nothing if the station stops."""
     client = _Noting(folder)
-    stream = Stream(client)
+    try:
+        stream = Stream(client)
+    except SafetyError:  # stopped again meanwhile
+        return {}
     start = client.status().sent
     times = np.arange(0, seconds, INTERVAL_S)
     way = AMPLITUDE * (1 - np.cos(2 * np.pi / PERIOD_S * times)) / 2
@@ -212,7 +217,13 @@ def _policy(folder: Path, seconds: float) -> Sent:
     return {} if stopped else client.sent
 
 
+def main(kind: str, path: Path, seconds: float) -> None:
+    """Be one of the two processes."""
+    station = load_station(path)
+    prepare(replace(station.realtime, cpu=None))
+    sent = _bare(seconds) if kind == "bare" else _policy(station.runtime, seconds)
+    print(json.dumps(list(sent.items())), flush=True)
+
+
 if __name__ == "__main__":
-    does = {"bare": lambda: _bare(float(sys.argv[3]))}
-    does["policy"] = lambda: _policy(Path(sys.argv[2]), float(sys.argv[3]))
-    print(json.dumps(list(does[sys.argv[1]]().items())), flush=True)
+    main(sys.argv[1], Path(sys.argv[2]), float(sys.argv[3]))

@@ -5,6 +5,8 @@ from __future__ import annotations
 import gc
 import os
 import time
+from contextlib import suppress
+from pathlib import Path
 
 from enpire.errors import SafetyError
 from enpire.safety.station import RealTime
@@ -31,7 +33,9 @@ class Pace:
 
 
 def prepare(wish: RealTime) -> None:
-    """Pin this process and give it its priority; no garbage collection from now on.
+    """Pin this thread, give all threads their priority; no garbage collection from now on.
+
+    All: what a driver hears comes by threads of its own, and is as urgent.
 
     Raises SafetyError if the system does not allow what a station file asks for.
     """
@@ -39,7 +43,10 @@ def prepare(wish: RealTime) -> None:
         if wish.cpu is not None:
             os.sched_setaffinity(0, {wish.cpu})
         if wish.priority is not None:
-            os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(wish.priority))
+            for thread in Path("/proc/self/task").iterdir():
+                with suppress(ProcessLookupError):  # it has ended meanwhile
+                    parameter = os.sched_param(wish.priority)
+                    os.sched_setscheduler(int(thread.name), os.SCHED_FIFO, parameter)
     except (OSError, ValueError) as error:
         raise SafetyError(
             f"[realtime] cannot be had here ({error}): see docs/safety.md on rtprio and cores"

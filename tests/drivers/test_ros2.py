@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from enpire.drivers import build
-from enpire.drivers.ros2 import checks
+from enpire.drivers.ros2 import checks, wire
 from enpire.drivers.wire import open_wire
 from enpire.errors import DriverError
 from tests.simulation.running import simulated, written
@@ -28,7 +28,11 @@ def folder(tmp_path, monkeypatch):
     # Of no other test at this machine at this time, and of nobody in the network.
     monkeypatch.setenv("ROS_DOMAIN_ID", str(1 + os.getpid() % 100))
     monkeypatch.setenv("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
+    # On a busy machine everything takes its time.
     monkeypatch.setattr(checks, "CONNECT_S", PATIENCE_S)
+    monkeypatch.setattr(checks, "ANSWER_S", PATIENCE_S)
+    monkeypatch.setattr(checks, "CLOCK_S", PATIENCE_S)
+    monkeypatch.setattr(wire, "CONNECT_S", PATIENCE_S)
     return tmp_path
 
 
@@ -58,20 +62,20 @@ def test_arm_tracker_and_simulator_over_the_wire(folder) -> None:
 
             assert until(there)
             arm.stop()
-            wire = open_wire("ros2", station.site, time.monotonic_ns)
+            scenery = open_wire("ros2", station.site, time.monotonic_ns)
             try:
-                seen = wire.objects()
+                seen = scenery.objects()
                 assert seen is not None
                 assert seen.rotation[0] @ seen.rotation[0].T == pytest.approx(np.eye(3), abs=1e-6)
                 scene = np.array([0.2, 0.03, 0.1, 0, 0, 0, 0, 1, 1, 0.01])
-                wire.place(scene)
-                assert until(lambda: wire.placed)
+                scenery.place(scene)
+                assert until(lambda: scenery.placed)
                 assert until(
-                    lambda: np.linalg.norm(wire.objects().position[0, :2] - scene[:2]) < 0.01
+                    lambda: np.linalg.norm(scenery.objects().position[0, :2] - scene[:2]) < 0.01
                 )
-                wire.operate(("clamp",))
+                scenery.operate(("clamp",))
             finally:
-                wire.close()
+                scenery.close()
         finally:
             arm.disconnect()
 

@@ -16,6 +16,8 @@ from enpire.drivers.wire import Fault, Objects
 from enpire.errors import DriverError, ResetFailed, SafetyError
 from enpire.types import FloatArray, Image
 
+TRIES = 5
+
 
 class TwinWire:
     """See `Wire`. A simulated station that is away for a while is called again."""
@@ -35,7 +37,7 @@ class TwinWire:
             raise DriverError(
                 f"no simulated station has run here: enpire station sim {site.name}.toml"
             ) from None
-        self._ask("hello")
+        self._greet()
 
     def objects(self) -> Objects | None:
         """See `Wire`."""
@@ -83,6 +85,16 @@ class TwinWire:
         if self._caller is not None:
             self._caller.close()
             self._caller = None
+
+    def _greet(self) -> None:
+        """A machine that is busy may have it answer late, at first."""
+        for left in reversed(range(TRIES)):
+            try:
+                self._ask("hello")
+                return
+            except DriverError:
+                if not left:
+                    raise
 
     def _ask(self, what: str, **values: object) -> dict[str, Any]:
         with self._asking:

@@ -7,14 +7,16 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
 
+from enpire.drivers.mailbox import Beats
 from enpire.drivers.wire import Objects, Wire, open_wire
-from enpire.errors import SafetyError
+from enpire.errors import SafetyError, UsageError
 from enpire.safety.client import Client
 from enpire.safety.launch import Supervision
 from enpire.safety.machine import ACTIVE, Mode
 from enpire.safety.messages import Knot, Status
 from enpire.safety.pace import Pace
 from enpire.safety.permit import Permit
+from enpire.safety.process import BEATS
 from enpire.safety.recoveries import MOST
 from enpire.safety.rules import BRAKES, HOLDS, Rule
 from enpire.safety.station import StationFile
@@ -26,6 +28,7 @@ READY_S = 30.0  # until the arms stand still, and a scene that was placed has se
 CALM_S = 1.0  # after a stop, in which the arms are heard of and stand still, before the next
 BLIND_S = 0.25  # age of the tracker's poses at which a policy is given none any more
 WAIT_S = 5.0  # for the tracker to see again, before the station counts as lost
+VERIFIER = 0  # its beat, where no cameras are watched
 BY_POLICY = (
     Rule.WORKSPACE | Rule.KEEP_OUT | Rule.SELF_COLLISION | Rule.WRIST_FORCE | Rule.GRIPPER_FORCE
 )
@@ -80,11 +83,17 @@ class WiredCell:
         self._used_up = False  # all recoveries of the episode, and it has stopped again
         self._unfit = 0  # when its arms were not fit to be armed, last
         self._fresh = False  # an episode has begun, and the supervisor knows nothing of it
+        if station.cameras:
+            raise UsageError(
+                f"{station.path}: cameras are watched by nobody in a loop yet, so the supervisor "
+                "would stop at once: leave them out"
+            )
         with ExitStack() as opened:
             self.wire: Wire = open_wire(station.driver, station.site, time.monotonic_ns)
             opened.callback(self.wire.close)
             self.supervision = opened.enter_context(Supervision(station, permit))
             self.client = Client(station.runtime)
+            self._beats = Beats(station.runtime / BEATS, 1)
             self._streaming = Streaming(station)
             opened.callback(self._streaming.close)
             self._opened = opened.pop_all()
@@ -191,8 +200,9 @@ class WiredCell:
         show: is given what the station then says. A tracker that sees nothing is waited for; the
         arms come to rest meanwhile.
         """
+        now = time.monotonic_ns()
+        self._beats.beat(VERIFIER, now)  # who judges is alive as long as periods pass
         if self.epoch and self.stop is None:
-            now = time.monotonic_ns()
             self._streaming.put(Knot(self.epoch, now, self._period, setpoint))
         self._pace.wait()
         status = self._look()

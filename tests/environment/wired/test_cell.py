@@ -46,6 +46,7 @@ def ready(cell: WiredCell) -> np.ndarray:
     return cell.client.status().sent.copy()
 
 
+@pytest.mark.slow
 def test_setpoints_move_the_arm_a_pause_rests_it_and_an_emergency_stop_stops_it(station) -> None:
     with simulated(station) as process:
         cell = WiredCell(station, Permit.MOTION, PERIOD)
@@ -89,3 +90,6 @@ def test_a_station_without_a_tracker_or_without_its_simulation_is_no_station(sta
     mock = written(station.path.parent, "mock", "mock")
     with pytest.raises(UsageError, match="nothing that says where objects are"):
         WiredCell(mock, Permit.DRY, PERIOD)
+    seen = written(station.path.parent, "seen", "twin", 'cameras = ["top"]')
+    with pytest.raises(UsageError, match="watched by nobody"):
+        WiredCell(seen, Permit.DRY, PERIOD)
