@@ -57,7 +57,7 @@ class Autopilot:
 
         sensors.twin.carry(row, run)
         readings = Readings(*(values[:begun] for values in sensed))
-        return readings, sent[:begun].reshape(begun, -1)
+        return readings, sent[:begun].reshape(begun, control.command[0].size)
 
     def _views(self, own: Simulation) -> tuple[FloatArray, ...]:
         views: tuple[FloatArray, ...] | None = getattr(self._own, "views", None)

@@ -58,8 +58,8 @@ class Readings:
     @property
     def axes(self) -> FloatArray:
         """Joints and grippers, (m, axes), as `enpire.drivers.Reading` has them."""
-        m = len(self.joints)
-        return np.concatenate([self.joints, self.gripper[..., None]], axis=2).reshape(m, -1)
+        each = np.concatenate([self.joints, self.gripper[..., None]], axis=2)
+        return each.reshape(len(each), each.shape[1] * each.shape[2])
 
     def at(self, chosen: list[int]) -> Readings:
         """The readings of some of the stations, in that order."""
