@@ -126,3 +126,11 @@ def test_small_rotations_are_rotations_to_second_order() -> None:
     assert (error < 0.4 * np.linalg.norm(vectors, axis=1) ** 3).all()
     small_rotation(np.zeros(3), found[0])
     np.testing.assert_array_equal(found[0], np.eye(3))
+
+
+def test_axes_are_joints_and_gripper_of_each_arm_and_none_of_no_station() -> None:
+    shapes = ((2, 3), (2,), (2, 3), (2, 3, 3), (2, 3), (2, 3), (1, 3), (1, 3, 3))
+    readings = Readings(*(np.arange(np.prod((4, *s)), dtype=float).reshape(4, *s) for s in shapes))
+    assert readings.axes.shape == (4, 8)
+    assert readings.axes[0].tolist() == [0, 1, 2, 0, 3, 4, 5, 1]
+    assert readings.at([]).axes.shape == (0, 8)
