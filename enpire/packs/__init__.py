@@ -1,6 +1,5 @@
 """Packs: folders that the harness finds by name (robots, tasks, agents, worlds)."""
 
-from enpire.packs.dynamics import Dynamics
 from enpire.packs.finder import CERTIFICATE, KINDS, Pack, available, content_hash, find
 from enpire.packs.robot import Arm, Limits, Robot, load_robot
 from enpire.packs.world import World, load_world
@@ -9,7 +8,6 @@ __all__ = [
     "CERTIFICATE",
     "KINDS",
     "Arm",
-    "Dynamics",
     "Limits",
     "Pack",
     "Robot",

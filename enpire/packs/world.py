@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from enpire.errors import PackError
-from enpire.packs.dynamics import Dynamics, read_dynamics
 from enpire.packs.finder import Pack
 from enpire.packs.toml import Table
+
+if TYPE_CHECKING:
+    from enpire.packs.dynamics import Dynamics
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,5 +33,7 @@ def load_world(pack: Pack) -> World:
         raise PackError(f"{pack.folder / 'world.toml'}: model {model.name} is not in the pack")
     dynamics = None
     if table.has("dynamics"):
+        from enpire.packs.dynamics import read_dynamics  # NumPy: not for `--help`
+
         dynamics = read_dynamics(pack.folder / table.text("dynamics"))
     return World(pack.name, table.text("description"), model, pack.sha256, dynamics)

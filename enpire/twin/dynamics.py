@@ -23,7 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from enpire.errors import PackError
-from enpire.packs import Dynamics, Robot
+from enpire.packs import Robot
+from enpire.packs.dynamics import Dynamics
 
 if TYPE_CHECKING:
     from enpire.twin.scene import ArmIndex, Scene
