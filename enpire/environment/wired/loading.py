@@ -31,6 +31,7 @@ def open_wired(
         DriverError: a station's wire is not there.
     """
     pack = find("tasks", task)
+    require_signed(pack)  # before its code is imported
     loaded = load_task(pack)
     robot, world = find("robots", loaded.robot), find("sim", loaded.world)
     stations = [load_station(path) for path in files]
@@ -42,7 +43,6 @@ def open_wired(
                 f"{station.robot.name}"
             )
         permits.append(permit(station, confirm_motion, dry_run, date.today()))
-    require_signed(pack)
     if len({station.path for station in stations}) < len(stations):
         raise UsageError("a station file is given twice: each station has one of its own")
     with ExitStack() as opened:
