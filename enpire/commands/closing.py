@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,17 +15,18 @@ if TYPE_CHECKING:
 
 
 def resume_command(
-    folder: Path, limits: dict[str, Any], recover: str = "", cluster: str = ""
+    folder: Path, limits: dict[str, Any], recover: str = "", where: Sequence[str] = ()
 ) -> str:
-    """The command that goes on with a run, with what only this start was given."""
+    """The command that goes on with a run, with what only this start was given.
+
+    where: the options that say where it is run.
+    """
     words = [program(), "loop", "--resume", str(folder.resolve())]
     for name, value in limits.items():
         words += [flag(name), f"{value:g}s" if name == "max_time" else f"{value:g}"]
     if recover:
         words += ["--recover", recover]
-    if cluster:
-        words += ["--cluster", cluster]
-    return shlex.join(words)
+    return shlex.join([*words, *where])
 
 
 def program() -> str:

@@ -30,7 +30,7 @@ from enpire.commands.loop_settings import (
 )
 from enpire.commands.menagerie import add_menagerie, use_menagerie
 from enpire.commands.options import Parser, add_start, natural, positive, print_json, task_asked
-from enpire.commands.places import Place, add_arms, add_cluster, of_arms, place
+from enpire.commands.places import Place, add_arms, add_cluster, again, of_arms, place
 from enpire.commands.recovering import add_recovery, recovery
 from enpire.commands.signing import say_unsigned
 from enpire.errors import UsageError
@@ -219,9 +219,7 @@ def _drive(
 
     with recovery(options, settings.task, settings.reset) as helping:
         figures = drive(run, settings, stations, where, budget, state, begin, helping)
-    print(
-        summary(run, figures, resume_command(run.folder, given, options.recover, options.cluster))
-    )
+    print(summary(run, figures, resume_command(run.folder, given, options.recover, again(options))))
     if options.json:
         print_json(figures)
     return exit_code(budget, state)

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from enpire.rollout.clock import Clock
 
 
+MOTION = {"--confirm-motion": "confirm_motion", "--dry-run": "dry_run"}
+
+
 class Place(Protocol):
     """Somewhere to run episodes and to train."""
 
@@ -74,6 +77,8 @@ class Arms:
             raise UsageError(
                 f"--robots {count} and {len(self._files)} station files: give --station once each"
             )
+        if order.images or order.world:
+            raise UsageError("--images and --world are for twins: no --station")
         if order.verify != "sensors":
             raise UsageError("stations with arms are verified by their sensors: no --verify")
         made = open_wired(order.task, self._files, self._confirm_motion, self._dry_run)
@@ -158,6 +163,14 @@ def of_arms(options: Namespace, given: dict[str, Any]) -> dict[str, Any]:
     if given.get("reset", "physical") != "physical" or given.get("pace", "free") != "free":
         raise UsageError("--station is for arms: their resets are physical, their time is real")
     return {"robots": len(options.station)} | given | {"reset": "physical"}
+
+
+def again(options: Namespace) -> list[str]:
+    """The options by which a run goes on where it was."""
+    if options.cluster:
+        return ["--cluster", options.cluster]
+    words = [word for file in options.station for word in ("--station", str(file.resolve()))]
+    return words + [flag for flag, given in MOTION.items() if getattr(options, given)]
 
 
 @contextmanager

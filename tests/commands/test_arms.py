@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from enpire.cli import main
+from enpire.commands.options import Parser
+from enpire.commands.places import Arms, add_arms, add_cluster, again
+from enpire.environment import Order
+from enpire.errors import UsageError
 
 
 @pytest.fixture
@@ -69,3 +74,20 @@ def test_an_arm_without_a_scene_has_no_simulated_station(station, capsys) -> Non
     station.write_text('driver = "mock"\nrobot = "so101"\n')
     assert main(["station", "sim", str(station), "--task", "pick_cube"]) == 2
     assert "mock meets no simulated station" in capsys.readouterr().err
+
+
+def test_a_run_goes_on_where_it_was(tmp_path: Path) -> None:
+    parser = Parser(prog="enpire")
+    add_cluster(parser)
+    add_arms(parser)
+    files = [tmp_path / "a.toml", tmp_path / "b.toml"]
+    given = ["--station", str(files[0]), "--station", str(files[1]), "--confirm-motion"]
+    assert again(parser.parse_args(given)) == given
+    assert again(parser.parse_args(["--cluster", "auto"])) == ["--cluster", "auto"]
+    assert again(parser.parse_args([])) == []
+
+
+@pytest.mark.parametrize("settings", [{"images": 64}, {"world": "bench"}])
+def test_what_is_for_twins_is_for_no_arms(settings: dict[str, Any], tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="--images and --world are for twins"):
+        Arms([tmp_path / "a.toml"], True, False).stations(Order("pick_cube", **settings), 1)
