@@ -77,7 +77,7 @@ def test_an_arm_without_a_scene_has_no_simulated_station(station, capsys) -> Non
 
 
 def test_a_run_goes_on_where_it_was(tmp_path: Path) -> None:
-    parser = Parser(prog="enpire")
+    parser = Parser("enpire", "")
     add_cluster(parser)
     add_arms(parser)
     files = [tmp_path / "a.toml", tmp_path / "b.toml"]
