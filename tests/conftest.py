@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 
+import signal
+
 import torch
 from hypothesis import settings
 
@@ -11,6 +13,9 @@ from enpire.commands.graphics import choose_graphics
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")  # no test may ask a hub
 choose_graphics()  # before any test imports MuJoCo
+
+# A shell's background job ignores Ctrl-C, and so does all that it starts; tests send it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Networks here are tiny: a second thread only gets in the way of whatever else the machine does.
 torch.set_num_threads(1)
