@@ -13,6 +13,7 @@ from enpire.drivers import build
 from enpire.drivers.ros2 import checks, wire
 from enpire.drivers.wire import open_wire
 from enpire.errors import DriverError
+from tests.drivers.dds import require_dds
 from tests.simulation.running import simulated, written
 
 pytestmark = pytest.mark.skipif(
@@ -33,6 +34,7 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.setattr(checks, "ANSWER_S", PATIENCE_S)
     monkeypatch.setattr(checks, "CLOCK_S", PATIENCE_S)
     monkeypatch.setattr(wire, "CONNECT_S", PATIENCE_S)
+    require_dds()
     return tmp_path
 
 
