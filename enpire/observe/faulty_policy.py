@@ -56,20 +56,21 @@ def main(folder: Path) -> None:
             client.fault, client.began = "", 0
             try:
                 stream = Stream(client)
+                start = client.status().sent
+                times = np.arange(0, LENGTH_S, INTERVAL_S)
+                # Begins at rest: half of a cosine's way to either side of nothing.
+                way = AMPLITUDE * (1 - np.cos(2 * np.pi / PERIOD_S * times)) / 2
+                stream.play(start + way[:, None] * np.eye(len(start))[0], INTERVAL_S)
             except SafetyError as error:  # stopped again meanwhile
                 print(error, flush=True)
                 continue
-            start = client.status().sent
-            times = np.arange(0, LENGTH_S, INTERVAL_S)
-            # Begins at rest: half of a cosine's way to either side of nothing.
-            way = AMPLITUDE * (1 - np.cos(2 * np.pi / PERIOD_S * times)) / 2
-            stream.play(start + way[:, None] * np.eye(len(start))[0], INTERVAL_S)
             print("going", flush=True)
         elif word in FAULTS:
             client.fault = word
-            while not client.began:
+            # A station that stops by itself meanwhile ends the stream: then nothing has begun.
+            while not client.began and stream is not None and stream.running:
                 time.sleep(0.001)
-            print(client.began, flush=True)
+            print(client.began or time.monotonic_ns(), flush=True)
         elif word == "rest" and stream is not None:
             stream.close()
             print(json.dumps(stream.latencies), flush=True)

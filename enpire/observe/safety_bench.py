@@ -44,7 +44,7 @@ BAR_S = 0.020  # and one period: from the fault until the stop is issued
 LATENCY_S = 0.001  # at the median; a quarter of a period at the 99th percentile
 RUN_UP_S = (0.03, 0.10)  # of motion before a fault
 GOING = "going"
-WAIT_S = 10.0
+WAIT_S = 60.0  # far more than anything takes on a busy machine
 
 
 @dataclass(slots=True)

@@ -98,6 +98,11 @@ class Stream:
             raise SafetyError(f"the station stopped: {', '.join(self.ended.rules.names)}")
         self._chunk = Chunk(time.monotonic_ns(), interval, np.array(setpoints, np.float64))
 
+    @property
+    def running(self) -> bool:
+        """Whether it still sends: the station has not stopped."""
+        return self._thread.is_alive()
+
     def close(self) -> None:
         """Come to rest; returns once the arms stand still."""
         self._resting.set()

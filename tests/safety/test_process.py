@@ -63,6 +63,20 @@ def test_a_chunk_is_streamed_and_comes_to_rest(station) -> None:
         assert len(stream.latencies) > 5
 
 
+def test_a_policy_whose_station_has_stopped_already_errs_no_more(station) -> None:
+    """It says so at once, later than the stop: such a trial does not count."""
+    with Supervision(station, Permit.MOTION) as supervision:
+        client, policy = Client(supervision.folder), bench.Policy(supervision.folder)
+        try:
+            bench._ready(supervision, client)
+            policy.say("go")
+            supervision.ask("stop")
+            wait(client, Mode.HOLDING)
+            assert policy.fail("nan") > client.status().stopped
+        finally:
+            policy.end()
+
+
 def test_it_holds_and_ends_with_its_owner(station) -> None:
     owner = subprocess.Popen(
         [
