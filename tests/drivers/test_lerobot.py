@@ -18,6 +18,7 @@ pytest.importorskip("lerobot.robots")
 from enpire.calibration.shots import read_shots
 from enpire.cli import main
 from enpire.drivers import Seeing, Site, build, settings
+from enpire.drivers.lerobot import bus
 from enpire.drivers.lerobot.axes import Axes
 from enpire.errors import DriverError, PackError, SafetyError
 from enpire.packs import find, load_robot
@@ -40,7 +41,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def driver(folder: Path) -> Iterator:
+def driver(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator:
+    monkeypatch.setattr(bus, "PATIENCE_S", 5.0)  # a busy machine reads late, too
     robot = load_robot(find("robots", str(plugin.pack(folder))))
     site = Site(settings=settings("lerobot", robot, None))
     made = build("lerobot", robot, time.monotonic_ns, site)

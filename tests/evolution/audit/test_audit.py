@@ -243,7 +243,7 @@ TAMPERINGS = (
         "events",
         "event \\d+ cannot follow",
     ),
-    Tampering("an-examination", forget_sealed, "ledger", "intervals|episodes lack|sealed"),
+    Tampering("an-examination", forget_sealed, "robot time", "sealed-.* has robot time and no rec"),
     Tampering("attempts-that-went-badly", unseal, "sealed", "attempt 2, of policy-0, is missing"),
     Tampering(
         "counts-of-an-examination",
