@@ -1,7 +1,8 @@
 """What an arm can follow of a curve: the same way within its limits of speed and acceleration.
 
 Whoever asks a supervisor for more has it sent less, and is farther from where the arm is with each
-period, until that is a jump. This asks for what would be sent anyway.
+period, until that is a jump. This asks for what would be sent anyway, going on from what was: the
+supervisor may have had other reasons to send less.
 """
 
 from __future__ import annotations
@@ -24,16 +25,22 @@ class Pursuit:
             limits, speed=SHARE * limits.speed, acceleration=SHARE * limits.acceleration
         )
         self._period = period
-        self._motion: Motion | None = None
+        self._before: tuple[FloatArray, FloatArray, int] | None = None
 
-    def next(self, wanted: FloatArray, sent: FloatArray) -> FloatArray:
-        """The setpoint of this period; at first from rest at what was `sent` last."""
-        before = self._motion or Motion.at_rest(sent)
+    def next(self, wanted: FloatArray, sent: FloatArray, at: int) -> FloatArray:
+        """The setpoint of this period.
+
+        sent: by the supervisor in the period before, which was due at `at` [monotonic ns].
+        """
+        before = Motion.at_rest(sent)
+        if self._before is not None:
+            then, target, earlier = self._before
+            seconds = max((at - earlier) * 1e-9, self._period)
+            before = Motion(sent, (sent - then) / seconds, target)
+        self._before = (sent, wanted, at)
         velocity, _ = towards(before, wanted, self._limits, self._period)
-        position = before.position + velocity * self._period
-        self._motion = Motion(position, velocity, wanted)
-        return position
+        return sent + velocity * self._period
 
     def rest(self) -> None:
         """There is nothing to follow; what comes next is another curve."""
-        self._motion = None
+        self._before = None

@@ -61,7 +61,7 @@ class Curve:
             if segment.still:
                 return self._rest(segment, status)
             segment = self._segment = segment.to_rest(now)
-        return self._pursuit.next(segment.at(now)[0], status.sent), False
+        return self._pursuit.next(segment.at(now)[0], status.sent, status.deadline), False
 
     def _counts(self, knot: Knot, status: Status, now: int) -> bool:
         fresh = 0 <= now - knot.stamp < LATE * knot.seconds * 1e9
@@ -76,7 +76,7 @@ class Curve:
         self._waits += 1
         there = abs(status.sent - segment.end).max() < 1e-9 or self._waits > WAITS
         self._rests += there
-        return self._pursuit.next(segment.end, status.sent), there
+        return self._pursuit.next(segment.end, status.sent, status.deadline), there
 
 
 def run(station: StationFile) -> None:
