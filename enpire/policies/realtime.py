@@ -4,8 +4,8 @@ Real-time chunking (Black, Galliker and Levine 2025, arXiv 2506.07339). A chunk 
 now can be used `delay` periods later, and until then the last one goes on. What it will have done
 by then is known: the new chunk is held to it there, and drawn towards what it meant to do next,
 less and less. A flow is guided, at each of its steps, by the gradient of what it leads to (the
-paper's equations 2 to 5); of any other chunk the parts that overlap are faded, period by period,
-one into the other.
+paper's equations 2 to 5), unless it has learned to go on from what is pending; of any other chunk
+the parts that overlap are faded, period by period, one into the other.
 
 `RealTime` says on twins what comes of a delay, the same to the last bit each time. `Asynchronous`
 is the real thing, with a thread, for a station on the clock on the wall.
@@ -81,7 +81,7 @@ Joined = Callable[[Float32Array, np.random.Generator, Float32Array, int], Float3
 def joining(policy: Chunked) -> Joined:
     """How chunks of this policy, with its weights as they are now, are joined."""
     if isinstance(policy, FlowPolicy):
-        return _Guided(policy)
+        return _Pending(policy) if policy.spec.pending else _Guided(policy)
     infer, chunk = policy.inference(), policy.spec.chunk
 
     def faded(
@@ -94,6 +94,23 @@ def joining(policy: Chunked) -> Joined:
         return new
 
     return faded
+
+
+class _Pending:
+    """Inference of a flow policy that has learned to go on from what is pending."""
+
+    def __init__(self, policy: FlowPolicy) -> None:
+        self._infer, self._size = policy.inference(), policy.noise_size
+        self._most = policy.spec.pending
+
+    def __call__(
+        self, seen: Float32Array, rng: np.random.Generator, left: Float32Array, delay: int
+    ) -> Float32Array:
+        drawn = rng.standard_normal(self._size, np.float32)[None]
+        chunk: Float32Array = self._infer(seen[None], drawn, left[None, : min(delay, self._most)])[
+            0
+        ]
+        return chunk
 
 
 class _Guided:
