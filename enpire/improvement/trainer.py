@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -16,7 +15,7 @@ from torch import Tensor, nn
 from enpire.errors import RecipeError
 from enpire.improvement.checkpoint import NOWHERE, Checkpoint
 from enpire.improvement.data import MIN_STD, Examples, examples, instructive, seen_examples
-from enpire.improvement.learner import Learner, average
+from enpire.improvement.learner import Learner, average, warmed_and_annealed
 from enpire.improvement.recipe import Given
 from enpire.policies import (
     ChunkPolicy,
@@ -154,11 +153,7 @@ def fit[P: ChunkPolicy | FlowPolicy | PicturePolicy](
     optimiser = torch.optim.AdamW(
         policy.parameters(), lr=training.lr, weight_decay=training.decay, fused=True
     )
-    warm = max(1, training.steps // 50)
-    schedule = torch.optim.lr_scheduler.LambdaLR(
-        optimiser,
-        lambda step: min((step + 1) / warm, 0.5 + 0.5 * math.cos(math.pi * step / training.steps)),
-    )
+    schedule = warmed_and_annealed(optimiser, training.steps)
 
     def step(at: int) -> Tensor:
         index = torch.randint(len(data), (training.batch,), generator=generator)

@@ -8,7 +8,6 @@ normalisation that it came with.
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,7 +19,7 @@ from torch import Tensor, nn
 
 from enpire.errors import RecipeError
 from enpire.improvement.data import instructive
-from enpire.improvement.learner import Learner
+from enpire.improvement.learner import Learner, warmed_and_annealed
 from enpire.improvement.recipe import Candidate, Given
 from enpire.policies import LeRobotPolicy
 from enpire.types import Episode
@@ -77,11 +76,7 @@ class FineTuning:
         optimiser = torch.optim.AdamW(
             learned, lr=rate, betas=tuple(preset.betas), weight_decay=preset.weight_decay
         )
-        warm = max(1, self.steps // 50)
-        schedule = torch.optim.lr_scheduler.LambdaLR(
-            optimiser,
-            lambda at: min((at + 1) / warm, 0.5 + 0.5 * math.cos(math.pi * at / self.steps)),
-        )
+        schedule = warmed_and_annealed(optimiser, self.steps)
         generator = torch.Generator().manual_seed(given.seed)
 
         def step(at: int) -> Tensor:
