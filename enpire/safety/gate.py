@@ -93,7 +93,7 @@ def advance(
     forbidden = space.forbidden(target)
     if forbidden:
         return brake(motion, measured, limits, space, dt, rules | forbidden)
-    wish, clamped = _towards(motion, target, limits, dt)
+    wish, clamped = towards(motion, target, limits, dt)
     calm = _with_calm_hands(q, v, wish, limits, space, dt)
     rules |= clamped if calm is wish else clamped | Rule.CARTESIAN_SPEED
     wish = calm
@@ -144,10 +144,10 @@ def _fault(wanted: FloatArray, q: FloatArray, measured: FloatArray, limits: Safe
     return Rule.NONE
 
 
-def _towards(
+def towards(
     motion: Motion, target: FloatArray, limits: SafetyLimits, dt: float
 ) -> tuple[FloatArray, Rule]:
-    """Velocity of the next step: to the target at once, or so that every axis can meet it.
+    """Velocity of the next step, (axes,): to the target at once, or so that every axis can meet it.
 
     To meet it is to be there at its own speed, which is how far it has moved since the last period.
     """

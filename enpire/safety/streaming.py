@@ -24,6 +24,7 @@ from enpire.safety.client import LEAD_S, RESTS, Client
 from enpire.safety.machine import Mode
 from enpire.safety.messages import Knot, Status
 from enpire.safety.pace import prepare
+from enpire.safety.pursuit import Pursuit
 from enpire.safety.station import StationFile, load_station
 from enpire.types import FloatArray
 
@@ -36,7 +37,8 @@ LATE = 2.0  # times a knot's own seconds, after which it moves nothing any more
 class Curve:
     """What is to be sent, given the supervisor's status and the newest knot."""
 
-    def __init__(self) -> None:
+    def __init__(self, pursuit: Pursuit) -> None:
+        self._pursuit = pursuit
         self._segment: Segment | None = None
         self._epoch, self._rests, self._waits = 0, 0, 0
 
@@ -47,6 +49,7 @@ class Curve:
         """
         if status.mode not in (Mode.ARMED, Mode.MOVING) or status.epoch != self._epoch:
             self._segment, self._epoch = None, status.epoch
+            self._pursuit.rest()
         if knot is not None and self._counts(knot, status, now):
             before = self._segment or Segment.at_rest(status.sent)
             self._segment = before.towards(now, knot.setpoint, knot.seconds)
@@ -58,7 +61,7 @@ class Curve:
             if segment.still:
                 return self._rest(segment, status)
             segment = self._segment = segment.to_rest(now)
-        return segment.at(now)[0], False
+        return self._pursuit.next(segment.at(now)[0], status.sent, status.deadline), False
 
     def _counts(self, knot: Knot, status: Status, now: int) -> bool:
         fresh = 0 <= now - knot.stamp < LATE * knot.seconds * 1e9
@@ -68,11 +71,12 @@ class Curve:
         """Stand at the end until the supervisor has come to rest there, too."""
         if self._rests >= RESTS and status.mode is Mode.ARMED:
             self._segment = None
+            self._pursuit.rest()
             return None
         self._waits += 1
         there = abs(status.sent - segment.end).max() < 1e-9 or self._waits > WAITS
         self._rests += there
-        return segment.end, there
+        return self._pursuit.next(segment.end, status.sent, status.deadline), there
 
 
 def run(station: StationFile) -> None:
@@ -81,7 +85,7 @@ def run(station: StationFile) -> None:
     knots = Mailbox(station.runtime / KNOTS)
     owner = select.poll()
     owner.register(sys.stdin, select.POLLIN | select.POLLHUP)
-    curve, seen, done = Curve(), 0, 0
+    curve, seen, done = Curve(Pursuit(station.limits, station.period)), 0, 0
     while not owner.poll(0):
         try:
             status = client.status()

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from enpire.safety.blend import Segment
+from enpire.safety.limits import SafetyLimits
 from enpire.safety.machine import Mode
 from enpire.safety.messages import Knot, Status
+from enpire.safety.pursuit import Pursuit
 from enpire.safety.rules import Rule
 from enpire.safety.streaming import RESTS, Curve
 
@@ -58,6 +61,14 @@ def test_setpoints_that_come_late_or_early_make_no_jump() -> None:
     assert abs(np.diff(speeds)).max() < 0.05
 
 
+def axis(acceleration: float = 1e9) -> SafetyLimits:
+    """One axis without a limit but these."""
+    far, box = np.array([1e9]), np.full(3, 9.0)
+    return SafetyLimits(
+        -far, far, far, np.array([acceleration]), far, 1e9, -box, box, 1e9, 1e9, 0.0
+    )
+
+
 def status(epoch: int, mode: Mode, sent: float) -> Status:
     one = np.array([sent])
     rest = (one, one, one, np.zeros((1, 3)), 0)
@@ -69,7 +80,7 @@ def knot(epoch: int, at: int, setpoint: float) -> Knot:
 
 
 def test_without_a_next_setpoint_it_comes_to_rest_and_asks_for_rest() -> None:
-    stream = Curve()
+    stream = Curve(Pursuit(axis(), 0.01))
     assert stream.next(status(3, Mode.ARMED, 0.0), None, 0) is None
     sent, asked, said = 0.0, 0, []
     for t in range(0, 400, 10):
@@ -82,12 +93,12 @@ def test_without_a_next_setpoint_it_comes_to_rest_and_asks_for_rest() -> None:
         said.append(sent)
     assert wanted is None
     assert asked >= RESTS
-    assert said[-1] == 0.03
+    assert said[-1] == pytest.approx(0.03, abs=1e-12)
     assert abs(np.diff(said)).max() < 0.006
 
 
 def test_setpoints_of_another_epoch_and_old_ones_move_nothing() -> None:
-    stream = Curve()
+    stream = Curve(Pursuit(axis(), 0.01))
     assert stream.next(status(3, Mode.ARMED, 0.0), knot(2, 0, 1.0), 0) is None
     assert stream.next(status(3, Mode.ARMED, 0.0), knot(3, 0, 1.0), 100 * MS) is None
     assert stream.next(status(3, Mode.HOLDING, 0.0), knot(3, 0, 1.0), 0) is None
