@@ -99,10 +99,11 @@ def load(path: Path) -> Recording:
 def of_flight_record(path: Path, robot: str) -> list[Recording]:
     """Stretches of a supervisor's flight record in which setpoints were sent, each from rest.
 
-    A record is 30 s of periods before a stop (docs/safety.md). Raises StoreError.
+    A record is 30 s of periods before a stop (docs/safety.md). What was measured is told for the
+    times at which setpoints were sent, straight between two readings. Raises StoreError.
     """
     columns = _columns(path)
-    if not {"stamp", "sent", "position", "velocity", "effort"} <= columns.keys():
+    if not {"stamp", "measured", *COLUMNS[1:]} <= columns.keys():
         raise StoreError(f"{path} is no flight record")
     stamps = columns["stamp"] * 1e-9
     whole = np.isfinite(columns["sent"]).all(1) & np.isfinite(columns["position"]).all(1)
@@ -113,7 +114,8 @@ def of_flight_record(path: Path, robot: str) -> list[Recording]:
     found = []
     for stretch in np.split(rows, np.flatnonzero(np.diff(stamps[rows]) > late) + 1):
         sent, *measured = (columns[n][stretch] for n in COLUMNS[1:])
-        position, velocity, effort = measured
+        read = columns["measured"][stretch] * 1e-9
+        position, velocity, effort = (_at(stamps[stretch], read, each) for each in measured)
         resting = _rests(stamps[stretch], position, velocity)
         if resting is None or len(stretch) - resting < 2:
             continue
@@ -149,6 +151,13 @@ def read(paths: list[Path], robot: str) -> list[Recording]:
                 raise StoreError(f"{file} is of {recording.robot}, not of {robot}")
             found.append(recording)
     return found
+
+
+def _at(stamps: FloatArray, read: FloatArray, columns: FloatArray) -> FloatArray:
+    """What was read at some stamps, (T, axes), at others; a reading may count for two periods."""
+    news = np.append(True, np.diff(read) > 0)
+    values = [np.interp(stamps, read[news], column[news]) for column in columns.T]
+    return np.stack(values, axis=1)
 
 
 def _rests(stamps: FloatArray, position: FloatArray, velocity: FloatArray) -> int | None:

@@ -158,6 +158,7 @@ def main(argv: list[str]) -> int:
     except EnpireError as error:
         print(f"enpire: {error}", file=sys.stderr, flush=True)
         return 1
+    server.serve(time.monotonic_ns())  # the first time takes long, and no reader should see it
     print(READY, flush=True)
     owner = select.poll()
     owner.register(sys.stdin, select.POLLIN | select.POLLHUP)

@@ -56,6 +56,20 @@ def test_a_flight_record_gives_the_stretches_in_which_arms_were_sent_somewhere(t
     assert found[1].stamps[0] == pytest.approx(2.5)
 
 
+def test_a_flight_record_knows_that_readings_are_older_than_setpoints(tmp_path) -> None:
+    recorder = Recorder(tmp_path, 7, 1, 0.01)
+    for row in range(100):
+        read = (row // 2 * 2 - 0.4) * 0.01  # s; every reading counts for two periods
+        speed = np.full(7, 0.5 if row > 3 else 0.0)
+        at = Reading(round(read * 1e9), 0.5 * read * np.ones(7), speed, 1 - speed, np.ones((1, 3)))
+        recorder.note(row * 10**7, Mode.MOVING, Rule.NONE, at, at.position, np.zeros(7))
+    recorder.dump(0, Mode.HOLDING, Rule.ASKED)
+    recorder.wait()
+    (found,) = recordings.read([tmp_path / "00001.npz"], "yam")
+    moved = 0.5 * found.stamps[:, None] * np.ones(7)
+    assert found.position[:-2] == pytest.approx(moved[:-2], abs=1e-6)
+
+
 def test_episodes_say_what_their_arms_were_sent(scene) -> None:
     stations = build_stations("pick_cube", 1, threads=1)
     stations.begin(0, Job(5, Purpose.DEMONSTRATION, Demonstrations(stations.task), "d"))
