@@ -73,7 +73,7 @@ def add_options(parser: Parser) -> None:
         type=spell,
         default=0.0,
         metavar="TIME",
-        help="that a chunk takes to be inferred, as 0.2s: the last one goes on meanwhile (default none)",
+        help="that a chunk takes, as 0.2s: the last one goes on meanwhile (default none)",
     )
     read, _, line = SETTINGS["verify"]
     parser.add_argument("--verify", type=read, default="sensors", metavar="WITH", help=line)
