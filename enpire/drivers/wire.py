@@ -12,6 +12,8 @@ from enpire.drivers.driver import Clock, Site
 from enpire.errors import UsageError
 from enpire.types import FloatArray, Image
 
+WIRES = ("twin", "ros2")
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Objects:
@@ -74,17 +76,17 @@ class Wire(Protocol):
         """Hang up."""
 
 
-def open_wire(driver: str, site: Site, clock: Clock) -> Wire:
-    """The wire beside a driver; raises UsageError if that has arms only."""
-    if driver == "twin":
+def open_wire(name: str, site: Site, clock: Clock) -> Wire:
+    """The wire `name` of a station; raises UsageError if there is none of that name."""
+    if name == "twin":
         from enpire.drivers.twin.wire import TwinWire
 
         return TwinWire(site)
-    if driver == "ros2":
+    if name == "ros2":
         from enpire.drivers.ros2.wire import Ros2Wire
 
         return Ros2Wire(site, clock)
     raise UsageError(
-        f"driver {driver} has arms and nothing that says where objects are: a loop needs twin "
-        "(enpire station sim) or ros2"
+        f"driver {name} has arms and nothing that says where objects are: a loop needs a wire in "
+        f"the station's file, one of {', '.join(WIRES)} (docs/station.md)"
     )

@@ -103,7 +103,7 @@ class Ros2Server:
         from std_srvs.srv import SetBool
         from trajectory_msgs.msg import JointTrajectory
 
-        settings = self._settings = Ros2Settings.read(station.settings)
+        settings = self._settings = Ros2Settings.read(station.wiring)
         self._cell, self._faults = cell, faults
         self._names = settings.names(station.robot)
         self._controller = Controller(cell, settings, station.robot)

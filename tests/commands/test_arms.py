@@ -61,7 +61,7 @@ def test_flags_of_arms_without_arms_are_refused(capsys) -> None:
     ("words", "said"),
     [
         ([], "--task NAME"),
-        (["--task", "pick_cube", "--wire", "ros2"], "driver twin is for --wire local"),
+        (["--task", "pick_cube", "--wire", "ros2"], "wire twin is for --wire local"),
         (["--task", "pick_cube", "--faults", "dely:3"], "did you mean delay"),
     ],
 )

@@ -89,7 +89,7 @@ class WiredCell:
                 "would stop at once: leave them out"
             )
         with ExitStack() as opened:
-            self.wire: Wire = open_wire(station.driver, station.site, time.monotonic_ns)
+            self.wire: Wire = open_wire(station.wire, station.scenery, time.monotonic_ns)
             opened.callback(self.wire.close)
             self.supervision = opened.enter_context(Supervision(station, permit))
             self.client = Client(station.runtime)
