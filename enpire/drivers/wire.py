@@ -56,8 +56,14 @@ class Wire(Protocol):
     def operate(self, on: tuple[str, ...]) -> None:
         """Have a fixture's outputs on, and all others off."""
 
+    def watch(self, cameras: tuple[str, ...]) -> None:
+        """Listen to these cameras from now on; raises UsageError where no pictures come."""
+
     def picture(self, camera: str) -> tuple[int, Image] | None:
-        """The newest picture of a camera, (height, width, 3), and its stamp, as of `Objects`."""
+        """The newest picture, (height, width, 3) RGB, of a camera that is watched, and its stamp.
+
+        The stamp is as of `Objects`: when it was taken. None before the first.
+        """
 
     def faults(self) -> list[Fault]:
         """Those that were told since it was asked last, oldest first."""

@@ -58,6 +58,11 @@ class Cell:
         """Whether the scene has settled."""
         return self._settling is None
 
+    @property
+    def measured(self) -> int:
+        """The time at which the scene is as it is [ns]."""
+        return self._at
+
     def advance(self) -> None:
         """Simulate until now."""
         now = self._clock()
