@@ -72,7 +72,7 @@ class Arms:
     def stations(self, order: Order, count: int) -> Workcells:
         """See `Place`; raises UsageError if there are not as many station files."""
         from enpire.environment.wired import open_wired
-        from enpire.simulation.rehearsal import rehearsal
+        from enpire.simulation.rehearsal import SENT, rehearsal
 
         if count != len(self._files):
             raise UsageError(
@@ -89,6 +89,9 @@ class Arms:
             order.verify,
         )
         self._open.callback(made.close)
+        if self._dry_run:
+            sent = ", ".join(str(file.with_suffix(SENT)) for file in self._files)
+            print(f"dry run on twins: no arm is connected to; it would be sent what is in {sent}")
         return made
 
     def trainer(self) -> Beside:
