@@ -100,7 +100,8 @@ def of_flight_record(path: Path, robot: str) -> list[Recording]:
     """Stretches of a supervisor's flight record in which setpoints were sent, each from rest.
 
     A record is 30 s of periods before a stop (docs/safety.md). What was measured is told for the
-    times at which setpoints were sent, straight between two readings. Raises StoreError.
+    times at which setpoints were sent, straight between two readings; efforts are taken to be means
+    over a period, as arms filter them. Raises StoreError.
     """
     columns = _columns(path)
     if not {"stamp", "measured", *COLUMNS[1:]} <= columns.keys():
@@ -110,7 +111,8 @@ def of_flight_record(path: Path, robot: str) -> list[Recording]:
     rows = np.flatnonzero(whole)
     if len(rows) < 2:
         return []
-    late = GAP * float(np.median(np.diff(stamps[rows])))
+    period = float(np.median(np.diff(stamps[rows])))
+    late = GAP * period
     found = []
     for stretch in np.split(rows, np.flatnonzero(np.diff(stamps[rows]) > late) + 1):
         sent, *measured = (columns[n][stretch] for n in COLUMNS[1:])
@@ -120,7 +122,9 @@ def of_flight_record(path: Path, robot: str) -> list[Recording]:
         if resting is None or len(stretch) - resting < 2:
             continue
         name = f"{path.name}, {stamps[stretch[resting]] - stamps[0]:.1f} s"
-        all_of_it = Recording(robot, name, stamps[stretch], sent, position, velocity, effort)
+        all_of_it = Recording(
+            robot, name, stamps[stretch], sent, position, velocity, effort, effort_window=period
+        )
         found.append(all_of_it.part(resting, len(stretch)))
     return found
 
