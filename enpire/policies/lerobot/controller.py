@@ -16,7 +16,7 @@ from enpire.policies.spec import ChunkSpec
 from enpire.types import Float32Array
 
 
-class _Chunked:
+class ChunkedModel:
     """The model as a `Chunked` policy."""
 
     def __init__(self, model: Model, spec: LeRobotSpec, told: str) -> None:
@@ -37,13 +37,21 @@ class _Chunked:
         """See `Chunked`."""
         return torch.from_numpy(self._model.spread).float()
 
-    def inference(self) -> _Chunked:
+    def inference(self) -> ChunkedModel:
         """See `Chunked`."""
         return self
 
-    def __call__(self, history: Float32Array, seeds: Sequence[int]) -> Float32Array:
-        """Chunks (b, n, act), n at least `execute`, for observations (b, history, obs)."""
-        return self._model.chunks(history, self._told, seeds)
+    def __call__(
+        self, history: Float32Array, seeds: Sequence[int], noise: Float32Array | None = None
+    ) -> Float32Array:
+        """See `Answers`: row by row on a processor."""
+        return self._model.chunks(history, self._told, seeds, noise)
+
+    def together(
+        self, history: Float32Array, seeds: Sequence[int], noise: Float32Array | None = None
+    ) -> Float32Array:
+        """The same of all rows at once."""
+        return self._model.chunks(history, self._told, seeds, noise, together=True)
 
 
 class LeRobotController(PolicyController):
@@ -58,7 +66,7 @@ class LeRobotController(PolicyController):
         Raises:
             PolicyError: it does not act on one observation without its own queues.
         """
-        chunked = _Chunked(model, spec, told)
+        chunked = ChunkedModel(model, spec, told)
         super().__init__(chunked)
         chunked(np.zeros((1, chunked.spec.history, spec.observation), np.float32), [0])
         self._forgetting = getattr(model.config, "temporal_ensemble_coeff", None)

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from enpire.environment import Workcells, instruction
 from enpire.errors import PolicyError
+from enpire.policies.asked import Asked
 from enpire.policies.lerobot import folder
 
 if TYPE_CHECKING:
@@ -115,3 +116,17 @@ class LeRobotPolicy:
         from enpire.policies.lerobot.model import Model
 
         return LeRobotController(Model.load(self.files), self.spec, instruction(stations))
+
+    def asked(self, told: str) -> Asked:
+        """See `Base`; imports LeRobot. Raises PolicyError where chunks are not all it acts by."""
+        from enpire.policies.lerobot.controller import ChunkedModel
+        from enpire.policies.lerobot.model import Model
+
+        model = Model.load(self.files)
+        if getattr(model.config, "temporal_ensemble_coeff", None) is not None:
+            raise PolicyError(
+                "the policy acts by a temporal ensemble of its chunks; who stands on it takes them "
+                "one by one: set temporal_ensemble_coeff to null in its config.json"
+            )
+        chunked = ChunkedModel(model, self.spec, told)
+        return Asked(chunked.spec, chunked.spread, chunked, chunked.together, model.noise_shape)
