@@ -29,8 +29,11 @@ def of_begun(given: dict[str, Any]) -> dict[str, Any]:
         from enpire.observe import frozen
         from enpire.policies import LeRobotPolicy
 
-        if isinstance(frozen.load(paths["policy"]).policy, LeRobotPolicy):
+        policy = frozen.load(paths["policy"]).policy
+        if isinstance(policy, LeRobotPolicy):
             goes["recipe"] = FINETUNE
+        if images := frozen.images(policy):
+            goes["images"] = images
     return goes | given | paths
 
 

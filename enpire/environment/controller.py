@@ -49,6 +49,10 @@ class Seeing(Controller, Protocol):
         """What the cameras show before it acts, (cameras, size, size, 3)."""
         ...
 
+    def due(self, row: int) -> bool:
+        """Whether it cannot act without pictures of now, however new the last ones are."""
+        ...
+
 
 @runtime_checkable
 class Assisted(Controller, Protocol):
@@ -63,6 +67,11 @@ def show(controller: Controller, row: int, pictures: Image) -> None:
     """Show a station's pictures to a controller, if it is one that sees."""
     if isinstance(controller, Seeing):
         controller.look(row, pictures)
+
+
+def needs_pictures(controller: Controller, row: int) -> bool:
+    """Whether a controller needs pictures of now to act."""
+    return isinstance(controller, Seeing) and controller.due(row)
 
 
 def intervened(controller: Controller, row: int, length: int) -> Flags:

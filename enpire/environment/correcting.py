@@ -14,7 +14,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from enpire.environment.control import ActionSpec
-from enpire.environment.controller import Controller, show
+from enpire.environment.controller import Controller, needs_pictures, show
 from enpire.environment.sensing import Readings
 from enpire.twin.twin import Rows
 from enpire.types import Float32Array, FloatArray, Image
@@ -124,6 +124,11 @@ class Corrected:
         one = self._episodes[row]
         one.pictures = pictures
         show(self._corrector if one.turn is Turn.CORRECT else self._policy, row, pictures)
+
+    def due(self, row: int) -> bool:
+        """See `Seeing`: of whose turn it is."""
+        correcting = self._episodes[row].turn is Turn.CORRECT
+        return needs_pictures(self._corrector if correcting else self._policy, row)
 
     def intervened(self, row: int) -> list[bool]:
         """Periods of the station's episode that were not the policy's."""

@@ -23,6 +23,7 @@ from enpire.environment.controller import (
     Demonstrations,
     Planner,
     intervened,
+    needs_pictures,
     show,
 )
 from enpire.environment.jobs import LOOKS, Job
@@ -275,7 +276,10 @@ class Stations:
         """
         state, glances = self._running[row], self.glances
         last = state.pictured[-1] if state.pictured else -EVERY
-        if glances is None or len(state.plan) or len(state.actions) - last < EVERY:
+        if glances is None or len(state.plan):
+            return False
+        new = len(state.actions) - last < EVERY
+        if new and not needs_pictures(state.job.controller, row):
             return False
         if state.glance is None:
             self._periods.postpone(row)

@@ -20,10 +20,10 @@ from torch import Tensor, nn
 
 from enpire.errors import RecipeError
 from enpire.improvement.asking import base_of
-from enpire.improvement.data import instructive
+from enpire.improvement.data import instructive, pictures_of
 from enpire.improvement.learner import Learner, warmed_and_annealed
 from enpire.improvement.recipe import Candidate, Given
-from enpire.policies import LeRobotPolicy
+from enpire.policies import ChunkSpec, LeRobotPolicy, PictureSpec
 from enpire.types import Episode
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ class FineTuning:
         from enpire.policies.lerobot.model import Model
 
         model = Model.load(base.files)
-        examples = Windows.of(episodes, model, given.instruction)
+        examples = Windows.of(episodes, model, given.instruction, given.spec)
         torch.manual_seed(given.seed)
         weights = torch.ones(len(examples)) if weight is None else weight[examples.at]
         loss = self._learn(model, examples, weights, given)
@@ -157,6 +157,9 @@ class Windows:
     rows, actions: of all episodes end to end, (N, obs) and (N, act). at: the moment of each of M
     examples, (M,); first, end: of its episode. seen, acted: periods from there that the policy
     sees and predicts; beyond an episode's ends these are repeated, which is flagged in actions.
+
+    Of a policy that sees, rows are what an arm feels, and examples are those of which there are
+    pictures: pictures (P, cameras, size, size, 3) of uint8, pictured (N,) which of them a row has.
     """
 
     rows: Tensor
@@ -168,10 +171,12 @@ class Windows:
     acted: Tensor
     model: Model
     told: str
+    pictures: Tensor | None = None
+    pictured: Tensor | None = None
 
     @classmethod
-    def of(cls, episodes: Sequence[Episode], model: Model, told: str) -> Windows:
-        """What is `instructive` of them.
+    def of(cls, episodes: Sequence[Episode], model: Model, told: str, spec: ChunkSpec) -> Windows:
+        """What is `instructive` of them; spec: says what their pictures are, and what is felt.
 
         Raises:
             RecipeError: there is no such moment.
@@ -185,18 +190,37 @@ class Windows:
         at = np.flatnonzero(np.concatenate(good)) if good else np.zeros(0, int)
         if not len(at):
             raise RecipeError("no moment of any success to learn from")
-        of = np.searchsorted(ends, at, side="right")
+        rows = np.concatenate([e.observations for e in episodes])
         config = model.config
+        seen = np.array(config.observation_delta_indices or [0])
+        pictures, pictured = None, None
+        if model.cameras:
+            spec = _picturing(spec)
+            rows = rows[:, list(spec.felt)]
+            places = [spec.cameras.index(camera) for camera in model.cameras]
+            shown, which = pictures_of(episodes, spec)
+            first = firsts[np.searchsorted(ends, at, side="right")]
+            whole = (which[np.maximum(at[:, None] + seen, first[:, None])] >= 0).all(axis=1)
+            at = at[whole]
+            if not len(at):
+                raise RecipeError(
+                    f"no moment of any success of which there are pictures of {len(seen)} "
+                    "successive periods: the policy's own episodes have them, with --images"
+                )
+            pictures, pictured = torch.from_numpy(shown[:, places]), torch.from_numpy(which)
+        of = np.searchsorted(ends, at, side="right")
         return cls(
-            rows=torch.from_numpy(np.concatenate([e.observations for e in episodes])),
+            rows=torch.from_numpy(rows),
             actions=torch.from_numpy(np.concatenate([e.actions for e in episodes])),
             at=torch.from_numpy(at),
             first=torch.from_numpy(firsts[of]),
             end=torch.from_numpy(ends[of]),
-            seen=torch.tensor(config.observation_delta_indices or [0]),
+            seen=torch.from_numpy(seen),
             acted=torch.tensor(config.action_delta_indices),
             model=model,
             told=told,
+            pictures=pictures,
+            pictured=pictured,
         )
 
     def __len__(self) -> int:
@@ -208,10 +232,23 @@ class Windows:
         seen = (at[:, None] + self.seen).clamp(first, last)
         acted = at[:, None] + self.acted
         return {
-            **self.model.batch(self.rows[seen], self.told),
+            **self.model.batch(self.rows[seen], self.told, self._shown(seen)),
             "action": self.actions[acted.clamp(first, last)],
             "action_is_pad": (acted < first) | (acted > last),
         }
+
+    def _shown(self, rows: Tensor) -> Tensor | None:
+        """The pictures of some rows (b, history), (b, history, cameras, size, size, 3)."""
+        if self.pictures is None or self.pictured is None:
+            return None
+        return self.pictures[self.pictured[rows]]
+
+
+def _picturing(spec: ChunkSpec) -> PictureSpec:
+    """The shape of what sees by cameras; raises RecipeError where nothing does."""
+    if not isinstance(spec, PictureSpec):
+        raise RecipeError("the policy sees by cameras: its episodes need pictures, --images")
+    return spec
 
 
 RECIPE = FineTuning

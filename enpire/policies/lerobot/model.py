@@ -21,20 +21,22 @@ from torch import Tensor
 
 from enpire.errors import PolicyError
 from enpire.policies.lerobot import folder
-from enpire.types import Float32Array, FloatArray
+from enpire.types import Float32Array, FloatArray, Image
 
 
 @dataclass(slots=True)
 class Model:
     """A policy that acts and learns. network: LeRobot's `PreTrainedPolicy`.
 
-    before: its preprocessor, of batches; after: its postprocessor, of actions.
+    before: its preprocessor, of batches; after: its postprocessor, of actions. cameras: that it
+    looks through, as stations call them.
     """
 
     network: Any
     config: Any
     before: Any
     after: Any
+    cameras: tuple[str, ...] = ()
 
     @classmethod
     def load(cls, files: Mapping[str, bytes]) -> Self:
@@ -58,7 +60,7 @@ class Model:
                 before, after = make_pre_post_processors(
                     config, str(path), preprocessor_overrides=device
                 )
-        return cls(network, config, before, after)
+        return cls(network, config, before, after, folder.shapes(files).cameras)
 
     def save(self) -> dict[str, bytes]:
         """The files of a folder that `from_pretrained` takes."""
@@ -80,16 +82,25 @@ class Model:
         """How many actions of a chunk are carried out."""
         return int(self.config.n_action_steps)
 
-    def batch(self, history: Tensor, told: str) -> dict[str, Any]:
-        """Observations (b, history, obs) and the instruction, as the preprocessor takes them."""
-        seen = history if self.config.observation_delta_indices is not None else history[:, -1]
+    def batch(self, history: Tensor, told: str, pictures: Tensor | None = None) -> dict[str, Any]:
+        """Observations (b, history, obs) and the instruction, as the preprocessor takes them.
+
+        pictures: (b, history, cameras, size, size, 3) of uint8, by `cameras`; they become what
+        LeRobot reads of a dataset, channels first and from 0 to 1.
+        """
+        successive = self.config.observation_delta_indices is not None
         batch: dict[str, Any] = {"task": [told] * len(history)}
         for name, feature in self.config.input_features.items():
             if name in (folder.STATE, folder.ENVIRONMENT):
-                batch[name] = seen
-            else:  # a camera that is not there: black, and masked for who can do without
+                batch[name] = history if successive else history[:, -1]
+            elif folder.BLANK in name:  # a camera that is not there: black, masked where it can be
                 batch[name] = torch.zeros(len(history), *feature.shape)
                 batch[f"{name}_padding_mask"] = torch.zeros(len(history), dtype=torch.bool)
+        if pictures is not None:
+            shown = pictures.movedim(-1, -3).float() / 255
+            for i, camera in enumerate(self.cameras):
+                one = shown[:, :, i]
+                batch[folder.PICTURES + camera] = one if successive else one[:, -1]
         return batch
 
     def chunks(
@@ -98,19 +109,23 @@ class Model:
         told: str,
         seeds: Sequence[int],
         noise: Float32Array | None = None,
+        *,
         together: bool = False,
+        pictures: Image | None = None,
     ) -> Float32Array:
         """Actions (b, n, act), n at least `execute`, for observations (b, history, obs).
 
         seeds: of what each row draws. noise: that chunks begin from, (b, *noise_shape), if it is
-        chosen. On a processor each row is worked out by itself, since what a station does must not
-        depend on how many ask at one time; elsewhere, and where it is `together`, all at once.
+        chosen. pictures: (b, history, cameras, size, size, 3), of a policy that sees. On a
+        processor each row is worked out by itself, since what a station does must not depend on
+        how many ask at one time; elsewhere, and where it is `together`, all at once.
 
         Raises:
             PolicyError: LeRobot raised, or what came of it are no actions.
         """
         with _blamed("act"), torch.inference_mode(), torch.random.fork_rng():
-            batch = self.before(self.batch(torch.from_numpy(history), told))
+            shown = None if pictures is None else torch.from_numpy(pictures)
+            batch = self.before(self.batch(torch.from_numpy(history), told, shown))
             chosen = None
             if noise is not None:
                 chosen = torch.from_numpy(noise).to(self.config.device)
