@@ -93,9 +93,9 @@ def load(path: Path) -> Recording:
     columns = _columns(path)
     try:
         robot, name = str(columns["robot"]), str(columns["name"])
-        given = [columns[each] for each in COLUMNS]
+        stamps, sent, position, velocity, effort, age = (columns[each] for each in COLUMNS)
         window = float(columns["effort_window"])
-        return Recording(robot, name, *given, effort_window=window)
+        return Recording(robot, name, stamps, sent, position, velocity, effort, age, window)
     except KeyError as error:
         raise StoreError(f"{path} is no recording: it has no {error.args[0]}") from error
 
@@ -118,6 +118,8 @@ def of_flight_record(path: Path, robot: str) -> list[Recording]:
     late = GAP * period
     found = []
     for stretch in np.split(rows, np.flatnonzero(np.diff(stamps[rows]) > late) + 1):
+        if len(stretch) < 2:  # stopped as soon as it had begun
+            continue
         sent, position, velocity, effort = (columns[n][stretch] for n in COLUMNS[1:-1])
         age = (columns["stamp"] - columns["measured"])[stretch] * 1e-9
         resting = _rests(stamps[stretch], position, velocity)

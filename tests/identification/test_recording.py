@@ -47,7 +47,7 @@ def test_a_flight_record_gives_the_stretches_in_which_arms_were_sent_somewhere(t
         speed = 0.5 * (100 <= row < 250)
         at = np.full(7, 0.005 * max(row - 100, 0))
         reading = Reading(row * 10**7, at, np.full(7, speed), np.zeros(7), np.zeros((1, 3)))
-        sent = at if 80 <= row < 150 or row >= 200 else None
+        sent = at if row == 20 or 80 <= row < 150 or row >= 200 else None
         recorder.note(row * 10**7, Mode.MOVING, Rule.NONE, reading, at, sent)
     recorder.dump(0, Mode.HOLDING, Rule.ASKED)
     recorder.wait()
