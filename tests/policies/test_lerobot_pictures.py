@@ -216,3 +216,10 @@ def test_inputs_may_have_a_policys_own_names(folders: dict[str, Path], tmp_path:
     plain = Model.load(LeRobotPolicy.read(folders["act"]).files)
     chunks = Model.load(policy.files).chunks(history, TOLD, [0], pictures=pictures)
     np.testing.assert_array_equal(chunks, plain.chunks(history, TOLD, [0], pictures=pictures))
+
+
+def test_nothing_is_fetched_for_a_backbone_whose_weights_are_in_the_file(tmp_path) -> None:
+    path = folder_of("act", tmp_path / "act", len(FELT), DONE, CAMERAS, SIZE)
+    fetched = "ResNet18_Weights.NOT_THERE"  # by this name, were it looked for
+    model = Model.load(folder.read(changed(path, pretrained_backbone_weights=fetched)))
+    assert json.loads(model.save()["config.json"])["pretrained_backbone_weights"] == fetched

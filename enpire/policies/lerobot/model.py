@@ -23,6 +23,8 @@ from enpire.errors import PolicyError
 from enpire.policies.lerobot import folder
 from enpire.types import Float32Array, FloatArray, Image
 
+BACKBONE = "pretrained_backbone_weights"  # of a config: what a new network would begin with
+
 
 @dataclass(slots=True)
 class Model:
@@ -55,7 +57,8 @@ class Model:
 
                 register_third_party_plugins()  # policies of others, `lerobot_policy_*`
                 config = PreTrainedConfig.from_pretrained(path)
-                network = get_policy_class(config.type).from_pretrained(path, config=config)
+                with _without_downloads(config):
+                    network = get_policy_class(config.type).from_pretrained(path, config=config)
                 device = {"device_processor": {"device": config.device}}
                 before, after = make_pre_post_processors(
                     config, str(path), preprocessor_overrides=device
@@ -197,6 +200,19 @@ def _row(batch: Mapping[str, Any], i: int) -> dict[str, Any]:
         for name, value in batch.items()
         if value is not None
     }
+
+
+@contextlib.contextmanager
+def _without_downloads(config: Any) -> Iterator[None]:
+    """ACT and Diffusion would fetch weights for their backbones, which the file has in any case."""
+    told = getattr(config, BACKBONE, None)
+    if told is not None:
+        setattr(config, BACKBONE, None)
+    try:
+        yield
+    finally:
+        if told is not None:
+            setattr(config, BACKBONE, told)
 
 
 @contextlib.contextmanager
