@@ -33,7 +33,8 @@ class OneHelper:
         """See `Desk`."""
         if row not in self._queue:
             self._queue.append(row)
-            self._turn()
+            if self.serves(row):
+                self._turn()
 
     def serves(self, row: int) -> bool:
         """See `Desk`."""
@@ -67,7 +68,7 @@ class OneHelper:
 
     def _turn(self) -> None:
         """Another station's turn: keys that were hit before were for the last one."""
-        if self._hands is not None and len(self._queue) <= 1:
+        if self._hands is not None:
             self._hands.forget()
         if self._queue:
             self.shown = self._queue[0]
