@@ -86,7 +86,12 @@ class Model:
 
         pictures: (b, history, cameras, size, size, 3) of uint8, by `cameras`; they become what
         LeRobot reads of a dataset, channels first and from 0 to 1.
+
+        Raises:
+            PolicyError: it sees, and there are none.
         """
+        if self.cameras and pictures is None:
+            raise PolicyError("a policy that sees was asked without pictures")
         successive = self.config.observation_delta_indices is not None
         batch: dict[str, Any] = {"task": [told] * len(history)}
         for name, feature in self.config.input_features.items():
