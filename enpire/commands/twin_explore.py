@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from enpire.identification.arms import Arms
     from enpire.identification.motion import Motion
     from enpire.safety.client import Client
+    from enpire.safety.launch import Supervision
     from enpire.safety.machine import Mode
     from enpire.safety.station import StationFile
 
@@ -27,6 +28,7 @@ arms moves only with --confirm-motion and a check passed today; docs/safety.md."
 LONGEST = 27.0  # on a station: a flight record holds 30 s [s]
 RATE = 100.0  # of setpoints on a twin [Hz]
 PATIENCE_S = 120.0
+SWING_S = 5.0  # in which arms come to a standstill
 POLL_S = 0.02
 
 
@@ -131,7 +133,7 @@ def _play_on_station(station: StationFile, made: Motion, options: Namespace) -> 
         client = Client(supervision.folder)
         supervision.ask("park")
         _until(client, {Mode.IDLE}, {Mode.PARKING})
-        supervision.ask("arm")
+        _arm(supervision)
         _until(client, {Mode.ARMED}, {Mode.IDLE})
         stream = Stream(client)
         interval = float(made.stamps[1] - made.stamps[0])
@@ -146,6 +148,21 @@ def _play_on_station(station: StationFile, made: Motion, options: Namespace) -> 
         supervision.ask("stop")
         _until(client, {Mode.HOLDING}, {Mode.ARMED, Mode.STOPPING})
     print(f"played; its flight record is in {station.records}")
+
+
+def _arm(supervision: Supervision) -> None:
+    """Once the arms stand still: where they have just arrived they swing a little."""
+    from enpire.errors import SafetyError
+
+    end = time.monotonic() + SWING_S
+    while True:
+        try:
+            supervision.ask("arm")
+            return
+        except SafetyError:
+            if time.monotonic() > end:
+                raise
+            time.sleep(POLL_S)
 
 
 def _until(client: Client, there: set[Mode], on_the_way: set[Mode]) -> None:

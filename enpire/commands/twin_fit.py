@@ -77,7 +77,7 @@ def _tell(found: Fit, used: list[Recording], held: HeldOut | None) -> None:
         mark = "" if shown else "  not shown by these recordings"
         print(f"{name:<28}{value:>10.4g}  {interval:<22}{nominal:>10.4g}{mark}")
     if held is None:
-        print("held out: nothing, for there is one recording only")
+        print("held out: nothing")
         return
     for signal, unit in (("position", "mrad"), ("velocity", "mrad/s"), ("effort", "mN m")):
         pair = [1e3 * getattr(errors, signal) for errors in (held.packs, held.fit)]

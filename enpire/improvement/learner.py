@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
-from torch.optim.lr_scheduler import LRScheduler
+from torch.optim.lr_scheduler import LambdaLR, LRScheduler
 
 from enpire.errors import RecipeError
 from enpire.improvement.checkpoint import Checkpoint, Kept
@@ -100,6 +100,18 @@ class Learner:
         self.generator.set_state(tensors[GENERATOR])
         self.loss = state["loss"]
         return int(state["done"])
+
+
+def warmed_and_annealed(optimiser: Optimizer, steps: int) -> LambdaLR:
+    """The rate of `steps` gradient steps: up evenly in a fiftieth of them, then half a cosine down.
+
+    Loshchilov and Hutter 2016, arXiv 1608.03983, without restarts.
+    """
+    warm = max(1, steps // 50)
+    return LambdaLR(
+        optimiser,
+        lambda step: min((step + 1) / warm, 0.5 + 0.5 * math.cos(math.pi * step / steps)),
+    )
 
 
 @torch.no_grad()

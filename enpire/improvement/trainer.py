@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -13,9 +12,10 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from enpire.errors import RecipeError
 from enpire.improvement.checkpoint import NOWHERE, Checkpoint
 from enpire.improvement.data import MIN_STD, Examples, examples, instructive, seen_examples
-from enpire.improvement.learner import Learner, average
+from enpire.improvement.learner import Learner, average, warmed_and_annealed
 from enpire.improvement.recipe import Given
 from enpire.policies import (
     ChunkPolicy,
@@ -41,6 +41,7 @@ class Training:
     decay: float = 1e-2  # AdamW's weight decay
     average: float = 0.998  # decay of the weights' moving average, which is what is returned
     noise: float = 0.05  # standard deviation added to normalised observations
+    late: int = 0  # control periods that chunks may come late: a flow learns to bridge them
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +76,8 @@ def clone(
         return clone_picture(given, given.spec, chosen, training)
     if kind == "flow":
         return clone_flow(given, chosen, training)
+    if training.late:
+        raise RecipeError("a chunk that may come late has to flow: --recipe.policy flow")
     data = _taught(given.spec, chosen)
     return fit(fresh(given.spec, data, given.seed), data, training, given.seed, given.checkpoint)
 
@@ -82,9 +85,11 @@ def clone(
 def clone_flow(
     given: Given, chosen: Sequence[Episode], training: Training, stage: str = "policy"
 ) -> Fit[FlowPolicy]:
-    """The same, and one that flows."""
-    data = _taught(given.spec, chosen)
-    flow = fresh_flow(FlowSpec.of(given.spec), data, given.seed)
+    """The same, and one that flows; chunks that may come late are longer by that."""
+    spec, late = FlowSpec.of(given.spec), training.late
+    spec = replace(spec, chunk=spec.chunk + late, pending=late)
+    data = _taught(spec, chosen)
+    flow = fresh_flow(spec, data, given.seed)
     return fit(flow, data, training, given.seed, given.checkpoint, stage)
 
 
@@ -148,11 +153,7 @@ def fit[P: ChunkPolicy | FlowPolicy | PicturePolicy](
     optimiser = torch.optim.AdamW(
         policy.parameters(), lr=training.lr, weight_decay=training.decay, fused=True
     )
-    warm = max(1, training.steps // 50)
-    schedule = torch.optim.lr_scheduler.LambdaLR(
-        optimiser,
-        lambda step: min((step + 1) / warm, 0.5 + 0.5 * math.cos(math.pi * step / training.steps)),
-    )
+    schedule = warmed_and_annealed(optimiser, training.steps)
 
     def step(at: int) -> Tensor:
         index = torch.randint(len(data), (training.batch,), generator=generator)

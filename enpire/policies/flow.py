@@ -13,6 +13,10 @@ learn.
 A policy may be steered (Wagenmaker et al. 2025, arXiv 2506.15799): a network shifts the noise by
 what is seen, which chooses among the chunks that the flow knows. Some of the noise stays drawn: who
 always does the same where it is stuck stays stuck.
+
+A policy whose chunks come late may have learned to go on from the actions that will have been
+carried out by then (training-time action conditioning, Black et al. 2025, arXiv 2512.05964): they
+stand at the beginning of the chunk from the start of the flow, and it is told how many they are.
 """
 
 from __future__ import annotations
@@ -27,6 +31,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from enpire.environment import Workcells
+from enpire.policies.asked import Asked
 from enpire.policies.driver import Driven, PolicyController
 from enpire.policies.network import (
     INPUT_LIMIT,
@@ -62,7 +67,8 @@ class FlowPolicy(nn.Module):
         super().__init__()
         self.spec = spec
         seen, size = spec.history * spec.observation, spec.chunk * spec.action
-        self.net = perceptron(seen + size + 2 * TIMES, spec.hidden, 2 * size)
+        told_of = spec.chunk if spec.pending else 0
+        self.net = perceptron(seen + size + 2 * TIMES + told_of, spec.hidden, 2 * size)
         last = self.net[-1]
         with torch.no_grad():
             last.bias[size:] += OPEN  # type: ignore[index,operator]
@@ -84,9 +90,17 @@ class FlowPolicy(nn.Module):
         seen = ((history - self.mean) / self.std).clamp(-INPUT_LIMIT, INPUT_LIMIT)
         return seen.flatten(1)
 
-    def velocity(self, seen: Tensor, x: Tensor, time: Tensor) -> Tensor:
-        """Of chunks `x` (batch, noise_size) at times (batch, 1) in [0, 1], seeing `seen`."""
-        candidate, gate = self.net(torch.cat([seen, x, told(time)], dim=1)).chunk(2, dim=1)
+    def velocity(
+        self, seen: Tensor, x: Tensor, time: Tensor, known: Tensor | None = None
+    ) -> Tensor:
+        """Of chunks `x` (batch, noise_size) at times (batch, 1) in [0, 1], seeing `seen`.
+
+        known: 1 for the actions of each chunk that are pending, (batch, chunk); else none are.
+        """
+        shown = [seen, x, told(time)]
+        if self.spec.pending:
+            shown += [x.new_zeros(len(x), self.spec.chunk) if known is None else known]
+        candidate, gate = self.net(torch.cat(shown, dim=1)).chunk(2, dim=1)
         moved: Tensor = torch.sigmoid(gate) * (candidate - x)
         return moved
 
@@ -124,14 +138,25 @@ class FlowPolicy(nn.Module):
         """Flow matching: squared error (batch, chunk, act) of the velocity at a random time.
 
         On the straight way from a normal draw to `actions` (batch, chunk, act), it is their
-        difference.
+        difference. Of pending actions, of which any number up to `spec.pending` is drawn, there is
+        no error.
         """
-        size = self.noise_size
+        size, pending = self.noise_size, self.spec.pending
         x = ((actions - self.centre) / self.spread).flatten(1)
         noise = torch.randn(len(x), size, generator=generator)
         time = torch.rand(len(x), 1, generator=generator)
-        velocity = self.velocity(self.see(history), (1 - time) * noise + time * x, time)
-        return (velocity - (x - noise)).square().view_as(actions)
+        between = (1 - time) * noise + time * x
+        if not pending:
+            return (
+                (self.velocity(self.see(history), between, time) - (x - noise))
+                .square()
+                .view_as(actions)
+            )
+        count = torch.randint(pending + 1, (len(x), 1), generator=generator)
+        known = (torch.arange(self.spec.chunk) < count).float()
+        done = known.repeat_interleave(self.spec.action, dim=1)
+        velocity = self.velocity(self.see(history), torch.lerp(between, x, done), time, known)
+        return ((1 - done) * (velocity - (x - noise))).square().view_as(actions)
 
     def inference(self) -> FlowInference:
         """`forward` for acting, with the weights as they are now."""
@@ -140,6 +165,21 @@ class FlowPolicy(nn.Module):
     def controller(self, stations: Workcells) -> FlowController:
         """See `Policy.controller`."""
         return FlowController(self)
+
+    def asked(self, told: str) -> Asked:
+        """See `Base`; noise is drawn by the seeds."""
+        infer, size = self.inference(), self.noise_size
+
+        def chunks(
+            history: Float32Array, seeds: Sequence[int], noise: Float32Array | None = None
+        ) -> Float32Array:
+            if noise is not None:
+                return infer(history, noise.reshape(len(noise), size))
+            drawn = [np.random.default_rng(s).standard_normal(size, np.float32) for s in seeds]
+            return infer(history, np.array(drawn))
+
+        shape = self.spec.chunk, self.spec.action
+        return Asked(self.spec, self.spread.clone(), chunks, chunks, shape)
 
     def tensors(self) -> dict[str, NDArray[Any]]:
         """Weights and normalisation, for a safetensors file."""
@@ -169,17 +209,30 @@ class FlowInference:
         times = torch.arange(spec.steps)[:, None] / spec.steps
         self._times: Float32Array = told(times).numpy()
 
-    def __call__(self, history: Float32Array, drawn: Float32Array) -> Float32Array:
-        """Actions (batch, chunk, act) for observations (batch, history, obs) and drawn noise."""
+    def __call__(
+        self, history: Float32Array, drawn: Float32Array, left: Float32Array | None = None
+    ) -> Float32Array:
+        """Actions (batch, chunk, act) for observations (batch, history, obs) and drawn noise.
+
+        left: that are carried out until then, (batch, n, act): the first n of each chunk. At most
+        the spec's `pending`.
+        """
         spec = self._spec
         seen = normalised(history, self._mean, self._std)
         x = drawn
         if self._steer is not None:
             network, deviation = self._steer
             x = steer(network(seen), deviation, drawn)
-        for time in self._times:
-            shown = np.concatenate([seen, x, np.broadcast_to(time, (len(x), len(time)))], axis=1)
+        pending = np.zeros((len(x), 0), np.float32) if left is None else left.reshape(len(x), -1)
+        n = pending.shape[1]
+        pending = (pending - self._centre[:n]) / self._spread[:n]
+        known = np.arange(spec.chunk if spec.pending else 0) * spec.action < n
+        told_of = np.concatenate([self._times, np.tile(known, (spec.steps, 1))], axis=1)
+        for each in told_of.astype(np.float32):
+            x = np.concatenate([pending, x[:, n:]], axis=1)
+            shown = np.concatenate([seen, x, np.broadcast_to(each, (len(x), len(each)))], axis=1)
             x = advance(x, self._net(shown), spec.steps)
+        x = np.concatenate([pending, x[:, n:]], axis=1)
         return scaled(x, self._spread, self._centre).reshape(-1, spec.chunk, spec.action)
 
 

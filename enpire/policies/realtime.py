@@ -4,8 +4,8 @@ Real-time chunking (Black, Galliker and Levine 2025, arXiv 2506.07339). A chunk 
 now can be used `delay` periods later, and until then the last one goes on. What it will have done
 by then is known: the new chunk is held to it there, and drawn towards what it meant to do next,
 less and less. A flow is guided, at each of its steps, by the gradient of what it leads to (the
-paper's equations 2 to 5); of any other chunk the parts that overlap are faded, period by period,
-one into the other.
+paper's equations 2 to 5), unless it has learned to go on from what is pending; of any other chunk
+the parts that overlap are faded, period by period, one into the other.
 
 `RealTime` says on twins what comes of a delay, the same to the last bit each time. `Asynchronous`
 is the real thing, with a thread, for a station on the clock on the wall.
@@ -37,14 +37,17 @@ REMEMBERED = 10  # inferences, the slowest of which says how long the next one m
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """delay: periods from asking for a chunk to its use. every: periods from asking to asking."""
+    """delay: periods from asking for a chunk to its use. every: periods from asking to asking.
+
+    A late policy is asked again as soon as it has answered: what it sees is old enough by then.
+    """
 
     delay: int
     every: int
 
     @classmethod
     def of(cls, spec: ChunkSpec, delay: int) -> Schedule:
-        """As often as the policy is to be asked, if its chunks are long enough.
+        """For a policy with chunks that are long enough.
 
         Raises:
             PolicyError: they are not: a chunk is used until the one after it is there.
@@ -54,7 +57,7 @@ class Schedule:
                 f"a chunk of {spec.chunk} periods is over before the next one is there, {delay} "
                 f"periods after it was asked for: {2 * delay} are needed"
             )
-        return cls(delay, max(delay, min(spec.execute, spec.chunk - delay), 1))
+        return cls(delay, delay or spec.execute)
 
 
 def pull(delay: int, overlap: int, chunk: int) -> FloatArray:
@@ -81,7 +84,7 @@ Joined = Callable[[Float32Array, np.random.Generator, Float32Array, int], Float3
 def joining(policy: Chunked) -> Joined:
     """How chunks of this policy, with its weights as they are now, are joined."""
     if isinstance(policy, FlowPolicy):
-        return _Guided(policy)
+        return _Pending(policy) if policy.spec.pending else _Guided(policy)
     infer, chunk = policy.inference(), policy.spec.chunk
 
     def faded(
@@ -94,6 +97,23 @@ def joining(policy: Chunked) -> Joined:
         return new
 
     return faded
+
+
+class _Pending:
+    """Inference of a flow policy that has learned to go on from what is pending."""
+
+    def __init__(self, policy: FlowPolicy) -> None:
+        self._infer, self._size = policy.inference(), policy.noise_size
+        self._most = policy.spec.pending
+
+    def __call__(
+        self, seen: Float32Array, rng: np.random.Generator, left: Float32Array, delay: int
+    ) -> Float32Array:
+        drawn = rng.standard_normal(self._size, np.float32)[None]
+        chunk: Float32Array = self._infer(seen[None], drawn, left[None, : min(delay, self._most)])[
+            0
+        ]
+        return chunk
 
 
 class _Guided:
@@ -242,8 +262,7 @@ class Asynchronous:
                 self._delays.append(self._since)
             self._chunk, self._at, self._asked = self._asked.result(), self._since, None
         delay = max(self._delays)
-        due = max(delay, min(self._spec.execute, self._spec.chunk - delay))
-        if self._asked is None and self._at >= due:
+        if self._asked is None and self._at >= delay:
             self._ask(delay)
         actions: Float32Array = self._now()[None]
         self._at += 1

@@ -52,11 +52,13 @@ class FlowSpec(ChunkSpec):
     """The shape of a policy whose chunks flow from noise.
 
     steps: from noise to actions. steering: width of each hidden layer of the network that chooses
-    the noise; without one it is drawn.
+    the noise; without one it is drawn. pending: the most actions, still to be carried out when a
+    chunk is asked for, that it has learned to go on from.
     """
 
     steps: int = 5
     steering: tuple[int, ...] = ()
+    pending: int = 0
 
     @classmethod
     def of(cls, spec: ChunkSpec) -> FlowSpec:

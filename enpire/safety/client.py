@@ -69,6 +69,16 @@ class Client:
         self._wanted.put(Wanted(epoch, time.monotonic_ns(), setpoint, rest).encoded())
 
 
+def wait_for_look(status: Status) -> None:
+    """Until shortly before the supervisor looks for a setpoint, the next time after `status`."""
+    time.sleep(max(status.deadline * 1e-9 - LEAD_S - time.monotonic(), 0.0))
+
+
+def wait_after_look(status: Status) -> None:
+    """Until a little after that, when its next status is there."""
+    time.sleep(max(status.deadline * 1e-9 - time.monotonic(), 0.0) + 2 * LEAD_S)
+
+
 class Stream:
     """Streams chunks to an armed station, from a thread, until the station stops or it is closed.
 
@@ -126,13 +136,9 @@ class Stream:
                 time.sleep(LEAD_S)
                 continue
             done = status.deadline
-            left = status.deadline * 1e-9 - LEAD_S - time.monotonic()
-            if left > 0:
-                time.sleep(left)
+            wait_for_look(status)
             now = time.monotonic_ns()
             rest = self._resting.is_set()
             asked += rest
             self._client.send(self._epoch, self._chunk.at(now), rest)
-            left = (status.deadline - time.monotonic_ns()) * 1e-9
-            # The next status is there a little after the supervisor has looked.
-            time.sleep(max(left, 0.0) + 2 * LEAD_S)
+            wait_after_look(status)

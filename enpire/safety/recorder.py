@@ -20,6 +20,7 @@ from enpire.types import FloatArray
 
 SECONDS = 30.0
 FORMAT = "%05d"
+NUMBERS = ("stamp", "mode", "rules", "measured")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +36,8 @@ class Stop:
 class Recorder:
     """A ring of periods; nothing is allocated in a period.
 
-    Columns: stamp [monotonic ns], mode, rules; position, velocity, effort, wanted, sent (axes,),
-    NaN where there was none; force (arms, 3).
+    Columns: stamp [monotonic ns], mode, rules, and measured, when what was read was [ns]; position,
+    velocity, effort, wanted, sent (axes,), NaN where there was none; force (arms, 3).
     """
 
     def __init__(self, folder: Path, axes: int, arms: int, period: float) -> None:
@@ -45,7 +46,7 @@ class Recorder:
         rows = round(SECONDS / period)
         shape = {"force": (rows, arms, 3)}
         names = ("position", "velocity", "effort", "wanted", "sent", "force")
-        self._numbers = np.zeros((3, rows), np.int64)  # stamp, mode, rules
+        self._numbers = np.zeros((len(NUMBERS), rows), np.int64)
         self._columns = {n: np.full(shape.get(n, (rows, axes)), np.nan) for n in names}
         self._row = 0
         self._writing: threading.Thread | None = None
@@ -65,7 +66,7 @@ class Recorder:
         """Keep one period."""
         row = self._row % self._numbers.shape[1]
         self._row += 1
-        self._numbers[:, row] = stamp, mode, rules
+        self._numbers[:, row] = stamp, mode, rules, reading.stamp if reading else 0
         nothing = np.nan
         given = {
             "position": reading.position if reading else nothing,
@@ -86,7 +87,7 @@ class Recorder:
         kept = min(self._row, self._numbers.shape[1])
         order = np.arange(self._row - kept, self._row) % self._numbers.shape[1]
         columns = {name: column[order] for name, column in self._columns.items()}
-        for name, numbers in zip(("stamp", "mode", "rules"), self._numbers, strict=True):
+        for name, numbers in zip(NUMBERS, self._numbers, strict=True):
             columns[name] = numbers[order]
         self._stops += 1
         stop = Stop(self._stops, issued, mode.name.lower(), tuple(rules.names))

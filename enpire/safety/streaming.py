@@ -20,7 +20,7 @@ from pathlib import Path
 from enpire.drivers.mailbox import Mailbox
 from enpire.errors import EnpireError, SafetyError
 from enpire.safety.blend import Segment
-from enpire.safety.client import LEAD_S, RESTS, Client
+from enpire.safety.client import LEAD_S, RESTS, Client, wait_after_look, wait_for_look
 from enpire.safety.machine import Mode
 from enpire.safety.messages import Knot, Status
 from enpire.safety.pace import prepare
@@ -96,9 +96,7 @@ def run(station: StationFile) -> None:
             time.sleep(LEAD_S)
             continue
         done = status.deadline
-        left = status.deadline * 1e-9 - LEAD_S - time.monotonic()
-        if left > 0:
-            time.sleep(left)
+        wait_for_look(status)
         newest = knots.newest()
         fresh = newest is not None and newest[0] != seen
         knot = Knot.decoded(newest[1]) if newest is not None and fresh else None
@@ -106,9 +104,7 @@ def run(station: StationFile) -> None:
         wanted = curve.next(status, knot, time.monotonic_ns())
         if wanted is not None:
             client.send(status.epoch, *wanted)
-        left = (status.deadline - time.monotonic_ns()) * 1e-9
-        # The next status is there a little after the supervisor has looked.
-        time.sleep(max(left, 0.0) + 2 * LEAD_S)
+        wait_after_look(status)
 
 
 class Streaming:

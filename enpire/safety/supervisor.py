@@ -243,7 +243,8 @@ class Supervisor:
         newest = self._inbox.newest()
         if newest is not None and newest[0] != self._number:
             skipped, self._number = newest[0] - self._number, newest[0]
-            rules |= self._message(newest[1], skipped, now)
+            # Not the tick's own time: held up since, it would find a fresh setpoint in its future.
+            rules |= self._message(newest[1], skipped, self._clock())
         if self.mode is Mode.MOVING:
             if too_old(self._stamp, now, ages.heartbeat):
                 rules |= Rule.HEARTBEAT

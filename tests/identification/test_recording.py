@@ -12,6 +12,7 @@ from enpire.environment import Demonstrations, Job, build_stations
 from enpire.errors import StoreError
 from enpire.identification import recording as recordings
 from enpire.identification.arms import Arms
+from enpire.identification.recording import Recording
 from enpire.identification.runs import of_episodes
 from enpire.safety.machine import Mode
 from enpire.safety.recorder import Recorder
@@ -54,6 +55,30 @@ def test_a_flight_record_gives_the_stretches_in_which_arms_were_sent_somewhere(t
     assert [len(each) for each in found] == [70, 50]  # the second one begins where it rests
     assert found[0].stamps[0] == pytest.approx(0.8)
     assert found[1].stamps[0] == pytest.approx(2.5)
+
+
+def test_a_flight_record_knows_that_readings_are_older_than_setpoints(tmp_path) -> None:
+    recorder = Recorder(tmp_path, 7, 1, 0.01)
+    for row in range(100):
+        read = row * 10**7 - 4 * 10**6 * (row % 2)
+        at = Reading(read, np.zeros(7), np.zeros(7), np.zeros(7), np.ones((1, 3)))
+        recorder.note(row * 10**7, Mode.MOVING, Rule.NONE, at, np.zeros(7), np.zeros(7))
+    recorder.dump(0, Mode.HOLDING, Rule.ASKED)
+    recorder.wait()
+    (found,) = recordings.read([tmp_path / "00001.npz"], "yam")
+    assert found.age == pytest.approx(0.004 * (np.arange(100) % 2))
+
+
+def test_arms_respond_at_the_times_at_which_they_were_read(scene) -> None:
+    arms = Arms(scene, ("arm/latency",), threads=1)
+    begin = arms.scene.robot.arms[0]
+    stamps, rest = np.arange(100) / 100, np.array([*begin.home, begin.gripper_range[1]])
+    sent = rest + 0.3 * stamps[:, None] * np.eye(6)[0]
+    nothing, now = np.full_like(sent, np.nan), np.zeros(100)
+    each = Recording("so101", "ramp", stamps, sent, np.tile(rest, (100, 1)), nothing, nothing, now)
+    on_time = arms.respond(np.zeros((1, 1)), each).position[0, -1, 0]
+    early = arms.respond(np.zeros((1, 1)), replace(each, age=now + 0.01)).position[0, -1, 0]
+    assert on_time - early == pytest.approx(0.003, rel=0.05)
 
 
 def test_episodes_say_what_their_arms_were_sent(scene) -> None:

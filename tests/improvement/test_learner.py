@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from enpire.errors import RecipeError
 from enpire.improvement.checkpoint import Checkpoint, Kept, digest
-from enpire.improvement.learner import Learner, average
+from enpire.improvement.learner import Learner, average, warmed_and_annealed
 
 STEPS = 60
 
@@ -135,3 +135,18 @@ def test_divergence_is_said(where: str) -> None:
 def test_a_digest_says_what_a_training_is_made_from() -> None:
     assert digest("a", 1) == digest("a", 1)
     assert digest("a", 1) != digest("a", 2)
+
+
+def test_a_rate_is_warmed_up_and_then_annealed_to_nothing() -> None:
+    optimiser = torch.optim.SGD(nn.Linear(1, 1).parameters(), lr=2.0)
+    schedule = warmed_and_annealed(optimiser, 100)
+    rates = []
+    for _ in range(100):
+        rates.append(optimiser.param_groups[0]["lr"])
+        optimiser.step()
+        schedule.step()
+    assert rates[0] == pytest.approx(1.0)  # of two steps up
+    assert max(rates) == rates[1] == pytest.approx(2.0, rel=1e-3)
+    assert rates[50] == pytest.approx(1.0)
+    assert rates[1:] == sorted(rates[1:], reverse=True)
+    assert rates[-1] < 1e-3

@@ -3,12 +3,12 @@
 Replay of verified successes as in `replay_bc`, for policies that people bring: ACT, Diffusion,
 SmolVLA. The whole policy learns, or low-rank adapters do (LoRA, Hu et al. 2021, arXiv 2106.09685),
 which are merged into it at the end: what comes out is a policy of the same kind and shape, with the
-normalisation that it came with.
+normalisation that it came with. Of a policy that stands on one of LeRobot's, the base learns what
+both together were verified to do: it is distilled.
 """
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,8 +19,9 @@ import torch
 from torch import Tensor, nn
 
 from enpire.errors import RecipeError
+from enpire.improvement.asking import base_of
 from enpire.improvement.data import instructive, pictures_of
-from enpire.improvement.learner import Learner
+from enpire.improvement.learner import Learner, warmed_and_annealed
 from enpire.improvement.recipe import Candidate, Given
 from enpire.policies import ChunkSpec, LeRobotPolicy, PictureSpec
 from enpire.types import Episode
@@ -41,22 +42,16 @@ class FineTuning:
     most_loss: float = 10.0  # of a gradient's norm, at which it is clipped
 
     def improve(self, given: Given) -> Candidate:
-        """See `Recipe.improve`; goes on from the incumbent's weights."""
-        base = given.incumbent
+        """See `Recipe.improve`; goes on from the incumbent's weights, or of what it stands on."""
+        base = base_of(given.incumbent)
         if not isinstance(base, LeRobotPolicy):
             raise RecipeError(
                 "finetune improves a policy of LeRobot's: begin with --policy DIR, a folder that "
                 "LeRobot wrote"
             )
-        from enpire.policies.lerobot.model import Model
-
         chosen = [episode for episode in given.episodes if episode.success and len(episode)]
         started = time.monotonic()
-        model = Model.load(base.files)
-        examples = Windows.of(chosen, model, given.instruction, given.spec)
-        torch.manual_seed(given.seed)
-        loss = self._learn(model, examples, given)
-        policy = LeRobotPolicy.of(model.save(), base.spec.task)
+        policy, loss = self.tuned(base, chosen, given)
         numbers = {
             "episodes": len(chosen),
             "steps": self.steps,
@@ -65,8 +60,35 @@ class FineTuning:
         }
         return Candidate(policy, numbers)
 
-    def _learn(self, model: Model, examples: Windows, given: Given) -> float:
-        """Train the model in place; returns the smoothed loss."""
+    def tuned(
+        self,
+        base: LeRobotPolicy,
+        episodes: Sequence[Episode],
+        given: Given,
+        weight: Tensor | None = None,
+    ) -> tuple[LeRobotPolicy, float]:
+        """The base, taught what was done in `episodes`, and the smoothed loss.
+
+        weight: of each of their rows end to end, (N,); all alike if not given.
+
+        Raises:
+            RecipeError: training diverged or lacks data.
+        """
+        from enpire.policies.lerobot.model import Model
+
+        model = Model.load(base.files)
+        examples = Windows.of(episodes, model, given.instruction, given.spec)
+        torch.manual_seed(given.seed)
+        weights = torch.ones(len(examples)) if weight is None else weight[examples.at]
+        loss = self._learn(model, examples, weights, given)
+        return LeRobotPolicy.of(model.save(), base.spec.task), loss
+
+    def _learn(self, model: Model, examples: Windows, weights: Tensor, given: Given) -> float:
+        """Train the model in place; returns the smoothed loss.
+
+        Examples are drawn in proportion to their weights, (M,). That weighs any policy's loss,
+        though few of LeRobot's tell it apart by example.
+        """
         network: Any = model.network
         if self.rank:
             network = adapted(model, self.rank, self.targets)
@@ -77,15 +99,11 @@ class FineTuning:
         optimiser = torch.optim.AdamW(
             learned, lr=rate, betas=tuple(preset.betas), weight_decay=preset.weight_decay
         )
-        warm = max(1, self.steps // 50)
-        schedule = torch.optim.lr_scheduler.LambdaLR(
-            optimiser,
-            lambda at: min((at + 1) / warm, 0.5 + 0.5 * math.cos(math.pi * at / self.steps)),
-        )
+        schedule = warmed_and_annealed(optimiser, self.steps)
         generator = torch.Generator().manual_seed(given.seed)
 
         def step(at: int) -> Tensor:
-            index = torch.randint(len(examples), (self.batch,), generator=generator)
+            index = torch.multinomial(weights, self.batch, replacement=True, generator=generator)
             # Dropout and noise inside LeRobot draw from the global generator.
             torch.manual_seed(int(torch.randint(2**62, (), generator=generator)))
             loss: Tensor = network.forward(model.before(examples.batch(index)))[0]

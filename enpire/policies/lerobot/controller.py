@@ -17,7 +17,7 @@ from enpire.policies.spec import ChunkSpec
 from enpire.types import Float32Array, Image
 
 
-class _Chunked:
+class ChunkedModel:
     """The model as a `Chunked` policy."""
 
     def __init__(self, model: Model, spec: LeRobotSpec, told: str, observation: int) -> None:
@@ -38,15 +38,26 @@ class _Chunked:
         """See `Chunked`."""
         return torch.from_numpy(self._model.spread).float()
 
-    def inference(self) -> _Chunked:
+    def inference(self) -> ChunkedModel:
         """See `Chunked`."""
         return self
 
     def __call__(
-        self, history: Float32Array, seeds: Sequence[int], *, pictures: Image | None = None
+        self,
+        history: Float32Array,
+        seeds: Sequence[int],
+        noise: Float32Array | None = None,
+        *,
+        pictures: Image | None = None,
     ) -> Float32Array:
-        """Chunks (b, n, act), n at least `execute`, as `Model.chunks` has them."""
-        return self._model.chunks(history, self._told, seeds, pictures=pictures)
+        """See `Answers`: row by row on a processor; pictures as `Model.chunks` has them."""
+        return self._model.chunks(history, self._told, seeds, noise, pictures=pictures)
+
+    def together(
+        self, history: Float32Array, seeds: Sequence[int], noise: Float32Array | None = None
+    ) -> Float32Array:
+        """The same of all rows at once."""
+        return self._model.chunks(history, self._told, seeds, noise, together=True)
 
 
 class LeRobotController(SeeingController):
@@ -61,7 +72,7 @@ class LeRobotController(SeeingController):
         Raises:
             PolicyError: it does not act on one observation without its own queues.
         """
-        chunked = _Chunked(model, spec, told, seen.observation or spec.observation)
+        chunked = ChunkedModel(model, spec, told, seen.observation or spec.observation)
         super().__init__(chunked, seen, model.history)
         history = chunked.spec.history
         shape = 1, history, len(seen.cameras), spec.size, spec.size, 3

@@ -6,6 +6,7 @@ The one place that imports LeRobot to act or to learn.
 from __future__ import annotations
 
 import contextlib
+import inspect
 import io
 import logging
 import tempfile
@@ -112,14 +113,18 @@ class Model:
         history: Float32Array,
         told: str,
         seeds: Sequence[int],
+        noise: Float32Array | None = None,
+        together: bool = False,
         *,
         pictures: Image | None = None,
     ) -> Float32Array:
         """Actions (b, n, act), n at least `execute`, for observations (b, history, obs).
 
-        pictures: (b, history, cameras, size, size, 3), of a policy that sees.
-        seeds: of what each row draws. On a processor each row is worked out by itself, since what a
-        station does must not depend on how many ask at one time; elsewhere all at once.
+        seeds: of what each row draws. noise: that chunks begin from, (b, *noise_shape), if it is
+        chosen. pictures: (b, history, cameras, size, size, 3), of a policy that sees.
+
+        On a processor each row is worked out by itself, since what a station does must not depend
+        on how many ask at one time; elsewhere, and where it is `together`, all at once.
 
         Raises:
             PolicyError: LeRobot raised, or what came of it are no actions.
@@ -127,11 +132,19 @@ class Model:
         with _blamed("act"), torch.inference_mode(), torch.random.fork_rng():
             shown = None if pictures is None else torch.from_numpy(pictures)
             batch = self.before(self.batch(torch.from_numpy(history), told, shown))
-            if self.config.device == "cpu":
-                rows = [self._predict(_row(batch, i), seed) for i, seed in enumerate(seeds)]
+            chosen = None
+            if noise is not None:
+                chosen = torch.from_numpy(noise).to(self.config.device)
+            if self.config.device == "cpu" and not together:
+                rows = [
+                    self._predict(
+                        _row(batch, i), seed, None if chosen is None else chosen[i : i + 1]
+                    )
+                    for i, seed in enumerate(seeds)
+                ]
                 predicted = torch.cat(rows)
             else:
-                predicted = self._predict(batch, seeds[0])
+                predicted = self._predict(batch, seeds[0], chosen)
             actions: Float32Array = self.after(predicted).float().numpy()
         if actions.ndim != 3 or actions.shape[1] < self.execute:
             raise PolicyError(
@@ -140,11 +153,28 @@ class Model:
             )
         return actions
 
-    def _predict(self, batch: dict[str, Any], seed: int) -> Tensor:
+    def _predict(self, batch: dict[str, Any], seed: int, noise: Tensor | None) -> Tensor:
         torch.manual_seed(seed)
         self.network.reset()  # it keeps queues of its own, for one environment in step
-        predicted: Tensor = self.network.predict_action_chunk(batch)
+        chosen = {} if noise is None else {"noise": noise}
+        predicted: Tensor = self.network.predict_action_chunk(batch, **chosen)
         return predicted
+
+    @property
+    def noise_shape(self) -> tuple[int, int] | None:
+        """Of the normal noise that a chunk begins from, steps and numbers in each; None: of none.
+
+        None also where LeRobot does not let it be given.
+        """
+        config = self.config
+        taken = inspect.signature(self.network.predict_action_chunk).parameters.values()
+        if not any(each.name == "noise" or each.kind is each.VAR_KEYWORD for each in taken):
+            return None
+        if hasattr(config, "horizon"):  # a diffusion
+            return config.horizon, config.output_features[folder.ACTION].shape[0]
+        if hasattr(config, "max_action_dim"):  # a flow, of actions padded to one width
+            return config.chunk_size, config.max_action_dim
+        return None
 
     @property
     def spread(self) -> FloatArray:
