@@ -215,9 +215,10 @@ class Corrected:
         show(self._corrector if one.turn is Turn.CORRECT else self._policy, row, pictures)
 
     def due(self, row: int) -> bool:
-        """See `Seeing`: of whose turn it is."""
-        correcting = self._episodes[row].turn is Turn.CORRECT
-        return needs_pictures(self._corrector if correcting else self._policy, row)
+        """See `Seeing`: of whose turn it is; the way back needs none."""
+        turn = self._episodes[row].turn
+        who = self._corrector if turn is Turn.CORRECT else self._policy
+        return turn is not Turn.BACK and needs_pictures(who, row)
 
     def intervened(self, row: int) -> list[bool]:
         """Periods of the station's episode that were not the policy's."""

@@ -90,7 +90,12 @@ class Model:
 
         pictures: (b, history, cameras, size, size, 3) of uint8, by `cameras`; they become what
         LeRobot reads of a dataset, channels first and from 0 to 1.
+
+        Raises:
+            PolicyError: it sees, and there are none.
         """
+        if self.cameras and pictures is None:
+            raise PolicyError("a policy that sees was asked without pictures")
         successive = self.config.observation_delta_indices is not None
         batch: dict[str, Any] = {"task": [told] * len(history)}
         for name, feature in self.config.input_features.items():
@@ -119,9 +124,10 @@ class Model:
         """Actions (b, n, act), n at least `execute`, for observations (b, history, obs).
 
         seeds: of what each row draws. noise: that chunks begin from, (b, *noise_shape), if it is
-        chosen. pictures: (b, history, cameras, size, size, 3), of a policy that sees. On a
-        processor each row is worked out by itself, since what a station does must not depend on
-        how many ask at one time; elsewhere, and where it is `together`, all at once.
+        chosen. pictures: (b, history, cameras, size, size, 3), of a policy that sees.
+
+        On a processor each row is worked out by itself, since what a station does must not depend
+        on how many ask at one time; elsewhere, and where it is `together`, all at once.
 
         Raises:
             PolicyError: LeRobot raised, or what came of it are no actions.
