@@ -14,7 +14,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from enpire.environment.control import ActionSpec
-from enpire.environment.controller import Controller, show
+from enpire.environment.controller import Controller, decided, show
 from enpire.environment.sensing import Readings
 from enpire.twin.twin import Rows
 from enpire.types import Float32Array, FloatArray, Image
@@ -124,6 +124,10 @@ class Corrected:
         one = self._episodes[row]
         one.pictures = pictures
         show(self._corrector if one.turn is Turn.CORRECT else self._policy, row, pictures)
+
+    def decided(self, row: int, observation: Float32Array) -> bool:
+        """See `Unhurried`: whether the policy has."""
+        return decided(self._policy, row, observation)
 
     def intervened(self, row: int) -> list[bool]:
         """Periods of the station's episode that were not the policy's."""

@@ -12,10 +12,12 @@ import numpy as np
 
 from enpire.environment import Workcells
 from enpire.errors import PolicyError
-from enpire.policies.driver import Driven, PolicyController
+from enpire.policies.asynchronous import inferring
+from enpire.policies.driver import Asked, Driven, PolicyController
 from enpire.policies.policy import Policy
 from enpire.policies.remote.policy import SAYS
 from enpire.policies.remote.wire import LONGEST, pack, unpack
+from enpire.types import Float32Array
 
 if TYPE_CHECKING:
     from websockets.http11 import Request, Response
@@ -37,9 +39,11 @@ class Served:
         if not isinstance(controller, PolicyController):
             raise PolicyError(f"a policy of kind {policy.kind!r} has no chunks to answer with")
         self._controller, self._lock = controller, threading.Lock()
+        self._joined = inferring(policy, controller)
         self.spec = controller.spec
         self.metadata: dict[str, Any] = {
             SAYS: VERSION,
+            "joins": True,
             "kind": policy.kind,
             "policy": sha256,
             **{name: getattr(self.spec, name) for name in SAID},
@@ -49,7 +53,9 @@ class Served:
     def infer(self, request: dict[str, Any]) -> dict[str, Any]:
         """A chunk, (chunk, act), for a history (history, obs) or a single observation (obs,).
 
-        A request may hold a `seed`, from which whatever the policy draws comes. Raises PolicyError.
+        A request may hold a `seed`, from which whatever the policy draws comes, and what is `left`
+        of the last chunk, (n, act), of which `delay` actions will have been carried out when the
+        new one, which goes on from there, is used. Raises PolicyError.
         """
         seen = next((request[name] for name in STATES if name in request), None)
         if not isinstance(seen, np.ndarray):
@@ -64,11 +70,31 @@ class Served:
             )
         seed = request.get("seed")
         rng = np.random.default_rng(seed if isinstance(seed, int) and seed >= 0 else None)
+        left, driven = self._left(request), Driven(rng)
         began = time.monotonic()
         with self._lock:
-            chunk = self._controller.chunks(history[None], [Driven(rng)])[0]
+            if left is None:
+                chunk = self._controller.chunks(history[None], [driven])[0]
+            else:
+                chunk = self._joined([Asked(driven, history, *left)])[0]
         taken = time.monotonic() - began
         return {"actions": chunk, "server_timing": {"infer_ms": 1e3 * taken}}
+
+    def _left(self, request: dict[str, Any]) -> tuple[Float32Array, int] | None:
+        if "left" not in request:
+            return None
+        left, delay = request["left"], request.get("delay", 0)
+        array = isinstance(left, np.ndarray) and left.ndim == 2
+        if not array or left.shape[1] != self.spec.action or len(left) > self.spec.chunk:
+            raise PolicyError(
+                f"what is left of a chunk is an array, (at most {self.spec.chunk}, "
+                f"{self.spec.action})"
+            )
+        if not isinstance(delay, int) or not 0 <= delay <= len(left):
+            raise PolicyError(f"a delay of {delay!r}, with {len(left)} actions left")
+        if not np.isfinite(left).all():
+            raise PolicyError("what is left of a chunk are finite numbers")
+        return np.asarray(left, np.float32), delay
 
 
 def serving(served: Served, host: str, port: int) -> Server:
