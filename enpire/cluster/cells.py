@@ -115,6 +115,11 @@ class ClusterCells:
         return self._about.repeatable
 
     @property
+    def live(self) -> bool:
+        """They are twins'."""
+        return False
+
+    @property
     def parameters(self) -> tuple[Parameter, ...]:
         """Of the task's skill script."""
         return self._about.parameters

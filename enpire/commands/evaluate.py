@@ -101,6 +101,7 @@ def run(options: Namespace) -> int:
 def _in_place(options: Namespace, where: Place) -> int:
     from enpire.certification import certificate
     from enpire.observe import account
+    from enpire.policies.asynchronous import Asynchronous
     from enpire.rollout.seeds import fresh_entropy
 
     chosen = _random if options.policy == RANDOM else _of_a_run
@@ -126,6 +127,12 @@ def _in_place(options: Namespace, where: Place) -> int:
         k = str(options.attempts)
         print(f"pass@{k}, up to {k} attempts an episode: {account.text(figures['pass_at'][k])}")
     print(f"outcomes {figures['outcomes']}, MRU {figures['mru']:.0%}")
+    if isinstance(acting.controller, Asynchronous):
+        figures["inference"] = late = acting.controller.as_json()
+        print(
+            f"inference: {late['missed']} of {late['periods']} control periods had no action, the "
+            f"slowest chunk took {late['slowest']}"
+        )
     for title in ("failures_by_predicate", "failures_by_stage"):
         if figures[title]:
             print(f"{title.replace('_', ' ')}: {figures[title]}")

@@ -56,6 +56,18 @@ class Seeing(Controller, Protocol):
 
 
 @runtime_checkable
+class Unhurried(Controller, Protocol):
+    """A controller that thinks while time goes on, and needs a while for its first action."""
+
+    def decided(self, row: int, observation: Float32Array) -> bool:
+        """Whether the first action of a station's episode is there; if not, it is thought about.
+
+        The station is at rest, and has shown `observation`, (obs,).
+        """
+        ...
+
+
+@runtime_checkable
 class Assisted(Controller, Protocol):
     """A controller in which somebody may help a policy."""
 
@@ -99,6 +111,11 @@ def show(controller: Controller, row: int, pictures: Image) -> None:
 def needs_pictures(controller: Controller, row: int) -> bool:
     """Whether a controller needs pictures of now to act."""
     return isinstance(controller, Seeing) and controller.due(row)
+
+
+def decided(controller: Controller, row: int, observation: Float32Array) -> bool:
+    """Whether a controller can act at once, in the first period of a station's episode."""
+    return not isinstance(controller, Unhurried) or controller.decided(row, observation)
 
 
 def intervened(controller: Controller, row: int, length: int) -> Flags:

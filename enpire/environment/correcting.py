@@ -15,7 +15,14 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from enpire.environment.control import ActionSpec
-from enpire.environment.controller import Attended, Controller, Word, needs_pictures, show
+from enpire.environment.controller import (
+    Attended,
+    Controller,
+    Word,
+    decided,
+    needs_pictures,
+    show,
+)
 from enpire.environment.sensing import Readings
 from enpire.twin.twin import Rows
 from enpire.types import Float32Array, FloatArray, Image
@@ -219,6 +226,10 @@ class Corrected:
         turn = self._episodes[row].turn
         who = self._corrector if turn is Turn.CORRECT else self._policy
         return turn is not Turn.BACK and needs_pictures(who, row)
+
+    def decided(self, row: int, observation: Float32Array) -> bool:
+        """See `Unhurried`: whether the policy has."""
+        return decided(self._policy, row, observation)
 
     def intervened(self, row: int) -> list[bool]:
         """Periods of the station's episode that were not the policy's."""

@@ -123,6 +123,7 @@ class GymStations:
         ]
         self.verified_by = "its environment"
         self.repeatable = False  # nobody says that it is
+        self.live = False
         self.sight: Sight | None = None  # a policy sees what the environment shows
         self.parameters: tuple[Parameter, ...] = ()
         self.observation_size: int = about["observation"]

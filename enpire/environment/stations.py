@@ -191,6 +191,11 @@ class Stations:
         return self.reset is ResetMode.FAST
 
     @property
+    def live(self) -> bool:
+        """A twin's time stands still while a policy thinks."""
+        return False
+
+    @property
     def starter(self) -> tuple[str, Controller]:
         """Who shows how it is done, by name."""
         return "demonstrator", Demonstrations(self.task)

@@ -20,7 +20,7 @@ class Workcells(Protocol):
     period: of control [s]. packs: what an episode's outcome depends on, by name. aside: stations
     that take no more jobs, and why; a station may be put in. lose: one that is busy is lost, which
     sets it aside; `recover` takes it back. sight: what policies see by cameras; None: they see what
-    a tracker says.
+    a tracker says. live: time goes on there while a policy thinks.
     """
 
     @property
@@ -51,6 +51,9 @@ class Workcells(Protocol):
 
     @property
     def repeatable(self) -> bool: ...
+
+    @property
+    def live(self) -> bool: ...
 
     @property
     def steps_done(self) -> int: ...

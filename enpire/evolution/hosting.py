@@ -22,6 +22,7 @@ from enpire.improvement.collection import Collection
 from enpire.improvement.recipe import Candidate, Given
 from enpire.improvement.training import Asked
 from enpire.policies import ChunkSpec, Policy, ProgramPolicy
+from enpire.policies.asynchronous import live_controller
 from enpire.store import Run
 from enpire.types import Float32Array, Purpose
 
@@ -43,7 +44,7 @@ def controller(
         SandboxError: it is a program, and there is no sandbox here.
     """
     if not isinstance(policy, ProgramPolicy):
-        return policy.controller(stations)
+        return live_controller(policy, stations)
     spec, found = policy.spec, (stations.observation_size, stations.action_size)
     if found != (spec.observation, spec.action):
         raise PolicyError(

@@ -51,6 +51,16 @@ class Driven:
     chunk: deque[Float32Array] = field(default_factory=deque)
     pictures: deque[Image] = field(default_factory=lambda: deque(maxlen=1))
 
+    @classmethod
+    def of(cls, spec: ChunkSpec, rng: np.random.Generator, exploration: float = 0.0) -> Driven:
+        """That begins, under a policy of this shape."""
+        seen: deque[Float32Array] = deque(maxlen=spec.reach + 1)
+        return cls(rng, exploration, np.zeros(spec.action), seen=seen)
+
+    def history(self, stride: int) -> Float32Array:
+        """What a policy looks at, (history, obs)."""
+        return np.array(list(self.seen)[::stride])
+
     def see(self, observation: Float32Array) -> None:
         """Remember it; the first of an episode stands for all before it."""
         self.seen.extend([observation] * (1 if self.seen else self.seen.maxlen or 1))
@@ -70,6 +80,20 @@ class Driven:
         return self.offset
 
 
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A chunk that an episode under way asks for, to go on with when the last one ends.
+
+    seen: (history, obs). left: of the last one, (n, act), from the newest period that was seen on;
+    delay: of these, that will have been carried out.
+    """
+
+    driven: Driven
+    seen: Float32Array
+    left: Float32Array
+    delay: int
+
+
 class PolicyController:
     """Keeps each station's history and chunk; asks the network once for all that need a new chunk.
 
@@ -86,9 +110,7 @@ class PolicyController:
 
     def begin(self, row: int, rng: np.random.Generator, exploration: float) -> None:
         """Forget the last episode on this station."""
-        seen: deque[Float32Array] = deque(maxlen=self._spec.reach + 1)
-        offset = np.zeros(self._spec.action)
-        self._driven[row] = Driven(rng, exploration, offset, 0, seen, deque())
+        self._driven[row] = Driven.of(self._spec, rng, exploration)
 
     def act(self, rows: Rows, observations: Float32Array, readings: Readings) -> Float32Array:
         """The next action of each station's chunk, varied where it explores."""
@@ -98,7 +120,7 @@ class PolicyController:
         empty = [one for one in driven if not one.chunk]
         if empty:
             spec = self._spec
-            seen = np.array([list(one.seen)[:: spec.stride] for one in empty])
+            seen = np.array([one.history(spec.stride) for one in empty])
             chunks = self.chunks(seen, empty)
             for one, chunk in zip(empty, chunks, strict=True):
                 offset = self._spread * one.vary(-(-spec.chunk // spec.execute))

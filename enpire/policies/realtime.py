@@ -7,17 +7,15 @@ less and less. A flow is guided, at each of its steps, by the gradient of what i
 paper's equations 2 to 5), unless it has learned to go on from what is pending; of any other chunk
 the parts that overlap are faded, period by period, one into the other.
 
-`RealTime` says on twins what comes of a delay, the same to the last bit each time. `Asynchronous`
-is the real thing, with a thread, for a station on the clock on the wall.
+`RealTime` says on twins what comes of a delay, the same to the last bit each time; `asynchronous`
+is the real thing.
 """
 
 from __future__ import annotations
 
 import copy
 import math
-from collections import deque
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,14 +23,13 @@ import torch
 
 from enpire.environment.sensing import Readings
 from enpire.errors import PolicyError
-from enpire.policies.driver import Chunked
+from enpire.policies.driver import Chunked, Driven
 from enpire.policies.flow import FlowPolicy
 from enpire.policies.spec import ChunkSpec
 from enpire.twin.twin import Rows
 from enpire.types import Float32Array, FloatArray
 
 GUIDANCE = 5.0  # the most that a flow is guided by, the paper's beta
-REMEMBERED = 10  # inferences, the slowest of which says how long the next one may take
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,18 +82,23 @@ def joining(policy: Chunked) -> Joined:
     """How chunks of this policy, with its weights as they are now, are joined."""
     if isinstance(policy, FlowPolicy):
         return _Pending(policy) if policy.spec.pending else _Guided(policy)
-    infer, chunk = policy.inference(), policy.spec.chunk
+    infer = policy.inference()
 
-    def faded(
+    def joined(
         seen: Float32Array, rng: np.random.Generator, left: Float32Array, delay: int
     ) -> Float32Array:
-        new: Float32Array = infer(seen[None])[0]
-        weight = fade(delay, len(left), chunk)[: len(left), None].astype(np.float32)
-        new = new.copy()
-        new[: len(left)] += weight * (left - new[: len(left)])
-        return new
+        return faded(infer(seen[None])[0], left, delay)
 
-    return faded
+    return joined
+
+
+def faded(new: Float32Array, left: Float32Array, delay: int) -> Float32Array:
+    """A chunk, (chunk, act), into which what the last one has left, (n, act), fades."""
+    both = min(len(left), len(new))
+    weight = fade(delay, len(left), both)[:, None].astype(np.float32)
+    joined = new.copy()
+    joined[:both] += weight * (left[:both] - new[:both])
+    return joined
 
 
 class _Pending:
@@ -122,6 +124,9 @@ class _Guided:
     def __init__(self, policy: FlowPolicy) -> None:
         self._policy = copy.deepcopy(policy).eval().requires_grad_(False)
         self._free = policy.inference()
+        spec = policy.spec  # what torch loads at the first gradient takes longer than any after it
+        seen = np.zeros((spec.history, spec.observation), np.float32)
+        self(seen, np.random.default_rng(0), np.zeros((1, spec.action), np.float32), 1)
 
     def __call__(
         self, seen: Float32Array, rng: np.random.Generator, left: Float32Array, delay: int
@@ -160,23 +165,9 @@ def _strength(time: float) -> float:
 
 @dataclass(slots=True)
 class _Station:
-    rng: np.random.Generator
-    seen: deque[Float32Array]
+    driven: Driven
     left: Float32Array  # of the last chunk, from the period in which the next one is asked for
     plan: Float32Array
-
-    def see(self, observation: Float32Array) -> None:
-        """Remember it; the first of an episode stands for all before it."""
-        self.seen.extend([observation] * (1 if self.seen else self.seen.maxlen or 1))
-
-    def history(self, stride: int) -> Float32Array:
-        """What the policy looks at, (history, obs)."""
-        return np.array(list(self.seen)[::stride])
-
-
-def _begun(spec: ChunkSpec, rng: np.random.Generator) -> _Station:
-    nothing = np.zeros((0, spec.action), np.float32)
-    return _Station(rng, deque(maxlen=spec.reach + 1), nothing, nothing)
 
 
 class RealTime:
@@ -193,14 +184,15 @@ class RealTime:
 
     def begin(self, row: int, rng: np.random.Generator, exploration: float) -> None:
         """Forget the last episode on this station."""
-        self._stations[row] = _begun(self._spec, rng)
+        nothing = np.zeros((0, self._spec.action), np.float32)
+        self._stations[row] = _Station(Driven.of(self._spec, rng), nothing, nothing)
 
     def act(self, rows: Rows, observations: Float32Array, readings: Readings) -> Float32Array:
         """The next action of each station; where the plan is over, another chunk is asked for."""
         actions = np.empty((len(rows), self._spec.action), np.float32)
         for i, row in enumerate(rows.tolist()):
             station = self._stations[row]
-            station.see(observations[i])
+            station.driven.see(observations[i])
             if not len(station.plan):
                 self._ask(station)
             actions[i], station.plan = station.plan[0], station.plan[1:]
@@ -215,75 +207,12 @@ class RealTime:
     def saw(self, row: int, observations: Float32Array) -> None:
         """Remember what was seen while a plan was carried out."""
         for observation in observations:
-            self._stations[row].see(observation)
+            self._stations[row].driven.see(observation)
 
     def _ask(self, station: _Station) -> None:
         delay, every = self._schedule.delay, self._schedule.every
-        left = station.left
-        chunk = self._joined(station.history(self._spec.stride), station.rng, left, delay)
+        driven, left = station.driven, station.left
+        chunk = self._joined(driven.history(self._spec.stride), driven.rng, left, delay)
         going_on = left[:delay]
         station.plan = np.concatenate([going_on, chunk[len(going_on) : every]])
         station.left = chunk[every:]
-
-
-class Asynchronous:
-    """A policy on one station in real time; `act` never waits, but for an episode's first chunk.
-
-    Inference is in a thread of its own, at most one at a time. It is taken to last as long as the
-    slowest of the last ones; one that lasts longer is joined when it comes. missed: periods for
-    which there was no action left, in which the last one's gripper is held and nothing moves.
-    """
-
-    def __init__(self, policy: Chunked, delay: int = 1) -> None:
-        """delay: that the first inferences are taken to have, in control periods."""
-        self._spec, self._joined = policy.spec, joining(policy)
-        self._delays: deque[int] = deque([delay], maxlen=REMEMBERED)
-        self._pool = ThreadPoolExecutor(1, "inference")
-        self._asked: Future[Float32Array] | None = None
-        self.missed = 0
-
-    def begin(self, row: int, rng: np.random.Generator, exploration: float) -> None:
-        """Forget the last episode; what is still being computed is for nobody."""
-        if self._asked is not None:
-            self._asked.cancel()
-        self._asked = None
-        self._station = _begun(self._spec, rng)
-        self._chunk = self._station.left
-        self._at = self._since = 0  # in the chunk; periods since the next one was asked for
-
-    def act(self, rows: Rows, observations: Float32Array, readings: Readings) -> Float32Array:
-        """The action of this period, (1, act)."""
-        station = self._station
-        station.see(observations[0])
-        if not len(self._chunk):
-            self._ask(0)
-        if self._asked is not None and (self._asked.done() or not len(self._chunk)):
-            if len(self._chunk):
-                self._delays.append(self._since)
-            self._chunk, self._at, self._asked = self._asked.result(), self._since, None
-        delay = max(self._delays)
-        if self._asked is None and self._at >= delay:
-            self._ask(delay)
-        actions: Float32Array = self._now()[None]
-        self._at += 1
-        self._since += 1
-        return actions
-
-    def close(self) -> None:
-        """End the thread, once what it computes is done."""
-        self._pool.shutdown(cancel_futures=True)
-
-    def _ask(self, delay: int) -> None:
-        left, station = self._chunk[self._at :], self._station
-        seen = station.history(self._spec.stride)
-        self._since = 0
-        self._asked = self._pool.submit(self._joined, seen, station.rng, left, delay)
-
-    def _now(self) -> Float32Array:
-        if self._at < len(self._chunk):
-            now: Float32Array = self._chunk[self._at]
-            return now
-        self.missed += 1
-        held: Float32Array = np.zeros(self._spec.action, np.float32)
-        held[6::7] = self._chunk[-1, 6::7]  # grippers hold what they hold
-        return held

@@ -105,6 +105,11 @@ class Realistic:
         return self._stations.repeatable
 
     @property
+    def live(self) -> bool:
+        """See `Workcells`."""
+        return self._stations.live
+
+    @property
     def steps_done(self) -> int:
         """See `Workcells`."""
         return self._stations.steps_done

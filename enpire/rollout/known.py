@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from enpire.environment import Controller, Job, Workcells
 from enpire.policies import Policy, ProgramPolicy, load
+from enpire.policies.asynchronous import live_controller
 from enpire.store import Run
 from enpire.types import JUDGED, Episode, Purpose
 
@@ -22,7 +23,7 @@ class Known:
         """acts: makes what acts, of a policy and its name; without it, the policy's controller."""
         self.episodes: dict[str, Episode] = {}
         self._run = run
-        self._acts = acts or (lambda policy, name: policy.controller(stations))
+        self._acts = acts or (lambda policy, name: live_controller(policy, stations))
         self._policies: dict[str, Policy] = {}
         self._controllers: dict[str, Controller] = {}
 

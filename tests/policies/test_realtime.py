@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -11,14 +10,13 @@ import pytest
 
 from enpire.errors import PolicyError
 from enpire.policies import ChunkPolicy, ChunkSpec
-from enpire.policies.realtime import Asynchronous, RealTime, Schedule, joining, pull
+from enpire.policies.realtime import RealTime, Schedule, joining, pull
 
 from .test_flow import SPEC as FLOW
 from .test_flow import policy as flow_policy
 
 SPEC = ChunkSpec("t", observation=1, action=7, history=1, chunk=12, execute=6, hidden=(8,))
 PERIODS = 60
-PATIENCE_S = 60.0
 
 
 class Line(ChunkPolicy):
@@ -28,26 +26,22 @@ class Line(ChunkPolicy):
         super().__init__(SPEC)
         self.asked: list[float] = []
         self.off = off
-        self.may = threading.Semaphore(0)
-        self.waits = False
 
     def inference(self) -> Callable[[np.ndarray], np.ndarray]:
         return self.answer
 
     def answer(self, history: np.ndarray) -> np.ndarray:
-        if self.waits and self.asked:
-            assert self.may.acquire(timeout=PATIENCE_S)
         self.asked.append(float(history[0, -1, 0]))
         start = self.asked[-1] + self.off * (len(self.asked) % 2)
         chunk = start + np.arange(SPEC.chunk)
         return np.repeat(chunk[None, :, None], SPEC.action, axis=2).astype(np.float32)
 
 
-def begin(controller: RealTime | Asynchronous) -> None:
+def begin(controller: RealTime) -> None:
     controller.begin(0, np.random.default_rng(0), 0.0)
 
 
-def act(controller: RealTime | Asynchronous, period: int) -> float:
+def act(controller: RealTime, period: int) -> float:
     seen = np.full((1, 1), period, np.float32)
     return float(controller.act(np.array([0]), seen, None)[0, 0])  # type: ignore[arg-type]
 
@@ -118,37 +112,3 @@ def test_a_flow_is_guided_to_what_is_done_and_stays_itself_beyond() -> None:
     assert off(True) < 0.5 * off(False)
     again = [joined(seen, np.random.default_rng(3), left, 3) for _ in range(2)]
     np.testing.assert_array_equal(*again)
-
-
-def test_in_real_time_no_period_waits_for_inference() -> None:
-    policy = Line()
-    controller = Asynchronous(policy, delay=4)
-    begin(controller)
-    policy.waits = True
-    done = []
-    for period in range(PERIODS):
-        done.append(act(controller, period))
-        if period % 6 == 3 and period > 3:  # three periods after each asking
-            policy.may.release()
-            assert controller._asked is not None
-            controller._asked.result(timeout=PATIENCE_S)
-    assert done == list(range(PERIODS))
-    assert controller.missed == 0
-    controller.close()
-
-
-def test_what_comes_too_late_is_missed_and_counted() -> None:
-    policy = Line()
-    controller = Asynchronous(policy, delay=2)
-    begin(controller)
-    policy.waits = True
-    done = [act(controller, period) for period in range(13)]
-    assert done[:12] == list(range(12))
-    assert done[12:] == [0.0]  # nothing moves
-    assert controller.missed == 1
-    policy.may.release(9)
-    assert controller._asked is not None
-    controller._asked.result(timeout=PATIENCE_S)
-    assert act(controller, 13) == 13.0  # asked for at 2, it has just not run out
-    assert controller.missed == 1
-    controller.close()

@@ -30,7 +30,9 @@ from enpire.policies import (
     load,
     metadata,
 )
-from enpire.policies.driver import Driven
+from enpire.policies.asynchronous import inferring
+from enpire.policies.driver import Asked, Driven
+from enpire.policies.realtime import joining
 from enpire.policies.remote import RemotePolicy, RemoteSpec, is_address
 from enpire.policies.remote.server import Served, serving
 from enpire.policies.remote.wire import pack, unpack
@@ -163,6 +165,26 @@ def test_what_a_policy_draws_comes_from_the_episodes_seed(stations) -> None:
         assert not np.array_equal(first[:6], other[:6])
 
 
+def test_a_chunk_goes_on_from_the_last_one_as_it_does_here(stations) -> None:
+    policy = FlowPolicy(FlowSpec.of(spec(stations)))
+    rng = np.random.default_rng(7)
+    seen = rng.standard_normal((3, stations.observation_size)).astype(np.float32)
+    left = rng.uniform(-1, 1, (5, stations.action_size)).astype(np.float32)
+    with listening(serving(Served(policy, stations, "abc"), "127.0.0.1", 0)) as address:
+        found = RemotePolicy.find(f"{address}?timeout=120")
+        assert found.spec.joins
+        infer = inferring(found, found.controller(stations))
+        there = [
+            infer([Asked(Driven(np.random.default_rng(1)), seen, each, min(2, len(each)))])[0]
+            for each in (left, left[:0])
+        ]
+    drawn = int(np.random.default_rng(1).integers(2**63))
+    for each, chunk in zip((left, left[:0]), there, strict=True):
+        here = joining(policy)(seen, np.random.default_rng(drawn), each, 2)
+        np.testing.assert_array_equal(chunk, here)
+    assert not np.array_equal(*there)
+
+
 def test_a_server_of_others_is_asked_as_openpis_client_does(stations) -> None:
     asked: list[dict] = []
 
@@ -276,7 +298,16 @@ def test_another_policy_in_the_same_place_is_found_out(stations) -> None:
 def test_our_server_tells_what_is_wrong_with_a_request(stations) -> None:
     policy = ChunkPolicy(spec(stations))
     with listening(serving(Served(policy, stations, ""), "127.0.0.1", 0)) as address:
-        for request in ({}, {"state": np.zeros(3)}, {"state": np.full((3, 21), np.nan)}):
+        seen = {"state": np.zeros(stations.observation_size)}
+        left = np.zeros((3, stations.action_size))
+        for request in (
+            {},
+            {"state": np.zeros(3)},
+            {"state": np.full((3, 21), np.nan)},
+            {**seen, "left": left[:, 1:]},
+            {**seen, "left": left, "delay": 4},
+            {**seen, "left": np.full_like(left, np.nan)},
+        ):
             with connect(address, compression=None) as connection:
                 assert unpack(connection.recv(30))["kind"] == "chunk"
                 connection.send(pack(request))

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 
+from enpire.environment.controller import decided
 from enpire.environment.resets import ResetMode
 from enpire.environment.running import Phase, Running
 from enpire.environment.sensing import SensorNoise
-from enpire.environment.stations import Stations
+from enpire.environment.stations import Sensed, Stations
 from enpire.environment.task import Task
 from enpire.environment.wired.cell import Stop, WiredCell
 from enpire.environment.wired.eyes import WiredEyes
@@ -53,6 +55,11 @@ class WiredStations(Stations):
         looks = self.eyes is not None and self.task.looks
         return "the station's cameras" if looks else "the station's sensors"
 
+    @property
+    def live(self) -> bool:
+        """An arm's does not."""
+        return True
+
     def fly(self, row: int, most: int) -> int:
         """Let one period pass: plans are carried out period by period."""
         self.twin.fly(row, self.substeps)
@@ -94,6 +101,22 @@ class WiredStations(Stations):
     def _made_resets(self) -> WiredResets:
         self._restores = WiredResets(self.task, self.sensors, self.period, self.cells)
         return self._restores
+
+    def _decide(self, sensed: Sensed) -> list[int]:
+        """See `Stations`; an arm stands still until its policy has come to its first action."""
+        acting = [i for i in sensed.executing if self._decided(sensed, i)]
+        waiting = [int(sensed.rows[i]) for i in sensed.executing if i not in acting]
+        return super()._decide(replace(sensed, executing=acting)) + waiting
+
+    def _decided(self, sensed: Sensed, i: int) -> bool:
+        """Whether a policy can act; what it takes to begin counts to the reset."""
+        state = self._running[int(sensed.rows[i])]
+        if state.execute:
+            return True
+        (seen,) = self.task.observe(sensed.readings.row(i))
+        going = decided(state.job.controller, int(sensed.rows[i]), seen)
+        state.reset += not going
+        return going
 
     def _interrupt(self, rows: list[int]) -> None:
         """End the tries and the episodes of stations that have stopped."""

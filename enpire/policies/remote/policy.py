@@ -31,7 +31,7 @@ from torch import Tensor
 
 from enpire.environment import Workcells, instruction
 from enpire.errors import PolicyError, PolicyFault, UsageError
-from enpire.policies.driver import Driven
+from enpire.policies.driver import Asked, Driven
 from enpire.policies.remote.client import Client
 from enpire.policies.seeing import SeeingController, Seen, seen_there
 from enpire.policies.spec import ChunkSpec
@@ -54,10 +54,11 @@ class RemoteSpec:
     """Where a policy is, and what its server said of it.
 
     observation, action, chunk: 0 where it did not say. seeded: it draws from a seed that it is
-    given. spread: the unit of exploration, (act,); without one there is none. policy: the hash of
-    what is served, or of what the server said. size: of the pictures that it sees [px], 0 for none;
-    looks: of how many successive periods; cameras: which, all if it does not say; called: what
-    each of these is called, if not `observation/NAME`.
+    given. joins: it has a chunk go on from what is left of the last one. spread: the unit of
+    exploration, (act,); without one there is none. policy: the hash of what is served, or of what
+    the server said. size: of the pictures that it sees [px], 0 for none; looks: of how many
+    successive periods; cameras: which, all if it does not say; called: what each of these is
+    called, if not `observation/NAME`.
     """
 
     address: str
@@ -69,6 +70,7 @@ class RemoteSpec:
     chunk: int = 0
     execute: int = 0
     seeded: bool = False
+    joins: bool = False
     spread: tuple[float, ...] = ()
     policy: str = ""
     timeout: float = 10.0
@@ -183,24 +185,38 @@ class RemoteController(SeeingController):
             raise PolicyError(f"{self._remote.address} serves another policy than it did before")
         super().begin(row, rng, exploration)
 
+    @property
+    def joins(self) -> bool:
+        """Whether the server can be asked for chunks that are `joined`."""
+        return self._remote.joins
+
     def chunks(self, seen: Float32Array, driven: Sequence[Driven]) -> Float32Array:
         """See `PolicyController`."""
+        return self._asked([self._request(*each) for each in zip(seen, driven, strict=True)])
+
+    def joined(self, asked: Sequence[Asked]) -> Float32Array:
+        """Chunks (m, chunk, act), each of which goes on from what is left of the last one."""
+        return self._asked(
+            [self._request(a.seen, a.driven) | {"left": a.left, "delay": a.delay} for a in asked]
+        )
+
+    def _request(self, history: Float32Array, driven: Driven) -> dict[str, Any]:
         spec = self._remote
-        requests: list[dict[str, Any]] = []
-        shown = self.shown(driven)
-        for i, (history, one) in enumerate(zip(self.felt(seen), driven, strict=True)):
-            request = {spec.state: history if spec.history > 1 else history[-1]}
-            request[spec.prompt] = self._told
-            if shown is not None:
-                pictures = shown[i] if spec.looks > 1 else shown[i, -1]
-                by_camera = np.moveaxis(pictures, -4, 0)
-                request |= dict(zip(self._called, by_camera, strict=True))
-            if spec.seeded:
-                request["seed"] = int(one.rng.integers(2**63))
-            requests.append(request)
+        (felt,), shown = self.felt(history[None]), self.shown([driven])
+        request: dict[str, Any] = {spec.state: felt if spec.history > 1 else felt[-1]}
+        request[spec.prompt] = self._told
+        if shown is not None:
+            pictures = shown[0] if spec.looks > 1 else shown[0, -1]
+            by_camera = np.moveaxis(pictures, -4, 0)
+            request |= dict(zip(self._called, by_camera, strict=True))
+        if spec.seeded:
+            request["seed"] = int(driven.rng.integers(2**63))
+        return request
+
+    def _asked(self, requests: Sequence[dict[str, Any]]) -> Float32Array:
         chunks = [self._actions_of(answer) for answer in self._client.ask(requests)]
         if len({len(chunk) for chunk in chunks}) > 1:
-            raise PolicyFault(f"{spec.address} answers with chunks of several lengths")
+            raise PolicyFault(f"{self._remote.address} answers with chunks of several lengths")
         return np.array(chunks)
 
     def _actions_of(self, answer: dict[str, Any]) -> Float32Array:
@@ -269,4 +285,5 @@ def _told(asked: RemoteSpec, metadata: dict[str, Any], reference: str) -> Remote
         ) from error
     if asked.execute:
         values["execute"] = min(asked.execute, values["chunk"])
-    return RemoteSpec(**values | {"seeded": True})
+    joins = bool(metadata.get("joins", False))
+    return RemoteSpec(**values | {"seeded": True, "joins": joins})

@@ -13,12 +13,13 @@ import numpy as np
 
 from enpire.environment import Sight, Workcells
 from enpire.errors import PolicyError
-from enpire.policies.driver import Driven, PolicyController
+from enpire.policies.asynchronous import inferring
+from enpire.policies.driver import Asked, Driven, PolicyController
 from enpire.policies.policy import Policy
 from enpire.policies.remote.policy import PICTURE, SAYS
 from enpire.policies.remote.wire import LONGEST, pack, unpack
 from enpire.policies.seeing import SeeingController
-from enpire.types import Image
+from enpire.types import Float32Array, Image
 
 if TYPE_CHECKING:
     from websockets.http11 import Request, Response
@@ -40,6 +41,7 @@ class Served:
         if not isinstance(controller, PolicyController):
             raise PolicyError(f"a policy of kind {policy.kind!r} has no chunks to answer with")
         self._controller, self._lock = controller, threading.Lock()
+        self._joined = inferring(policy, controller)
         self.spec, self._width = controller.spec, controller.spec.observation
         self._sight: Sight | None = None
         if isinstance(controller, SeeingController) and controller.looks:
@@ -47,6 +49,7 @@ class Served:
             self._places = controller.seen.cameras
         self.metadata: dict[str, Any] = {
             SAYS: VERSION,
+            "joins": True,
             "kind": policy.kind,
             "policy": sha256,
             **{name: getattr(self.spec, name) for name in SAID},
@@ -66,7 +69,9 @@ class Served:
 
         Of a policy that sees they are what an arm feels, and beside them there are pictures, uint8:
         of each camera (size, size, 3), or (looks, size, size, 3), oldest first. A request may hold
-        a `seed`, from which whatever the policy draws comes. Raises PolicyError.
+        a `seed`, from which whatever the policy draws comes, and what is `left` of the last chunk,
+        (n, act), of which `delay` actions will have been carried out when the new one, which goes
+        on from there, is used. Raises PolicyError.
         """
         seen = next((request[name] for name in STATES if name in request), None)
         if not isinstance(seen, np.ndarray):
@@ -81,13 +86,17 @@ class Served:
             )
         seed = request.get("seed")
         rng = np.random.default_rng(seed if isinstance(seed, int) and seed >= 0 else None)
-        driven, began = Driven(rng), time.monotonic()
+        left, driven = self._left(request), Driven(rng)
+        began = time.monotonic()
         if self._sight is not None:
             whole = np.zeros((self.spec.history, self.spec.observation), np.float32)
             whole[:, list(self._sight.felt)] = history
             history, driven.pictures = whole, self._pictures(request, self._sight)
         with self._lock:
-            chunk = self._controller.chunks(history[None], [driven])[0]
+            if left is None:
+                chunk = self._controller.chunks(history[None], [driven])[0]
+            else:
+                chunk = self._joined([Asked(driven, history, *left)])[0]
         taken = time.monotonic() - began
         return {"actions": chunk, "server_timing": {"infer_ms": 1e3 * taken}}
 
@@ -110,6 +119,22 @@ class Served:
                 )
             shown[:, place] = given
         return deque(shown)
+
+    def _left(self, request: dict[str, Any]) -> tuple[Float32Array, int] | None:
+        if "left" not in request:
+            return None
+        left, delay = request["left"], request.get("delay", 0)
+        array = isinstance(left, np.ndarray) and left.ndim == 2
+        if not array or left.shape[1] != self.spec.action or len(left) > self.spec.chunk:
+            raise PolicyError(
+                f"what is left of a chunk is an array, (at most {self.spec.chunk}, "
+                f"{self.spec.action})"
+            )
+        if not isinstance(delay, int) or not 0 <= delay <= len(left):
+            raise PolicyError(f"a delay of {delay!r}, with {len(left)} actions left")
+        if not np.isfinite(left).all():
+            raise PolicyError("what is left of a chunk are finite numbers")
+        return np.asarray(left, np.float32), delay
 
 
 def serving(served: Served, host: str, port: int) -> Server:

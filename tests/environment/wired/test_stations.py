@@ -85,6 +85,50 @@ def test_a_stop_ends_an_execution_and_says_whose_it_was(rules, outcome, stage) -
     assert episode(cells, 2).verdict.outcome is Outcome.SUCCESS  # after a reset, no more
 
 
+class Slow:
+    """A policy that needs 20 periods for its first action, and then does nothing."""
+
+    def __init__(self) -> None:
+        self.looked = 0
+        self.acted = 0
+
+    def begin(self, row, rng, exploration) -> None:
+        self.looked = 0
+
+    def decided(self, row, observation) -> bool:
+        assert np.isfinite(observation).all()
+        self.looked += 1
+        return self.looked > 20
+
+    def act(self, rows, observations, readings):
+        self.acted += 1
+        still = np.zeros((1, 7), np.float32)
+        still[:, 6] = 1.0
+        return still
+
+
+def test_an_arm_rests_until_its_policy_has_come_to_its_first_action() -> None:
+    bench = Bench("pick_cube")
+    cells, slow = stations(bench), Slow()
+    cells.begin(0, Job(1, Purpose.EVALUATION, slow, "slow"))
+    while not slow.looked:
+        assert not cells.tick()
+    cells.wait()
+    sent, at = bench._sent.copy(), bench.periods
+    while not slow.acted:
+        np.testing.assert_array_equal(bench._sent, sent)
+        assert not cells.tick()
+        cells.wait()
+    assert bench.periods - at == 20  # they pass: what goes wrong would be seen
+    bench.stops = {bench.periods + 5: Stop("stopped: asked", Rule.ASKED)}
+    ended = []
+    while not ended:
+        ended = cells.tick()
+    assert len(ended[0]) == slow.acted < 10
+    assert ended[0].times.execute == pytest.approx(len(ended[0]) * cells.period)
+    assert ended[0].times.reset > 20 * cells.period
+
+
 def test_a_latched_station_and_one_that_loses_episode_after_episode_are_set_aside() -> None:
     bench = Bench("pick_cube")
     cells = stations(bench)
