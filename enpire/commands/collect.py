@@ -68,6 +68,7 @@ def add_options(parser: Parser) -> None:
     parser.add_argument("--port", type=natural, default=0, metavar="N", help="of the page")
     parser.add_argument("--json", action="store_true", help="print the result as the last line")
     add_arms(parser)
+    parser.set_defaults(cluster="")  # people are here
 
 
 def run(options: Namespace) -> int:
