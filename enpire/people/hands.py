@@ -74,7 +74,7 @@ class Hands:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._held: frozenset[str] = frozenset()
-        self._sticks = np.zeros(4)
+        self._sticks: FloatArray = np.zeros(4)
         self._heard = -np.inf
         self._hit: set[str] = set()  # since the twist was last asked for
         self._said: set[Command] = set()

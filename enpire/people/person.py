@@ -63,4 +63,5 @@ class Person:
     def _measured(self, openings: FloatArray) -> FloatArray:
         """What grippers are told to be at these openings, (arms,)."""
         closed, opened = np.array(self._ranges).T
-        return np.clip(2.0 * (openings - closed) / (opened - closed) - 1.0, -1.0, 1.0)
+        told: FloatArray = np.clip(2.0 * (openings - closed) / (opened - closed) - 1.0, -1.0, 1.0)
+        return told

@@ -19,7 +19,7 @@ import numpy as np
 
 from enpire.rollout.abort import Predictor, threshold
 from enpire.rollout.statistics import estimate
-from enpire.types import JUDGED, Episode, Estimate, Float32Array, FloatArray, Purpose
+from enpire.types import JUDGED, Episode, Estimate, Flags, Float32Array, FloatArray, Purpose
 
 EVERY = 5  # control periods from one look to the next
 FALSE_ALARMS = 0.1  # of the successes may be called failures, at most
@@ -123,7 +123,7 @@ def learn_detector(episodes: Iterable[Episode], periods: int, seed: int) -> Dete
         RecipeError: training diverged.
     """
     known = sorted((e for e in episodes if _alone(e)), key=lambda e: e.id)
-    won = np.array([e.success for e in known], bool)
+    won: Flags = np.array([e.success for e in known], bool)
     if min(won.sum(), (~won).sum()) < LEAST:
         return None
     lowest, fold = np.empty(len(known)), _folds(won, seed)
@@ -160,7 +160,7 @@ def _alone(episode: Episode) -> bool:
     return judged and not shown and not episode.helped and not episode.forked
 
 
-def _folds(won: np.ndarray[tuple[int], np.dtype[np.bool_]], seed: int) -> FloatArray:
+def _folds(won: Flags, seed: int) -> FloatArray:
     """Which part each episode is of, (n,), with as many successes in each."""
     fold = np.empty(len(won))
     rng = np.random.default_rng(seed)
