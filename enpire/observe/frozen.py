@@ -12,6 +12,7 @@ from enpire.observe import account
 from enpire.policies import LeRobotPolicy, PicturePolicy, Policy
 from enpire.policies.lerobot import find_folder
 from enpire.policies.remote import RemotePolicy, is_address
+from enpire.policies.seeing import seen_there
 from enpire.store import Run
 
 SEEING = PicturePolicy | LeRobotPolicy | RemotePolicy  # kinds that may see by cameras
@@ -73,11 +74,13 @@ def load(reference: str) -> Frozen:
 
 def require_fit(policy: Policy, stations: Workcells, name: str) -> None:
     """Raise PolicyError unless `policy` maps what `stations` show to what they can do."""
-    spec, sight = policy.spec, stations.sight
+    spec = policy.spec
     has = (spec.observation, spec.action)
     needs = (stations.observation_size, stations.action_size)
-    if sight is not None and images(policy) and not isinstance(policy, PicturePolicy):
-        needs = (len(sight.felt), stations.action_size)  # what others are told beside pictures
+    if isinstance(policy, SEEING) and policy.spec.size:
+        seen = seen_there(stations, policy.spec.cameras, policy.spec.size)
+        if not isinstance(policy, PicturePolicy):  # others are told what is felt alone
+            needs = (len(seen.felt), stations.action_size)
     # 0: a server that does not say, whose first answer will, or a policy that takes no state.
     if any(size not in (0, needed) for size, needed in zip(has, needs, strict=True)):
         made = f", made for {spec.task}" if spec.task else ""

@@ -156,8 +156,10 @@ def test_what_it_sees_is_known_without_loading_it(folders: dict[str, Path]) -> N
     assert frozen.images(policy) == SIZE
     assert load(metadata(policy), policy.tensors()) == policy
     frozen.require_fit(policy, seeing(), "p")
-    with pytest.raises(PolicyError, match="maps 1 observations"):
+    with pytest.raises(PolicyError, match="--images 64"):
         frozen.require_fit(policy, reach_stations(), "p")
+    with pytest.raises(PolicyError, match=r"maps 1 observations to 7 actions; .* has 2 and 7"):
+        frozen.require_fit(policy, seeing(sight=Sight(CAMERAS, SIZE, (0, 1))), "p")
 
 
 def test_where_its_pictures_are_not_taken_it_says_so(folders: dict[str, Path]) -> None:
