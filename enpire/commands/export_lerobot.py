@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argparse import Namespace
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -67,9 +68,9 @@ def run(options: Namespace) -> int:
         chosen = opened.episodes([Purpose(p) for p in options.purpose or PURPOSES])
         episodes = [e for e in chosen if exportable(e) and (e.success or not options.successes)]
         task, world = task_of(opened), of_config(opened, "world", "")
-        images = of_config(opened, "images", 0) if options.images is None else options.images
     if not episodes:
         raise StoreError(f"{options.run} has no such episode: ask for more of them")
+    images = images_of(episodes) if options.images is None else options.images
     layout, shooting = layout_of(task, episodes[0]), None
     if images:
         if task.startswith(GYM):
@@ -88,6 +89,11 @@ def run(options: Namespace) -> int:
     frames = sum(map(len, episodes))
     print(f"{options.folder}: {len(episodes)} episodes, {frames} frames at {layout.fps} Hz")
     return 0
+
+
+def images_of(episodes: Sequence[Episode]) -> int:
+    """Width and height of the pictures that episodes have [px]; 0 without any."""
+    return next((one.pictures.shape[2] for one in episodes if len(one.pictures)), 0)
 
 
 def of_config[T](run: Run, name: str, otherwise: T) -> T:

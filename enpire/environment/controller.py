@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import Enum
 from typing import Protocol, runtime_checkable
 
 import numpy as np
@@ -60,6 +61,32 @@ class Assisted(Controller, Protocol):
 
     def intervened(self, row: int) -> list[bool]:
         """Whether somebody did, of each period of a station's episode so far."""
+        ...
+
+
+class Word(Enum):
+    """What is said of the period that comes, before who acts is asked.
+
+    WAIT: hold still until who helps is there; nothing is recorded, and no time limit runs. DONE:
+    judge what is there. DISCARD: end the episode without a verdict.
+    """
+
+    GO_ON = "go on"
+    WAIT = "wait"
+    DONE = "done"
+    DISCARD = "discard"
+
+
+@runtime_checkable
+class Attended(Controller, Protocol):
+    """A controller in which a person, or who stands for one, has a hand."""
+
+    def word(self, row: int) -> Word:
+        """Of a station's next period."""
+        ...
+
+    def ended(self, row: int) -> None:
+        """The episode on station `row` is over: who helped it is free."""
         ...
 
 

@@ -18,6 +18,21 @@ MIN_STD = 1e-3  # of an observation or action that hardly varies
 
 
 @dataclass(frozen=True, slots=True)
+class Batch:
+    """B examples, as a gradient step takes them.
+
+    history: observations (B, history, obs); actions: (B, chunk, act); valid: (B, chunk); weight:
+    (B,). pictures: of a policy that sees, (B, cameras, size, size, 3) of uint8.
+    """
+
+    history: Tensor
+    actions: Tensor
+    valid: Tensor
+    weight: Tensor
+    pictures: Tensor | None
+
+
+@dataclass(frozen=True, slots=True)
 class Examples:
     """Training examples of one policy shape.
 
@@ -60,6 +75,16 @@ class Examples:
             valid=self.valid[flags],
             weight=weight / weight.mean(),
             pictured=None if self.pictured is None else self.pictured[flags],
+        )
+
+    def batch(self, index: Tensor) -> Batch:
+        """The examples at `index`, (B,)."""
+        return Batch(
+            history=self.rows[self.window[index]],
+            actions=self.actions[index],
+            valid=self.valid[index],
+            weight=self.weight[index],
+            pictures=self.shown(index),
         )
 
     def shown(self, index: Tensor) -> Tensor | None:

@@ -156,13 +156,13 @@ def fit[P: ChunkPolicy | FlowPolicy | PicturePolicy](
     schedule = warmed_and_annealed(optimiser, training.steps)
 
     def step(at: int) -> Tensor:
-        index = torch.randint(len(data), (training.batch,), generator=generator)
-        seen = data.rows[data.window[index]]
+        batch = data.batch(torch.randint(len(data), (training.batch,), generator=generator))
+        seen = batch.history
         seen = seen + training.noise * policy.std * torch.randn(seen.shape, generator=generator)
-        error = policy.cloning_error(seen, data.actions[index], generator, data.shown(index))
-        square = error.mean(dim=2) * data.valid[index]
-        per_example = square.sum(dim=1) / data.valid[index].sum(dim=1)
-        loss: Tensor = (data.weight[index] * per_example).mean()
+        error = policy.cloning_error(seen, batch.actions, generator, batch.pictures)
+        square = error.mean(dim=2) * batch.valid
+        per_example = square.sum(dim=1) / batch.valid.sum(dim=1)
+        loss: Tensor = (batch.weight * per_example).mean()
         optimiser.zero_grad(set_to_none=True)
         loss.backward()  # type: ignore[no-untyped-call]
         nn.utils.clip_grad_norm_(policy.parameters(), 1.0)

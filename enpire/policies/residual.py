@@ -1,7 +1,6 @@
 """A frozen policy whose chunks a small network corrects (residual policy learning).
 
-After Silver et al. 2018 (arXiv 1812.06298) and Johannink et al. 2018 (arXiv 1812.03201): what the
-network adds is bounded, and begins as nothing.
+After Silver et al. 2018 (arXiv 1812.06298): what is added is bounded, and begins as nothing.
 """
 
 from __future__ import annotations

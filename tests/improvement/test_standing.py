@@ -145,7 +145,7 @@ def test_a_residual_climbs_what_ends_well() -> None:
             actions=np.full((2, 1), up, np.float32),
         )
 
-    learning = Learning(steps=300, batch=64, lr=3e-3, width=16, members=2, cloning=0.1)
+    learning = Learning(steps=120, batch=64, lr=1e-2, width=16, members=2, cloning=0.1)
     made = ResidualLearning(learning=learning, reach=1.0).improve(
         Given(ChunkSpec("t", 1, 1), [tried(i) for i in range(60)], base, seed=0)
     )

@@ -15,6 +15,7 @@ import pytest
 
 from enpire.environment.eyes import NoGraphics
 from enpire.environment.loading import load_task
+from enpire.environment.sight import TwinGlances
 from enpire.packs import find
 from tests.policies.lerobots import folder_of
 
@@ -136,6 +137,7 @@ def test_the_environment_shows_what_stations_show_a_policy() -> None:
     stations.begin(0, Job(1, Purpose.DEMONSTRATION, expert, "demonstrator"))
     while not (done := stations.tick()):
         pass
+    assert isinstance(stations.glances, TwinGlances)
     stations.glances.close()
     envs = make_env(config, n_envs=1)["enpire"][0]
     seen, _ = envs.reset(seed=[1])

@@ -5,9 +5,9 @@ every moment. Two critics say it, learned from different episodes: *viability*, 
 success from here, from all of them; *efficiency*, the periods still to go, from the successes. What
 a chunk of actions gained is by how much it raised the one, and by how much less than its own length
 it lowered the other. A gate weighs the two by the moment: where success is in doubt viability
-counts, and where it is nearly sure, haste. Credit goes to what a policy did itself, within an
-episode; a person's demonstrations are cloned as they are. A policy of LeRobot's is fine-tuned
-by its own loss, on examples drawn by these weights.
+counts, and where it is nearly sure, haste. Credit goes to what a policy did itself, until somebody
+took over or the episode ended; a person's demonstrations are cloned as they are. A policy of
+LeRobot's is fine-tuned by its own loss, on examples drawn by these weights.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from enpire.improvement.recipes.finetune import FineTuning
 from enpire.improvement.trainer import Training, fit, fresh
 from enpire.improvement.value import Normaliser, regress, returns
 from enpire.policies import LeRobotPolicy, Policy
-from enpire.types import Episode, Purpose
+from enpire.types import Episode, Flags, Purpose
 
 WIDTH = 128  # of the critics
 NOISE = 0.1  # added to what critics are shown, in standard deviations
@@ -98,7 +98,8 @@ class AdvantageWeighted:
         longest = float(to_go[won].max())
         winning = torch.where(won)[0]
         left = longest * learn(to_go[winning] / longest, stage="efficiency", rows=winning)
-        safer, faster = gains(chance, left, won, lengths, given.spec.execute)
+        until = segments([episode.intervened for episode in chosen])
+        safer, faster = gains(chance, left, won, until, lengths, given.spec.execute)
         weight = torch.where(own, self._weight(safer, faster, chance, own), 1.0)
         return (weight / weight.mean()).float(), won, own
 
@@ -131,17 +132,32 @@ class AdvantageWeighted:
         return (advantage / self.temperature).exp().clamp(max=self.most)
 
 
+def segments(intervened: Sequence[Flags]) -> Tensor:
+    """The last row before somebody else acts, or the end of the episode, for every row, (N,).
+
+    intervened: of each episode, (T,), rows of somebody else than the policy.
+    """
+    ends, first = [], 0
+    for flags in intervened:
+        last = np.append(np.flatnonzero(np.diff(flags)), len(flags))
+        at = np.searchsorted(last, np.arange(len(flags)))
+        ends.append(first + last[at])
+        first += len(flags)
+    return torch.from_numpy(np.concatenate(ends))
+
+
 def gains(
-    chance: Tensor, left: Tensor, won: Tensor, lengths: Tensor, chunk: int
+    chance: Tensor, left: Tensor, won: Tensor, until: Tensor, lengths: Tensor, chunk: int
 ) -> tuple[Tensor, Tensor]:
     """What the next `chunk` periods of every row gained: chance of success, and periods, (N,) each.
 
     chance, left: of success and periods to go, expected at every row; won: how its episode ended.
-    Where that was within the chunk, the end itself is known. lengths: of the episodes.
+    Where that was within the chunk, the end itself is known. until: see `segments`: that
+    somebody came to the rescue is no credit of who needed it. lengths: of the episodes.
     """
     ends = torch.cumsum(lengths, 0).repeat_interleave(lengths)
     now = torch.arange(len(chance))
-    later = torch.minimum(now + chunk, ends)
+    later = torch.minimum(now + chunk, until)
     inside, at = later < ends, later.clamp(max=len(chance) - 1)
     safer = torch.where(inside, chance[at], won.float()) - chance
     still = torch.where(inside, left[at], torch.where(won, 0.0, left))

@@ -111,7 +111,7 @@ def shapes(files: Files) -> Shapes:
 def _given(before: Any) -> dict[str, str]:
     """What inputs are called before the preprocessor renames them, by a policy's own names."""
     steps = [step for step in before["steps"] if step.get("registry_name") == RENAMES]
-    renamed = [step.get("config", {}).get("rename_map", {}) for step in steps]
+    renamed = [(step.get("config") or {}).get("rename_map") or {} for step in steps]
     return {own: given for each in renamed for given, own in each.items()}
 
 

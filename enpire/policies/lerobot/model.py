@@ -23,6 +23,8 @@ from enpire.errors import PolicyError
 from enpire.policies.lerobot import folder
 from enpire.types import Float32Array, FloatArray, Image
 
+BACKBONE = "pretrained_backbone_weights"  # of a config: what a new network would begin with
+
 
 @dataclass(slots=True)
 class Model:
@@ -55,7 +57,8 @@ class Model:
 
                 register_third_party_plugins()  # policies of others, `lerobot_policy_*`
                 config = PreTrainedConfig.from_pretrained(path)
-                network = get_policy_class(config.type).from_pretrained(path, config=config)
+                with _without_downloads(config):
+                    network = get_policy_class(config.type).from_pretrained(path, config=config)
                 device = {"device_processor": {"device": config.device}}
                 before, after = make_pre_post_processors(
                     config, str(path), preprocessor_overrides=device
@@ -87,7 +90,12 @@ class Model:
 
         pictures: (b, history, cameras, size, size, 3) of uint8, by `cameras`; they become what
         LeRobot reads of a dataset, channels first and from 0 to 1.
+
+        Raises:
+            PolicyError: it sees, and there are none.
         """
+        if self.cameras and pictures is None:
+            raise PolicyError("a policy that sees was asked without pictures")
         successive = self.config.observation_delta_indices is not None
         batch: dict[str, Any] = {"task": [told] * len(history)}
         for name, feature in self.config.input_features.items():
@@ -116,9 +124,10 @@ class Model:
         """Actions (b, n, act), n at least `execute`, for observations (b, history, obs).
 
         seeds: of what each row draws. noise: that chunks begin from, (b, *noise_shape), if it is
-        chosen. pictures: (b, history, cameras, size, size, 3), of a policy that sees. On a
-        processor each row is worked out by itself, since what a station does must not depend on
-        how many ask at one time; elsewhere, and where it is `together`, all at once.
+        chosen. pictures: (b, history, cameras, size, size, 3), of a policy that sees.
+
+        On a processor each row is worked out by itself, since what a station does must not depend
+        on how many ask at one time; elsewhere, and where it is `together`, all at once.
 
         Raises:
             PolicyError: LeRobot raised, or what came of it are no actions.
@@ -197,6 +206,19 @@ def _row(batch: Mapping[str, Any], i: int) -> dict[str, Any]:
         for name, value in batch.items()
         if value is not None
     }
+
+
+@contextlib.contextmanager
+def _without_downloads(config: Any) -> Iterator[None]:
+    """ACT and Diffusion would fetch weights for their backbones, which the file has in any case."""
+    told = getattr(config, BACKBONE, None)
+    if told is not None:
+        setattr(config, BACKBONE, None)
+    try:
+        yield
+    finally:
+        if told is not None:
+            setattr(config, BACKBONE, told)
 
 
 @contextlib.contextmanager

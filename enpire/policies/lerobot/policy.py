@@ -133,8 +133,7 @@ class LeRobotPolicy:
 
         if self.spec.cameras:
             raise PolicyError(
-                "the policy looks through cameras; what stands on another one does not yet: "
-                "finetune it instead"
+                "the policy sees by cameras; who stands on another is told what a tracker says"
             )
         model = Model.load(self.files)
         if getattr(model.config, "temporal_ensemble_coeff", None) is not None:
