@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 import time
@@ -70,3 +71,4 @@ def _simulated(station: StationFile, task: str) -> Iterator[None]:
         yield
     finally:
         process.communicate()  # its standard input ends, and so does it
+        shutil.rmtree(station.runtime, ignore_errors=True)
