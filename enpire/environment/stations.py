@@ -210,6 +210,8 @@ class Stations:
         planner = job.controller if isinstance(job.controller, Planner) else None
         running = Running(job, streams, planner=planner)
         self._running[row] = running
+        if self.glances is not None:
+            self.glances.begin(row, streams.looks)
         physical = self.reset is ResetMode.PHYSICAL and row in self._standing
         with running.blamed(self.task.folder):
             self._resets.begin(row, running, physical)
