@@ -43,6 +43,7 @@ class Layout:
     cameras: tuple[str, ...] = ()
     height: int = 240
     width: int = 320
+    video: bool = True
 
     def features(self) -> dict[str, dict[str, Any]]:
         """As LeRobot's writer takes them.
@@ -61,7 +62,7 @@ class Layout:
             },
             **{
                 PICTURES + camera: {
-                    "dtype": "video",
+                    "dtype": "video" if self.video else "image",
                     "shape": (self.height, self.width, 3),
                     "names": ["height", "width", "channels"],
                 }

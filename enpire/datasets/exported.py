@@ -79,7 +79,7 @@ def _write(episodes: Sequence[Episode], layout: Layout, path: Path, shoot: Shoot
         layout.features(),
         root=unfinished,
         robot_type=layout.robot,
-        use_videos=bool(layout.cameras),
+        use_videos=bool(layout.cameras) and layout.video,
         video_backend=BACKEND,
         streaming_encoding=True,  # no picture lies on the disk by itself
         encoder_queue_maxsize=1 << 16,  # it drops what does not fit: nothing may be dropped
