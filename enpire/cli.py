@@ -15,6 +15,7 @@ from enpire.errors import EnpireError, UsageError
 
 VERBS = {
     "loop": ("loop", "improve a policy until it holds its target on sealed seeds"),
+    "collect": ("collect", "a person's episodes, or a policy's with a person who helps"),
     "campaign": ("campaign", "agents that try what improves a policy, side by side"),
     "campaign audit": ("audit", "whether a campaign's records agree with each other"),
     "ablate": ("ablate", "campaigns that differ in one thing, side by side in one table"),

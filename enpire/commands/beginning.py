@@ -27,9 +27,14 @@ def of_begun(given: dict[str, Any]) -> dict[str, Any]:
     goes: dict[str, Any] = {"demonstrations": 0} if paths else {}
     if "policy" in paths:
         from enpire.observe import frozen
-        from enpire.policies import LeRobotPolicy
+        from enpire.policies import Composed, LeRobotPolicy
 
-        if isinstance(frozen.load(paths["policy"]).policy, LeRobotPolicy):
+        begun = frozen.load(paths["policy"]).policy
+        if images := frozen.images(begun):
+            goes["images"] = images
+        if isinstance(begun, Composed):
+            begun = begun.base
+        if isinstance(begun, LeRobotPolicy):
             goes["recipe"] = FINETUNE
     return goes | given | paths
 

@@ -69,11 +69,11 @@ def add_options(parser: Parser) -> None:
         read, _, line = SETTINGS[name]
         parser.add_argument(f"--{name}", type=read, metavar="NAME", help=line)
     parser.add_argument(
-        "--latency",
+        "--inference-time",
         type=spell,
         default=0.0,
         metavar="TIME",
-        help="that inference takes, as 0.2s: the last chunk goes on meanwhile (default none)",
+        help="that a chunk takes, as 0.2s: the last one goes on meanwhile (default none)",
     )
     read, _, line = SETTINGS["verify"]
     parser.add_argument("--verify", type=read, default="sensors", metavar="WITH", help=line)
@@ -202,9 +202,9 @@ def _of_a_run(options: Namespace, where: Place) -> tuple[Workcells, Acting]:
     frozen.require_fit(chosen.policy, stations, chosen.name)
     controller: Controller = hosting.controller(chosen.policy, stations)
     label = f"{chosen.run}:{chosen.name}" if chosen.task else str(chosen.run)
-    if options.latency:
-        controller = _late(chosen.policy, stations.period, options.latency)
-        label += f", {options.latency:g} s late"
+    if options.inference_time:
+        controller = _late(chosen.policy, stations.period, options.inference_time)
+        label += f", {options.inference_time:g} s late"
     if options.vary_looks:
         label += ", looks varied"
     return stations, Acting(task, label, chosen.name, chosen.sha256, controller)
@@ -218,7 +218,9 @@ def _late(policy: Policy, period: float, latency: float) -> Controller:
     from enpire.policies.realtime import RealTime
 
     if not isinstance(policy, ChunkPolicy | FlowPolicy):
-        raise UsageError(f"--latency is for policies of chunks, not for a {policy.kind} policy")
+        raise UsageError(
+            f"--inference-time is for policies of chunks, not for a {policy.kind} policy"
+        )
     return RealTime(policy, math.ceil(latency / period - 1e-9))
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentTypeError, Namespace
+from argparse import Namespace
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from enpire.commands.bars import leave_bars_out
 from enpire.commands.graphics import choose_graphics
-from enpire.commands.options import Parser
+from enpire.commands.options import Parser, natural
 from enpire.errors import StoreError, UsageError
 from enpire.packs.finder import GYM
 
@@ -20,8 +21,9 @@ if TYPE_CHECKING:
 DESCRIPTION = """\
 Write the episodes of a run as a LeRobot dataset (v3), which its own tools load, show and train on:
 states, actions, task, success, verdict, purpose, policy version, intervention and seed. Sealed
-and void episodes stay out. With --pictures each is replayed on the twin and filmed; the episodes
-are those of a fast reset then. Cut short, the same command goes on where it was."""
+and void episodes stay out. Of a run whose policies see by cameras it has what they see: each is
+replayed on the twin for that; the episodes are those of a fast reset then. Cut short, the same
+command goes on where it was."""
 
 PURPOSES = ("demonstration", "collection", "evaluation")
 
@@ -38,25 +40,22 @@ def add_options(parser: Parser) -> None:
     )
     parser.add_argument("--successes", action="store_true", help="only what the verifier passed")
     parser.add_argument(
-        "--pictures", nargs="+", metavar="CAMERA", default=[], help="videos by these cameras"
+        "--images",
+        type=natural,
+        metavar="N",
+        help="width and height of what policies see by cameras [px]; 0: none (default: the run's)",
     )
     parser.add_argument(
-        "--size", type=size, default=(320, 240), metavar="WxH", help="of pictures (320x240)"
+        "--video", action="store_true", help="pictures as videos: smaller, not quite what was seen"
     )
-
-
-def size(text: str) -> tuple[int, int]:
-    """Width and height of `320x240`, even numbers, which video needs."""
-    width, _, height = text.partition("x")
-    if not (width.isdigit() and height.isdigit()) or int(width) % 2 or int(height) % 2:
-        raise ArgumentTypeError(f"{text!r} is no size in even pixels: write 320x240")
-    return int(width), int(height)
 
 
 def run(options: Namespace) -> int:
     """Write it."""
     choose_graphics()
     leave_bars_out()
+    from dataclasses import replace
+
     from enpire.datasets import export
     from enpire.datasets.columns import exportable
     from enpire.datasets.pictures import Shooting
@@ -68,15 +67,16 @@ def run(options: Namespace) -> int:
     with Run.open(options.run) as opened:
         chosen = opened.episodes([Purpose(p) for p in options.purpose or PURPOSES])
         episodes = [e for e in chosen if exportable(e) and (e.success or not options.successes)]
-        task = task_of(opened)
+        task, world = task_of(opened), of_config(opened, "world", "")
     if not episodes:
         raise StoreError(f"{options.run} has no such episode: ask for more of them")
-    layout = layout_of(task, episodes[0], options)
-    shooting = None
-    if options.pictures:
+    images = images_of(episodes) if options.images is None else options.images
+    layout, shooting = layout_of(task, episodes[0]), None
+    if images:
         if task.startswith(GYM):
-            raise UsageError(f"--pictures is for a task pack, {task} has no twin of ours")
-        shooting = Shooting(task, options.pictures, layout.height, layout.width)
+            raise UsageError(f"--images is for a task pack, {task} has no twin of ours")
+        shooting = Shooting(task, images, world)
+        layout = replace(layout, sight=shooting.sight, video=options.video)
 
     def say(done: int) -> None:
         print(f"{done} of {len(episodes)} episodes", flush=True)
@@ -91,15 +91,28 @@ def run(options: Namespace) -> int:
     return 0
 
 
+def images_of(episodes: Sequence[Episode]) -> int:
+    """Width and height of the pictures that episodes have [px]; 0 without any."""
+    return next((one.pictures.shape[2] for one in episodes if len(one.pictures)), 0)
+
+
+def of_config[T](run: Run, name: str, otherwise: T) -> T:
+    """What a run was asked for by this name, in whatever way it came to be."""
+    for table in ("loop", "import", "eval"):
+        if said := run.config.get(table, {}).get(name):
+            found: T = said
+            return found
+    return otherwise
+
+
 def task_of(run: Run) -> str:
     """That a run is of, as it was asked for; raises StoreError if its config does not say."""
-    for table in ("loop", "import", "eval"):
-        if task := run.config.get(table, {}).get("task"):
-            return str(task)
+    if task := of_config(run, "task", ""):
+        return task
     raise StoreError(f"{run.folder / 'config.toml'} names no task: is it a run's?")
 
 
-def layout_of(task: str, episode: Episode, options: Namespace) -> Layout:
+def layout_of(task: str, episode: Episode) -> Layout:
     """Of a run's episodes; an environment of somebody else's has no names for what it shows."""
     from enpire.datasets import Layout
 
@@ -119,7 +132,5 @@ def layout_of(task: str, episode: Episode, options: Namespace) -> Layout:
             f"episode {episode.id} has {observed} entries an observation, {task} has {len(names)}: "
             "the task has changed since"
         )
-    width, height = options.size
     actions = tuple(f"action_{i}" for i in range(acted))
-    cameras = tuple(options.pictures)
-    return Layout(round(hz), told, robot, tuple(names), actions, cameras, height, width)
+    return Layout(round(hz), told, robot, tuple(names), actions)

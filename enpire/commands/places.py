@@ -72,6 +72,7 @@ class Arms:
     def stations(self, order: Order, count: int) -> Workcells:
         """See `Place`; raises UsageError if there are not as many station files."""
         from enpire.environment.wired import open_wired
+        from enpire.simulation.rehearsal import SENT, rehearsal
 
         if count != len(self._files):
             raise UsageError(
@@ -79,10 +80,18 @@ class Arms:
             )
         if order.images or order.vary_looks or order.world:
             raise UsageError("--images and --world are for twins: no --station")
-        if order.verify != "sensors":
-            raise UsageError("stations with arms are verified by their sensors: no --verify")
-        made = open_wired(order.task, self._files, self._confirm_motion, self._dry_run)
+        made = open_wired(
+            order.task,
+            self._files,
+            self._confirm_motion,
+            self._dry_run,
+            lambda station: self._open.enter_context(rehearsal(station, order.task)),
+            order.verify,
+        )
         self._open.callback(made.close)
+        if self._dry_run:
+            sent = ", ".join(str(file.with_suffix(SENT)) for file in self._files)
+            print(f"dry run on twins: no arm is connected to; it would be sent what is in {sent}")
         return made
 
     def trainer(self) -> Beside:
@@ -153,7 +162,12 @@ def add_arms(parser: Parser) -> None:
         help="run on a station with an arm, that has passed its check today; once for each",
     )
     group.add_argument("--confirm-motion", action="store_true", help="the arms may move")
-    group.add_argument("--dry-run", action="store_true", help="show what they would be sent")
+    group.add_argument(
+        "--dry-run",
+        action="store_true",
+        help="twins in their place, under the same limits; what arms would be sent is written to "
+        "FILE's .sent.csv",
+    )
 
 
 def of_arms(options: Namespace, given: dict[str, Any]) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from argparse import Namespace
 
+from enpire.commands.graphics import choose_graphics
 from enpire.commands.options import Parser, add_start, natural, task_asked
 from enpire.errors import UsageError
 
@@ -17,7 +18,11 @@ Whoever reaches the port can ask: keep it within a network of your own. docs/rem
 
 def add_options(parser: Parser) -> None:
     """The options of `enpire serve policy`."""
-    parser.add_argument("policy", metavar="RUN[:NAME]", help="a run's best policy, or one by name")
+    parser.add_argument(
+        "policy",
+        metavar="RUN[:NAME]",
+        help="a run's best policy, or one by name; a folder of LeRobot's",
+    )
     parser.add_argument("--host", default="127.0.0.1", metavar="ADDRESS", help="default 127.0.0.1")
     parser.add_argument("--port", type=natural, default=8000, metavar="N", help="default 8000")
     parser.add_argument("--task", metavar="NAME", help="that it is for, if it is not the run's")
@@ -26,6 +31,7 @@ def add_options(parser: Parser) -> None:
 
 def run(options: Namespace) -> int:
     """Serve until it is interrupted."""
+    choose_graphics()
     from enpire.environment import Order, open_stations
     from enpire.observe import frozen
     from enpire.policies.remote.server import Served, serving
@@ -34,7 +40,8 @@ def run(options: Namespace) -> int:
     task = task_asked(options, chosen.task)
     if not task:
         raise UsageError(f"{options.policy} does not say what it is for: give --task")
-    stations = open_stations(Order(task, chosen.python, chosen.success), 1)
+    images = frozen.images(chosen.policy)
+    stations = open_stations(Order(task, chosen.python, chosen.success, images=images), 1)
     frozen.require_fit(chosen.policy, stations, chosen.name)
     served = Served(chosen.policy, stations, chosen.sha256)
     try:

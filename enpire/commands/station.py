@@ -21,7 +21,7 @@ stop STATION.toml: the emergency stop. It stays until a person clears it.
 clear STATION.toml: a person, at this terminal, has looked at the station after a stop.
 park STATION.toml: go to the posture for parking.
 sim STATION.toml --task NAME: be the station's arms, objects and tracker: a twin behind the wire, in
-real time, for drivers twin (--wire local) and ros2.
+real time: of shared memory (twin, --wire local), or of ROS 2.
 None of this is certified safety: docs/safety.md."""
 
 PAUSE, RESUME = "pause", "resume"
@@ -190,11 +190,14 @@ def _sim(options: Namespace) -> int:
 
     station = load_station(options.path)
     wires = {"twin": "local", "ros2": "ros2"}
-    if station.driver not in wires:
-        raise UsageError(f"driver {station.driver} meets no simulated station: twin or ros2 does")
-    wire = options.wire or wires[station.driver]
-    if wire != wires[station.driver]:
-        raise UsageError(f"driver {station.driver} is for --wire {wires[station.driver]}")
+    if station.driver not in (*wires, "lerobot") or station.wire not in wires:
+        raise UsageError(
+            f"driver {station.driver} meets no simulated station: twin and ros2 do, and lerobot's "
+            'enpire_simulated with wire = "twin" (docs/lerobot-arms.md)'
+        )
+    wire = options.wire or wires[station.wire]
+    if wire != wires[station.wire]:
+        raise UsageError(f"wire {station.wire} is for --wire {wires[station.wire]}")
     if not options.task:
         raise UsageError("whose objects are to lie there? --task NAME")
     Plan.read(options.faults)  # what is wrong with it costs nothing to find

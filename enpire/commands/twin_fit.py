@@ -77,10 +77,12 @@ def _tell(found: Fit, used: list[Recording], held: HeldOut | None) -> None:
         mark = "" if shown else "  not shown by these recordings"
         print(f"{name:<28}{value:>10.4g}  {interval:<22}{nominal:>10.4g}{mark}")
     if held is None:
-        print("held out: nothing, for there is one recording only")
+        print("held out: nothing")
         return
     for signal, unit in (("position", "mrad"), ("velocity", "mrad/s"), ("effort", "mN m")):
         pair = [1e3 * getattr(errors, signal) for errors in (held.packs, held.fit)]
+        if all(value != value for value in pair[0]):  # not a number: it was not recorded
+            continue
         texts = [" ".join(f"{v:.3g}" for v in values) for values in pair]
         print(f"held out {held.seconds:.0f} s, {signal} [{unit}] by axis: {texts[0]} of the packs")
         print(f"{'':<{len(f'held out {held.seconds:.0f} s, ')}}{'':<9}{texts[1]} of the fit")

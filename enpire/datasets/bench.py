@@ -23,7 +23,8 @@ from torch import Tensor
 from torch.utils.data import DataLoader, Subset
 
 from enpire.datasets.columns import ACTION, STATE, Layout
-from enpire.datasets.exported import BACKEND, Shoot, export
+from enpire.datasets.exported import BACKEND, export
+from enpire.environment import Sight
 from enpire.errors import StoreError
 from enpire.improvement.data import Batch, Examples, seen_examples
 from enpire.policies import PictureSpec
@@ -99,7 +100,7 @@ def bench_data(
     opened: dict[str, float] = {}
     rows = data.window[order, -1].tolist()  # both sides have all periods end to end
     for kept, video in (("videos", True), ("files", False)):
-        export(filmed, replace(layout, video=video), folder / kept, held(layout.cameras))
+        export(filmed, replace(layout, video=video), folder / kept, held)
         began = time.perf_counter()
         theirs = Subset(dataset(folder / kept, spec, layout.fps), rows)
         next(iter(DataLoader(theirs, batch)))
@@ -135,25 +136,21 @@ def bench_data(
 def shapes(episode: Episode) -> tuple[PictureSpec, Layout]:
     """Of a policy that sees what was recorded in `episode`, and of a dataset with the same."""
     sizes = episode.observations.shape[1], episode.actions.shape[1]
-    number, height, width, _ = episode.pictures.shape[1:]
-    cameras = tuple(f"camera_{i}" for i in range(number))
-    spec = PictureSpec(episode.task, *sizes, cameras=cameras, size=height)
+    number, size = episode.pictures.shape[1:3]
+    sight = Sight(tuple(f"camera_{i}" for i in range(number)), size, tuple(range(sizes[0])))
+    spec = PictureSpec(episode.task, *sizes, cameras=sight.cameras, size=size, felt=sight.felt)
     seen, done = (
         tuple(f"{what}_{i}" for i in range(n)) for what, n in zip("oa", sizes, strict=True)
     )
     fps = round(1.0 / (episode.stamps[1] - episode.stamps[0]))
-    return spec, Layout(fps, episode.task, "", seen, done, cameras, height, width)
+    return spec, Layout(fps, episode.task, "", seen, done, sight)
 
 
-def held(cameras: Sequence[str]) -> Shoot:
-    """Shows for every period of an episode the newest pictures taken until then."""
-
-    def shoot(episode: Episode) -> dict[str, list[Image]]:
-        rows = np.arange(len(episode))
-        newest = np.searchsorted(episode.pictured, rows, side="right").clip(min=1) - 1
-        return {c: list(episode.pictures[newest, i]) for i, c in enumerate(cameras)}
-
-    return shoot
+def held(episode: Episode) -> Image:
+    """For every period the newest pictures taken until then, (periods, cameras, size, size, 3)."""
+    newest = np.searchsorted(episode.pictured, np.arange(len(episode)), side="right") - 1
+    pictures: Image = episode.pictures[newest.clip(min=0)]
+    return pictures
 
 
 def dataset(folder: Path, spec: PictureSpec, fps: int) -> LeRobotDataset:

@@ -8,11 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from enpire.environment import Sight
 from enpire.errors import StoreError
 from enpire.types import Episode, Image, Outcome
 
 STATE, ENVIRONMENT, ACTION = "observation.state", "observation.environment_state", "action"
 PICTURES = "observation.images."  # and a camera's name
+WHOLE = "privileged"  # the task's observation beside pictures: no policy of LeRobot's takes it
 SUCCESS, SEED, POLICY = "success", "seed", "policy"
 _SINGLE = {
     "next.reward": "float32",
@@ -31,8 +33,9 @@ _SINGLE = {
 class Layout:
     """What is alike in all episodes of a dataset.
 
-    told: the task in words. names: of an observation's entries, of an action's. cameras: that
-    pictures are of, each (height, width) in pixels.
+    told: the task in words. names: of an observation's entries, of an action's. sight: what
+    policies see by cameras, if they do. video: pictures are videos: smaller, and not quite what was
+    seen.
     """
 
     fps: int
@@ -40,44 +43,42 @@ class Layout:
     robot: str
     observation: tuple[str, ...]
     action: tuple[str, ...]
-    cameras: tuple[str, ...] = ()
-    height: int = 240
-    width: int = 320
-    video: bool = True
+    sight: Sight | None = None
+    video: bool = False
 
     def features(self) -> dict[str, dict[str, Any]]:
         """As LeRobot's writer takes them.
 
         Without pictures what stations show is there twice: ACT and Diffusion refuse a dataset that
-        has neither pictures nor the state of an environment.
+        has neither pictures nor the state of an environment. Beside pictures the state is what an
+        arm feels.
         """
-        seen = {STATE: self.observation}
-        if not self.cameras:
-            seen[ENVIRONMENT] = self.observation
+        sight, seen = self.sight, {STATE: self.observation, ENVIRONMENT: self.observation}
+        pictures: dict[str, dict[str, Any]] = {}
+        if sight is not None:
+            picture = {
+                "dtype": "video" if self.video else "image",
+                "shape": (sight.size, sight.size, 3),
+                "names": ["height", "width", "channels"],
+            }
+            pictures = {PICTURES + camera: picture for camera in sight.cameras}
+            felt = tuple(self.observation[entry] for entry in sight.felt)
+            seen = {STATE: felt, WHOLE: self.observation}
         vectors = {**seen, ACTION: self.action}
         return {
             **{
                 name: {"dtype": "float32", "shape": (len(of),), "names": list(of)}
                 for name, of in vectors.items()
             },
-            **{
-                PICTURES + camera: {
-                    "dtype": "video" if self.video else "image",
-                    "shape": (self.height, self.width, 3),
-                    "names": ["height", "width", "channels"],
-                }
-                for camera in self.cameras
-            },
+            **pictures,
             **{
                 name: {"dtype": kind, "shape": (1,), "names": None}
                 for name, kind in _SINGLE.items()
             },
         }
 
-    def frames(
-        self, episode: Episode, pictures: dict[str, list[Image]] | None = None
-    ) -> Iterator[dict[str, Any]]:
-        """One row per control period; pictures: by camera, as many.
+    def frames(self, episode: Episode, pictures: Image | None = None) -> Iterator[dict[str, Any]]:
+        """One row per control period; pictures: of each, (periods, cameras, size, size, 3).
 
         Raises:
             StoreError: the episode has other widths than this layout.
@@ -100,18 +101,22 @@ class Layout:
             last = at == len(episode) - 1
             frame = {
                 **whole,
-                STATE: episode.observations[at],
                 ACTION: episode.actions[at],
                 "next.reward": episode.rewards[at : at + 1],
                 "next.success": np.array([last and episode.success]),
                 "next.done": np.array([last]),
                 "intervention": episode.intervened[at : at + 1],
             }
-            if not self.cameras:
-                frame[ENVIRONMENT] = episode.observations[at]
-            for camera, images in (pictures or {}).items():
-                frame[PICTURES + camera] = images[at]
-            yield frame
+            whole_seen = episode.observations[at]
+            if self.sight is None:
+                yield frame | {STATE: whole_seen, ENVIRONMENT: whole_seen}
+                continue
+            shown = zip(self.sight.cameras, () if pictures is None else pictures[at], strict=True)
+            yield frame | {
+                STATE: whole_seen[list(self.sight.felt)],
+                WHOLE: whole_seen,
+                **{PICTURES + camera: picture for camera, picture in shown},
+            }
 
 
 def exportable(episode: Episode) -> bool:

@@ -23,8 +23,8 @@ PART = 50  # episodes of a part: what an interruption costs at most
 BACKEND = "pyav"  # LeRobot's other one needs libraries of FFmpeg that not every machine has
 PARTS = ".parts"  # ends the name of the folder beside the dataset that has them meanwhile
 
-Shoot = Callable[[Episode], dict[str, list[Image]]]
-"""Pictures of an episode, by camera, one per control period."""
+Shoot = Callable[[Episode], Image]
+"""Pictures of an episode, (periods, cameras, size, size, 3)."""
 
 
 def export(
@@ -37,7 +37,7 @@ def export(
 ) -> None:
     """Write `episodes`, in this order, as the dataset `folder`, which appears when it is whole.
 
-    shoot: takes pictures for the layout's cameras. say: is told how many episodes are written.
+    shoot: takes pictures as the layout has them. say: is told how many episodes are written.
 
     Raises:
         StoreError: the folder is there already, or the disk does not take it.
@@ -79,9 +79,9 @@ def _write(episodes: Sequence[Episode], layout: Layout, path: Path, shoot: Shoot
         layout.features(),
         root=unfinished,
         robot_type=layout.robot,
-        use_videos=bool(layout.cameras) and layout.video,
+        use_videos=layout.video,
         video_backend=BACKEND,
-        streaming_encoding=True,  # no picture lies on the disk by itself
+        streaming_encoding=layout.video,  # no frame of a video lies on the disk by itself
         encoder_queue_maxsize=1 << 16,  # it drops what does not fit: nothing may be dropped
     )
     for episode in episodes:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from enpire.datasets.columns import ACTION, POLICY, SEED, STATE, SUCCESS
+from enpire.datasets.columns import ACTION, POLICY, SEED, STATE, SUCCESS, WHOLE
 from enpire.datasets.exported import BACKEND
 from enpire.errors import StoreError
 from enpire.types import Episode, Outcome, Purpose, Times, Verdict
@@ -37,17 +37,23 @@ def demonstrations(folder: Path, task: str, observation: int, action: int) -> It
         dataset = LeRobotDataset(folder.name, root=folder, video_backend=BACKEND)
     except Exception as error:  # in every way there is; an older version, a file that is missing
         raise StoreError(f"{folder} is not read by LeRobot: {error}") from error
-    _require_fit(folder, dataset.features, task, observation, action)
-    wanted = [STATE, ACTION, SUCCESS, "next.success", POLICY, SEED, HELP, "next.reward"]
+    seen = WHOLE if WHOLE in dataset.features else STATE
+    _require_fit(folder, dataset.features, task, {seen: observation, ACTION: action})
+    wanted = [seen, ACTION, SUCCESS, "next.success", POLICY, SEED, HELP, "next.reward"]
     there = [name for name in wanted if name in dataset.features]
     table = dataset.hf_dataset.select_columns(there).with_format("numpy")
     for index, about in enumerate(dataset.meta.episodes):
         rows = table[int(about["dataset_from_index"]) : int(about["dataset_to_index"])]
-        yield _episode(f"{folder.name}-{index:06d}", task, index, rows, dataset.fps)
+        yield _episode(f"{folder.name}-{index:06d}", task, index, rows, rows[seen], dataset.fps)
 
 
 def _episode(
-    name: str, task: str, index: int, rows: dict[str, NDArray[Any]], fps: float
+    name: str,
+    task: str,
+    index: int,
+    rows: dict[str, NDArray[Any]],
+    seen: NDArray[Any],
+    fps: float,
 ) -> Episode:
     length = len(rows[ACTION])
     success = bool(rows[SUCCESS][0]) if SUCCESS in rows else True
@@ -68,7 +74,7 @@ def _episode(
             outcome, score=float(success), reason="as its dataset says, not judged here"
         ),
         times=Times(),
-        observations=_rows(rows[STATE]),
+        observations=_rows(seen),
         actions=_rows(rows[ACTION]),
         stamps=(1.0 / fps) * np.arange(length, dtype=np.float64),
         rewards=rewards,
@@ -81,9 +87,9 @@ def _rows(values: NDArray[Any]) -> NDArray[np.float32]:
 
 
 def _require_fit(
-    folder: Path, features: dict[str, Any], task: str, observation: int, action: int
+    folder: Path, features: dict[str, Any], task: str, sizes: Mapping[str, int]
 ) -> None:
-    for name, size in ((STATE, observation), (ACTION, action)):
+    for name, size in sizes.items():
         found = None
         with contextlib.suppress(KeyError):
             found = tuple(features[name]["shape"])

@@ -1,4 +1,4 @@
-"""Pictures of a recorded episode: its actions are carried out again on a twin, and looked at."""
+"""Pictures of a twin: of a recorded episode, whose actions are carried out again, and of now."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 
 from enpire.environment import Stations, build_stations
 from enpire.environment.eyes import GRAPHICS_ERRORS, SAMPLES, SHADOWS, no_opengl
+from enpire.environment.sight import TwinGlances
 from enpire.errors import StoreError, UsageError
 from enpire.gymnasium.environment import Stepper
 from enpire.packs.finder import unknown
@@ -62,21 +63,23 @@ class Cameras:
 
 
 class Shooting:
-    """Replays episodes of one task, one by one, and takes pictures of each control period.
+    """Replays episodes of one task, one by one, for what a policy would have seen in each period.
 
     The twin repeats to the last bit, so what is seen is what was there. It is held against what
-    the episode recorded.
+    the episode recorded. Pictures that the episode has are taken from there.
     """
 
-    def __init__(self, task: str, cameras: Sequence[str], height: int, width: int) -> None:
-        """cameras: of the task's world. height, width [pixels]. Raises as `Cameras` does."""
-        self._stations = build_stations(task, 1, 1)
+    def __init__(self, task: str, size: int, world: str = "") -> None:
+        """size: of pictures [px]. world: another than the task's. Raises as `build_stations`, and
+        NoGraphics where nothing can be rendered.
+        """
+        self._stations = build_stations(task, 1, 1, world=world)
         self._stepper = Stepper(self._stations)
-        self._names = tuple(cameras)
-        self._cameras = Cameras(self._stations, cameras, height, width)
+        self._glances = TwinGlances(self._stations.task, self._stations.sensors, size)
+        self.sight = self._glances.sight
 
-    def __call__(self, episode: Episode) -> dict[str, list[Image]]:
-        """Pictures by camera, one per period, before what was done in it.
+    def __call__(self, episode: Episode) -> Image:
+        """Pictures of each period, before what was done in it, (periods, cameras, size, size, 3).
 
         Raises:
             StoreError: the episode does not repeat, since its scene was put back by skills, it had
@@ -84,7 +87,9 @@ class Shooting:
         """
         self._require(episode)
         stepper, size = self._stepper, self._stations.action_size
-        pictures: dict[str, list[Image]] = {name: [] for name in self._names}
+        shape = len(self.sight.cameras), self.sight.size, self.sight.size, 3
+        pictures = np.empty((len(episode), *shape), np.uint8)
+        taken = dict(zip(episode.pictured.tolist(), episode.pictures, strict=True))
         stepper.abort()
         stepper.step(np.zeros((1, size), np.float32), {0: episode.seed})
         for at, action in enumerate(episode.actions):
@@ -94,8 +99,10 @@ class Shooting:
                     f"episode {episode.id} does not repeat (period {at}): pictures are of episodes "
                     "that began with a fast reset, under the packs as they are now"
                 )
-            for name, picture in self._cameras.look(self._names).items():
-                pictures[name].append(picture)
+            seen = taken.get(at)
+            if seen is None or seen.shape != shape:
+                seen = self._glances.glance(0).result()
+            pictures[at] = seen
             if at < len(episode) - 1:
                 stepper.step(action[None], {})
         return pictures
@@ -103,7 +110,7 @@ class Shooting:
     def close(self) -> None:
         """Give back the OpenGL context."""
         self._stepper.abort()
-        self._cameras.close()
+        self._glances.close()
 
     def _require(self, episode: Episode) -> None:
         changed = sorted(n for n, v in episode.packs.items() if self._stations.packs.get(n) != v)

@@ -4,6 +4,18 @@ Beside the arms a station has eyes, a tracker and perhaps a fixture: its `Wire`.
 """
 
 from enpire.drivers.build import DRIVERS, build, settings
-from enpire.drivers.driver import Driver, Picture, Reading, Seeing, Site
+from enpire.drivers.driver import Driver, Picture, Reading, Seeing, Site, runtime_folder
+from enpire.drivers.wire import WIRES
 
-__all__ = ["DRIVERS", "Driver", "Picture", "Reading", "Seeing", "Site", "build", "settings"]
+__all__ = [
+    "DRIVERS",
+    "WIRES",
+    "Driver",
+    "Picture",
+    "Reading",
+    "Seeing",
+    "Site",
+    "build",
+    "runtime_folder",
+    "settings",
+]

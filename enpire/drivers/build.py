@@ -46,6 +46,9 @@ def build(name: str, robot: Robot, clock: Clock, site: Site | None = None) -> Dr
 def settings(name: str, robot: Robot, own: Table | None) -> Table:
     """A driver's settings: what a station file says, over the robot's `drivers.toml`.
 
+    `config` is a type's own: where the station file names another `type`, the robot's counts no
+    more.
+
     Raises:
         PackError: the file does not parse; the message names file and line.
     """
@@ -53,4 +56,8 @@ def settings(name: str, robot: Robot, own: Table | None) -> Table:
     path = robot.arms[0].model.parent / SETTINGS
     if path.is_file() and (said := Table.read(path)).has(name):
         table = said.table(name)
-    return table if own is None else own.over(table)
+    if own is None:
+        return table
+    if own.has("type") and own.said("type") != table.said("type"):
+        table = table.without("config")
+    return own.over(table)

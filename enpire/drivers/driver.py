@@ -6,6 +6,9 @@ of its `gripper_range`. All arrays over axes have the shape (axes,).
 
 from __future__ import annotations
 
+import hashlib
+import os
+import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,6 +19,13 @@ from enpire.types import FloatArray, Image
 
 Clock = Callable[[], int]
 """Nanoseconds of the machine's monotonic clock, which nobody can set."""
+
+
+def runtime_folder(station: Path) -> Path:
+    """Folder of a station's sockets and shared memory, of this user and boot; each process's."""
+    root = os.environ.get("XDG_RUNTIME_DIR") or tempfile.gettempdir()
+    name = hashlib.sha256(str(station.resolve()).encode()).hexdigest()[:16]
+    return Path(root) / f"enpire-{os.getuid()}-{name}"
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -12,6 +12,8 @@ from enpire.drivers.driver import Clock, Site
 from enpire.errors import UsageError
 from enpire.types import FloatArray, Image
 
+WIRES = ("twin", "ros2")
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Objects:
@@ -54,8 +56,14 @@ class Wire(Protocol):
     def operate(self, on: tuple[str, ...]) -> None:
         """Have a fixture's outputs on, and all others off."""
 
+    def watch(self, cameras: tuple[str, ...]) -> None:
+        """Listen to these cameras from now on; raises UsageError where no pictures come."""
+
     def picture(self, camera: str) -> tuple[int, Image] | None:
-        """The newest picture of a camera, (height, width, 3), and its stamp, as of `Objects`."""
+        """The newest picture, (height, width, 3) RGB, of a camera that is watched, and its stamp.
+
+        The stamp is as of `Objects`: when it was taken. None before the first.
+        """
 
     def faults(self) -> list[Fault]:
         """Those that were told since it was asked last, oldest first."""
@@ -74,17 +82,17 @@ class Wire(Protocol):
         """Hang up."""
 
 
-def open_wire(driver: str, site: Site, clock: Clock) -> Wire:
-    """The wire beside a driver; raises UsageError if that has arms only."""
-    if driver == "twin":
+def open_wire(name: str, site: Site, clock: Clock) -> Wire:
+    """The wire `name` of a station; raises UsageError if there is none of that name."""
+    if name == "twin":
         from enpire.drivers.twin.wire import TwinWire
 
         return TwinWire(site)
-    if driver == "ros2":
+    if name == "ros2":
         from enpire.drivers.ros2.wire import Ros2Wire
 
         return Ros2Wire(site, clock)
     raise UsageError(
-        f"driver {driver} has arms and nothing that says where objects are: a loop needs twin "
-        "(enpire station sim) or ros2"
+        f"driver {name} has arms and nothing that says where objects are: a loop needs a wire in "
+        f"the station's file, one of {', '.join(WIRES)} (docs/station.md)"
     )

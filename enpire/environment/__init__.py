@@ -17,8 +17,14 @@ from enpire.environment.cameras import (
     triangulate,
 )
 from enpire.environment.control import ActionSpec, ArmAction, CartesianControl
-from enpire.environment.controller import Controller, Demonstrations, RandomActions
-from enpire.environment.correcting import Corrected, Watch
+from enpire.environment.controller import (
+    Attended,
+    Controller,
+    Demonstrations,
+    RandomActions,
+    Word,
+)
+from enpire.environment.correcting import Corrected, Desk, Watch
 from enpire.environment.jobs import Job
 from enpire.environment.loading import Order, build_stations, load_task, open_stations
 from enpire.environment.replay import Replay
@@ -32,12 +38,14 @@ from enpire.environment.workcells import Eventful, Happening, Tasked, Workcells,
 __all__ = [
     "ActionSpec",
     "ArmAction",
+    "Attended",
     "Camera",
     "CartesianControl",
     "Controller",
     "Corrected",
     "Demonstrations",
     "Demonstrator",
+    "Desk",
     "Eventful",
     "Evidence",
     "Eyes",
@@ -58,6 +66,7 @@ __all__ = [
     "Tasked",
     "View",
     "Watch",
+    "Word",
     "Workcells",
     "aim",
     "as_drawn",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import Enum
 from typing import Protocol, runtime_checkable
 
 import numpy as np
@@ -49,6 +50,10 @@ class Seeing(Controller, Protocol):
         """What the cameras show before it acts, (cameras, size, size, 3)."""
         ...
 
+    def due(self, row: int) -> bool:
+        """Whether it cannot act without pictures of now, however new the last ones are."""
+        ...
+
 
 @runtime_checkable
 class Assisted(Controller, Protocol):
@@ -59,10 +64,41 @@ class Assisted(Controller, Protocol):
         ...
 
 
+class Word(Enum):
+    """What is said of the period that comes, before who acts is asked.
+
+    WAIT: hold still until who helps is there; nothing is recorded, and no time limit runs. DONE:
+    judge what is there. DISCARD: end the episode without a verdict.
+    """
+
+    GO_ON = "go on"
+    WAIT = "wait"
+    DONE = "done"
+    DISCARD = "discard"
+
+
+@runtime_checkable
+class Attended(Controller, Protocol):
+    """A controller in which a person, or who stands for one, has a hand."""
+
+    def word(self, row: int) -> Word:
+        """Of a station's next period."""
+        ...
+
+    def ended(self, row: int) -> None:
+        """The episode on station `row` is over: who helped it is free."""
+        ...
+
+
 def show(controller: Controller, row: int, pictures: Image) -> None:
     """Show a station's pictures to a controller, if it is one that sees."""
     if isinstance(controller, Seeing):
         controller.look(row, pictures)
+
+
+def needs_pictures(controller: Controller, row: int) -> bool:
+    """Whether a controller needs pictures of now to act."""
+    return isinstance(controller, Seeing) and controller.due(row)
 
 
 def intervened(controller: Controller, row: int, length: int) -> Flags:

@@ -1,20 +1,21 @@
 """A policy with somebody beside it who takes over when it is in trouble: recovery and correction.
 
 After RaC (arXiv 2509.07953): whoever takes over first goes back the way that the hands have come,
-to where things were well, and then does it right. Which periods were not the policy's is kept.
+to where things were well, and then does it right. Which periods were not the policy's is kept. Who
+helps sits at a `Desk`: one for many stations, as in ARMADA (arXiv 2510.02298), or one for each.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from scipy.spatial.transform import Rotation
 
 from enpire.environment.control import ActionSpec
-from enpire.environment.controller import Controller, show
+from enpire.environment.controller import Attended, Controller, Word, needs_pictures, show
 from enpire.environment.sensing import Readings
 from enpire.twin.twin import Rows
 from enpire.types import Float32Array, FloatArray, Image
@@ -40,11 +41,67 @@ class Watch(Protocol):
         ...
 
 
+class Desk(Protocol):
+    """Where stations ask for help, and who helps is found."""
+
+    def ask(self, row: int) -> None:
+        """Station `row` needs help."""
+        ...
+
+    def serves(self, row: int) -> bool:
+        """Whether it is this station's turn."""
+        ...
+
+    def takes(self, row: int) -> bool:
+        """Whether who helps takes this station over unasked, now; then it is the station's turn."""
+        ...
+
+    def gives_back(self, row: int) -> bool:
+        """Whether who helps gives this station back to its policy, now."""
+        ...
+
+    def leave(self, row: int) -> None:
+        """Station `row` needs no help any more."""
+        ...
+
+
+class Everywhere:
+    """A helper beside every station, who helps when asked and to the end of the episode."""
+
+    def ask(self, row: int) -> None:
+        """See `Desk`."""
+
+    def serves(self, row: int) -> bool:
+        """See `Desk`."""
+        return True
+
+    def takes(self, row: int) -> bool:
+        """See `Desk`."""
+        return False
+
+    def gives_back(self, row: int) -> bool:
+        """See `Desk`."""
+        return False
+
+    def leave(self, row: int) -> None:
+        """See `Desk`."""
+
+
+@runtime_checkable
+class Relieving(Controller, Protocol):
+    """A corrector that has to know what the hands were told last: a person at a device."""
+
+    def relieve(self, row: int, action: Float32Array) -> None:
+        """It takes over from who did `action`, (act,), on station `row`."""
+        ...
+
+
 class Turn(Enum):
     """Whose it is."""
 
     POLICY = "policy"
     BACK = "back"
+    WAIT = "wait"
     CORRECT = "correct"
 
 
@@ -61,7 +118,9 @@ class _Posture:
 class _Episode:
     """One station's: the way that the hands have come, and where on it they go back to."""
 
-    rng: np.random.Generator  # of who corrects
+    rng: np.random.Generator  # of who corrects, and of who goes on after that
+    exploration: float
+    last: Float32Array  # action (act,)
     turn: Turn = Turn.POLICY
     way: list[_Posture] = field(default_factory=list)
     at: int = 0
@@ -74,21 +133,33 @@ class _Episode:
 class Corrected:
     """A policy, and a corrector: a script, a person at a device, or another policy.
 
-    The corrector is begun where it takes over, and acts to the end of the episode.
+    The corrector is begun where it takes over. It acts until it gives back, to a policy that begins
+    anew from there, or to the end of the episode. Until it is there the hands wait, where they have
+    gone back to.
     """
 
     def __init__(
-        self, policy: Controller, corrector: Controller, watch: Watch, actions: ActionSpec
+        self,
+        policy: Controller,
+        corrector: Controller,
+        watch: Watch,
+        actions: ActionSpec,
+        desk: Desk | None = None,
     ) -> None:
-        """Have `corrector` take over from `policy` when `watch` says so; actions: the task's."""
+        """Have `corrector` take over from `policy` when `watch` says so; actions: the task's.
+
+        desk: where it is asked for; by default there is one beside every station.
+        """
         self._policy, self._corrector, self._watch = policy, corrector, watch
         self._scale = actions.scale
+        self._desk: Desk = desk or Everywhere()
         self._episodes: dict[int, _Episode] = {}
 
     def begin(self, row: int, rng: np.random.Generator, exploration: float) -> None:
         """The policy begins as it would by itself."""
         correcting, watching = rng.spawn(2)
-        self._episodes[row] = _Episode(correcting)
+        still = np.zeros(7 * len(self._scale), np.float32)
+        self._episodes[row] = _Episode(correcting, exploration, still)
         self._watch.begin(row, watching)
         self._policy.begin(row, rng, exploration)
 
@@ -97,27 +168,45 @@ class Corrected:
         episodes = [self._episodes[row] for row in rows.tolist()]
         actions = np.empty((len(rows), 7 * len(self._scale)), np.float32)
         for i, (row, one) in enumerate(zip(rows.tolist(), episodes, strict=True)):
+            if one.turn is Turn.CORRECT and self._desk.gives_back(row):
+                self._give_back(row, one)
             if one.turn is Turn.POLICY:
-                self._look(one, self._watch.trouble(row, observations[i]))
+                self._look(row, one, self._watch.trouble(row, observations[i]))
             if one.turn is Turn.BACK:
                 back = self._back(one, readings.row(i))
                 if back is None:
-                    one.turn = Turn.CORRECT
-                    self._corrector.begin(row, one.rng, 0.0)
-                    if one.pictures is not None:
-                        show(self._corrector, row, one.pictures)
+                    one.turn = Turn.WAIT
                 else:
                     actions[i] = back
+            if one.turn is Turn.WAIT:
+                if self._desk.serves(row):
+                    self._correct(row, one)
+                else:
+                    actions[i] = self._still(one)
             one.intervened.append(one.turn is not Turn.POLICY)
         for turn, who in ((Turn.POLICY, self._policy), (Turn.CORRECT, self._corrector)):
             mine = [i for i, one in enumerate(episodes) if one.turn is turn]
             if mine:
                 actions[mine] = who.act(rows[mine], observations[mine], readings.at(mine))
         for i, one in enumerate(episodes):
+            one.last = actions[i].copy()
             if one.turn is Turn.POLICY:
                 position, rotation = readings.hand_position[i], readings.hand_rotation[i]
                 one.way.append(_Posture(position, rotation, actions[i, 6::7].copy()))
         return actions
+
+    def word(self, row: int) -> Word:
+        """See `Attended`: who corrects has the word while it acts."""
+        one = self._episodes[row]
+        if one.turn is Turn.WAIT and not self._desk.serves(row):
+            return Word.WAIT
+        if one.turn is Turn.CORRECT and isinstance(self._corrector, Attended):
+            return self._corrector.word(row)
+        return Word.GO_ON
+
+    def ended(self, row: int) -> None:
+        """See `Attended`."""
+        self._desk.leave(row)
 
     def look(self, row: int, pictures: Image) -> None:
         """See `Seeing`; who corrects is shown the newest when it begins, and those after it."""
@@ -125,18 +214,52 @@ class Corrected:
         one.pictures = pictures
         show(self._corrector if one.turn is Turn.CORRECT else self._policy, row, pictures)
 
+    def due(self, row: int) -> bool:
+        """See `Seeing`: of whose turn it is; the way back needs none."""
+        turn = self._episodes[row].turn
+        who = self._corrector if turn is Turn.CORRECT else self._policy
+        return turn is not Turn.BACK and needs_pictures(who, row)
+
     def intervened(self, row: int) -> list[bool]:
         """Periods of the station's episode that were not the policy's."""
         return self._episodes[row].intervened
 
-    def _look(self, one: _Episode, back_to: int | None) -> None:
-        """Take over, if there is anywhere to go back to."""
+    def _look(self, row: int, one: _Episode, back_to: int | None) -> None:
+        """Take over: at once where who helps says so, or go back, if there is anywhere to go to."""
+        if self._desk.takes(row):
+            self._correct(row, one)
+            return
         if back_to is None or not one.way:
             return
+        self._desk.ask(row)
         one.turn = Turn.BACK
         one.at = len(one.way) - 1
         one.back_to = min(back_to, one.at)
         one.left = one.at - one.back_to + SLACK
+
+    def _correct(self, row: int, one: _Episode) -> None:
+        one.turn = Turn.CORRECT
+        self._corrector.begin(row, one.rng, 0.0)
+        if isinstance(self._corrector, Relieving):
+            self._corrector.relieve(row, one.last)
+        if one.pictures is not None:
+            show(self._corrector, row, one.pictures)
+
+    def _give_back(self, row: int, one: _Episode) -> None:
+        """The policy goes on as at the start of an episode: it has not seen what was done."""
+        self._desk.leave(row)
+        one.turn, one.way = Turn.POLICY, []
+        watching, acting = one.rng.spawn(2)
+        self._watch.begin(row, watching)
+        self._policy.begin(row, acting, one.exploration)
+        if one.pictures is not None:
+            show(self._policy, row, one.pictures)
+
+    def _still(self, one: _Episode) -> Float32Array:
+        """Hands stand, grippers as they were told."""
+        action = np.zeros_like(one.last)
+        action[6::7] = one.last[6::7]
+        return action
 
     def _back(self, one: _Episode, readings: Readings) -> Float32Array | None:
         """Towards the posture before, with grippers as they were there; None once it is done."""

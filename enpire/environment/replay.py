@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from enpire.environment.controller import Controller, Planner, show
+from enpire.environment.controller import Controller, Planner, needs_pictures, show
 from enpire.environment.sensing import Readings
 from enpire.twin.twin import Rows
 from enpire.types import Float32Array, Image
@@ -45,6 +45,10 @@ class Replay:
     def look(self, row: int, pictures: Image) -> None:
         """See `Seeing`: for the other one."""
         show(self._then, row, pictures)
+
+    def due(self, row: int) -> bool:
+        """See `Seeing`: for the other one."""
+        return needs_pictures(self._then, row)
 
     def plan(self, row: int) -> Float32Array:
         """The rest of the actions, then the other one's plans."""

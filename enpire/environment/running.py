@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from enpire.environment.controller import Planner
+from enpire.environment.controller import Attended, Planner
 from enpire.environment.faults import described
 from enpire.environment.jobs import Job, Streams
 from enpire.environment.restoring import Restoring
@@ -38,6 +38,7 @@ class Running:
     failed. look: what the cameras say, asked for the `looks`-th time. again: the attempt has failed
     and another begins. execute, verify: of the attempt under way; executed, verified: of those
     before. looked: parts of the time limit after which it was last asked whether to give up.
+    attended: its controller, if somebody has a hand in it. waiting: for them; waited: periods.
     glance: pictures for the policy, asked for in this period. pictured: the rows of `pictures`.
     """
 
@@ -62,6 +63,9 @@ class Running:
     looked: int = 0
     look: Future[Verdict] | None = None
     planner: Planner | None = None
+    attended: Attended | None = None
+    waiting: bool = False
+    waited: int = 0
     plan: Float32Array = field(default_factory=lambda: np.empty((0, 0), np.float32))
     unseen: list[Readings] = field(default_factory=list)  # of the periods of the plan
     observations: list[Float32Array] = field(default_factory=list)

@@ -25,7 +25,7 @@ from enpire.types import FloatArray, Image
 
 MARGIN = 0.03  # around the boxes: what hands hold, and the bench below [m]
 SIZES = (32, 224)  # of a picture, least and most [px]
-EVERY = 4  # control periods between the pictures of who decides more often than that
+EVERY = 4  # control periods between pictures of who decides more often and needs no more of them
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,11 +71,11 @@ class TwinGlances:
         corners = boxes(task.actions, twin.scene.robot)
         for camera in cameras:
             crop(model, camera.name, (corners - camera.position) @ camera.rotation)
-        names = tuple(camera.name for camera in cameras)
-        self.sight = Sight(names, size, felt(task, sensors))
+        self.sight = sight_of(task, sensors, size)
+        shape = size, size
+        self._renderings = Renderings(twin, model, self.sight.cameras, shape, shadows=False)
         self._as_built = copy.copy(model) if vary else None
         self._looks: dict[int, Looks] = {}
-        self._renderings = Renderings(twin, model, names, (size, size), shadows=False)
 
     def begin(self, row: int, rng: np.random.Generator) -> None:
         """See `Glances`."""
@@ -93,6 +93,12 @@ class TwinGlances:
 
 def _stacked(images: list[Image]) -> Image:
     return np.stack(images)
+
+
+def sight_of(task: Task, sensors: Sensors, size: int) -> Sight:
+    """What policies see of a twin in pictures of `size` [px], whether or not it can be rendered."""
+    cameras = tuple(camera.name for camera in calibrated(sensors.twin.model))
+    return Sight(cameras, size, felt(task, sensors))
 
 
 def boxes(actions: ActionSpec, robot: Robot) -> FloatArray:

@@ -19,10 +19,13 @@ from enpire.environment.autopilot import Autopilot
 from enpire.environment.cameras import Eyes
 from enpire.environment.control import CartesianControl
 from enpire.environment.controller import (
+    Attended,
     Controller,
     Demonstrations,
     Planner,
+    Word,
     intervened,
+    needs_pictures,
     show,
 )
 from enpire.environment.jobs import LOOKS, Job
@@ -208,7 +211,8 @@ class Stations:
         """
         streams = job.streams()
         planner = job.controller if isinstance(job.controller, Planner) else None
-        running = Running(job, streams, planner=planner)
+        attended = job.controller if isinstance(job.controller, Attended) else None
+        running = Running(job, streams, planner=planner, attended=attended)
         self._running[row] = running
         if self.glances is not None:
             self.glances.begin(row, streams.looks)
@@ -277,7 +281,10 @@ class Stations:
         """
         state, glances = self._running[row], self.glances
         last = state.pictured[-1] if state.pictured else -EVERY
-        if glances is None or len(state.plan) or len(state.actions) - last < EVERY:
+        if glances is None or len(state.plan):
+            return False
+        new = len(state.actions) - last < EVERY
+        if new and not needs_pictures(state.job.controller, row):
             return False
         if state.glance is None:
             self._periods.postpone(row)
@@ -348,7 +355,7 @@ class Stations:
         going_on = [
             row
             for row, state in states.items()
-            if state.phase is not Phase.EXECUTE and state.verdict is None
+            if (state.phase is not Phase.EXECUTE or state.waiting) and state.verdict is None
         ]
         return sensed, going_on
 
@@ -413,6 +420,7 @@ class Stations:
         if executed:
             self._stop(states, readings)
             self._give_up(states, readings)
+            self._attend(rows, states)
         verifying = [i for i, state in enumerate(states) if state.phase is Phase.VERIFY]
         if verifying:
             self._judging.period_over(rows, states, verifying, readings, jacobian)
@@ -424,7 +432,7 @@ class Stations:
         going_on = [
             i
             for i, state in enumerate(states)
-            if state.phase is Phase.EXECUTE and state.verdict is None
+            if state.phase is Phase.EXECUTE and state.verdict is None and not state.waiting
         ]
         return Sensed(rows, going_on, readings, jacobian)
 
@@ -455,6 +463,20 @@ class Stations:
             reason = ask(seen, state.execute / self.execute_periods)
             if reason is not None:
                 state.verdict = Verdict(Outcome.ABORTED, reason=reason)
+                state.verify += 1  # the verdict takes a period of its own
+
+    def _attend(self, rows: Rows, states: list[Running]) -> None:
+        """Have executions wait, or end, where a person says so."""
+        for row, state in zip(rows.tolist(), states, strict=True):
+            if state.attended is None or state.phase is not Phase.EXECUTE or state.verdict:
+                continue
+            word = state.attended.word(row)
+            state.waiting = word is Word.WAIT
+            state.waited += state.waiting
+            if word is Word.DONE:
+                state.phase = Phase.VERIFY
+            elif word is Word.DISCARD:
+                state.verdict = Verdict(Outcome.ABORTED, reason="discarded by who had the hands")
                 state.verify += 1  # the verdict takes a period of its own
 
     def _limit(self, job: Job) -> int:
@@ -490,6 +512,8 @@ class Stations:
         if verdict.outcome is Outcome.SUCCESS and length:
             rewards[-1] = 1.0
         actions = np.array(running.actions, np.float32).reshape(-1, self.action_size)
+        if running.attended is not None:
+            running.attended.ended(row)
         return Episode(
             id=job.id,
             task=self.task.name,
@@ -501,7 +525,7 @@ class Stations:
             verdict=verdict,
             times=Times(
                 self.period * running.reset,
-                self.period * (running.executed + running.execute),
+                self.period * (running.executed + running.execute + running.waited),
                 self.period * (running.verified + running.verify),
             ),
             observations=np.array(running.observations, np.float32).reshape(

@@ -66,7 +66,7 @@ class Arms:
     def respond(self, values: FloatArray, recording: Recording) -> Response:
         """Play a recording's setpoints to arms with parameters `values`, (candidates, names).
 
-        They begin where the recorded ones were, at rest, and are read at its stamps. A setpoint
+        They begin where the recorded ones were, at rest, and are read when they were. A setpoint
         holds from its stamp plus the arm's latency; one that changes within a substep counts in
         that substep by the part it holds for, so that the response is smooth in the latency.
         """
@@ -90,7 +90,8 @@ class Arms:
         control[:, :, self.actuators] = self._held(stamps, recording.sent, latency, edges)
         begins = {name: getattr(batch, name).copy()[:, None] for name in ("qpos", "qvel")}
         kept = batch.rollout(steps, control, record=RECORD)
-        place = stamps / h
+        read = np.maximum(stamps - recording.age, 0.0)
+        place = read / h
         low = np.minimum(place.astype(int), steps - 1)
         part = (place - low)[:, None]
         moved: dict[str, FloatArray] = {}
@@ -102,8 +103,8 @@ class Arms:
         if not recording.effort_window:
             return Response(moved["qpos"], moved["qvel"], force[:, np.maximum(low - 1, 0)])
         area = np.concatenate([np.zeros_like(force[:, :1]), np.cumsum(h * force, axis=1)], axis=1)
-        ends, before = _between(area, place), np.maximum(stamps - recording.effort_window, 0.0)
-        window = np.maximum(stamps - before, 1e-12)[:, None]
+        ends, before = _between(area, place), np.maximum(read - recording.effort_window, 0.0)
+        window = np.maximum(read - before, 1e-12)[:, None]
         effort = (ends - _between(area, before / h)) / window
         return Response(moved["qpos"], moved["qvel"], effort)
 

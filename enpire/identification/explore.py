@@ -65,9 +65,10 @@ class Information:
     def variance(self, waves: Waves, seconds: float = DESIGN_S) -> float:
         """Mean variance of the parameters' coordinates that a motion would leave, in logarithms."""
         made = motion(self.arms.scene, waves, seconds, self.rate)
-        nothing = np.full_like(made.sent, np.nan)
+        nothing, now = np.full_like(made.sent, np.nan), np.zeros(len(made.stamps))
         name, period = self.arms.scene.robot.name, 1.0 / self.rate
-        recording = Recording(name, "", made.stamps, made.sent, made.sent, nothing, nothing, period)
+        measured = made.sent, nothing, nothing
+        recording = Recording(name, "", made.stamps, made.sent, *measured, now, period)
         n, late = len(self._places), LATE
         z = np.zeros((1 + len(self._kinds), n))
         for row, kind in enumerate(self._kinds, start=1):

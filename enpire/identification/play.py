@@ -70,7 +70,8 @@ def play(
     velocity += noise.velocity * rng.standard_normal(velocity.shape)
     effort += noise.effort * limit * rng.standard_normal(effort.shape)
     measured = position, velocity, effort
-    return Recording(scene.robot.name, name, stamps, sent, *measured, stamps[1] - stamps[0])
+    now, window = np.zeros(len(stamps)), stamps[1] - stamps[0]
+    return Recording(scene.robot.name, name, stamps, sent, *measured, now, window)
 
 
 def _with(scene: Scene, values: dict[str, float]) -> mujoco.MjModel:

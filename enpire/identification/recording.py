@@ -15,14 +15,15 @@ from enpire.types import FloatArray
 
 GAP = 3.0  # periods without a row, after which another recording begins
 REST = 0.02  # joints slower than this rest [rad/s]
-COLUMNS = ("stamps", "sent", "position", "velocity", "effort")
+COLUMNS = ("stamps", "sent", "position", "velocity", "effort", "age")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Recording:
-    """Rows of what was measured, and of the setpoint that was sent right after it.
+    """Rows of what was measured, and of the setpoint that was sent after it.
 
-    stamps: (T,) seconds, increasing. sent, position [rad, or the gripper's unit], velocity, effort
+    stamps: (T,) seconds, increasing, of the setpoints. age: (T,) by how much what was measured is
+    older [s]. sent, position [rad, or the gripper's unit], velocity, effort
     [N m, or N]: (T, axes), axes as in `enpire.drivers.Reading`; velocity and effort are NaN where
     an arm does not measure them. It begins at rest. effort_window: efforts are means over the
     time up to their stamp [s]; 0: of the moment. name: where it is from.
@@ -35,13 +36,16 @@ class Recording:
     position: FloatArray
     velocity: FloatArray
     effort: FloatArray
+    age: FloatArray
     effort_window: float = 0.0
 
     def __post_init__(self) -> None:
         rows = len(self.stamps)
         if rows < 2 or not np.isfinite(self.stamps).all() or (np.diff(self.stamps) <= 0).any():
             raise StoreError(f"{self.name}: stamps must be two or more increasing numbers")
-        for name in COLUMNS[1:]:
+        if self.age.shape != (rows,):
+            raise StoreError(f"{self.name}: age has shape {self.age.shape}")
+        for name in COLUMNS[1:-1]:
             if getattr(self, name).shape != self.sent.shape or len(self.sent) != rows:
                 raise StoreError(f"{self.name}: {name} has shape {getattr(self, name).shape}")
         if not (np.isfinite(self.sent).all() and np.isfinite(self.position).all()):
@@ -89,9 +93,9 @@ def load(path: Path) -> Recording:
     columns = _columns(path)
     try:
         robot, name = str(columns["robot"]), str(columns["name"])
-        stamps, sent, position, velocity, effort = (columns[each] for each in COLUMNS)
+        stamps, sent, position, velocity, effort, age = (columns[each] for each in COLUMNS)
         window = float(columns["effort_window"])
-        return Recording(robot, name, stamps, sent, position, velocity, effort, window)
+        return Recording(robot, name, stamps, sent, position, velocity, effort, age, window)
     except KeyError as error:
         raise StoreError(f"{path} is no recording: it has no {error.args[0]}") from error
 
@@ -99,28 +103,32 @@ def load(path: Path) -> Recording:
 def of_flight_record(path: Path, robot: str) -> list[Recording]:
     """Stretches of a supervisor's flight record in which setpoints were sent, each from rest.
 
-    A record is 30 s of periods before a stop (docs/safety.md). What was measured is told for the
-    times at which setpoints were sent, straight between two readings. Raises StoreError.
+    A record is 30 s of periods before a stop (docs/safety.md). Efforts are taken to be means over a
+    period, as arms filter them. Raises StoreError.
     """
     columns = _columns(path)
-    if not {"stamp", "measured", *COLUMNS[1:]} <= columns.keys():
+    if not {"stamp", "measured", *COLUMNS[1:-1]} <= columns.keys():
         raise StoreError(f"{path} is no flight record")
     stamps = columns["stamp"] * 1e-9
     whole = np.isfinite(columns["sent"]).all(1) & np.isfinite(columns["position"]).all(1)
     rows = np.flatnonzero(whole)
     if len(rows) < 2:
         return []
-    late = GAP * float(np.median(np.diff(stamps[rows])))
+    period = float(np.median(np.diff(stamps[rows])))
+    late = GAP * period
     found = []
     for stretch in np.split(rows, np.flatnonzero(np.diff(stamps[rows]) > late) + 1):
-        sent, *measured = (columns[n][stretch] for n in COLUMNS[1:])
-        read = columns["measured"][stretch] * 1e-9
-        position, velocity, effort = (_at(stamps[stretch], read, each) for each in measured)
+        if len(stretch) < 2:  # stopped as soon as it had begun
+            continue
+        sent, position, velocity, effort = (columns[n][stretch] for n in COLUMNS[1:-1])
+        age = (columns["stamp"] - columns["measured"])[stretch] * 1e-9
         resting = _rests(stamps[stretch], position, velocity)
         if resting is None or len(stretch) - resting < 2:
             continue
         name = f"{path.name}, {stamps[stretch[resting]] - stamps[0]:.1f} s"
-        all_of_it = Recording(robot, name, stamps[stretch], sent, position, velocity, effort)
+        all_of_it = Recording(
+            robot, name, stamps[stretch], sent, position, velocity, effort, age, period
+        )
         found.append(all_of_it.part(resting, len(stretch)))
     return found
 
@@ -151,13 +159,6 @@ def read(paths: list[Path], robot: str) -> list[Recording]:
                 raise StoreError(f"{file} is of {recording.robot}, not of {robot}")
             found.append(recording)
     return found
-
-
-def _at(stamps: FloatArray, read: FloatArray, columns: FloatArray) -> FloatArray:
-    """What was read at some stamps, (T, axes), at others; a reading may count for two periods."""
-    news = np.append(True, np.diff(read) > 0)
-    values = [np.interp(stamps, read[news], column[news]) for column in columns.T]
-    return np.stack(values, axis=1)
 
 
 def _rests(stamps: FloatArray, position: FloatArray, velocity: FloatArray) -> int | None:

@@ -37,7 +37,8 @@ def of_episodes(robot: str, episodes: Iterable[Episode]) -> Iterable[Recording]:
             continue
         nothing = np.full(episode.setpoints.shape, np.nan)
         sent, joints = (np.asarray(a, np.float64) for a in (episode.setpoints, episode.joints))
-        yield Recording(robot, episode.id, episode.stamps, sent, joints, nothing, nothing)
+        now = np.zeros(len(sent))
+        yield Recording(robot, episode.id, episode.stamps, sent, joints, nothing, nothing, now)
 
 
 def _robot(episode: Episode) -> str:

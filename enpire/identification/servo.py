@@ -59,13 +59,14 @@ def _regression(
     for each in recordings:
         stamps, sent, q = each.stamps, each.sent[:, joint], each.position[:, joint]
         window = each.effort_window or 1e-4
-        late = stamps - latency
+        read = stamps - each.age
+        late = read - latency
         wanted = (summed(stamps, sent, late) - summed(stamps, sent, late - window)) / window
         speed = each.velocity[:, joint]
         speed = np.where(np.isfinite(speed), speed, np.gradient(q, stamps))
-        middle = stamps - (window + step) / 2  # an effort is of the beginning of its substep
-        offset = wanted - np.interp(middle, stamps, q)
-        row = np.stack([offset, -np.interp(middle, stamps, speed)], axis=1)
+        middle = read - (window + step) / 2  # an effort is of the beginning of its substep
+        offset = wanted - np.interp(middle, read, q)
+        row = np.stack([offset, -np.interp(middle, read, speed)], axis=1)
         effort = each.effort[:, joint]
         good = np.isfinite(effort) & (np.abs(effort) < limit) & (stamps > stamps[0] + 0.2)
         rows.append(row[good])

@@ -7,11 +7,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from enpire.errors import RecipeError
 from enpire.policies import ChunkSpec, PictureSpec
-from enpire.types import Episode, Flags
+from enpire.types import Episode, Flags, Image
 
 MIN_STD = 1e-3  # of an observation or action that hardly varies
 
@@ -153,8 +154,21 @@ def seen_examples(episodes: Sequence[Episode], spec: PictureSpec) -> Examples:
         RecipeError: no such period, or shapes that do not fit `spec`.
     """
     data = examples(episodes, spec)
-    picture, total = np.full(len(data), -1), 0
-    start = np.cumsum([0, *(len(episode) for episode in episodes)])
+    pictures, picture = pictures_of(episodes, spec)
+    data = replace(data, pictures=torch.from_numpy(pictures), pictured=torch.from_numpy(picture))
+    taught = np.concatenate([instructive(episode) for episode in episodes])
+    return data.only(taught & (picture >= 0))
+
+
+def pictures_of(episodes: Sequence[Episode], spec: PictureSpec) -> tuple[Image, NDArray[np.int64]]:
+    """All pictures, (P, cameras, size, size, 3), and which each row has, (N,), -1 for none.
+
+    Raises:
+        RecipeError: there are none, or of another shape than those of `spec`.
+    """
+    lengths = [len(episode) for episode in episodes]
+    picture, total = np.full(sum(lengths), -1), 0
+    start = np.cumsum([0, *lengths])
     for episode, first in zip(episodes, start[:-1], strict=True):
         inside = episode.pictured < len(episode)
         rows = first + episode.pictured[inside]
@@ -166,10 +180,4 @@ def seen_examples(episodes: Sequence[Episode], spec: PictureSpec) -> Examples:
         raise RecipeError("no episode has pictures: they are taken with --images")
     if any(each.shape[1:] != wanted for each in taken):
         raise RecipeError(f"episodes have pictures of another shape than {wanted}")
-    data = replace(
-        data,
-        pictures=torch.from_numpy(np.concatenate(taken)),
-        pictured=torch.from_numpy(picture),
-    )
-    taught = np.concatenate([instructive(episode) for episode in episodes])
-    return data.only(taught & (picture >= 0))
+    return np.concatenate(taken), picture

@@ -66,15 +66,20 @@ def transitions(episodes: Sequence[Episode], spec: ChunkSpec, discount: float) -
         torch.tensor([len(e) for e in episodes])
     )
     ended = to_end <= spec.execute  # with the chunk, or within it
-    next_row = (torch.arange(len(data)) + spec.execute).clamp(max=len(data) - 1)
     return Transitions(
         history=data.rows[data.window],
         actions=data.actions[:, : spec.execute],
         reward=torch.where(ended & won, discount ** (to_end - 1.0), 0.0).float(),
         discount=torch.where(ended, 0.0, discount**spec.execute).float(),
-        later=data.rows[data.window[next_row]],
+        later=data.rows[data.window[later_of(episodes, spec.execute)]],
         followed=torch.from_numpy(returns(episodes, discount)),
     )
+
+
+def later_of(episodes: Sequence[Episode], execute: int) -> Tensor:
+    """The row after each row's chunk, (M,), of all rows end to end; some row, past an end."""
+    rows = sum(len(episode) for episode in episodes)
+    return (torch.arange(rows) + execute).clamp(max=rows - 1)
 
 
 class Uniform:

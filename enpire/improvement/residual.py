@@ -1,4 +1,4 @@
-"""What is added to the chunks of a frozen policy."""
+"""What is added to the chunks of a frozen policy, as an actor of `sac`."""
 
 from __future__ import annotations
 
@@ -7,41 +7,56 @@ import copy
 import torch
 from torch import Tensor, nn
 
-from enpire.policies import ChunkPolicy
-
-WIDTH = 128
-LIMIT = 6.0  # standard deviations at which what the network sees is clipped, as for its base
+from enpire.policies import ChunkPolicy, ChunkSpec, Correction, CorrectionSpec
 
 
 class Residual(nn.Module):
-    """A frozen base, and a network that moves its actions by up to `reach` of each one's spread.
-
-    The network sees what the base sees and what the base would do, and begins with no shift at all.
-    """
+    """A frozen base that is asked again and again, and the correction of what it says."""
 
     def __init__(self, base: ChunkPolicy, reach: float) -> None:
+        """Begin with no shift at all."""
         super().__init__()
-        self.spec, self.spread, self.reach = base.spec, base.spread, reach
+        self.spec, self.spread = base.spec, base.spread
         self.base = copy.deepcopy(base).eval().requires_grad_(False)
-        inputs = base.spec.history * base.spec.observation + base.spec.chunk * base.spec.action
-        last = nn.Linear(WIDTH, base.spec.chunk * base.spec.action)
-        nn.init.zeros_(last.weight)
-        nn.init.zeros_(last.bias)
-        self.net = nn.Sequential(
-            nn.Linear(inputs, WIDTH),
-            nn.LayerNorm(WIDTH),
-            nn.SiLU(),
-            nn.Linear(WIDTH, WIDTH),
-            nn.LayerNorm(WIDTH),
-            nn.SiLU(),
-            last,
-        )
+        of = base.spec
+        shape = CorrectionSpec(of.observation, of.action, of.history, of.chunk, reach)
+        self.correction = Correction(shape)
+        for name in ("mean", "std", "centre", "spread"):
+            self.correction.get_buffer(name).copy_(base.get_buffer(name))
 
     def forward(self, history: Tensor) -> Tensor:
         """Actions (batch, chunk, action) for observations (batch, history, observation)."""
-        chunk: Tensor = self.base(history)
-        seen = ((history - self.base.mean) / self.base.std).clamp(-LIMIT, LIMIT)
-        done = (chunk - self.base.centre) / self.base.spread
-        shift = torch.tanh(self.net(torch.cat([seen.flatten(1), done.flatten(1)], dim=1)))
-        moved: Tensor = chunk + self.reach * self.spread * shift.view_as(chunk)
+        moved: Tensor = self.correction(history, self.base(history))
         return moved
+
+
+class Standing(nn.Module):
+    """The correction of a policy that was asked beforehand: its chunk is part of what is seen.
+
+    Whatever the base is, it is asked once about each moment; see `seen`.
+    """
+
+    spread: Tensor
+
+    def __init__(self, correction: Correction) -> None:
+        super().__init__()
+        self.correction = correction
+        of = correction.spec
+        self.spread = correction.spread
+        size = of.history * of.observation + of.chunk * of.action
+        self.spec = ChunkSpec(
+            "", size, of.action, history=1, stride=1, chunk=of.chunk, execute=of.chunk
+        )
+
+    def forward(self, seen: Tensor) -> Tensor:
+        """Actions (batch, chunk, action) for what `seen` gives, (batch, 1, n)."""
+        of = self.correction.spec
+        moments, chunks = seen[:, 0].tensor_split([of.history * of.observation], dim=1)
+        history = moments.view(-1, of.history, of.observation)
+        moved: Tensor = self.correction(history, chunks.view(-1, of.chunk, of.action))
+        return moved
+
+
+def seen(history: Tensor, chunks: Tensor) -> Tensor:
+    """Moments (b, history, obs) and what the base says of them (b, chunk, act), (b, 1, n)."""
+    return torch.cat([history.flatten(1), chunks.flatten(1)], dim=1)[:, None]

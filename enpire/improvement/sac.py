@@ -23,15 +23,15 @@ from torch.optim.lr_scheduler import LRScheduler
 from enpire.improvement.checkpoint import Checkpoint
 from enpire.improvement.learner import Learner, average
 from enpire.improvement.replay import Transitions
-from enpire.improvement.residual import Residual
+from enpire.improvement.residual import Residual, Standing
 from enpire.improvement.value import Ensemble, Normaliser
-from enpire.policies import ChunkPolicy, FlowPolicy
+from enpire.policies import ChunkPolicy, FlowPolicy, Steering
 
 MIN_SPREAD = 1e-2  # of an action that hardly varies, when it is shown to a critic
 PARTS = 2  # of a chunk, that a critic tells apart
 NORMAL = 0.5 * math.log(2 * math.pi * math.e)  # entropy of a normal variable of deviation one
 
-Chunks = ChunkPolicy | Residual | FlowPolicy
+Chunks = ChunkPolicy | Residual | Standing | FlowPolicy | Steering
 """What an actor's mean can be."""
 
 
@@ -121,7 +121,7 @@ def least(values: Tensor, of: int, generator: torch.Generator) -> Tensor:
     return values[few].min(dim=0).values
 
 
-class Agent[P: (ChunkPolicy, Residual, FlowPolicy)]:
+class Agent[P: Chunks]:
     """Actor and critic that learn from batches of chunks.
 
     `begun` is where the actor starts; the moving average of its weights is what comes of it.

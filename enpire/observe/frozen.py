@@ -14,6 +14,8 @@ from enpire.policies.lerobot import find_folder
 from enpire.policies.remote import RemotePolicy, is_address
 from enpire.store import Run
 
+SEEING = PicturePolicy | LeRobotPolicy | RemotePolicy  # kinds that may see by cameras
+
 
 @dataclass(frozen=True, slots=True)
 class Frozen:
@@ -71,12 +73,13 @@ def load(reference: str) -> Frozen:
 
 def require_fit(policy: Policy, stations: Workcells, name: str) -> None:
     """Raise PolicyError unless `policy` maps what `stations` show to what they can do."""
-    spec = policy.spec
+    spec, sight = policy.spec, stations.sight
     has = (spec.observation, spec.action)
     needs = (stations.observation_size, stations.action_size)
-    if 0 in has:  # a server that does not say: its first answer will
-        return
-    if has != needs:
+    if sight is not None and images(policy) and not isinstance(policy, PicturePolicy):
+        needs = (len(sight.felt), stations.action_size)  # what others are told beside pictures
+    # 0: a server that does not say, whose first answer will, or a policy that takes no state.
+    if any(size not in (0, needed) for size, needed in zip(has, needs, strict=True)):
         made = f", made for {spec.task}" if spec.task else ""
         raise PolicyError(
             f"policy {name!r}{made}, maps {has[0]} observations to {has[1]} "
@@ -87,4 +90,4 @@ def require_fit(policy: Policy, stations: Workcells, name: str) -> None:
 
 def images(policy: Policy) -> int:
     """Size of the pictures that it sees [px]; 0 for one that sees none."""
-    return policy.spec.size if isinstance(policy, PicturePolicy) else 0
+    return policy.spec.size if isinstance(policy, SEEING) else 0

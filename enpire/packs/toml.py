@@ -38,6 +38,10 @@ class Table:
         """The same, and what of `other` it does not say itself, key by key in tables within too."""
         return Table(_over(self._values, other._values), f"{self._where}, {other._where}")
 
+    def without(self, key: str) -> Table:
+        """The same, but for a key."""
+        return Table({k: v for k, v in self._values.items() if k != key}, self._where)
+
     def text(self, key: str, default: str | None = None) -> str:
         """A string."""
         return self._typed(key, str, default)

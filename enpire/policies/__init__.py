@@ -1,6 +1,8 @@
 """What maps observations to chunks of actions."""
 
+from enpire.policies.asked import Asked, Base
 from enpire.policies.chunk import ChunkPolicy
+from enpire.policies.composed import BASES, Composed
 from enpire.policies.driver import PolicyController
 from enpire.policies.flow import FlowPolicy
 from enpire.policies.kinds import load, metadata
@@ -8,13 +10,22 @@ from enpire.policies.lerobot import LeRobotPolicy, LeRobotSpec
 from enpire.policies.picture import PicturePolicy
 from enpire.policies.policy import Policy, Spec
 from enpire.policies.program import ProgramPolicy, ProgramSpec
+from enpire.policies.residual import Correction, CorrectionSpec, ResidualPolicy
 from enpire.policies.skill import SkillPolicy, SkillSpec
 from enpire.policies.spec import ChunkSpec, FlowSpec, PictureSpec, shape_for, shape_of
+from enpire.policies.specialist import Quick, SpecialistPolicy, SpecialistSpec
+from enpire.policies.steered import SteeredPolicy, Steering, SteeringSpec
 from enpire.policies.variation import variations
 
 __all__ = [
+    "BASES",
+    "Asked",
+    "Base",
     "ChunkPolicy",
     "ChunkSpec",
+    "Composed",
+    "Correction",
+    "CorrectionSpec",
     "FlowPolicy",
     "FlowSpec",
     "LeRobotPolicy",
@@ -25,9 +36,16 @@ __all__ = [
     "PolicyController",
     "ProgramPolicy",
     "ProgramSpec",
+    "Quick",
+    "ResidualPolicy",
     "SkillPolicy",
     "SkillSpec",
     "Spec",
+    "SpecialistPolicy",
+    "SpecialistSpec",
+    "SteeredPolicy",
+    "Steering",
+    "SteeringSpec",
     "load",
     "metadata",
     "shape_for",

@@ -8,7 +8,7 @@ periods.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from enpire.environment import Workcells
+from enpire.policies.asked import Asked
 from enpire.policies.driver import PolicyController
 from enpire.policies.network import (
     INPUT_LIMIT,
@@ -90,6 +91,17 @@ class ChunkPolicy(nn.Module):
     def controller(self, stations: Workcells) -> PolicyController:
         """See `Policy.controller`."""
         return PolicyController(self)
+
+    def asked(self, told: str) -> Asked:
+        """See `Base`; it draws nothing."""
+        infer = self.inference()
+
+        def chunks(
+            history: Float32Array, seeds: Sequence[int], noise: Float32Array | None = None
+        ) -> Float32Array:
+            return infer(history)
+
+        return Asked(self.spec, self.spread.clone(), chunks, chunks)
 
     @classmethod
     def from_tensors(cls, spec: ChunkSpec, tensors: Mapping[str, NDArray[Any]]) -> Self:

@@ -40,7 +40,7 @@ class Chunked(Protocol):
 class Driven:
     """One station's episode: the observations it reaches back to, and the chunk under way.
 
-    pictures: the newest, of a policy that sees, (cameras, size, size, 3).
+    pictures: of a policy that sees, those that it reaches back to, (cameras, size, size, 3).
     """
 
     rng: np.random.Generator
@@ -49,11 +49,15 @@ class Driven:
     varied: int = 0
     seen: deque[Float32Array] = field(default_factory=deque)
     chunk: deque[Float32Array] = field(default_factory=deque)
-    pictures: Image | None = None
+    pictures: deque[Image] = field(default_factory=lambda: deque(maxlen=1))
 
     def see(self, observation: Float32Array) -> None:
         """Remember it; the first of an episode stands for all before it."""
         self.seen.extend([observation] * (1 if self.seen else self.seen.maxlen or 1))
+
+    def look(self, pictures: Image) -> None:
+        """Likewise."""
+        self.pictures.extend([pictures] * (1 if self.pictures else self.pictures.maxlen or 0))
 
     def vary(self, chunks: int) -> FloatArray:
         """The offset of the next chunk; a variation goes on for `chunks` of them."""

@@ -31,6 +31,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from enpire.environment import Workcells
+from enpire.policies.asked import Asked
 from enpire.policies.driver import Driven, PolicyController
 from enpire.policies.network import (
     INPUT_LIMIT,
@@ -164,6 +165,21 @@ class FlowPolicy(nn.Module):
     def controller(self, stations: Workcells) -> FlowController:
         """See `Policy.controller`."""
         return FlowController(self)
+
+    def asked(self, told: str) -> Asked:
+        """See `Base`; noise is drawn by the seeds."""
+        infer, size = self.inference(), self.noise_size
+
+        def chunks(
+            history: Float32Array, seeds: Sequence[int], noise: Float32Array | None = None
+        ) -> Float32Array:
+            if noise is not None:
+                return infer(history, noise.reshape(len(noise), size))
+            drawn = [np.random.default_rng(s).standard_normal(size, np.float32) for s in seeds]
+            return infer(history, np.array(drawn))
+
+        shape = self.spec.chunk, self.spec.action
+        return Asked(self.spec, self.spread.clone(), chunks, chunks, shape)
 
     def tensors(self) -> dict[str, NDArray[Any]]:
         """Weights and normalisation, for a safetensors file."""

@@ -15,7 +15,10 @@ from enpire.policies.picture import PicturePolicy
 from enpire.policies.policy import Policy
 from enpire.policies.program import ProgramPolicy
 from enpire.policies.remote import RemotePolicy
+from enpire.policies.residual import ResidualPolicy
 from enpire.policies.skill import SkillPolicy
+from enpire.policies.specialist import SpecialistPolicy
+from enpire.policies.steered import SteeredPolicy
 
 KINDS: dict[str, type[Policy]] = {
     kind.kind: kind
@@ -27,6 +30,9 @@ KINDS: dict[str, type[Policy]] = {
         ProgramPolicy,
         LeRobotPolicy,
         RemotePolicy,
+        ResidualPolicy,
+        SpecialistPolicy,
+        SteeredPolicy,
     )
 }
 

@@ -18,9 +18,10 @@ from torch import Tensor, nn
 
 from enpire.environment import Workcells
 from enpire.errors import PolicyError
-from enpire.policies.driver import Driven, PolicyController
+from enpire.policies.driver import Driven
 from enpire.policies.flow import FlowInference, FlowPolicy
 from enpire.policies.network import INPUT_LIMIT, normalised, weights, with_weights
+from enpire.policies.seeing import SeeingController, Seen, seen_there
 from enpire.policies.spec import PictureSpec
 from enpire.types import Float32Array, Image
 
@@ -114,18 +115,8 @@ class PicturePolicy(nn.Module):
 
     def controller(self, stations: Workcells) -> PictureController:
         """See `Policy.controller`."""
-        sight, spec = stations.sight, self.spec
-        if sight is None:
-            raise PolicyError(
-                f"the policy sees by cameras ({', '.join(spec.cameras)}), and nothing takes "
-                f"pictures here: --images {spec.size}"
-            )
-        if (sight.cameras, sight.size) != (spec.cameras, spec.size):
-            raise PolicyError(
-                f"the policy sees {spec.size} px of {', '.join(spec.cameras)}; pictures here have "
-                f"{sight.size} px and are of {', '.join(sight.cameras)}"
-            )
-        return PictureController(self)
+        seen = seen_there(stations, self.spec.cameras, self.spec.size)
+        return PictureController(self, seen)
 
     def tensors(self) -> dict[str, NDArray[Any]]:
         """Weights and normalisation, for a safetensors file."""
@@ -166,25 +157,19 @@ class PictureInference:
         return found
 
 
-class PictureController(PolicyController):
-    """Shows each station's newest pictures to the policy."""
+class PictureController(SeeingController):
+    """Draws the noise of each chunk from its episode's own generator."""
 
-    def __init__(self, policy: PicturePolicy) -> None:
+    def __init__(self, policy: PicturePolicy, seen: Seen) -> None:
         """Drive `policy`, with its weights as they are now, on any number of stations."""
-        super().__init__(policy)
+        super().__init__(policy, seen)
         self._size = policy.flow.noise_size
-
-    def look(self, row: int, pictures: Image) -> None:
-        """See `Seeing`."""
-        self._driven[row].pictures = pictures
 
     def chunks(self, seen: Float32Array, driven: Sequence[Driven]) -> Float32Array:
         """See `PolicyController`."""
-        pictures = [one.pictures for one in driven if one.pictures is not None]
-        if len(pictures) < len(driven):
-            raise PolicyError("a policy that sees was asked to act before it was shown a picture")
+        pictures = self.shown(driven)
         drawn = np.array([one.rng.standard_normal(self._size, np.float32) for one in driven])
-        return self._infer(seen, drawn, pictures)
+        return self._infer(seen, drawn, None if pictures is None else pictures[:, -1])
 
 
 def shown(pictures: Tensor) -> Tensor:

@@ -37,14 +37,17 @@ REMEMBERED = 10  # inferences, the slowest of which says how long the next one m
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """delay: periods from asking for a chunk to its use. every: periods from asking to asking."""
+    """delay: periods from asking for a chunk to its use. every: periods from asking to asking.
+
+    A late policy is asked again as soon as it has answered: what it sees is old enough by then.
+    """
 
     delay: int
     every: int
 
     @classmethod
     def of(cls, spec: ChunkSpec, delay: int) -> Schedule:
-        """As often as the policy is to be asked, if its chunks are long enough.
+        """For a policy with chunks that are long enough.
 
         Raises:
             PolicyError: they are not: a chunk is used until the one after it is there.
@@ -54,7 +57,7 @@ class Schedule:
                 f"a chunk of {spec.chunk} periods is over before the next one is there, {delay} "
                 f"periods after it was asked for: {2 * delay} are needed"
             )
-        return cls(delay, max(delay, min(spec.execute, spec.chunk - delay), 1))
+        return cls(delay, delay or spec.execute)
 
 
 def pull(delay: int, overlap: int, chunk: int) -> FloatArray:
@@ -259,8 +262,7 @@ class Asynchronous:
                 self._delays.append(self._since)
             self._chunk, self._at, self._asked = self._asked.result(), self._since, None
         delay = max(self._delays)
-        due = max(delay, min(self._spec.execute, self._spec.chunk - delay))
-        if self._asked is None and self._at >= due:
+        if self._asked is None and self._at >= delay:
             self._ask(delay)
         actions: Float32Array = self._now()[None]
         self._at += 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from typing import Protocol
 
 
@@ -59,3 +60,25 @@ class Wall:
     def wait(self, seconds: float) -> None:
         """See `Clock`."""
         time.sleep(seconds)
+
+
+class Watched:
+    """A clock at whose every tick somebody looks at the stations."""
+
+    def __init__(self, clock: Clock, look: Callable[[], None]) -> None:
+        self._clock, self._look = clock, look
+
+    @property
+    def now(self) -> float:
+        """See `Clock`."""
+        return self._clock.now
+
+    def tick(self, period: float) -> None:
+        """See `Clock`."""
+        self._clock.tick(period)
+        self._look()
+
+    def wait(self, seconds: float) -> None:
+        """See `Clock`."""
+        self._clock.wait(seconds)
+        self._look()

@@ -3,6 +3,7 @@
 driver = "simulated"
 robot = "yam"
 rate = 100.0                          # of setpoints [Hz]; the default
+wire = "ros2"                         # of tracker, fixture and cameras; default: the driver's own
 park = [0.0, 1.6, 1.3, -1.2, 0, 0]    # joints of each arm [rad]; default: the robot's home
 cameras = ["top"]                     # watched while a policy moves the arms
 [limits]                              # see enpire/safety/limits.py: narrower than the robot's
@@ -23,8 +24,6 @@ high = [0.7, 1.0, 1.0]
 from __future__ import annotations
 
 import hashlib
-import os
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,10 +31,11 @@ from pathlib import Path
 import numpy as np
 
 from enpire.calibration import CameraCalibration, read_cameras
-from enpire.drivers import DRIVERS, Site, settings
+from enpire.drivers import DRIVERS, WIRES, Site, runtime_folder, settings
 from enpire.errors import PackError
 from enpire.packs import Robot, find, load_robot
-from enpire.packs.finder import DRIVERS as WIRES
+from enpire.packs.finder import DRIVERS as DRIVERS_FILE
+from enpire.packs.finder import unknown
 from enpire.packs.toml import Table
 from enpire.safety.geometry import Box
 from enpire.safety.limits import SafetyLimits, narrowed, of_robot
@@ -44,7 +44,7 @@ from enpire.types import FloatArray
 
 RATE = 100.0
 RATES = (20.0, 500.0)
-_KEYS = {"driver", "robot", "rate", "park", "cameras"}
+_KEYS = {"driver", "robot", "rate", "wire", "park", "cameras"}
 _TABLES = {"limits", "watchdogs", "realtime", "keep_out", "calibration", *DRIVERS}
 
 
@@ -60,7 +60,8 @@ class RealTime:
 class StationFile:
     """A station as its file says; sha256 over the file, the robot pack and its driver's settings.
 
-    park: (axes,), grippers as in the setpoint before (NaN). calibrated: cameras, by name.
+    park: (axes,), grippers as in the setpoint before (NaN). calibrated: cameras, by name. settings:
+    the driver's; wiring: those of the wire, which tells of all that is no arm.
     """
 
     path: Path
@@ -76,7 +77,14 @@ class StationFile:
     ages: Ages
     realtime: RealTime
     settings: Table
+    wire: str
+    wiring: Table
     sha256: str
+
+    @property
+    def scenery(self) -> Site:
+        """Where its wire is."""
+        return Site(self.path.stem, self.runtime, self.wiring)
 
     @property
     def site(self) -> Site:
@@ -95,10 +103,8 @@ class StationFile:
 
     @property
     def runtime(self) -> Path:
-        """Folder of its socket and mailboxes, of this user and boot; the same for each process."""
-        root = os.environ.get("XDG_RUNTIME_DIR") or tempfile.gettempdir()
-        name = hashlib.sha256(str(self.path).encode()).hexdigest()[:16]
-        return Path(root) / f"enpire-{os.getuid()}-{name}"
+        """Folder of its socket and mailboxes; see `runtime_folder`."""
+        return runtime_folder(self.path)
 
 
 def load_station(path: Path) -> StationFile:
@@ -112,8 +118,8 @@ def load_station(path: Path) -> StationFile:
         raise PackError(f"{path}: {odd[0]} means nothing here; see docs/safety.md")
     pack = find("robots", table.text("robot"))
     robot = load_robot(pack)
-    wires = pack.folder / WIRES
-    wiring = wires.read_bytes() if wires.is_file() else b""
+    drivers = pack.folder / DRIVERS_FILE
+    wiring = drivers.read_bytes() if drivers.is_file() else b""
     rate = table.number("rate", RATE)
     if not RATES[0] <= rate <= RATES[1]:
         raise PackError(f"{path}: rate must be {RATES[0]:g} to {RATES[1]:g} Hz, found {rate:g}")
@@ -121,7 +127,9 @@ def load_station(path: Path) -> StationFile:
     if table.has("limits"):
         limits = narrowed(limits, table.table("limits"))
     driver = table.text("driver")
-    own = table.table(driver) if table.has(driver) else None
+    wire = table.text("wire", driver)
+    if wire != driver and wire not in WIRES:
+        raise PackError(f"{path}: {unknown('wire', wire, list(WIRES))}")
     watch = table.table("watchdogs") if table.has("watchdogs") else Table({}, str(path))
     return StationFile(
         path=path,
@@ -136,9 +144,15 @@ def load_station(path: Path) -> StationFile:
         verifier=watch.has("verifier"),
         ages=_ages(watch),
         realtime=_realtime(table),
-        settings=settings(driver, robot, own),
+        settings=settings(driver, robot, _own(table, driver)),
+        wire=wire,
+        wiring=settings(wire, robot, _own(table, wire)),
         sha256=hashlib.sha256(path.read_bytes() + pack.sha256.encode() + wiring).hexdigest(),
     )
+
+
+def _own(table: Table, name: str) -> Table | None:
+    return table.table(name) if table.has(name) else None
 
 
 def _park(table: Table, robot: Robot, limits: SafetyLimits) -> FloatArray:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import deque
+
 import numpy as np
 
 from enpire.drivers import Reading
@@ -14,6 +16,7 @@ from enpire.packs import Robot, World
 from enpire.twin import Twin, compose
 from enpire.types import FloatArray
 
+EFFORT_S = 0.01  # over which a servo filters the torque that it tells
 BEHIND_S = 0.1  # simulated at once at most: a machine that is too slow has a slower world
 NOISE_S = 60.0  # after which the same white noise comes again
 PLACE_TRIES = 20  # initial conditions that may fail to settle, at the start
@@ -44,6 +47,7 @@ class Cell:
         self._length = self.twin.actuator_length
         self._speed = self.twin.bind("actuator_velocity")
         self._effort = self.twin.bind("actuator_force")
+        self._efforts: deque[FloatArray] = deque(maxlen=round(EFFORT_S * 1e9 / self._timestep))
         self._planted = type(task).plant is not Task.plant
         self._at, self._steps = clock(), 0
         self._settling: int | None = None  # since when [steps], while a scene settles
@@ -58,6 +62,11 @@ class Cell:
         """Whether the scene has settled."""
         return self._settling is None
 
+    @property
+    def measured(self) -> int:
+        """The time at which the scene is as it is [ns]."""
+        return self._at
+
     def advance(self) -> None:
         """Simulate until now."""
         now = self._clock()
@@ -66,7 +75,9 @@ class Cell:
             due = min(
                 (now - self._at) // self._timestep, self._substeps - self._steps % self._substeps
             )
-            self.twin.fly(0, int(due))
+            for _ in range(due):
+                self.twin.fly(0, 1)
+                self._efforts.append(self._effort[0, self._actuators].copy())
             if self.twin.landed([0]):
                 self._begin()  # diverged: a person sets it up again
             self._at += int(due) * self._timestep
@@ -102,7 +113,7 @@ class Cell:
             self._at,
             position,
             self._speed[0, actuators].copy(),
-            self._effort[0, actuators].copy(),
+            np.mean(self._efforts, axis=0) if self._efforts else self._effort[0, actuators].copy(),
             force,
         )
 

@@ -19,7 +19,6 @@ from enpire.drivers import Reading
 from enpire.drivers.wire import Fault, Objects
 from enpire.errors import UsageError
 from enpire.packs.finder import unknown
-from enpire.types import Image
 
 LONGEST_S = {"delay": 1.0, "drop": 1.0, "reorder": 1.0, "freeze": 2.0, "lie": 0.5, "kill": 0.0}
 KINDS = tuple(LONGEST_S)
@@ -111,7 +110,7 @@ class Faults:
         self.readings = Channel[Reading](self._rng)
         self.commands = Channel[Any](self._rng)  # as their wire has them
         self.objects = Channel[Objects](self._rng)
-        self.pictures = Channel[tuple[str, Image]](self._rng)
+        self.pictures = Channel[Any](self._rng)  # likewise
         self.told: list[Fault] = []
         self._next = {kind: now + self._after(kind) for kind in plan.every}
         self._ends: dict[str, int] = {}

@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import time
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from types import FrameType
 from typing import Protocol
@@ -21,7 +21,7 @@ from enpire.errors import EnpireError, UsageError
 from enpire.packs import find, load_world
 from enpire.packs.finder import unknown
 from enpire.safety.pace import Pace, prepare
-from enpire.safety.station import StationFile, load_station
+from enpire.safety.station import RealTime, StationFile, load_station
 from enpire.simulation.cell import Cell
 from enpire.simulation.faults import Faults, Plan
 
@@ -85,6 +85,11 @@ def _server(wire: str, cell: Cell, station: StationFile, faults: Faults) -> Serv
 
         return Ros2Server(cell, station, faults)
     raise UsageError(unknown("wire", wire, list(WIRES)))
+
+
+def _below(wish: RealTime) -> RealTime:
+    """On any core, and a little less urgent than the supervisor, which it must not hold up."""
+    return RealTime(None, None if wish.priority is None else max(wish.priority - 1, 1))
 
 
 def _told(station: StationFile) -> list[Fault]:
@@ -154,7 +159,7 @@ def main(argv: list[str]) -> int:
         server = start(
             station, options.task, options.wire, Plan.read(options.faults), int(options.seed)
         )
-        prepare(replace(station.realtime, cpu=None))
+        prepare(_below(station.realtime))
     except EnpireError as error:
         print(f"enpire: {error}", file=sys.stderr, flush=True)
         return 1

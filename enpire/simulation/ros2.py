@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections import deque
 from dataclasses import asdict
 from typing import Any
@@ -11,18 +12,22 @@ from xml.sax.saxutils import quoteattr
 import numpy as np
 
 from enpire.drivers import Reading
-from enpire.drivers.ros2.messages import poses
+from enpire.drivers.ros2.messages import compressed, image, poses
 from enpire.drivers.ros2.node import Spinning, command, latched, sensor_data
-from enpire.drivers.ros2.settings import Command, Ros2Settings
+from enpire.drivers.ros2.settings import COMPRESSED, Command, Ros2Settings
 from enpire.drivers.ros2.wire import FAULTS, PLACE, SCENE, VARY
-from enpire.errors import SafetyError
+from enpire.environment.cameras import View
+from enpire.errors import SafetyError, UsageError
 from enpire.packs import Robot
+from enpire.packs.finder import unknown
 from enpire.safety.limits import of_robot
 from enpire.safety.station import StationFile
 from enpire.simulation.cell import Cell
 from enpire.simulation.faults import Faults
+from enpire.simulation.pictures import Pictures
 from enpire.types import FloatArray
 
+Sent = tuple[Any, Any]  # a publisher of pictures, and its message
 TIME_OUT_S = 0.1  # of setpoints, after which the controller holds
 TOLD = 50  # faults that are said at a time
 EMERGENCY = "emergency_stop"  # std_srvs/SetBool: press, or release
@@ -103,7 +108,7 @@ class Ros2Server:
         from std_srvs.srv import SetBool
         from trajectory_msgs.msg import JointTrajectory
 
-        settings = self._settings = Ros2Settings.read(station.settings)
+        settings = self._settings = Ros2Settings.read(station.wiring)
         self._cell, self._faults = cell, faults
         self._names = settings.names(station.robot)
         self._controller = Controller(cell, settings, station.robot)
@@ -118,6 +123,11 @@ class Ros2Server:
             for topic in settings.wrenches
         ]
         self._objects = node.create_publisher(PoseArray, settings.objects, sensor_data())
+        self._cameras = self._made_cameras(node, station)
+        self._pictures: Pictures[list[Sent]] | None = None
+        if self._cameras:
+            self._pictures = Pictures(cell.twin, self._pictured)
+            self._require_cameras(self._pictures)
         self._scene = node.create_publisher(String, SCENE, latched())
         self._fault = node.create_publisher(String, FAULTS, latched())
         self._description = node.create_publisher(String, "robot_description", latched())
@@ -165,11 +175,56 @@ class Ros2Server:
             self._faults.objects.put(now, self._cell.objects())
         for objects in self._faults.objects.due(now):
             self._objects.publish(poses(objects, self._stamp(objects.stamp, now)))
+        if self._pictures is not None and any(self._listened.values()):
+            for sent in self._pictures.taken(now, self._cell.measured) or ():
+                self._faults.pictures.put(now, sent)
+        for publisher, message in self._faults.pictures.due(now):
+            publisher.publish(message)
         self._say()
 
     def close(self) -> None:
         """End the node."""
+        if self._pictures is not None:
+            self._pictures.close()
         self._spinning.close()
+
+    def _made_cameras(self, node: Any, station: StationFile) -> dict[str, tuple[Any, Any]]:
+        """Publishers of each camera that the station names: of Image, and of CompressedImage."""
+        from sensor_msgs.msg import CompressedImage, Image
+
+        made = {}
+        for camera, topic in self._settings.pictures(station.cameras).items():
+            raw = topic.removesuffix(COMPRESSED)
+            made[camera] = (
+                node.create_publisher(Image, raw, sensor_data()),
+                node.create_publisher(CompressedImage, f"{raw}{COMPRESSED}", sensor_data()),
+            )
+        return made
+
+    def _require_cameras(self, pictures: Pictures[list[Sent]]) -> None:
+        there = [camera.name for camera in pictures.eyes.cameras]
+        for camera in self._cameras:
+            if camera not in there:
+                raise UsageError(unknown("camera", camera, there))
+
+    @property
+    def _listened(self) -> dict[Any, int]:
+        """How many hear each publisher of pictures."""
+        publishers = [each for pair in self._cameras.values() for each in pair]
+        return {each: each.get_subscription_count() for each in publishers}
+
+    def _pictured(self, views: list[View], measured: int) -> list[Sent]:
+        """Messages for those who listen, in the renderer's thread."""
+        stamp = self._stamp(measured, time.monotonic_ns())
+        made: list[Sent] = []
+        for view in views:
+            name = view.camera.name
+            for publisher, message in zip(
+                self._cameras.get(name, ()), (image, compressed), strict=False
+            ):
+                if publisher.get_subscription_count():
+                    made.append((publisher, message(view.image, stamp, name)))
+        return made
 
     def _listen(self, node: Any, kind: Any, topic: str, read: Any, qos: Any = None) -> None:
         node.create_subscription(

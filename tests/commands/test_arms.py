@@ -31,9 +31,9 @@ def station(tmp_path, monkeypatch) -> Path:
         (["--dry-run", "--robots", "2"], 2, "--robots 2 and 1 station files"),
         (["--dry-run", "--reset", "fast"], 2, "their resets are physical"),
         (["--dry-run", "--pace", "real"], 2, "their time is real"),
-        (["--dry-run", "--verify", "cameras"], 2, "verified by their sensors"),
+        (["--dry-run", "--verify", "cameras"], 2, "is for no dry run"),
+        (["--confirm-motion", "--verify", "cameras"], 1, "has not been checked"),
         (["--dry-run", "--cluster", "auto"], 2, "no --cluster"),
-        (["--dry-run"], 1, "no simulated station has run here"),
     ],
 )
 def test_a_loop_on_arms_says_what_is_missing(station, tmp_path, capsys, words, code, said) -> None:
@@ -61,7 +61,7 @@ def test_flags_of_arms_without_arms_are_refused(capsys) -> None:
     ("words", "said"),
     [
         ([], "--task NAME"),
-        (["--task", "pick_cube", "--wire", "ros2"], "driver twin is for --wire local"),
+        (["--task", "pick_cube", "--wire", "ros2"], "wire twin is for --wire local"),
         (["--task", "pick_cube", "--faults", "dely:3"], "did you mean delay"),
     ],
 )

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from enpire.cli import main
-from tests.simulation.running import simulated, written
+from tests.simulation.running import realtime, simulated, written
 
 TRIES = 5  # on a busy machine a heartbeat may lapse, which stops a motion
 
@@ -16,7 +16,7 @@ TRIES = 5  # on a busy machine a heartbeat may lapse, which stops a motion
 @pytest.mark.slow
 def test_a_station_explores_and_is_fitted(tmp_path: Path, monkeypatch, capsys) -> None:
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
-    station = written(tmp_path, "lab", "twin")
+    station = written(tmp_path, "lab", "twin", realtime())
     lab, motion = str(station.path), ["--confirm-motion", "--seconds", "6", "--evaluations", "0"]
     with simulated(station):
         assert main(["station", "check", lab]) == 0

@@ -126,3 +126,30 @@ def test_a_round_finetunes_it(given: Path, shown: Path, tmp_path: Path) -> None:
     assert before.keys() == after.keys()
     weights = "model.safetensors"
     assert not np.array_equal(before[weights], after[weights])
+
+
+def test_one_that_sees_acts_and_its_run_is_exported(tmp_path: Path) -> None:
+    """Stations take the pictures that it wants; the dataset has them, and the state that it had."""
+    from lerobot.datasets.lerobot_dataset import LeRobotDataset
+
+    from enpire.environment import build_stations
+    from enpire.environment.sight import sight_of
+
+    stations = build_stations("pick_cube", 1, 1)
+    sight = sight_of(stations.task, stations.sensors, 64)
+    seeing = folder_of("act", tmp_path / "act", len(sight.felt), DONE, sight.cameras[:1], 64)
+    run, dataset = tmp_path / "run", tmp_path / "set"
+    asked = ["loop", "--task", "pick_cube", "--policy", str(seeing), "--run", str(run)]
+    assert main([*asked, *FEW]) == NOT_REACHED
+    assert main(["export", "lerobot", str(run), str(dataset)]) == 0
+    assert main(["export", "policy", str(run), str(tmp_path / "out")]) == 0
+    assert LeRobotPolicy.read(tmp_path / "out").files == LeRobotPolicy.read(seeing).files
+    with Run.open(run) as begun:
+        assert begun.config["loop"]["images"] == 64
+        first = next(iter(begun.episodes()))
+    assert first.pictured[0] == 0
+    row = LeRobotDataset("set", dataset, video_backend="pyav")[0]
+    np.testing.assert_array_equal(row["observation.state"], first.observations[0, list(sight.felt)])
+    for i, camera in enumerate(sight.cameras):
+        picture = row[f"observation.images.{camera}"].permute(1, 2, 0) * 255
+        np.testing.assert_array_equal(picture.round(), first.pictures[0, i])

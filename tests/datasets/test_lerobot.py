@@ -10,6 +10,7 @@ import pytest
 
 from enpire.datasets import Layout, demonstrations, export
 from enpire.datasets import exported as exporting
+from enpire.environment import Sight
 from enpire.errors import StoreError
 from enpire.types import Episode, Image, Outcome, Purpose, Verdict
 from tests.store.samples import episode
@@ -110,25 +111,39 @@ def test_what_was_begun_for_another_is_not_taken(tmp_path: Path) -> None:
     assert others != exporting._named(0, some(2), replace(LAYOUT, told="another"))
 
 
-def test_videos_are_within_their_codec(tmp_path: Path) -> None:
+def shades(one: Episode) -> Image:
+    """Of two cameras, one twice as dark as the other."""
+    down, across = np.mgrid[:64, :64]
+    taken = [np.stack([down * 2, across * 2, down + 20 * at], -1) for at in range(len(one))]
+    return np.stack([np.stack([each, each // 2]) for each in taken]).astype(np.uint8)
+
+
+@pytest.mark.parametrize(("video", "off"), [(False, 0.0), (True, 6.0)])
+def test_pictures_are_what_was_seen(tmp_path: Path, video: bool, off: float) -> None:
+    """To the last bit, or within a codec; beside them the state is what an arm feels."""
     from lerobot.datasets.lerobot_dataset import LeRobotDataset
+    from lerobot.utils.feature_utils import dataset_to_policy_features
 
-    layout = replace(LAYOUT, cameras=("front",), height=64, width=96)
+    layout = replace(LAYOUT, sight=Sight(("front", "side"), 64, (1, 4)), video=video)
     there = some(3)
-
-    def shoot(one: Episode) -> dict[str, list[Image]]:
-        down, across = np.mgrid[:64, :96]
-        shades = [np.stack([down * 2, across * 2, down + 20 * at], -1) for at in range(len(one))]
-        return {"front": [shade.astype(np.uint8) for shade in shades]}
-
-    export(there, layout, tmp_path / "set", shoot, part=2)
+    export(there, layout, tmp_path / "set", shades, part=2)
     dataset = LeRobotDataset("set", tmp_path / "set", video_backend="pyav")
-    assert "observation.environment_state" not in dataset.features
+    features = dataset_to_policy_features(dataset.features)
+    assert {name: feature.shape for name, feature in features.items()} == {
+        "observation.state": (2,),
+        "observation.images.front": (3, 64, 64),
+        "observation.images.side": (3, 64, 64),
+        "action": (3,),
+    }, "what a tracker says is no input"
+    assert dataset.meta.names["observation.state"] == ["seen_1", "seen_4"]
     at = 0
     for one in there:
-        for picture in shoot(one)["front"]:
-            seen = dataset[at]["observation.images.front"].permute(1, 2, 0).numpy() * 255
-            assert np.abs(seen - picture).mean() < 6.0
+        for row, pictures in enumerate(shades(one)):
+            seen = dataset[at]
+            np.testing.assert_array_equal(seen["observation.state"], one.observations[row, [1, 4]])
+            for camera, picture in zip(("front", "side"), pictures, strict=True):
+                read = seen[f"observation.images.{camera}"].permute(1, 2, 0).numpy() * 255
+                assert np.abs(read.round() - picture).mean() <= off
             at += 1
     require_same(there, list(demonstrations(tmp_path / "set", "zip_tie", 6, 3)))
 

@@ -7,45 +7,50 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from enpire.datasets.pictures import Shooting
+from enpire.datasets.pictures import Cameras, Shooting
 from enpire.environment import Demonstrations, Job, build_stations
 from enpire.environment.eyes import NoGraphics
+from enpire.environment.sight import EVERY, TwinGlances
 from enpire.errors import StoreError, UsageError
 from enpire.types import Episode, Purpose
 
+SIZE = 48
 LENGTH = 20  # periods: pictures take long where no graphics card is
 ARRAYS = ("observations", "actions", "stamps", "rewards", "intervened")
 
 
 def demonstration() -> Episode:
     stations = build_stations("pick_cube", 1, 1)
+    try:
+        stations.glances = TwinGlances(stations.task, stations.sensors, SIZE)
+    except NoGraphics as error:
+        pytest.skip(str(error))
     expert = Demonstrations(stations.task)
     stations.begin(0, Job(4, Purpose.DEMONSTRATION, expert, "demonstrator"))
     done: list[Episode] = []
     while not done:
         done = stations.tick()
+    stations.glances.close()
     whole = done[0]
     arrays = {name: getattr(whole, name)[:LENGTH] for name in ARRAYS}
-    return replace(whole, packs=stations.packs, **arrays)
+    taken = whole.pictured < LENGTH
+    shown = {"pictures": whole.pictures[taken], "pictured": whole.pictured[taken]}
+    return replace(whole, packs=stations.packs, **arrays, **shown)
 
 
-def shooting_of(*cameras: str) -> Shooting:
-    try:
-        return Shooting("pick_cube", cameras, 48, 64)
-    except NoGraphics as error:
-        pytest.skip(str(error))
-
-
-def test_every_period_is_seen() -> None:
-    shooting, episode = shooting_of("front"), demonstration()
-    pictures = shooting(episode)["front"]
-    assert len(pictures) == len(episode)
-    assert {(p.shape, p.dtype.name) for p in pictures} == {((48, 64, 3), "uint8")}
+def test_every_period_is_seen_as_a_policy_would() -> None:
+    episode = demonstration()
+    shooting = Shooting("pick_cube", SIZE)
+    pictures = shooting(episode)
+    cameras = len(shooting.sight.cameras)
+    assert pictures.shape == (len(episode), cameras, SIZE, SIZE, 3)
     moved = np.abs(pictures[0].astype(int) - pictures[-1]).mean()
     still = np.abs(pictures[0].astype(int) - pictures[1]).mean()
     assert moved > still, "the arm and the cube have moved"
-    again = shooting(episode)["front"]
-    assert all(np.array_equal(a, b) for a, b in zip(pictures, again, strict=True))
+    blind = replace(episode, pictures=episode.pictures[:0], pictured=episode.pictured[:0])
+    np.testing.assert_array_equal(shooting(blind), pictures)
+    assert len(episode.pictured) == LENGTH // EVERY
+    np.testing.assert_array_equal(pictures[episode.pictured], episode.pictures)
     other = replace(episode, actions=np.roll(episode.actions, 3, axis=0))
     with pytest.raises(StoreError, match="does not repeat"):
         shooting(other)
@@ -56,4 +61,4 @@ def test_every_period_is_seen() -> None:
 
 def test_an_unknown_camera_is_named() -> None:
     with pytest.raises(UsageError, match="front"):
-        shooting_of("frnt")
+        Cameras(build_stations("pick_cube", 1, 1), ["frnt"], 48, 64)

@@ -20,6 +20,7 @@ from enpire.cli import main
 from enpire.drivers import Seeing, Site, build, settings
 from enpire.drivers.lerobot import bus
 from enpire.drivers.lerobot.axes import Axes
+from enpire.drivers.twin.driver import TwinArms
 from enpire.errors import DriverError, PackError, SafetyError
 from enpire.packs import find, load_robot
 from enpire.packs.toml import Table
@@ -29,6 +30,7 @@ from enpire.safety.machine import Mode
 from enpire.safety.permit import Permit, write_passed
 from enpire.safety.station import load_station
 from tests.drivers import lerobot_plugin as plugin
+from tests.simulation.running import lerobots, simulated
 
 WAIT_S = 30.0
 
@@ -282,6 +284,26 @@ def test_an_arm_follows_a_leader_through_its_supervisor(folder, capfd) -> None:
     assert reached == pytest.approx(np.radians(8.0), abs=0.01), (code, told[-500:])
     way = [float(line.strip("[] ").split()[0]) for line in sent]
     assert max(np.diff(way)) < 0.021, "at no more than the joint's speed: 2 rad/s at 100 Hz"
+
+
+@pytest.mark.slow
+def test_a_simulated_arm_behind_lerobot_follows_a_leader(folder) -> None:
+    station = lerobots(folder)
+    arm = TwinArms(station.robot, time.monotonic_ns, station.site)
+    with simulated(station):
+        arm.connect()
+        goal = arm.read().position[0] + 0.1
+        leader = '[lerobot.teleoperator]\ntype = "twin_leader"\n[lerobot.teleoperator.config]\n'
+        leader += f'away = {np.degrees(goal)}\ncalibration_dir = "{folder / "leader"}"\n'
+        station = lerobots(folder, leader)
+        write_passed(station, date.today(), ())
+        asked = ["station", "teleop", str(station.path), "--confirm-motion", "--seconds"]
+        for seconds in ("1", "3", "10"):  # on a busy machine a heartbeat may lapse
+            main([*asked, seconds])
+            if (reached := arm.read().position[0]) == pytest.approx(goal, abs=0.02):
+                break
+        arm.disconnect()
+    assert reached == pytest.approx(goal, abs=0.02)
 
 
 def test_a_leader_that_is_held_elsewhere_is_not_followed(folder, capsys) -> None:

@@ -99,3 +99,25 @@ def test_what_bites_later_is_refused_at_connect(folder, monkeypatch, more, said)
         arm = build("ros2", other.robot, time.monotonic_ns, other.site)
         with pytest.raises(DriverError, match=said):
             arm.connect()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("topic", ["seen/image_raw", "front/image_raw/compressed"])
+def test_pictures_come_while_somebody_listens(folder, topic) -> None:
+    said = STATION + f'images = ["{topic}"]\n'
+    station = written(folder, "left", "ros2", f'cameras = ["front"]\n{said}')
+    with simulated(station):
+        scenery = open_wire("ros2", station.scenery, time.monotonic_ns)
+        try:
+            assert scenery.picture("front") is None
+            before = time.monotonic_ns()
+            scenery.watch(("front",))
+            assert until(lambda: scenery.picture("front") is not None)
+            first, image = scenery.picture("front")
+            assert before < first < time.monotonic_ns()
+            assert image.shape == (480, 640, 3)
+            red = (image[..., 0] > 150) & (image[..., 1:] < 80).all(-1)
+            assert 50 < red.sum() < 5000  # the cube
+            assert until(lambda: scenery.picture("front")[0] > first)
+        finally:
+            scenery.close()

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
+import cv2
 import numpy as np
 import pytest
 
 from enpire.drivers.ros2.checks import described, differences
-from enpire.drivers.ros2.messages import Names
+from enpire.drivers.ros2.messages import Names, picture_of
 from enpire.drivers.ros2.settings import Command, Ros2Settings
 from enpire.errors import DriverError, PackError
 from enpire.packs import find, load_robot
@@ -34,6 +35,30 @@ def test_joints_are_taken_by_name_in_whatever_order_they_come() -> None:
     assert names.ordered(state) is None
     state.name, state.position = ["a", "b"], [1.0]
     assert names.ordered(state) is None
+
+
+def test_pictures_are_rgb_however_they_come() -> None:
+    pixels = np.random.default_rng(0).integers(0, 256, (3, 4, 3), np.uint8)
+    padded = np.pad(pixels.reshape(3, 12), ((0, 0), (0, 2)))  # rows may be longer than the picture
+    raw = SimpleNamespace(encoding="rgb8", height=3, width=4, step=14, data=padded.tobytes())
+    assert (picture_of(raw) == pixels).all()
+    raw.encoding = "bgr8"
+    assert (picture_of(raw) == pixels[..., ::-1]).all()
+    raw.encoding = "mono8"
+    assert picture_of(raw) is None
+    data = cv2.imencode(".png", pixels[..., ::-1])[1]
+    small = SimpleNamespace(format="rgb8; png compressed bgr8", data=data.tobytes())
+    assert (picture_of(small) == pixels).all()
+    assert picture_of(SimpleNamespace(format="jpeg", data=b"no picture")) is None
+    assert picture_of(SimpleNamespace(format="jpeg", data=b"")) is None
+
+
+def test_cameras_have_topics_and_as_many_as_there_are() -> None:
+    usual = Ros2Settings().pictures(("top", "side"))
+    assert usual == {c: f"{c}/image_raw/compressed" for c in ("top", "side")}
+    assert Ros2Settings(images=("a/image",)).pictures(("top",)) == {"top": "a/image"}
+    with pytest.raises(PackError, match="2 names needed"):
+        Ros2Settings(images=("a/image",)).pictures(("top", "side"))
 
 
 def test_axes_are_named_as_the_pack_names_them_unless_told_otherwise() -> None:

@@ -5,9 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from enpire.environment import Controller, Corrected, Demonstrations, Job, Stations, Watch
-from enpire.environment.correcting import SLACK
-from enpire.types import Episode, Float32Array, Purpose
+from enpire.environment import (
+    Controller,
+    Corrected,
+    Demonstrations,
+    Job,
+    Stations,
+    Watch,
+    Word,
+)
+from enpire.environment.correcting import SLACK, Everywhere
+from enpire.types import Episode, Float32Array, Outcome, Purpose
 
 from .reach import Reach, Speed, reach_stations
 
@@ -130,3 +138,94 @@ def test_stations_are_helped_each_by_itself() -> None:
         done |= {e.station: e for e in stations.tick()}
     assert (done[0].helped, done[1].helped) == (True, False)
     assert (done[0].success, done[1].success) == (True, False)
+
+
+class Queue(Everywhere):
+    """One helper, who comes to station 0 first, and takes or gives back when told to."""
+
+    def __init__(self) -> None:
+        self.asked: list[int] = []
+        self.take = self.give_back = False
+
+    def ask(self, row: int) -> None:
+        self.asked.append(row)
+
+    def serves(self, row: int) -> bool:
+        return self.asked[:1] == [row]
+
+    def takes(self, row: int) -> bool:
+        if self.take:
+            self.ask(row)
+        return self.take
+
+    def gives_back(self, row: int) -> bool:
+        return self.give_back
+
+    def leave(self, row: int) -> None:
+        if row in self.asked:
+            self.asked.remove(row)
+
+
+class Says(Speed):
+    """Moves as told, and has a word about it in its fourth period."""
+
+    def __init__(self, word: Word) -> None:
+        super().__init__(1.0)
+        self.said, self.left = word, 4
+        self.over: list[int] = []
+
+    def word(self, row: int) -> Word:
+        self.left -= 1
+        return Word.GO_ON if self.left else self.said
+
+    def ended(self, row: int) -> None:
+        self.over.append(row)
+
+
+def test_stations_wait_for_one_helper_and_nothing_of_that_is_recorded() -> None:
+    stations = reach_stations(2)
+    desk, task = Queue(), stations.task
+    controller = Corrected(Speed(-0.3), Demonstrations(task), At(4), task.actions, desk)
+    for row in (0, 1):
+        stations.begin(row, Job(row, Purpose.COLLECTION, controller, "p", 1, overtime=1.0))
+    done: dict[int, Episode] = {}
+    while stations.busy:
+        done |= {e.station: e for e in stations.tick()}
+    assert all(e.success and e.helped for e in done.values())
+    times = {row: e.times.execute - len(e) * stations.period for row, e in done.items()}
+    first, second = sorted(times, key=times.__getitem__)
+    assert times[first] == pytest.approx(0.0)
+    assert times[second] > 5 * stations.period, "it waited until the other one was over"
+    assert not desk.asked
+    moved = abs(np.diff(done[second].observations[:, 1]))
+    assert (moved[6:-1] > 1e-4).mean() > 0.8, "no rows of standing still"
+
+
+def test_who_helps_takes_over_unasked_and_gives_back() -> None:
+    stations = reach_stations()
+    desk, task = Queue(), stations.task
+
+    class Then(Speed):
+        def act(self, *seen: object) -> Float32Array:
+            desk.take, desk.give_back = False, len(self.asked) >= 2
+            return super().act(*seen)  # type: ignore[arg-type]
+
+    desk.take = True
+    controller = Corrected(Speed(-0.1), Then(1.0), At(99), task.actions, desk)
+    episode = run(stations, controller)
+    assert episode.intervened.tolist() == [True] * 3 + [False] * (len(episode) - 3)
+    assert (episode.actions[:3, 0] == 1.0).all()
+    assert (episode.actions[3:, 0] == np.float32(-0.1)).all()
+    assert not desk.asked
+
+
+@pytest.mark.parametrize(
+    ("word", "outcome"), [(Word.DONE, Outcome.FAILURE), (Word.DISCARD, Outcome.ABORTED)]
+)
+def test_who_has_the_hands_may_end_it(word: Word, outcome: Outcome) -> None:
+    stations = reach_stations()
+    says = Says(word)
+    episode = run(stations, says)
+    assert episode.verdict.outcome is outcome
+    assert len(episode) == 3
+    assert says.over == [0]

@@ -53,8 +53,8 @@ class Snaps:
 class Sees:
     """Moves along x, a plan of `ahead` periods at a time, and remembers what it was shown."""
 
-    def __init__(self, ahead: int) -> None:
-        self._ahead = ahead
+    def __init__(self, ahead: int, always: bool = False) -> None:
+        self._ahead, self.always = ahead, always
         self.shown: list[int] = []
         self.acted = 0
 
@@ -63,6 +63,9 @@ class Sees:
 
     def look(self, row: int, pictures: Image) -> None:
         self.shown.append(int(pictures[0, 0, 0, 0]))
+
+    def due(self, row: int) -> bool:
+        return self.always
 
     def act(self, rows: Rows, observations: Float32Array, readings: Readings) -> Float32Array:
         self.acted += 1
@@ -102,6 +105,13 @@ def test_of_who_is_asked_always_a_picture_is_taken_now_and_then() -> None:
     demonstrator = Demonstrations(stations.task)
     (episode,) = run(stations, [Job(0, Purpose.DEMONSTRATION, demonstrator, "d")])
     assert episode.pictured.tolist() == list(range(0, len(episode), EVERY))
+
+
+def test_who_needs_pictures_of_now_has_them() -> None:
+    stations, sees = reach_stations(), Sees(0, always=True)
+    stations.glances = Snaps(stations)
+    (episode,) = run(stations, [Job(0, Purpose.EVALUATION, sees, "p")])
+    assert sees.shown == list(range(len(episode)))
 
 
 @pytest.mark.parametrize("ahead", [0, 5])

@@ -12,6 +12,7 @@ from enpire.environment import Demonstrations, Job, build_stations
 from enpire.errors import StoreError
 from enpire.identification import recording as recordings
 from enpire.identification.arms import Arms
+from enpire.identification.recording import Recording
 from enpire.identification.runs import of_episodes
 from enpire.safety.machine import Mode
 from enpire.safety.recorder import Recorder
@@ -46,7 +47,7 @@ def test_a_flight_record_gives_the_stretches_in_which_arms_were_sent_somewhere(t
         speed = 0.5 * (100 <= row < 250)
         at = np.full(7, 0.005 * max(row - 100, 0))
         reading = Reading(row * 10**7, at, np.full(7, speed), np.zeros(7), np.zeros((1, 3)))
-        sent = at if 80 <= row < 150 or row >= 200 else None
+        sent = at if row == 20 or 80 <= row < 150 or row >= 200 else None
         recorder.note(row * 10**7, Mode.MOVING, Rule.NONE, reading, at, sent)
     recorder.dump(0, Mode.HOLDING, Rule.ASKED)
     recorder.wait()
@@ -59,15 +60,25 @@ def test_a_flight_record_gives_the_stretches_in_which_arms_were_sent_somewhere(t
 def test_a_flight_record_knows_that_readings_are_older_than_setpoints(tmp_path) -> None:
     recorder = Recorder(tmp_path, 7, 1, 0.01)
     for row in range(100):
-        read = (row // 2 * 2 - 0.4) * 0.01  # s; every reading counts for two periods
-        speed = np.full(7, 0.5 if row > 3 else 0.0)
-        at = Reading(round(read * 1e9), 0.5 * read * np.ones(7), speed, 1 - speed, np.ones((1, 3)))
-        recorder.note(row * 10**7, Mode.MOVING, Rule.NONE, at, at.position, np.zeros(7))
+        read = row * 10**7 - 4 * 10**6 * (row % 2)
+        at = Reading(read, np.zeros(7), np.zeros(7), np.zeros(7), np.ones((1, 3)))
+        recorder.note(row * 10**7, Mode.MOVING, Rule.NONE, at, np.zeros(7), np.zeros(7))
     recorder.dump(0, Mode.HOLDING, Rule.ASKED)
     recorder.wait()
     (found,) = recordings.read([tmp_path / "00001.npz"], "yam")
-    moved = 0.5 * found.stamps[:, None] * np.ones(7)
-    assert found.position[:-2] == pytest.approx(moved[:-2], abs=1e-6)
+    assert found.age == pytest.approx(0.004 * (np.arange(100) % 2))
+
+
+def test_arms_respond_at_the_times_at_which_they_were_read(scene) -> None:
+    arms = Arms(scene, ("arm/latency",), threads=1)
+    begin = arms.scene.robot.arms[0]
+    stamps, rest = np.arange(100) / 100, np.array([*begin.home, begin.gripper_range[1]])
+    sent = rest + 0.3 * stamps[:, None] * np.eye(6)[0]
+    nothing, now = np.full_like(sent, np.nan), np.zeros(100)
+    each = Recording("so101", "ramp", stamps, sent, np.tile(rest, (100, 1)), nothing, nothing, now)
+    on_time = arms.respond(np.zeros((1, 1)), each).position[0, -1, 0]
+    early = arms.respond(np.zeros((1, 1)), replace(each, age=now + 0.01)).position[0, -1, 0]
+    assert on_time - early == pytest.approx(0.003, rel=0.05)
 
 
 def test_episodes_say_what_their_arms_were_sent(scene) -> None:

@@ -14,10 +14,10 @@ from enpire.errors import RecipeError
 from enpire.improvement.checkpoint import Checkpoint
 from enpire.improvement.recipe import Given, require_sound
 from enpire.improvement.recipes.finetune import FineTuning, Windows
-from enpire.policies import ChunkPolicy, ChunkSpec, LeRobotPolicy
+from enpire.policies import ChunkPolicy, ChunkSpec, LeRobotPolicy, PictureSpec
 from enpire.policies.lerobot.folder import WEIGHTS
 from enpire.policies.lerobot.model import Model
-from enpire.types import Outcome, Verdict
+from enpire.types import Episode, Outcome, Verdict
 from tests.policies.lerobots import folder_of
 from tests.store.samples import episode
 
@@ -122,13 +122,63 @@ def test_windows_are_those_of_lerobots_dataset(
         dataset = LeRobotDataset(
             "set", tmp_path / "set", delta_timestamps=ahead, video_backend="pyav"
         )
-        windows = Windows.of(episodes, model, "do it")
+        windows = Windows.of(episodes, model, "do it", SPEC)
         batch = windows.batch(torch.arange(len(windows)))
         assert len(windows) == 25 - 2 * int(getattr(config, "drop_n_last_frames", 0))
         for i, at in enumerate(windows.at.tolist()):
             row = dataset[at]
             for name in ("observation.state", "action", "action_is_pad"):
                 torch.testing.assert_close(batch[name][i], row[name], rtol=0, atol=0)
+
+
+# Of policies that see
+
+SEES = PictureSpec("zip_tie", 6, 3, cameras=("front", "side"), size=64, felt=(1, 4))
+
+
+def filmed(id: str, length: int, every: int) -> Episode:
+    """Pictures that tell their row in the first pixel, one in so many periods."""
+    pictured = np.arange(0, length, every)
+    pictures = np.random.default_rng(length).integers(0, 256, (len(pictured), 2, 64, 64, 3), "u1")
+    pictures[:, :, 0, 0, 0] = pictured[:, None]
+    return replace(episode(id, length), pictures=pictures, pictured=pictured)
+
+
+@pytest.mark.parametrize(("kind", "every"), [("act", 4), ("diffusion", 1)])
+def test_who_sees_learns_from_moments_with_pictures(kind: str, every: int, tmp_path: Path) -> None:
+    base = LeRobotPolicy.read(folder_of(kind, tmp_path / kind, 2, 3, ("side",)))
+    model = Model.load(base.files)
+    shown = [filmed("a", 12, every), filmed("b", 15, every)]
+    windows = Windows.of(shown, model, "do it", SEES)
+    assert set(windows.at.tolist()) <= {*range(0, 12, every), *range(12, 27, every)}
+    batch = windows.batch(torch.arange(len(windows)))
+    for i, at in enumerate(windows.at.tolist()):
+        first, of = (0, shown[0]) if at < 12 else (12, shown[1])
+        rows = [max(at + back, first) - first for back in windows.seen.tolist()]
+        pictures = batch["observation.images.side"][i].reshape(len(rows), 3, 64, 64)
+        expected = np.stack([of.pictures[row // every, 1] for row in rows])
+        found = (255 * pictures).round().byte().permute(0, 2, 3, 1).numpy()
+        np.testing.assert_array_equal(found, expected)
+        state = batch["observation.state"][i].reshape(len(rows), 2)
+        np.testing.assert_array_equal(state, of.observations[rows][:, [1, 4]])
+    told = given(base, spec=SEES, episodes=shown)
+    made = FineTuning(steps=2, batch=2, lr=1e-3).improve(told)
+    assert isinstance(made.policy, LeRobotPolicy)
+    assert made.policy.spec == base.spec
+    assert made.policy.files != base.files
+    require_sound(made.policy, SEES)
+
+
+def test_who_sees_says_which_pictures_it_lacks(tmp_path: Path) -> None:
+    base = LeRobotPolicy.read(folder_of("diffusion", tmp_path / "d", 2, 3, ("side",)))
+    recipe = FineTuning(steps=1)
+    with pytest.raises(RecipeError, match="--images"):
+        recipe.improve(given(base))
+    with pytest.raises(RecipeError, match="no episode has pictures"):
+        recipe.improve(given(base, spec=SEES))
+    sparse = replace(filmed("a", 12, 4), pictured=np.array([2, 6, 10]))
+    with pytest.raises(RecipeError, match="pictures of 2 successive periods"):
+        recipe.improve(given(base, spec=SEES, episodes=[sparse]))
 
 
 def test_messages_say_what_to_do(bases: dict[str, LeRobotPolicy]) -> None:

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 import torch
 
+from enpire.improvement.noise import SteeredFlowActor, SteeredFlowAgent
 from enpire.improvement.recipe import Given
-from enpire.improvement.recipes.dsrl import NoiseActor, NoiseAgent, NoiseLearning, steered
+from enpire.improvement.recipes.dsrl import NoiseLearning, steered
 from enpire.improvement.recipes.sac_flow import FlowActor, FlowAgent, FlowLearning
 from enpire.improvement.replay import Transitions
 from enpire.improvement.sac import NORMAL, Agent, Learning
@@ -70,7 +71,7 @@ def test_the_density_of_noise_is_that_of_a_squashed_normal() -> None:
     """Over all noise it is one: the mean of 1 / density is the volume, here of one entry's."""
     torch.manual_seed(0)
     spec = FlowSpec("t", 1, 1, history=1, chunk=1, execute=1, hidden=(8,), steering=(8,))
-    actor = NoiseActor(FlowPolicy(spec))
+    actor = SteeredFlowActor(FlowPolicy(spec))
     history = torch.zeros(200_000, 1, 1)
     with torch.no_grad():
         noise, density = actor.noise(history, torch.Generator().manual_seed(1))
@@ -89,13 +90,13 @@ def test_the_density_of_a_way_is_that_of_its_steps() -> None:
 def test_the_entropy_that_is_wanted_is_that_of_noise_about_nowhere() -> None:
     data, generator = right_is_good(8), torch.Generator().manual_seed(1)
     learning = Learning(steps=1, width=16, deviation=DEVIATION)
-    agent = NoiseAgent(steered(flow()), data, learning, generator)
+    agent = SteeredFlowAgent(steered(flow()), data, learning, generator)
     with torch.no_grad():
         _, density = agent.actor.noise(seen(20_000), generator)
     assert agent.wanted() == pytest.approx(-density.mean().item(), abs=0.05)
 
 
-@pytest.mark.parametrize("actor", [FlowActor, NoiseActor])
+@pytest.mark.parametrize("actor", [FlowActor, SteeredFlowActor])
 def test_gradients_of_a_draw_by_finite_differences(actor: type) -> None:
     policy = (flow() if actor is FlowActor else steered(flow())).double()
     made = (actor(policy, 0.1, 9) if actor is FlowActor else actor(policy)).double()
@@ -139,12 +140,12 @@ def shut() -> FlowPolicy:
     return made
 
 
-@pytest.mark.parametrize("agent", [NoiseAgent, FlowAgent])
+@pytest.mark.parametrize("agent", [SteeredFlowAgent, FlowAgent])
 def test_it_goes_where_success_is(agent: Callable[..., Agent[FlowPolicy]]) -> None:
     data, generator = right_is_good(), torch.Generator().manual_seed(2)
     learning = Learning(steps=150, batch=64, width=32, lr=3e-3, delay=1, cloning=0.1, deviation=0.2)
-    begun = shut() if agent is NoiseAgent else flow()
-    start = steered(begun) if agent is NoiseAgent else begun
+    begun = shut() if agent is SteeredFlowAgent else flow()
+    start = steered(begun) if agent is SteeredFlowAgent else begun
     made = agent(start, data, learning, generator)
     for at in range(150):
         batch = data.at(torch.randint(len(data), (64,), generator=generator))

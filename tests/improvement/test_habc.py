@@ -8,7 +8,7 @@ import numpy as np
 import torch
 
 from enpire.improvement.recipe import Given
-from enpire.improvement.recipes.habc import AdvantageWeighted, gains
+from enpire.improvement.recipes.habc import AdvantageWeighted, gains, segments
 from enpire.improvement.trainer import Training
 from enpire.policies import ChunkSpec
 from enpire.types import Episode, Outcome, Purpose, Verdict
@@ -20,7 +20,7 @@ def test_gains_by_hand() -> None:
     chance = torch.tensor([0.5, 0.6, 0.9, 0.5, 0.2])
     left = torch.tensor([4.0, 3.0, 1.0, 5.0, 6.0])
     won = torch.tensor([True, True, True, False, False])
-    safer, faster = gains(chance, left, won, torch.tensor([3, 2]), chunk=2)
+    safer, faster = gains(chance, left, won, torch.tensor([3, 3, 3, 5, 5]), torch.tensor([3, 2]), 2)
     # Row 0 sees row 2; rows 1 and 2 see a success; rows 3 and 4 a failure.
     torch.testing.assert_close(safer, torch.tensor([0.4, 0.4, 0.1, -0.5, -0.2]))
     # Row 0 went from 4 to 1 in 2 periods; row 1 from 3 to 0 in 2; row 2 from 1 to 0 in 1. A failure
@@ -63,3 +63,13 @@ def test_it_follows_what_succeeds() -> None:
     assert candidate.numbers["weight_won"] > 3 * candidate.numbers["weight_lost"]
     start = np.zeros((1, spec.history, 2), np.float32)
     assert candidate.policy.infer(start).mean() > 0.2, "cloning all alike would give 0"
+
+
+def test_credit_ends_where_somebody_takes_over() -> None:
+    flags = [np.array([0, 0, 1, 1, 0], bool), np.zeros(2, bool)]
+    until = segments(flags)
+    assert until.tolist() == [1, 1, 3, 3, 5, 7, 7]
+    chance = torch.tensor([0.5, 0.4, 0.9, 0.9, 0.9, 0.5, 0.6])
+    left, won = torch.zeros(7), torch.tensor([True] * 5 + [False] * 2)
+    safer, _ = gains(chance, left, won, until, torch.tensor([5, 2]), chunk=3)
+    torch.testing.assert_close(safer, torch.tensor([-0.1, 0.0, 0.0, 0.0, 0.1, -0.5, -0.6]))

@@ -15,6 +15,7 @@ import pytest
 
 from enpire.environment.eyes import NoGraphics
 from enpire.environment.loading import load_task
+from enpire.environment.sight import TwinGlances
 from enpire.packs import find
 from tests.policies.lerobots import folder_of
 
@@ -111,19 +112,41 @@ def test_success_is_in_the_final_info() -> None:
 
 
 @pytest.mark.usefixtures("_found")
-def test_the_environment_shows_pictures() -> None:
+def test_the_environment_shows_what_stations_show_a_policy() -> None:
+    """The first picture and what is felt then: those of the same seed's episode."""
     from lerobot.envs.factory import make_env, make_env_config
+    from lerobot.envs.utils import env_to_policy_features, preprocess_observation
 
-    config = make_env_config("enpire", task="pick_cube", cameras=["front"], width=64, height=48)
-    assert "environment_state" not in config.features, "what a camera is for"
-    envs = make_env(config, n_envs=1)["enpire"][0]
+    from enpire.environment import Demonstrations, Job, build_stations
+    from enpire.types import Purpose
+
+    config = make_env_config("enpire", task="pick_cube", images=48, width=64, height=32)
     try:
-        seen, _ = envs.reset(seed=[1])
+        stations = build_stations("pick_cube", 1, 1, images=48)
     except NoGraphics as error:
         pytest.skip(str(error))
-    assert seen["pixels"]["front"].shape == (1, 48, 64, 3)
-    assert seen["pixels"]["front"].std() > 1
-    assert envs.envs[0].render().shape == (48, 64, 3)
+    sight = stations.sight
+    assert sight is not None
+    features = {name: (f.type.name, f.shape) for name, f in env_to_policy_features(config).items()}
+    assert features == {
+        "action": ("ACTION", (DONE,)),
+        "observation.state": ("STATE", (len(sight.felt),)),
+        **{f"observation.images.{name}": ("VISUAL", (3, 48, 48)) for name in sight.cameras},
+    }
+    expert = Demonstrations(stations.task)
+    stations.begin(0, Job(1, Purpose.DEMONSTRATION, expert, "demonstrator"))
+    while not (done := stations.tick()):
+        pass
+    assert isinstance(stations.glances, TwinGlances)
+    stations.glances.close()
+    envs = make_env(config, n_envs=1)["enpire"][0]
+    seen, _ = envs.reset(seed=[1])
+    shown = preprocess_observation(seen)
+    felt = done[0].observations[:1, list(sight.felt)]
+    np.testing.assert_array_equal(shown["observation.state"], felt)
+    for i, name in enumerate(sight.cameras):
+        np.testing.assert_array_equal(seen["pixels"][name][0], done[0].pictures[0, i])
+    assert envs.envs[0].render().shape == (32, 64, 3)
     envs.close()
 
 

@@ -49,8 +49,30 @@ SMALL: dict[str, dict[str, Any]] = {
 }
 
 
-def folder_of(kind: str, path: Path, observation: int, action: int, **config: Any) -> Path:
-    """A folder of a policy of this `kind`: config, weights and processors."""
+SEES: dict[str, dict[str, Any]] = {
+    "act": {"pretrained_backbone_weights": None},
+    "diffusion": {
+        "pretrained_backbone_weights": None,
+        "use_group_norm": True,
+        "spatial_softmax_num_keypoints": 4,
+    },
+    "smolvla": {},
+}
+
+
+def folder_of(
+    kind: str,
+    path: Path,
+    observation: int,
+    action: int,
+    cameras: tuple[str, ...] = (),
+    size: int = 64,
+    **config: Any,
+) -> Path:
+    """A folder of a policy of this `kind`: config, weights and processors.
+
+    cameras: that it sees by, in pictures of `size`; the state is not an environment's then.
+    """
     from lerobot.configs import FeatureType, PolicyFeature
     from lerobot.policies.factory import (
         get_policy_class,
@@ -63,22 +85,33 @@ def folder_of(kind: str, path: Path, observation: int, action: int, **config: An
         wanted["vlm_model_name"] = str(backbone(path.parent / "vlm"))
     wanted["input_features"] = {
         "observation.state": PolicyFeature(FeatureType.STATE, (observation,)),
-        "observation.environment_state": PolicyFeature(FeatureType.ENV, (observation,)),
     }
+    if cameras:
+        wanted = SEES[kind] | wanted
+        wanted["input_features"] |= {
+            f"observation.images.{camera}": PolicyFeature(FeatureType.VISUAL, (3, size, size))
+            for camera in cameras
+        }
+    else:
+        wanted["input_features"]["observation.environment_state"] = PolicyFeature(
+            FeatureType.ENV, (observation,)
+        )
     wanted["output_features"] = {"action": PolicyFeature(FeatureType.ACTION, (action,))}
     torch.manual_seed(0)
     with quiet():
         made = make_policy_config(kind, **wanted)
         policy = get_policy_class(kind)(made)
         before, after = make_pre_post_processors(
-            made, dataset_stats=statistics(observation, action)
+            made, dataset_stats=statistics(observation, action, cameras)
         )
         for each in (policy, before, after):
             each.save_pretrained(path)
     return path
 
 
-def statistics(observation: int, action: int) -> dict[str, dict[str, torch.Tensor]]:
+def statistics(
+    observation: int, action: int, cameras: tuple[str, ...] = ()
+) -> dict[str, dict[str, torch.Tensor]]:
     """Of a data set that never was."""
     rng = np.random.default_rng(0)
     sizes = {
@@ -86,7 +119,16 @@ def statistics(observation: int, action: int) -> dict[str, dict[str, torch.Tenso
         "observation.environment_state": observation,
         "action": action,
     }
-    return {
+    pictures = {
+        f"observation.images.{camera}": {
+            "mean": torch.full((3, 1, 1), 0.4),
+            "std": torch.full((3, 1, 1), 0.3),
+            "min": torch.zeros(3, 1, 1),
+            "max": torch.ones(3, 1, 1),
+        }
+        for camera in cameras
+    }
+    return pictures | {
         name: {
             "mean": torch.from_numpy(rng.normal(0, 0.1, n)).float(),
             "std": torch.from_numpy(rng.uniform(0.3, 0.6, n)).float(),

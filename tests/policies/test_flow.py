@@ -167,3 +167,60 @@ def test_it_learns_two_ways_where_a_mean_learns_neither() -> None:
     assert (abs(first) > 0.5).mean() > 0.85
     assert 0.35 < (first > 0).mean() < 0.65
     assert (abs(between) > 0.5).mean() < 0.15
+
+
+LATE = replace(SPEC, pending=2)
+
+
+def test_pending_actions_begin_the_chunk_and_the_rest_goes_on_from_them() -> None:
+    made = policy(LATE)
+    free = made.inference()(history(), drawn())
+    other = free[:, :2] + 1.0
+    chunks = made.inference()(history(), drawn(), other)
+    np.testing.assert_allclose(chunks[:, :2], other, atol=1e-5)
+    assert (abs(chunks[:, 2:] - free[:, 2:]).max(axis=(1, 2)) > 1e-3).all()
+
+    size = LATE.action * 2
+    known = torch.tensor([[1.0, 1.0, 0.0, 0.0]]).expand(len(chunks), -1)
+    with torch.no_grad():
+        seen = made.see(torch.from_numpy(history()))
+        held = ((torch.from_numpy(other) - made.centre) / made.spread).flatten(1)
+        x = torch.from_numpy(drawn())
+        for step in range(LATE.steps):
+            x = torch.cat([held, x[:, size:]], dim=1)
+            time = torch.full((len(x), 1), step / LATE.steps)
+            x = x + made.velocity(seen, x, time, known) / LATE.steps
+        expected = made.actions(x)[:, 2:].numpy()
+    np.testing.assert_allclose(chunks[:, 2:], expected, atol=2e-5)
+
+
+def test_of_pending_actions_there_is_no_error() -> None:
+    made = policy(LATE)
+    actions = torch.randn(200, 4, 3, generator=torch.Generator().manual_seed(0))
+    seen = torch.from_numpy(history(200))
+    error = made.cloning_error(seen, actions, torch.Generator().manual_seed(1))
+    pending = (error == 0.0).all(dim=2)
+    assert not pending[:, LATE.pending :].any()
+    shares = pending.float().mean(dim=0)[: LATE.pending]
+    assert torch.allclose(shares, torch.tensor([2 / 3, 1 / 3]), atol=0.12)
+
+
+def test_a_chunk_that_comes_late_goes_on_with_what_was_chosen() -> None:
+    """Half of the demonstrations go up and half down, and only what is pending tells which."""
+    shown = []
+    for number in range(40):
+        ramp = np.tile(0.2 * np.arange(12, dtype=np.float32)[:, None], (1, 3))
+        actions = ramp if number % 2 else -ramp
+        shown.append(
+            replace(episode(length=12), actions=actions, observations=np.zeros((12, 5), np.float32))
+        )
+    spec = replace(LATE, hidden=(64, 64))
+    data = examples(shown, spec)
+    learned = fit(fresh_flow(spec, data, 0), data, Training(steps=1200, batch=64), 0).policy
+    seen = np.zeros((20, LATE.history, LATE.observation), np.float32)
+    noise = np.random.default_rng(0).standard_normal((20, 12)).astype(np.float32)
+    pending = np.tile(np.array([1.0, 1.2], np.float32)[None, :, None], (20, 1, 3))
+    for sign in (1, -1):
+        chunks = sign * learned.inference()(seen, noise, sign * pending)
+        assert (chunks[:, 2:] > 0.0).mean() > 0.95
+        assert chunks[:, 2].mean() == pytest.approx(1.4, abs=0.3)

@@ -169,14 +169,6 @@ def copy(source: Path, target: Path, **values: Any) -> Path:
     return changed(target, **values)
 
 
-def test_cameras_are_refused(folders: dict[str, Path], tmp_path: Path) -> None:
-    config = json.loads((folders["act"] / "config.json").read_text())
-    pictures = {"observation.images.front": {"type": "VISUAL", "shape": [3, 48, 64]}}
-    where = copy(folders["act"], tmp_path / "p", input_features=config["input_features"] | pictures)
-    with pytest.raises(PolicyError, match=r"cameras \(observation.images.front\)"):
-        LeRobotPolicy.read(where)
-
-
 def test_code_in_a_processor_is_refused(folders: dict[str, Path], tmp_path: Path) -> None:
     where = copy(folders["act"], tmp_path / "p")
     path = where / "policy_preprocessor.json"

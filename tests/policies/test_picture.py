@@ -39,6 +39,8 @@ SPEC = PictureSpec(
 class At:
     """Stations of which only what policies see is known."""
 
+    observation_size = SPEC.observation
+
     def __init__(self, sight: Sight | None) -> None:
         self.sight = sight
 

@@ -7,22 +7,35 @@ import threading
 import time
 import urllib.request
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 from enpire.cli import main
-from enpire.environment import Job, Stations, build_stations
+from enpire.environment import Job, Sight, Stations, build_stations
 from enpire.errors import PolicyError, UsageError
 from enpire.observe import frozen
-from enpire.policies import ChunkPolicy, ChunkSpec, FlowPolicy, FlowSpec, load, metadata
+from enpire.policies import (
+    ChunkPolicy,
+    ChunkSpec,
+    FlowPolicy,
+    FlowSpec,
+    PicturePolicy,
+    PictureSpec,
+    load,
+    metadata,
+)
+from enpire.policies.driver import Driven
 from enpire.policies.remote import RemotePolicy, RemoteSpec, is_address
 from enpire.policies.remote.server import Served, serving
 from enpire.policies.remote.wire import pack, unpack
-from enpire.types import Outcome, Purpose
+from enpire.types import Image, Outcome, Purpose
+from tests.environment.reach import reach_stations
 
 msgpack = pytest.importorskip("msgpack")
 connect = pytest.importorskip("websockets.sync.client").connect
@@ -295,3 +308,113 @@ def test_eval_takes_an_address(stations, capsys) -> None:
     with listening(foreign(answers(5, stations.action_size))) as address:
         assert main([*asked, address]) == 2
         assert "--task" in capsys.readouterr().err
+
+
+# Pictures
+
+CAMERAS = ("front", "side")
+
+
+class Snaps:
+    """Pictures of noise, a new one each period."""
+
+    sight = Sight(CAMERAS, 16, (1,))
+
+    def __init__(self, stations: Stations) -> None:
+        self._stations = stations
+
+    def begin(self, row: int, rng: np.random.Generator) -> None:
+        pass
+
+    def glance(self, row: int) -> Future[Image]:
+        rng = np.random.default_rng(len(self._stations._running[row].actions))
+        answer: Future[Image] = Future()
+        answer.set_result(rng.integers(0, 256, (2, 16, 16, 3), np.uint8))
+        return answer
+
+
+@pytest.fixture
+def seeing() -> Stations:
+    made = reach_stations()
+    made.glances = Snaps(made)
+    return made
+
+
+def picture_policy(stations: Stations) -> PicturePolicy:
+    torch.manual_seed(0)
+    shape = PictureSpec(
+        "reach",
+        stations.observation_size,
+        stations.action_size,
+        hidden=(16,),
+        cameras=("side",),
+        size=16,
+        felt=(1,),
+        channels=(4, 6),
+    )
+    return PicturePolicy(shape)
+
+
+def test_a_policy_that_sees_acts_over_the_wire_as_it_does_here(seeing) -> None:
+    policy = picture_policy(seeing)
+    with listening(serving(Served(policy, seeing, "abc"), "127.0.0.1", 0)) as address:
+        found = RemotePolicy.find(address)
+        assert (found.spec.cameras, found.spec.size, found.spec.observation) == (("side",), 16, 1)
+        assert frozen.images(found) == 16
+        frozen.require_fit(found, seeing, "p")
+        kept = load(metadata(found), found.tensors())
+        assert kept == found
+        with pytest.raises(PolicyError, match="--images 16"):
+            kept.controller(reach_stations())
+        there = episode(seeing, kept.controller(seeing))
+        once, again = there, episode(seeing, kept.controller(seeing))
+        np.testing.assert_array_equal(once.actions, again.actions)
+        seen = {"observation/state": np.zeros((3, 1), np.float32), "seed": 3}
+        picture = np.zeros((16, 16, 3), np.uint8)
+        with connect(address, compression=None) as connection:
+            connection.recv(30)
+            for each in (picture, picture + 255):
+                connection.send(pack({**seen, "observation/side": each}))
+            dark, light = (unpack(connection.recv(30))["actions"] for _ in range(2))
+            assert not np.array_equal(dark, light)
+            driven = Driven(np.random.default_rng(3))
+            driven.pictures.append(np.zeros((2, 16, 16, 3), np.uint8))
+            whole = np.zeros((1, 3, seeing.observation_size), np.float32)
+            here = policy.controller(seeing).chunks(whole, [driven])[0]
+            np.testing.assert_array_equal(dark, here)
+            connection.send(pack({**seen, "observation/side": picture[:8]}))
+            assert "'observation/side' of uint8" in connection.recv(30)
+
+
+def test_a_server_of_others_is_sent_pictures_as_openpis_client_does(seeing) -> None:
+    asked: list[dict] = []
+
+    def answer(connection, request: dict) -> None:
+        asked.append(request)
+        answers(4, seeing.action_size)(connection, request)
+
+    with listening(foreign(answer)) as address:
+        for named in ("", "&cameras=front:observation/image,side"):
+            found = RemotePolicy.find(f"{address}?images=16{named}")
+            assert load(metadata(found), {}) == found
+            done = episode(seeing, found.controller(seeing))
+            assert set(done.pictured) >= set(range(0, len(done), 4))
+        first, other = asked[0], asked[-1]
+        assert set(first) == {
+            "observation/state",
+            "prompt",
+            "observation/front",
+            "observation/side",
+        }
+        assert set(other) == {
+            "observation/state",
+            "prompt",
+            "observation/image",
+            "observation/side",
+        }
+        assert first["observation/state"].shape == (1,), "what an arm feels"
+        expected = np.random.default_rng(0).integers(0, 256, (2, 16, 16, 3), np.uint8)
+        np.testing.assert_array_equal(first["observation/side"], expected[1])
+        assert first["observation/side"].dtype == np.uint8
+    with pytest.raises(UsageError, match="images=N"):
+        RemotePolicy.find("ws://h:1?cameras=front")

@@ -18,6 +18,7 @@ def make_robot(kind: str, config: dict[str, Any], where: str) -> Any:
     for messages. Raises DriverError: no such type, a field it does not have, or a package missing.
     """
     robots = _imported("lerobot.robots")
+    _imported("enpire.drivers.lerobot.simulated")  # LeRobot finds no plugins within packages
     return _made(kind, config, where, robots.RobotConfig, robots, robots.make_robot_from_config)
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Sequence
 from typing import Any
 
+import cv2
 import numpy as np
 from scipy.spatial.transform import Rotation
 
@@ -92,8 +94,45 @@ def objects_of(message: Any, stamp: int) -> Objects:
     return Objects(stamp, position.reshape(-1, 3), rotation.reshape(-1, 3, 3))
 
 
+def image(pixels: Image, stamp: Any, frame: str) -> Any:
+    """An Image of RGB pixels (height, width, 3); stamp: builtin_interfaces/Time."""
+    from sensor_msgs.msg import Image as Message
+    from std_msgs.msg import Header
+
+    height, width, _ = pixels.shape
+    return Message(
+        header=Header(stamp=stamp, frame_id=frame),
+        height=height,
+        width=width,
+        encoding="rgb8",
+        step=3 * width,
+        data=array("B", pixels.tobytes()),  # of a list, or of bytes, each number would be looked at
+    )
+
+
+def compressed(pixels: Image, stamp: Any, frame: str) -> Any:
+    """A CompressedImage of them, without loss; stamp: builtin_interfaces/Time."""
+    from sensor_msgs.msg import CompressedImage
+    from std_msgs.msg import Header
+
+    fast = [cv2.IMWRITE_PNG_COMPRESSION, 1]
+    _, data = cv2.imencode(".png", cv2.cvtColor(pixels, cv2.COLOR_RGB2BGR), fast)
+    return CompressedImage(
+        header=Header(stamp=stamp, frame_id=frame),
+        format="rgb8; png compressed bgr8",
+        data=array("B", data.tobytes()),
+    )
+
+
 def picture_of(message: Any) -> Image | None:
-    """The pixels of an Image in rgb8 or bgr8, (height, width, 3); None in another encoding."""
+    """The RGB pixels, (height, width, 3), of an Image in rgb8 or bgr8, or of a CompressedImage.
+
+    None of another encoding, or of what does not decode.
+    """
+    if hasattr(message, "format"):
+        data = np.frombuffer(message.data, np.uint8)
+        seen = cv2.imdecode(data, cv2.IMREAD_COLOR) if len(data) else None
+        return None if seen is None else cv2.cvtColor(seen, cv2.COLOR_BGR2RGB).astype(np.uint8)
     if message.encoding not in ("rgb8", "bgr8"):
         return None
     rows = np.frombuffer(message.data, np.uint8).reshape(message.height, message.step)

@@ -11,6 +11,8 @@ gripper_joints = ["gripper"]       # an arm; default: ARM_gripper
 gripper_controller = "gripper_controller"
 wrenches = ["wrench"]              # geometry_msgs/WrenchStamped, an arm; default: not measured
 objects = "objects"                # geometry_msgs/PoseArray of the tracked objects, world frame
+images = ["top/image_raw"]         # of the station's cameras: sensor_msgs/Image, or CompressedImage
+                                   # where it ends so; default: CAMERA/image_raw/compressed
 fixture = "fixture"                # std_msgs/String: outputs that are on, with commas between
 time_out = "cmd_timeout"           # parameter of the controller: its command time-out
 time_out_elsewhere = false         # true: the arm itself stops when setpoints no longer come
@@ -28,6 +30,7 @@ from enpire.errors import PackError
 from enpire.packs import Robot
 from enpire.packs.toml import Table
 
+COMPRESSED = "/compressed"  # ends the topic of a CompressedImage
 QUIET = ("time_out_elsewhere", "limits_elsewhere", "activity_elsewhere")
 
 
@@ -54,6 +57,7 @@ class Ros2Settings:
     gripper_controller: str = "gripper_controller"
     wrenches: tuple[str, ...] = ()
     objects: str = "objects"
+    images: tuple[str, ...] = ()
     fixture: str = "fixture"
     time_out: str = "cmd_timeout"
     time_out_elsewhere: bool = False
@@ -95,6 +99,11 @@ class Ros2Settings:
         return _as_many(
             "gripper_joints", self.gripper_joints, [f"{a.name}_gripper" for a in robot.arms]
         )
+
+    def pictures(self, cameras: tuple[str, ...]) -> dict[str, str]:
+        """The topic of each camera."""
+        own = [f"{name}/image_raw{COMPRESSED}" for name in cameras]
+        return dict(zip(cameras, _as_many("images", self.images, own), strict=True))
 
     def names(self, robot: Robot) -> tuple[str, ...]:
         """Of all axes, as `Reading` has them."""

@@ -11,7 +11,7 @@ import numpy as np
 from enpire.drivers.driver import Clock, Site
 from enpire.drivers.ros2.messages import forward, objects_of, picture_of
 from enpire.drivers.ros2.node import Spinning, command, latched, sensor_data, until
-from enpire.drivers.ros2.settings import Ros2Settings
+from enpire.drivers.ros2.settings import COMPRESSED, Ros2Settings
 from enpire.drivers.wire import Fault, Objects
 from enpire.errors import DriverError, ResetFailed
 from enpire.types import FloatArray, Image
@@ -29,7 +29,7 @@ class Ros2Wire:
         from geometry_msgs.msg import PoseArray
         from std_msgs.msg import Float64MultiArray, String
 
-        settings = Ros2Settings.read(site.settings)
+        settings = self._settings = Ros2Settings.read(site.settings)
         self.simulated, self._clock = settings.simulated, clock
         name = f"enpire_wire_{site.name}".replace("-", "_").replace(".", "_")
         self._spinning = Spinning(name, settings.namespace, settings.use_sim_time)
@@ -71,16 +71,21 @@ class Ros2Wire:
             self._on = on
             self._fixture.publish(String(data=",".join(on)))
 
-    def watch(self, camera: str, topic: str) -> None:
-        """Listen to a camera from now on."""
-        from sensor_msgs.msg import Image as Picture
+    def watch(self, cameras: tuple[str, ...]) -> None:
+        """See `Wire`."""
+        from sensor_msgs.msg import CompressedImage
+        from sensor_msgs.msg import Image as Raw
 
-        self._spinning.node.create_subscription(
-            Picture, topic, lambda message: self._pictured(camera, message), sensor_data()
-        )
+        for camera, topic in self._settings.pictures(cameras).items():
+            self._spinning.node.create_subscription(
+                CompressedImage if topic.endswith(COMPRESSED) else Raw,
+                topic,
+                lambda message, camera=camera: self._pictured(camera, message),
+                sensor_data(),
+            )
 
     def picture(self, camera: str) -> tuple[int, Image] | None:
-        """See `Wire`; of those that are watched."""
+        """See `Wire`."""
         return self._pictures.get(camera)
 
     def faults(self) -> list[Fault]:

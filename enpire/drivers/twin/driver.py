@@ -1,6 +1,12 @@
-"""The arms of a simulated station on this machine."""
+"""The arms of a simulated station on this machine.
+
+[twin]
+sent = "lab.sent.csv"           # what they are sent is written there, too; default: nowhere
+"""
 
 from __future__ import annotations
+
+from typing import TextIO
 
 from enpire.drivers.driver import Clock, Reading, Site
 from enpire.drivers.mailbox import Mailbox
@@ -20,6 +26,7 @@ class TwinArms:
         self._clock, self._site = clock, site
         self._axes = sum(len(arm.home) + 1 for arm in robot.arms)
         self._robot = robot.name
+        self._sent: TextIO | None = None
         self._readings: Mailbox | None = None
         self._setpoints: Mailbox | None = None
         self._last: Reading | None = None
@@ -33,6 +40,8 @@ class TwinArms:
             self._setpoints = Mailbox(folder / messages.SETPOINTS)
         except OSError:
             raise DriverError(f"no simulated station has run here; {hint}") from None
+        if self._site.settings.has("sent"):
+            self._sent = open(self._site.settings.text("sent"), "w", encoding="utf-8")  # noqa: SIM115
         reading = self.read()
         if self._clock() - reading.stamp > SILENT_S * 1e9:
             raise DriverError(f"the simulated station says nothing any more; {hint}")
@@ -55,6 +64,9 @@ class TwinArms:
     def send(self, setpoint: FloatArray) -> None:
         """Give it a setpoint."""
         self._put(setpoint)
+        if self._sent is not None:
+            axes = ",".join(f"{value:.5f}" for value in setpoint)
+            self._sent.write(f"{self._clock() * 1e-9:.4f},{axes}\n")
 
     def stop(self) -> None:
         """Have it hold."""
@@ -65,7 +77,9 @@ class TwinArms:
         for box in (self._readings, self._setpoints):
             if box is not None:
                 box.close()
-        self._readings = self._setpoints = None
+        if self._sent is not None:
+            self._sent.close()
+        self._readings = self._setpoints = self._sent = None
 
     def _put(self, setpoint: FloatArray | None) -> None:
         if self._setpoints is None:

@@ -13,7 +13,7 @@ from enpire.drivers.driver import Site
 from enpire.drivers.mailbox import Mailbox
 from enpire.drivers.twin import messages
 from enpire.drivers.wire import Fault, Objects
-from enpire.errors import DriverError, ResetFailed, SafetyError
+from enpire.errors import DriverError, ResetFailed, SafetyError, UsageError
 from enpire.types import FloatArray, Image
 
 TRIES = 5
@@ -50,8 +50,12 @@ class TwinWire:
             self._ask("operate", on=list(on))
             self._on = on
 
-    def picture(self, camera: str) -> tuple[int, Image] | None:
+    def watch(self, cameras: tuple[str, ...]) -> None:
         """There are no cameras on this wire."""
+        raise UsageError("shared memory carries no pictures: cameras need ros2")
+
+    def picture(self, camera: str) -> tuple[int, Image] | None:
+        """As above."""
         return None
 
     def faults(self) -> list[Fault]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from enpire.drivers.mailbox import Beats
 from enpire.drivers.wire import Objects, Wire, open_wire
-from enpire.errors import SafetyError, UsageError
+from enpire.errors import SafetyError
 from enpire.safety.client import Client
 from enpire.safety.launch import Supervision
 from enpire.safety.machine import ACTIVE, Mode
@@ -28,7 +28,6 @@ READY_S = 30.0  # until the arms stand still, and a scene that was placed has se
 CALM_S = 1.0  # after a stop, in which the arms are heard of and stand still, before the next
 BLIND_S = 0.25  # age of the tracker's poses at which a policy is given none any more
 WAIT_S = 5.0  # for the tracker to see again, before the station counts as lost
-VERIFIER = 0  # its beat, where no cameras are watched
 BY_POLICY = (
     Rule.WORKSPACE | Rule.KEEP_OUT | Rule.SELF_COLLISION | Rule.WRIST_FORCE | Rule.GRIPPER_FORCE
 )
@@ -83,17 +82,14 @@ class WiredCell:
         self._used_up = False  # all recoveries of the episode, and it has stopped again
         self._unfit = 0  # when its arms were not fit to be armed, last
         self._fresh = False  # an episode has begun, and the supervisor knows nothing of it
-        if station.cameras:
-            raise UsageError(
-                f"{station.path}: cameras are watched by nobody in a loop yet, so the supervisor "
-                "would stop at once: leave them out"
-            )
         with ExitStack() as opened:
-            self.wire: Wire = open_wire(station.driver, station.site, time.monotonic_ns)
+            self.wire: Wire = open_wire(station.wire, station.scenery, time.monotonic_ns)
             opened.callback(self.wire.close)
+            if station.cameras:
+                self.wire.watch(station.cameras)
             self.supervision = opened.enter_context(Supervision(station, permit))
             self.client = Client(station.runtime)
-            self._beats = Beats(station.runtime / BEATS, 1)
+            self._beats = Beats(station.runtime / BEATS, len(station.cameras) + 1)
             self._streaming = Streaming(station)
             opened.callback(self._streaming.close)
             self._opened = opened.pop_all()
@@ -148,18 +144,24 @@ class WiredCell:
                 raise
         if not self.epoch and self._waited > READY_S:
             raise SafetyError(
-                f"not ready in {READY_S:g} s: the arms are silent, or move: see the bus"
+                f"not ready in {READY_S:g} s: the arms are silent, or move, or a camera is silent"
             )
         return bool(self.epoch)
 
     def _fit(self, status: Status) -> bool:
-        """Whether the arms have been heard of, and have stood still, for CALM_S."""
+        """Whether arms and cameras are heard of, and the arms have stood still, for CALM_S."""
         now = time.monotonic_ns()
         heard = now - status.read <= self.station.ages.driver * 1e9
         still = bool((abs(status.velocity) <= STILL * self.station.limits.speed).all())
-        if not (heard and still):
+        seen = all(now - taken <= self.station.ages.camera * 1e9 for taken in self._taken())
+        if not (heard and still and seen):
             self._unfit = now
         return now - self._unfit >= CALM_S * 1e9
+
+    def _taken(self) -> list[int]:
+        """When the newest picture of each camera was taken; 0: there is none."""
+        pictures = (self.wire.picture(camera) for camera in self.station.cameras)
+        return [0 if picture is None else picture[0] for picture in pictures]
 
     def disarmed(self) -> bool:
         """Have the arms take no setpoints: a simulator is about to move them."""
@@ -201,7 +203,9 @@ class WiredCell:
         arms come to rest meanwhile.
         """
         now = time.monotonic_ns()
-        self._beats.beat(VERIFIER, now)  # who judges is alive as long as periods pass
+        self._beats.beat(len(self.station.cameras), now)  # who judges, as long as periods pass
+        for k, taken in enumerate(self._taken()):
+            self._beats.beat(k, taken)
         if self.epoch and self.stop is None:
             self._streaming.put(Knot(self.epoch, now, self._period, setpoint))
         self._pace.wait()

@@ -2,28 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from datetime import date
 from pathlib import Path
 
-from enpire.environment.loading import load_task
+from enpire.environment.eyes import calibrated
+from enpire.environment.loading import CAMERAS, SENSORS, load_task
 from enpire.environment.wired.cell import WiredCell
+from enpire.environment.wired.eyes import WiredEyes, lenses
 from enpire.environment.wired.stations import WiredStations
 from enpire.errors import UsageError
 from enpire.packs import find, load_robot, load_world
 from enpire.packs.signing import require_signed
 from enpire.safety.permit import Permit, permit
-from enpire.safety.station import load_station
+from enpire.safety.station import StationFile, load_station
 
 
 def open_wired(
-    task: str, files: Sequence[Path], confirm_motion: bool, dry_run: bool
+    task: str,
+    files: Sequence[Path],
+    confirm_motion: bool,
+    dry_run: bool,
+    rehearsed: Callable[[StationFile], StationFile],
+    verify: str = SENSORS,
 ) -> WiredStations:
     """Stations of the task called `task`, one a station file; `close` them.
 
+    rehearsed: has a station's part played by a simulated one, which a dry run then moves. verify:
+    by `sensors`, or by `cameras`; where the task has no eyes it is by sensors all the same.
+
     Raises:
-        UsageError: no such task, another robot, or neither of the two flags.
+        UsageError: no such task, another robot, neither of the two flags, or cameras that are not
+            there.
         PackError: a pack or a station file is wrong, or an agent drafted the task and nobody has
             signed it.
         SafetyError: a station has not passed its check of the day, or its supervisor does not
@@ -45,8 +56,17 @@ def open_wired(
         permits.append(permit(station, confirm_motion, dry_run, date.today()))
     if len({station.path for station in stations}) < len(stations):
         raise UsageError("a station file is given twice: each station has one of its own")
+    looks = verify == CAMERAS and loaded.looks
+    for station in stations if looks else ():
+        if dry_run or not station.cameras:
+            raise UsageError(
+                f"{station.path}: --verify cameras needs `cameras` in it, and is for no dry run"
+            )
+    if dry_run:
+        stations = [rehearsed(station) for station in stations]
+        permits = [permit(station, True, False, date.today()) for station in stations]
     with ExitStack() as opened:
-        cells = []
+        cells: list[WiredCell] = []
         for station, may in zip(stations, permits, strict=True):
             cells.append(WiredCell(station, may, 1.0 / loaded.control_hz))
             opened.callback(cells[-1].close)
@@ -56,6 +76,16 @@ def open_wired(
             load_robot(robot),
             cells,
             {f"{p.kind}/{p.name}": p.sha256 for p in (pack, robot, world)},
+            dry_run,
         )
+        if looks:
+            made.eyes = _eyes(made)
         opened.pop_all()
     return made
+
+
+def _eyes(stations: WiredStations) -> WiredEyes:
+    scene = {camera.name: camera for camera in calibrated(stations.twin.model)}
+    wires = [cell.wire for cell in stations.cells]
+    seen = [lenses(c.station, scene if c.wire.simulated else {}) for c in stations.cells]
+    return WiredEyes(wires, seen)

@@ -12,6 +12,7 @@ from enpire.environment.sensing import SensorNoise
 from enpire.environment.stations import Stations
 from enpire.environment.task import Task
 from enpire.environment.wired.cell import Stop, WiredCell
+from enpire.environment.wired.eyes import WiredEyes
 from enpire.environment.wired.happenings import Happenings
 from enpire.environment.wired.resets import WiredResets
 from enpire.environment.wired.shadow import Shadow
@@ -35,9 +36,10 @@ class WiredStations(Stations):
         robot: Robot,
         cells: Sequence[WiredCell],
         packs: dict[str, str] | None = None,
+        dry: bool = False,
     ) -> None:
-        """As `Stations`, but for the cells that it has its episodes on."""
-        self.cells = cells
+        """As `Stations`, but for the cells that it has its episodes on; dry: they are twins."""
+        self.cells, self._dry = cells, dry
         super().__init__(task, world, robot, len(cells), packs=packs, reset=ResetMode.PHYSICAL)
         self._lost = dict.fromkeys(range(len(cells)), 0)  # episodes in a row
         self._happenings = [Happenings(row, cell) for row, cell in enumerate(cells)]
@@ -46,7 +48,10 @@ class WiredStations(Stations):
     @property
     def verified_by(self) -> str:
         """See `Workcells`."""
-        return "the station's sensors"
+        if self._dry:
+            return "a twin's sensors: a dry run"
+        looks = self.eyes is not None and self.task.looks
+        return "the station's cameras" if looks else "the station's sensors"
 
     def fly(self, row: int, most: int) -> int:
         """Let one period pass: plans are carried out period by period."""
@@ -68,6 +73,8 @@ class WiredStations(Stations):
     def close(self) -> None:
         """Arms brake and hold; supervisors end."""
         self.wait()
+        if isinstance(self.eyes, WiredEyes):
+            self.eyes.close()
         for cell in self.cells:
             cell.close()
 

@@ -2,37 +2,45 @@
 
 After Wagenmaker et al. 2025 (arXiv 2506.15799), noise-aliased (DSRL-NA). A flow makes each noise a
 chunk that it has learned; to choose the noise is to choose among these, so what is learned stays
-within what was shown. Nobody knows the noise of an episode that another policy ran, or a person.
-Hence two critics: one of real chunks, learned from all episodes, and one of noise, which the first
-teaches by what the flow makes of it. The actor climbs the second, with no gradient through the
-flow. It begins as about the flow itself, and what it draws it draws when it acts, too.
+within what was shown. What learns is in `noise.py`. It begins as about the flow itself, and what it
+draws it draws when it acts, too.
 
-Half of the noise that critic is taught on is drawn as the flow expects it, as in the paper; the
-other half is the actor's, for that is where it is climbed. An action is a chunk of `execute`
-periods. An incumbent of another kind is replaced by a flow cloned from all successes, which is then
-steered; one that is steered already goes on from its own steering.
+An action is a chunk of `execute` periods. A policy of LeRobot's that diffuses or flows is steered
+from beside it: what comes of it is both, a policy of kind `steered`. It is asked for a fixed number
+of chunks only, before anything is learned. An incumbent of any other kind is replaced by a flow
+cloned from all successes, which is then steered; one that is steered already goes on from its own
+steering.
 """
 
 from __future__ import annotations
 
-import math
+import copy
 import time
 from dataclasses import dataclass, field, replace
 
-import numpy as np
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import binary_cross_entropy_with_logits as cross_entropy
-from torch.nn.functional import softplus
 
-from enpire.improvement.flows import begun
+from enpire.errors import RecipeError
+from enpire.improvement.asking import answers, base_of, standing
+from enpire.improvement.data import MIN_STD
+from enpire.improvement.flows import begun as flowing
+from enpire.improvement.noise import SteeredFlowAgent, Tried, TriedAgent
 from enpire.improvement.recipe import Candidate, Given
 from enpire.improvement.replay import Transitions, Uniform, transitions
-from enpire.improvement.sac import NORMAL, Actor, Agent, Learning
+from enpire.improvement.sac import Learning
 from enpire.improvement.trainer import Training
-from enpire.improvement.value import Ensemble
-from enpire.policies import FlowPolicy
-from enpire.policies.flow import DEVIATION, NOISE_LIMIT
+from enpire.policies import (
+    Asked,
+    FlowPolicy,
+    LeRobotPolicy,
+    Policy,
+    SteeredPolicy,
+    Steering,
+    SteeringSpec,
+)
+from enpire.policies.flow import DEVIATION
+from enpire.policies.steered import spread_out
 
 STEERING = (128, 128)  # widths of the hidden layers of the network that chooses noise
 
@@ -43,16 +51,24 @@ class NoiseLearning:
 
     cloning: Training = field(default_factory=lambda: Training(steps=2500))  # of a flow, if needed
     learning: Learning = field(default_factory=lambda: Learning(deviation=DEVIATION))
+    trials: int = 4096  # chunks that a policy of LeRobot's is asked for, to learn from
+    chosen: int = 8  # first steps of its chunk whose noise is chosen; the last stands for the rest
 
     def improve(self, given: Given) -> Candidate:
         """See `Recipe.improve`."""
+        if isinstance(base_of(given.incumbent), LeRobotPolicy):
+            return self._beside(given)
+        return self._within(given)
+
+    def _within(self, given: Given) -> Candidate:
+        """Steer a flow of ours by a network within it."""
         started, learning = time.monotonic(), self.learning
-        flow = begun(given, self.cloning)
+        flow = flowing(given, self.cloning)
         torch.manual_seed(given.seed)
         generator = torch.Generator().manual_seed(given.seed)
         episodes = [episode for episode in given.episodes if len(episode)]
         replay = Uniform(transitions(episodes, flow.spec, learning.discount))
-        agent = NoiseAgent(steered(flow), replay.data, learning, generator)
+        agent = SteeredFlowAgent(steered(flow), replay.data, learning, generator)
 
         def step(at: int) -> Tensor:
             return agent.learn_both(replay.sample(learning.batch, generator), at)[0]
@@ -65,6 +81,64 @@ class NoiseLearning:
         }
         return Candidate(agent.policy, numbers)
 
+    def _beside(self, given: Given) -> Candidate:
+        """Steer a policy of LeRobot's by a network beside it."""
+        started, learning = time.monotonic(), self.learning
+        base = standing("dsrl", given, {LeRobotPolicy.kind: LeRobotPolicy})
+        asked = base.asked(given.instruction)
+        if asked.noise is None:
+            raise RecipeError(
+                "dsrl chooses the noise that chunks are made of, and the policy makes them of none "
+                "(or LeRobot does not let it be given): residual_rl adds to any policy"
+            )
+        torch.manual_seed(given.seed)
+        generator = torch.Generator().manual_seed(given.seed)
+        episodes = [episode for episode in given.episodes if len(episode)]
+        data = transitions(episodes, asked.spec, learning.discount)
+        begun = self._steering(given.incumbent, asked, data)
+        trials = self._trials(asked, begun, data, given)
+        agent = TriedAgent(begun, data, trials, learning, generator)
+        replay = Uniform(data)
+
+        def step(at: int) -> Tensor:
+            return agent.learn_both(replay.sample(learning.batch, generator), at)[0]
+
+        loss = agent.learn("dsrl", learning.steps, step, given.checkpoint)
+        numbers = {
+            "episodes": len(episodes),
+            "trials": len(trials.noise),
+            "loss": loss,
+            "seconds": time.monotonic() - started,
+        }
+        return Candidate(SteeredPolicy(base, agent.policy), numbers)
+
+    def _steering(self, incumbent: Policy | None, asked: Asked, data: Transitions) -> Steering:
+        """The incumbent's own, to go on from; else one that leaves the noise as it is."""
+        if isinstance(incumbent, SteeredPolicy):
+            return copy.deepcopy(incumbent.head)
+        of, (steps, width) = asked.spec, asked.noise or (0, 0)
+        chosen = min(self.chosen, steps)
+        made = Steering(
+            SteeringSpec(of.observation, of.action, of.history, of.execute, chosen, width)
+        )
+        rows = data.history[:, -1]
+        made.mean.copy_(rows.mean(dim=0))
+        made.std.copy_(rows.std(dim=0).clamp_min(MIN_STD))
+        made.spread.copy_(asked.spread)
+        return made
+
+    def _trials(self, asked: Asked, steering: Steering, data: Transitions, given: Given) -> Tried:
+        """What the base makes of noise at moments that were visited, both drawn anew each round."""
+        if asked.noise is None:
+            raise RecipeError("a policy without noise has no trials")
+        generator = torch.Generator().manual_seed(given.seed)
+        at = torch.randint(len(data), (self.trials,), generator=generator)
+        noise = torch.randn(self.trials, steering.noise_size, generator=generator)
+        history = data.history[at]
+        whole = spread_out(noise.numpy(), asked.noise, steering.shape.width)
+        chunks = answers(asked, history.numpy(), given.seed, given.checkpoint, "trials", whole)
+        return Tried(history, noise, chunks[:, : asked.spec.execute].clamp(-1.0, 1.0))
+
 
 def steered(flow: FlowPolicy) -> FlowPolicy:
     """The same flow, frozen, with a network that steers its noise, at first nowhere."""
@@ -75,110 +149,6 @@ def steered(flow: FlowPolicy) -> FlowPolicy:
     made.load_state_dict({**made.state_dict(), **flow.state_dict()})
     made.net.requires_grad_(False)
     return made
-
-
-class NoiseActor(Actor):
-    """Draws the noise of a steered flow, and tells its density."""
-
-    policy: FlowPolicy
-
-    def __init__(self, policy: FlowPolicy) -> None:
-        super().__init__(policy, DEVIATION, policy.noise_size)
-        self.log_std = policy.log_std  # which it acts with
-
-    def noise(self, history: Tensor, generator: torch.Generator) -> tuple[Tensor, Tensor]:
-        """Noise (batch, noise), and its log-density (batch,) in units of `NOISE_LIMIT`."""
-        mean = self.policy.steer(self.policy.see(history))
-        drawn = torch.randn(mean.shape, generator=generator)
-        before = mean + self.log_std.exp() * drawn
-        normal = -(0.5 * drawn.square() + self.log_std + NORMAL - 0.5)
-        return NOISE_LIMIT * torch.tanh(before), (normal - squashed(before)).sum(dim=1)
-
-    def draw(self, history: Tensor, generator: torch.Generator) -> tuple[Tensor, Tensor, Tensor]:
-        """Chunks (batch, chunk, act) twice, and the log-density (batch,) of their noise."""
-        noise, density = self.noise(history, generator)
-        actions = self.made(history, noise)
-        return actions, actions, density
-
-    def made(self, history: Tensor, noise: Tensor) -> Tensor:
-        """What the flow makes of noise (batch, noise), (batch, chunk, act)."""
-        flow = self.policy
-        return flow.actions(flow.carry(flow.see(history), noise)).clamp(-1.0, 1.0)
-
-
-def squashed(before: Tensor) -> Tensor:
-    """Logarithm of the slope of tanh."""
-    return 2.0 * (math.log(2.0) - before - softplus(-2.0 * before))
-
-
-class NoiseAgent(Agent[FlowPolicy]):
-    """An agent whose actor chooses noise, with a critic of noise beside that of chunks."""
-
-    actor: NoiseActor
-
-    def __init__(
-        self,
-        begun: FlowPolicy,
-        data: Transitions,
-        learning: Learning,
-        generator: torch.Generator,
-    ) -> None:
-        """begun: a flow that is `steered`."""
-        super().__init__(begun, data, learning, generator)
-        spec = begun.spec
-        inputs = spec.history * spec.observation + begun.noise_size
-        self.noise_critic = Ensemble(inputs, learning.width, learning.members)
-        self.add("noise_critic", self.noise_critic, learning.steps // learning.delay)
-
-    def acting(self, policy: FlowPolicy) -> NoiseActor:
-        """See `Agent.acting`."""
-        return NoiseActor(policy.train())
-
-    def wanted(self) -> float:
-        """See `Agent.wanted`: that of noise about nowhere."""
-        deviation = self.learning.deviation
-        at, weight = np.polynomial.hermite_e.hermegauss(32)
-        lost = squashed(torch.from_numpy(deviation * at)).numpy() @ weight / weight.sum()
-        return self.begun.noise_size * (NORMAL + math.log(deviation) + float(lost))
-
-    def noise_odds(self, history: Tensor, noise: Tensor) -> Tensor:
-        """Log-odds (members, batch) of where in the bounds a return is."""
-        odds: Tensor = self.noise_critic(
-            torch.cat([self.critic.seen(history).flatten(1), noise], dim=1)
-        )
-        return odds
-
-    def learn_noise_critic(self, batch: Transitions) -> None:
-        """One step towards what the critic says of the chunks that noise becomes.
-
-        Each of its networks learns from one of the critic's: where these do not agree, nor do they.
-        """
-        half = len(batch) // 2
-        with torch.no_grad():
-            shape = (len(batch), self.begun.noise_size)
-            noise = torch.randn(shape, generator=self.generator)
-            noise[:half], _ = self.actor.noise(batch.history[:half], self.generator)
-            actions = self.actor.made(batch.history, noise)[:, : self.execute]
-            taught = torch.sigmoid(self.critic(batch.history, actions))
-        loss = cross_entropy(self.noise_odds(batch.history, noise), taught, reduction="none")
-        self._step("noise_critic", loss.mean(dim=1).sum())
-
-    def tried(self, batch: Transitions) -> Tensor:
-        """See `Agent.tried`; nothing is cloned, the flow holds the actor to what was shown."""
-        return batch.actions
-
-    def learn_actor(self, batch: Transitions, cloned: Tensor, at: int) -> None:
-        """See `Agent.learn_actor`; what it climbs is taught first."""
-        self.learn_noise_critic(batch)
-        super().learn_actor(batch, cloned, at)
-
-    def actor_loss(self, batch: Transitions, cloned: Tensor) -> tuple[Tensor, Tensor]:
-        """See `Agent.actor_loss`."""
-        noise, density = self.actor.noise(batch.history, self.generator)
-        odds = self.noise_odds(batch.history, noise)
-        sure = odds.mean(dim=0) - self.learning.caution * odds.std(dim=0)
-        heat = self.temperature["log"].exp().detach()
-        return (heat * density - sure).mean(), density
 
 
 RECIPE = NoiseLearning

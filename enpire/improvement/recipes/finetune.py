@@ -3,7 +3,8 @@
 Replay of verified successes as in `replay_bc`, for policies that people bring: ACT, Diffusion,
 SmolVLA. The whole policy learns, or low-rank adapters do (LoRA, Hu et al. 2021, arXiv 2106.09685),
 which are merged into it at the end: what comes out is a policy of the same kind and shape, with the
-normalisation that it came with.
+normalisation that it came with. Of a policy that stands on one of LeRobot's, the base learns what
+both together were verified to do: it is distilled.
 """
 
 from __future__ import annotations
@@ -18,10 +19,11 @@ import torch
 from torch import Tensor, nn
 
 from enpire.errors import RecipeError
-from enpire.improvement.data import instructive
+from enpire.improvement.asking import base_of
+from enpire.improvement.data import instructive, pictures_of
 from enpire.improvement.learner import Learner, warmed_and_annealed
 from enpire.improvement.recipe import Candidate, Given
-from enpire.policies import LeRobotPolicy
+from enpire.policies import ChunkSpec, LeRobotPolicy, PictureSpec
 from enpire.types import Episode
 
 if TYPE_CHECKING:
@@ -40,22 +42,16 @@ class FineTuning:
     most_loss: float = 10.0  # of a gradient's norm, at which it is clipped
 
     def improve(self, given: Given) -> Candidate:
-        """See `Recipe.improve`; goes on from the incumbent's weights."""
-        base = given.incumbent
+        """See `Recipe.improve`; goes on from the incumbent's weights, or of what it stands on."""
+        base = base_of(given.incumbent)
         if not isinstance(base, LeRobotPolicy):
             raise RecipeError(
                 "finetune improves a policy of LeRobot's: begin with --policy DIR, a folder that "
                 "LeRobot wrote"
             )
-        from enpire.policies.lerobot.model import Model
-
         chosen = [episode for episode in given.episodes if episode.success and len(episode)]
         started = time.monotonic()
-        model = Model.load(base.files)
-        examples = Windows.of(chosen, model, given.instruction)
-        torch.manual_seed(given.seed)
-        loss = self._learn(model, examples, given)
-        policy = LeRobotPolicy.of(model.save(), base.spec.task)
+        policy, loss = self.tuned(base, chosen, given)
         numbers = {
             "episodes": len(chosen),
             "steps": self.steps,
@@ -64,8 +60,35 @@ class FineTuning:
         }
         return Candidate(policy, numbers)
 
-    def _learn(self, model: Model, examples: Windows, given: Given) -> float:
-        """Train the model in place; returns the smoothed loss."""
+    def tuned(
+        self,
+        base: LeRobotPolicy,
+        episodes: Sequence[Episode],
+        given: Given,
+        weight: Tensor | None = None,
+    ) -> tuple[LeRobotPolicy, float]:
+        """The base, taught what was done in `episodes`, and the smoothed loss.
+
+        weight: of each of their rows end to end, (N,); all alike if not given.
+
+        Raises:
+            RecipeError: training diverged or lacks data.
+        """
+        from enpire.policies.lerobot.model import Model
+
+        model = Model.load(base.files)
+        examples = Windows.of(episodes, model, given.instruction, given.spec)
+        torch.manual_seed(given.seed)
+        weights = torch.ones(len(examples)) if weight is None else weight[examples.at]
+        loss = self._learn(model, examples, weights, given)
+        return LeRobotPolicy.of(model.save(), base.spec.task), loss
+
+    def _learn(self, model: Model, examples: Windows, weights: Tensor, given: Given) -> float:
+        """Train the model in place; returns the smoothed loss.
+
+        Examples are drawn in proportion to their weights, (M,). That weighs any policy's loss,
+        though few of LeRobot's tell it apart by example.
+        """
         network: Any = model.network
         if self.rank:
             network = adapted(model, self.rank, self.targets)
@@ -80,7 +103,7 @@ class FineTuning:
         generator = torch.Generator().manual_seed(given.seed)
 
         def step(at: int) -> Tensor:
-            index = torch.randint(len(examples), (self.batch,), generator=generator)
+            index = torch.multinomial(weights, self.batch, replacement=True, generator=generator)
             # Dropout and noise inside LeRobot draw from the global generator.
             torch.manual_seed(int(torch.randint(2**62, (), generator=generator)))
             loss: Tensor = network.forward(model.before(examples.batch(index)))[0]
@@ -134,6 +157,9 @@ class Windows:
     rows, actions: of all episodes end to end, (N, obs) and (N, act). at: the moment of each of M
     examples, (M,); first, end: of its episode. seen, acted: periods from there that the policy
     sees and predicts; beyond an episode's ends these are repeated, which is flagged in actions.
+
+    Of a policy that sees, rows are what an arm feels, and examples are those of which there are
+    pictures: pictures (P, cameras, size, size, 3) of uint8, pictured (N,) which of them a row has.
     """
 
     rows: Tensor
@@ -145,10 +171,12 @@ class Windows:
     acted: Tensor
     model: Model
     told: str
+    pictures: Tensor | None = None
+    pictured: Tensor | None = None
 
     @classmethod
-    def of(cls, episodes: Sequence[Episode], model: Model, told: str) -> Windows:
-        """What is `instructive` of them.
+    def of(cls, episodes: Sequence[Episode], model: Model, told: str, spec: ChunkSpec) -> Windows:
+        """What is `instructive` of them; spec: says what their pictures are, and what is felt.
 
         Raises:
             RecipeError: there is no such moment.
@@ -162,18 +190,37 @@ class Windows:
         at = np.flatnonzero(np.concatenate(good)) if good else np.zeros(0, int)
         if not len(at):
             raise RecipeError("no moment of any success to learn from")
-        of = np.searchsorted(ends, at, side="right")
+        rows = np.concatenate([e.observations for e in episodes])
         config = model.config
+        seen = np.array(config.observation_delta_indices or [0])
+        pictures, pictured = None, None
+        if model.cameras:
+            spec = _picturing(spec)
+            rows = rows[:, list(spec.felt)]
+            places = [spec.cameras.index(camera) for camera in model.cameras]
+            shown, which = pictures_of(episodes, spec)
+            first = firsts[np.searchsorted(ends, at, side="right")]
+            whole = (which[np.maximum(at[:, None] + seen, first[:, None])] >= 0).all(axis=1)
+            at = at[whole]
+            if not len(at):
+                raise RecipeError(
+                    f"no moment of any success of which there are pictures of {len(seen)} "
+                    "successive periods: the policy's own episodes have them, with --images"
+                )
+            pictures, pictured = torch.from_numpy(shown[:, places]), torch.from_numpy(which)
+        of = np.searchsorted(ends, at, side="right")
         return cls(
-            rows=torch.from_numpy(np.concatenate([e.observations for e in episodes])),
+            rows=torch.from_numpy(rows),
             actions=torch.from_numpy(np.concatenate([e.actions for e in episodes])),
             at=torch.from_numpy(at),
             first=torch.from_numpy(firsts[of]),
             end=torch.from_numpy(ends[of]),
-            seen=torch.tensor(config.observation_delta_indices or [0]),
+            seen=torch.from_numpy(seen),
             acted=torch.tensor(config.action_delta_indices),
             model=model,
             told=told,
+            pictures=pictures,
+            pictured=pictured,
         )
 
     def __len__(self) -> int:
@@ -185,10 +232,23 @@ class Windows:
         seen = (at[:, None] + self.seen).clamp(first, last)
         acted = at[:, None] + self.acted
         return {
-            **self.model.batch(self.rows[seen], self.told),
+            **self.model.batch(self.rows[seen], self.told, self._shown(seen)),
             "action": self.actions[acted.clamp(first, last)],
             "action_is_pad": (acted < first) | (acted > last),
         }
+
+    def _shown(self, rows: Tensor) -> Tensor | None:
+        """The pictures of some rows (b, history), (b, history, cameras, size, size, 3)."""
+        if self.pictures is None or self.pictured is None:
+            return None
+        return self.pictures[self.pictured[rows]]
+
+
+def _picturing(spec: ChunkSpec) -> PictureSpec:
+    """The shape of what sees by cameras; raises RecipeError where nothing does."""
+    if not isinstance(spec, PictureSpec):
+        raise RecipeError("the policy sees by cameras: its episodes need pictures, --images")
+    return spec
 
 
 RECIPE = FineTuning

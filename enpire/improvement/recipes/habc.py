@@ -5,13 +5,15 @@ every moment. Two critics say it, learned from different episodes: *viability*, 
 success from here, from all of them; *efficiency*, the periods still to go, from the successes. What
 a chunk of actions gained is by how much it raised the one, and by how much less than its own length
 it lowered the other. A gate weighs the two by the moment: where success is in doubt viability
-counts, and where it is nearly sure, haste. Credit goes to what a policy did itself, within an
-episode; a person's demonstrations are cloned as they are.
+counts, and where it is nearly sure, haste. Credit goes to what a policy did itself, until somebody
+took over or the episode ended; a person's demonstrations are cloned as they are. A policy of
+LeRobot's is fine-tuned by its own loss, on examples drawn by these weights.
 """
 
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -20,12 +22,15 @@ import torch
 from torch import Tensor
 
 from enpire.errors import RecipeError
+from enpire.improvement.asking import base_of
 from enpire.improvement.checkpoint import Checkpoint
 from enpire.improvement.data import examples
 from enpire.improvement.recipe import Candidate, Given
+from enpire.improvement.recipes.finetune import FineTuning
 from enpire.improvement.trainer import Training, fit, fresh
 from enpire.improvement.value import Normaliser, regress, returns
-from enpire.types import Episode, Purpose
+from enpire.policies import LeRobotPolicy, Policy
+from enpire.types import Episode, Flags, Purpose
 
 WIDTH = 128  # of the critics
 NOISE = 0.1  # added to what critics are shown, in standard deviations
@@ -37,6 +42,7 @@ class AdvantageWeighted:
     """Clone every moment with a weight of exp(advantage / temperature)."""
 
     training: Training = field(default_factory=lambda: Training(steps=3000))
+    tuning: FineTuning = field(default_factory=FineTuning)  # of a policy of LeRobot's
     members: int = 3  # networks of a critic's ensemble
     critic_steps: int = 1500  # gradient steps of each critic
     temperature: float = 0.5  # of the weights, in standard deviations of the advantage
@@ -45,38 +51,57 @@ class AdvantageWeighted:
     sharpness: float = 0.05  # of the gate, as a chance of success
 
     def improve(self, given: Given) -> Candidate:
-        """See `Recipe.improve`; starts from new weights, which forgets earlier mistakes."""
+        """See `Recipe.improve`; starts from new weights, which forgets earlier mistakes.
+
+        A policy of LeRobot's, or what stands on one, goes on from its own.
+        """
         started = time.monotonic()
         chosen = [e for e in given.episodes if len(e) and (e.success or not _shown(e))]
         if not any(e.success for e in chosen):
             raise RecipeError("no episode succeeded: there is nothing good to clone")
         torch.manual_seed(given.seed)
         generator = torch.Generator().manual_seed(given.seed)
-        data = examples(chosen, given.spec)
-        lengths = torch.tensor([len(e) for e in chosen])
-        won = torch.tensor([e.success for e in chosen]).repeat_interleave(lengths)
-        own = torch.from_numpy(np.concatenate([~e.intervened & (not _shown(e)) for e in chosen]))
-        seen = Normaliser.of(data.rows)(data.rows)
-        learn = partial(self._critic, seen, generator=generator, checkpoint=given.checkpoint)
-        chance = learn(torch.from_numpy(returns(chosen, 1.0)), stage="viability")
-        to_go = torch.from_numpy(np.concatenate([np.arange(len(e), 0, -1) for e in chosen]))
-        longest = float(to_go[won].max())
-        rows = torch.where(won)[0]
-        left = longest * learn(to_go[rows] / longest, stage="efficiency", rows=rows)
-        safer, faster = gains(chance, left, won, lengths, given.spec.execute)
-        weight = torch.where(own, self._weight(safer, faster, chance, own), 1.0)
-        data = replace(data, weight=(weight / weight.mean()).float())
-        fitted = fit(
-            fresh(given.spec, data, given.seed), data, self.training, given.seed, given.checkpoint
-        )
+        weight, won, own = self._weighed(chosen, given, generator)
+        base = base_of(given.incumbent)
+        policy: Policy
+        if isinstance(base, LeRobotPolicy):
+            policy, loss = self.tuning.tuned(base, chosen, given, weight)
+        else:
+            data = replace(examples(chosen, given.spec), weight=weight)
+            begun = fresh(given.spec, data, given.seed)
+            fitted = fit(begun, data, self.training, given.seed, given.checkpoint)
+            policy, loss = fitted.policy, fitted.loss
         numbers = {
             "episodes": len(chosen),
             "weight_won": float(weight[own & won].mean()) if (own & won).any() else 0.0,
             "weight_lost": float(weight[~won].mean()) if (~won).any() else 0.0,
-            "loss": fitted.loss,
+            "loss": loss,
             "seconds": time.monotonic() - started,
         }
-        return Candidate(fitted.policy, numbers)
+        return Candidate(policy, numbers)
+
+    def _weighed(
+        self, chosen: Sequence[Episode], given: Given, generator: torch.Generator
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """Weights of all rows, mean one; in which the episode is won; and which are a policy's own.
+
+        Each is (N,).
+        """
+        rows = torch.from_numpy(np.concatenate([episode.observations for episode in chosen]))
+        lengths = torch.tensor([len(e) for e in chosen])
+        won = torch.tensor([e.success for e in chosen]).repeat_interleave(lengths)
+        own = torch.from_numpy(np.concatenate([~e.intervened & (not _shown(e)) for e in chosen]))
+        seen = Normaliser.of(rows)(rows)
+        learn = partial(self._critic, seen, generator=generator, checkpoint=given.checkpoint)
+        chance = learn(torch.from_numpy(returns(chosen, 1.0)), stage="viability")
+        to_go = torch.from_numpy(np.concatenate([np.arange(len(e), 0, -1) for e in chosen]))
+        longest = float(to_go[won].max())
+        winning = torch.where(won)[0]
+        left = longest * learn(to_go[winning] / longest, stage="efficiency", rows=winning)
+        until = segments([episode.intervened for episode in chosen])
+        safer, faster = gains(chance, left, won, until, lengths, given.spec.execute)
+        weight = torch.where(own, self._weight(safer, faster, chance, own), 1.0)
+        return (weight / weight.mean()).float(), won, own
 
     def _critic(
         self,
@@ -107,17 +132,32 @@ class AdvantageWeighted:
         return (advantage / self.temperature).exp().clamp(max=self.most)
 
 
+def segments(intervened: Sequence[Flags]) -> Tensor:
+    """The last row before somebody else acts, or the end of the episode, for every row, (N,).
+
+    intervened: of each episode, (T,), rows of somebody else than the policy.
+    """
+    ends, first = [], 0
+    for flags in intervened:
+        last = np.append(np.flatnonzero(np.diff(flags)), len(flags))
+        at = np.searchsorted(last, np.arange(len(flags)))
+        ends.append(first + last[at])
+        first += len(flags)
+    return torch.from_numpy(np.concatenate(ends))
+
+
 def gains(
-    chance: Tensor, left: Tensor, won: Tensor, lengths: Tensor, chunk: int
+    chance: Tensor, left: Tensor, won: Tensor, until: Tensor, lengths: Tensor, chunk: int
 ) -> tuple[Tensor, Tensor]:
     """What the next `chunk` periods of every row gained: chance of success, and periods, (N,) each.
 
     chance, left: of success and periods to go, expected at every row; won: how its episode ended.
-    Where that was within the chunk, the end itself is known. lengths: of the episodes.
+    Where that was within the chunk, the end itself is known. until: see `segments`: that
+    somebody came to the rescue is no credit of who needed it. lengths: of the episodes.
     """
     ends = torch.cumsum(lengths, 0).repeat_interleave(lengths)
     now = torch.arange(len(chance))
-    later = torch.minimum(now + chunk, ends)
+    later = torch.minimum(now + chunk, until)
     inside, at = later < ends, later.clamp(max=len(chance) - 1)
     safer = torch.where(inside, chance[at], won.float()) - chance
     still = torch.where(inside, left[at], torch.where(won, 0.0, left))

@@ -9,21 +9,22 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from enpire.policies.driver import Driven, PolicyController
+from enpire.policies.driver import Driven
 from enpire.policies.lerobot.model import Model
 from enpire.policies.lerobot.policy import LeRobotSpec
+from enpire.policies.seeing import NOTHING, SeeingController, Seen
 from enpire.policies.spec import ChunkSpec
-from enpire.types import Float32Array
+from enpire.types import Float32Array, Image
 
 
-class _Chunked:
+class ChunkedModel:
     """The model as a `Chunked` policy."""
 
-    def __init__(self, model: Model, spec: LeRobotSpec, told: str) -> None:
+    def __init__(self, model: Model, spec: LeRobotSpec, told: str, observation: int) -> None:
         execute = model.execute
         self.spec = ChunkSpec(
             spec.task,
-            spec.observation,
+            observation,
             spec.action,
             history=model.history,
             stride=1,
@@ -37,30 +38,46 @@ class _Chunked:
         """See `Chunked`."""
         return torch.from_numpy(self._model.spread).float()
 
-    def inference(self) -> _Chunked:
+    def inference(self) -> ChunkedModel:
         """See `Chunked`."""
         return self
 
-    def __call__(self, history: Float32Array, seeds: Sequence[int]) -> Float32Array:
-        """Chunks (b, n, act), n at least `execute`, for observations (b, history, obs)."""
-        return self._model.chunks(history, self._told, seeds)
+    def __call__(
+        self,
+        history: Float32Array,
+        seeds: Sequence[int],
+        noise: Float32Array | None = None,
+        *,
+        pictures: Image | None = None,
+    ) -> Float32Array:
+        """See `Answers`: row by row on a processor; pictures as `Model.chunks` has them."""
+        return self._model.chunks(history, self._told, seeds, noise, pictures=pictures)
+
+    def together(
+        self, history: Float32Array, seeds: Sequence[int], noise: Float32Array | None = None
+    ) -> Float32Array:
+        """The same of all rows at once."""
+        return self._model.chunks(history, self._told, seeds, noise, together=True)
 
 
-class LeRobotController(PolicyController):
+class LeRobotController(SeeingController):
     """Draws the seed of each chunk from its episode's own generator.
 
     Whether it acts at all is tried before any station moves.
     """
 
-    def __init__(self, model: Model, spec: LeRobotSpec, told: str) -> None:
-        """Drive `model`; told: the task in words.
+    def __init__(self, model: Model, spec: LeRobotSpec, told: str, seen: Seen = NOTHING) -> None:
+        """Drive `model`; told: the task in words; seen: of what stations show, what it sees.
 
         Raises:
             PolicyError: it does not act on one observation without its own queues.
         """
-        chunked = _Chunked(model, spec, told)
-        super().__init__(chunked)
-        chunked(np.zeros((1, chunked.spec.history, spec.observation), np.float32), [0])
+        chunked = ChunkedModel(model, spec, told, seen.observation or spec.observation)
+        super().__init__(chunked, seen, model.history)
+        history = chunked.spec.history
+        shape = 1, history, len(seen.cameras), spec.size, spec.size, 3
+        blank = np.zeros(shape, np.uint8) if seen.cameras else None
+        chunked(np.zeros((1, history, spec.observation), np.float32), [0], pictures=blank)
         self._forgetting = getattr(model.config, "temporal_ensemble_coeff", None)
         self._ensembles: dict[int, Ensemble] = {}
 
@@ -72,7 +89,7 @@ class LeRobotController(PolicyController):
     def chunks(self, seen: Float32Array, driven: Sequence[Driven]) -> Float32Array:
         """See `PolicyController`."""
         seeds = [int(one.rng.integers(2**63)) for one in driven]
-        chunks: Float32Array = self._infer(seen, seeds)
+        chunks: Float32Array = self._infer(self.felt(seen), seeds, pictures=self.shown(driven))
         if self._forgetting is None:
             return chunks[:, : self._spec.execute]
         rows = {id(one): row for row, one in self._driven.items()}

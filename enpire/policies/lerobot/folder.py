@@ -15,18 +15,26 @@ PROCESSORS = ("policy_preprocessor.json", "policy_postprocessor.json")
 WITHIN = "pretrained_model"  # of a checkpoint's folder, as `lerobot-train` leaves it
 TAKEN = {".json", ".safetensors", ".txt", ".md", ".jinja"}  # none of which can run anything
 STATE, ENVIRONMENT, ACTION = "observation.state", "observation.environment_state", "action"
-BLANK = "observation.images.empty_camera_"  # begins a camera that is not there (`empty_cameras`)
+PICTURES = "observation.images."  # and a camera's name
+BLANK = PICTURES + "empty_camera_"  # begins a camera that is not there (`empty_cameras`)
+RENAMES = "rename_observations_processor"  # the step by which inputs get a policy's own names
 
 Files = Mapping[str, bytes]
 
 
 @dataclass(frozen=True, slots=True)
 class Shapes:
-    """What a policy's config says it maps. type: ACT is `act`. observation, action: entries."""
+    """What a policy's config says it maps. type: ACT is `act`.
+
+    observation, action: entries; observation is 0 where it takes no state. cameras: that it looks
+    through, by the names that stations have for them; size: of each picture, as wide as high [px].
+    """
 
     type: str
     observation: int
     action: int
+    cameras: tuple[str, ...] = ()
+    size: int = 0
 
 
 def find_folder(path: Path) -> Path | None:
@@ -74,31 +82,58 @@ def shapes(files: Files) -> Shapes:
             LeRobot's.
     """
     config = _json(files, CONFIG)
-    for name in PROCESSORS:
-        _require_known_steps(name, _json(files, name))
+    before, after = (_json(files, name) for name in PROCESSORS)
+    for name, said in zip(PROCESSORS, (before, after), strict=True):
+        _require_known_steps(name, said)
     try:
         seen = {name: _feature(each) for name, each in config["input_features"].items()}
         (action,) = config["output_features"][ACTION]["shape"]
         kind = str(config["type"])
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise PolicyError(f"{CONFIG} is not that of a policy of LeRobot's: {error!r}") from error
-    cameras = [name for name, (what, _) in seen.items() if what == "VISUAL" and BLANK not in name]
-    if cameras:
-        raise PolicyError(
-            f"this {kind} policy looks through cameras ({', '.join(cameras)}), and what stations "
-            "show a policy has no pictures: give one that was trained on the state alone"
-        )
+    shown = {n: shape for n, (what, shape) in seen.items() if what == "VISUAL" and BLANK not in n}
+    given = _given(before)
+    cameras = tuple(_camera(given.get(name, name)) for name in shown)
+    size = _side(kind, shown)
     sizes = {name: shape for name, (what, shape) in seen.items() if what != "VISUAL"}
-    odd = sorted(sizes.keys() - {STATE, ENVIRONMENT})
-    if odd or not sizes:
+    odd = sorted(sizes.keys() - ({STATE} if shown else {STATE, ENVIRONMENT}))
+    if odd or not seen:
         raise PolicyError(
-            f"this {kind} policy takes {', '.join(odd) or 'nothing'}; stations show "
-            f"{STATE} and {ENVIRONMENT}, which are the same"
+            f"this {kind} policy takes {', '.join(odd) or 'nothing'}; stations show {STATE} beside "
+            f"pictures, and without them {STATE} and {ENVIRONMENT}, which are the same"
         )
     widths = {shape[0] for shape in sizes.values() if len(shape) == 1}
-    if len(widths) != 1:
+    if len(widths) > 1 or not (widths or shown):
         raise PolicyError(f"inputs of {sizes}: what stations show is one vector of one length")
-    return Shapes(kind, widths.pop(), int(action))
+    return Shapes(kind, widths.pop() if widths else 0, int(action), cameras, size)
+
+
+def _given(before: Any) -> dict[str, str]:
+    """What inputs are called before the preprocessor renames them, by a policy's own names."""
+    steps = [step for step in before["steps"] if step.get("registry_name") == RENAMES]
+    renamed = [(step.get("config") or {}).get("rename_map") or {} for step in steps]
+    return {own: given for each in renamed for given, own in each.items()}
+
+
+def _camera(name: str) -> str:
+    """Of the picture called `name`."""
+    if not name.startswith(PICTURES):
+        raise PolicyError(
+            f"pictures called {name}: stations call theirs {PICTURES}CAMERA "
+            "(lerobot-train's --rename_map gives them a policy's own names)"
+        )
+    return name.removeprefix(PICTURES)
+
+
+def _side(kind: str, shown: Mapping[str, tuple[int, ...]]) -> int:
+    """How wide and high all pictures are [px]; 0 if there are none."""
+    sides = {side for shape in shown.values() for side in shape[1:]}
+    if len(sides) > 1 or any(len(shape) != 3 or shape[0] != 3 for shape in shown.values()):
+        raise PolicyError(
+            f"this {kind} policy sees pictures of {shown}; those of stations have three colours, "
+            "one size, and are as wide as high: train it on what export lerobot --images N writes"
+        )
+    return sides.pop() if sides else 0
 
 
 def _feature(said: Mapping[str, Any]) -> tuple[str, tuple[int, ...]]:

@@ -6,6 +6,7 @@ The one place that imports LeRobot to act or to learn.
 from __future__ import annotations
 
 import contextlib
+import inspect
 import io
 import logging
 import tempfile
@@ -20,20 +21,24 @@ from torch import Tensor
 
 from enpire.errors import PolicyError
 from enpire.policies.lerobot import folder
-from enpire.types import Float32Array, FloatArray
+from enpire.types import Float32Array, FloatArray, Image
+
+BACKBONE = "pretrained_backbone_weights"  # of a config: what a new network would begin with
 
 
 @dataclass(slots=True)
 class Model:
     """A policy that acts and learns. network: LeRobot's `PreTrainedPolicy`.
 
-    before: its preprocessor, of batches; after: its postprocessor, of actions.
+    before: its preprocessor, of batches; after: its postprocessor, of actions. cameras: that it
+    looks through, as stations call them.
     """
 
     network: Any
     config: Any
     before: Any
     after: Any
+    cameras: tuple[str, ...] = ()
 
     @classmethod
     def load(cls, files: Mapping[str, bytes]) -> Self:
@@ -52,12 +57,13 @@ class Model:
 
                 register_third_party_plugins()  # policies of others, `lerobot_policy_*`
                 config = PreTrainedConfig.from_pretrained(path)
-                network = get_policy_class(config.type).from_pretrained(path, config=config)
+                with _without_downloads(config):
+                    network = get_policy_class(config.type).from_pretrained(path, config=config)
                 device = {"device_processor": {"device": config.device}}
                 before, after = make_pre_post_processors(
                     config, str(path), preprocessor_overrides=device
                 )
-        return cls(network, config, before, after)
+        return cls(network, config, before, after, folder.shapes(files).cameras)
 
     def save(self) -> dict[str, bytes]:
         """The files of a folder that `from_pretrained` takes."""
@@ -79,34 +85,69 @@ class Model:
         """How many actions of a chunk are carried out."""
         return int(self.config.n_action_steps)
 
-    def batch(self, history: Tensor, told: str) -> dict[str, Any]:
-        """Observations (b, history, obs) and the instruction, as the preprocessor takes them."""
-        seen = history if self.config.observation_delta_indices is not None else history[:, -1]
+    def batch(self, history: Tensor, told: str, pictures: Tensor | None = None) -> dict[str, Any]:
+        """Observations (b, history, obs) and the instruction, as the preprocessor takes them.
+
+        pictures: (b, history, cameras, size, size, 3) of uint8, by `cameras`; they become what
+        LeRobot reads of a dataset, channels first and from 0 to 1.
+
+        Raises:
+            PolicyError: it sees, and there are none.
+        """
+        if self.cameras and pictures is None:
+            raise PolicyError("a policy that sees was asked without pictures")
+        successive = self.config.observation_delta_indices is not None
         batch: dict[str, Any] = {"task": [told] * len(history)}
         for name, feature in self.config.input_features.items():
             if name in (folder.STATE, folder.ENVIRONMENT):
-                batch[name] = seen
-            else:  # a camera that is not there: black, and masked for who can do without
+                batch[name] = history if successive else history[:, -1]
+            elif folder.BLANK in name:  # a camera that is not there: black, masked where it can be
                 batch[name] = torch.zeros(len(history), *feature.shape)
                 batch[f"{name}_padding_mask"] = torch.zeros(len(history), dtype=torch.bool)
+        if pictures is not None:
+            shown = pictures.movedim(-1, -3).float() / 255
+            for i, camera in enumerate(self.cameras):
+                one = shown[:, :, i]
+                batch[folder.PICTURES + camera] = one if successive else one[:, -1]
         return batch
 
-    def chunks(self, history: Float32Array, told: str, seeds: Sequence[int]) -> Float32Array:
+    def chunks(
+        self,
+        history: Float32Array,
+        told: str,
+        seeds: Sequence[int],
+        noise: Float32Array | None = None,
+        *,
+        together: bool = False,
+        pictures: Image | None = None,
+    ) -> Float32Array:
         """Actions (b, n, act), n at least `execute`, for observations (b, history, obs).
 
-        seeds: of what each row draws. On a processor each row is worked out by itself, since what a
-        station does must not depend on how many ask at one time; elsewhere all at once.
+        seeds: of what each row draws. noise: that chunks begin from, (b, *noise_shape), if it is
+        chosen. pictures: (b, history, cameras, size, size, 3), of a policy that sees.
+
+        On a processor each row is worked out by itself, since what a station does must not depend
+        on how many ask at one time; elsewhere, and where it is `together`, all at once.
 
         Raises:
             PolicyError: LeRobot raised, or what came of it are no actions.
         """
         with _blamed("act"), torch.inference_mode(), torch.random.fork_rng():
-            batch = self.before(self.batch(torch.from_numpy(history), told))
-            if self.config.device == "cpu":
-                rows = [self._predict(_row(batch, i), seed) for i, seed in enumerate(seeds)]
+            shown = None if pictures is None else torch.from_numpy(pictures)
+            batch = self.before(self.batch(torch.from_numpy(history), told, shown))
+            chosen = None
+            if noise is not None:
+                chosen = torch.from_numpy(noise).to(self.config.device)
+            if self.config.device == "cpu" and not together:
+                rows = [
+                    self._predict(
+                        _row(batch, i), seed, None if chosen is None else chosen[i : i + 1]
+                    )
+                    for i, seed in enumerate(seeds)
+                ]
                 predicted = torch.cat(rows)
             else:
-                predicted = self._predict(batch, seeds[0])
+                predicted = self._predict(batch, seeds[0], chosen)
             actions: Float32Array = self.after(predicted).float().numpy()
         if actions.ndim != 3 or actions.shape[1] < self.execute:
             raise PolicyError(
@@ -115,11 +156,28 @@ class Model:
             )
         return actions
 
-    def _predict(self, batch: dict[str, Any], seed: int) -> Tensor:
+    def _predict(self, batch: dict[str, Any], seed: int, noise: Tensor | None) -> Tensor:
         torch.manual_seed(seed)
         self.network.reset()  # it keeps queues of its own, for one environment in step
-        predicted: Tensor = self.network.predict_action_chunk(batch)
+        chosen = {} if noise is None else {"noise": noise}
+        predicted: Tensor = self.network.predict_action_chunk(batch, **chosen)
         return predicted
+
+    @property
+    def noise_shape(self) -> tuple[int, int] | None:
+        """Of the normal noise that a chunk begins from, steps and numbers in each; None: of none.
+
+        None also where LeRobot does not let it be given.
+        """
+        config = self.config
+        taken = inspect.signature(self.network.predict_action_chunk).parameters.values()
+        if not any(each.name == "noise" or each.kind is each.VAR_KEYWORD for each in taken):
+            return None
+        if hasattr(config, "horizon"):  # a diffusion
+            return config.horizon, config.output_features[folder.ACTION].shape[0]
+        if hasattr(config, "max_action_dim"):  # a flow, of actions padded to one width
+            return config.chunk_size, config.max_action_dim
+        return None
 
     @property
     def spread(self) -> FloatArray:
@@ -148,6 +206,19 @@ def _row(batch: Mapping[str, Any], i: int) -> dict[str, Any]:
         for name, value in batch.items()
         if value is not None
     }
+
+
+@contextlib.contextmanager
+def _without_downloads(config: Any) -> Iterator[None]:
+    """ACT and Diffusion would fetch weights for their backbones, which the file has in any case."""
+    told = getattr(config, BACKBONE, None)
+    if told is not None:
+        setattr(config, BACKBONE, None)
+    try:
+        yield
+    finally:
+        if told is not None:
+            setattr(config, BACKBONE, told)
 
 
 @contextlib.contextmanager

@@ -17,7 +17,9 @@ from numpy.typing import NDArray
 
 from enpire.environment import Workcells, instruction
 from enpire.errors import PolicyError
+from enpire.policies.asked import Asked
 from enpire.policies.lerobot import folder
+from enpire.policies.seeing import seen_there
 
 if TYPE_CHECKING:
     from enpire.policies.lerobot.controller import LeRobotController
@@ -27,13 +29,17 @@ if TYPE_CHECKING:
 class LeRobotSpec:
     """What it maps, and what LeRobot calls it: `act`, `diffusion`, `smolvla`.
 
-    task: that it was given for; empty where nobody said.
+    task: that it was given for; empty where nobody said. observation: entries of its state, 0 if it
+    takes none: the task's, or of a policy that sees those that an arm feels. cameras: that it looks
+    through; size: of each picture [px].
     """
 
     task: str
     observation: int
     action: int
     type: str
+    cameras: tuple[str, ...] = ()
+    size: int = 0
 
     def to_json(self) -> str:
         """For a safetensors file's metadata."""
@@ -43,8 +49,9 @@ class LeRobotSpec:
     def from_json(cls, text: str) -> Self:
         """The inverse of `to_json`; raises PolicyError for anything else."""
         try:
-            return cls(**json.loads(text))
-        except (ValueError, TypeError) as error:
+            values = json.loads(text)
+            return cls(**values | {"cameras": tuple(values.get("cameras", ()))})
+        except (ValueError, TypeError, AttributeError) as error:
             raise PolicyError(f"not a LeRobot policy's description: {error}") from error
 
 
@@ -60,7 +67,8 @@ class LeRobotPolicy:
     def of(cls, files: Mapping[str, bytes], task: str = "") -> Self:
         """From the files of a folder; raises PolicyError as `folder.shapes`."""
         said = folder.shapes(files)
-        return cls(LeRobotSpec(task, said.observation, said.action, said.type), dict(files))
+        shown = said.cameras, said.size
+        return cls(LeRobotSpec(task, said.observation, said.action, said.type, *shown), dict(files))
 
     @classmethod
     def read(cls, path: Path, task: str = "") -> Self:
@@ -114,4 +122,24 @@ class LeRobotPolicy:
         from enpire.policies.lerobot.controller import LeRobotController
         from enpire.policies.lerobot.model import Model
 
-        return LeRobotController(Model.load(self.files), self.spec, instruction(stations))
+        shown = seen_there(stations, self.spec.cameras, self.spec.size)
+        model = Model.load(self.files)
+        return LeRobotController(model, self.spec, instruction(stations), shown)
+
+    def asked(self, told: str) -> Asked:
+        """See `Base`; imports LeRobot. Raises PolicyError where chunks are not all it acts by."""
+        from enpire.policies.lerobot.controller import ChunkedModel
+        from enpire.policies.lerobot.model import Model
+
+        if self.spec.cameras:
+            raise PolicyError(
+                "the policy sees by cameras; who stands on another is told what a tracker says"
+            )
+        model = Model.load(self.files)
+        if getattr(model.config, "temporal_ensemble_coeff", None) is not None:
+            raise PolicyError(
+                "the policy acts by a temporal ensemble of its chunks; who stands on it takes them "
+                "one by one: set temporal_ensemble_coeff to null in its config.json"
+            )
+        chunked = ChunkedModel(model, self.spec, told, self.spec.observation)
+        return Asked(chunked.spec, chunked.spread, chunked, chunked.together, model.noise_shape)

@@ -8,6 +8,11 @@ timeout    for an answer [s], 10
 patience   for a server to be there when an episode begins [s], 30
 state      what the observation is called: by default `observation/state`
 prompt     what the task in words is called: by default `prompt`
+images     width and height of pictures [px], for a server of somebody else's that wants them
+cameras    which, and what each is called: `front:observation/image,side:observation/wrist_image`;
+           by default all, as `observation/NAME`
+
+Beside pictures the observation is what an arm feels of itself.
 """
 
 from __future__ import annotations
@@ -15,7 +20,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, ClassVar, Self
 from urllib.parse import parse_qsl, urlsplit
 
@@ -26,13 +31,16 @@ from torch import Tensor
 
 from enpire.environment import Workcells, instruction
 from enpire.errors import PolicyError, PolicyFault, UsageError
-from enpire.policies.driver import Driven, PolicyController
+from enpire.policies.driver import Driven
 from enpire.policies.remote.client import Client
+from enpire.policies.seeing import SeeingController, Seen, seen_there
 from enpire.policies.spec import ChunkSpec
 from enpire.types import Float32Array
 
 SCHEMES = ("ws", "wss")
 SAYS = "enpire"  # in the metadata of our servers: the version of what else they say
+SEVERAL = ("spread", "cameras", "called")  # what of a spec there may be any number of
+PICTURE = "observation/"  # begins what a camera's picture is called
 WHOLE = 10**6  # actions to carry out: the whole chunk, however long
 
 
@@ -47,7 +55,9 @@ class RemoteSpec:
 
     observation, action, chunk: 0 where it did not say. seeded: it draws from a seed that it is
     given. spread: the unit of exploration, (act,); without one there is none. policy: the hash of
-    what is served, or of what the server said.
+    what is served, or of what the server said. size: of the pictures that it sees [px], 0 for none;
+    looks: of how many successive periods; cameras: which, all if it does not say; called: what
+    each of these is called, if not `observation/NAME`.
     """
 
     address: str
@@ -65,6 +75,10 @@ class RemoteSpec:
     patience: float = 30.0
     state: str = "observation/state"
     prompt: str = "prompt"
+    size: int = 0
+    looks: int = 1
+    cameras: tuple[str, ...] = ()
+    called: tuple[str, ...] = ()
 
     def to_json(self) -> str:
         """For a safetensors file's metadata."""
@@ -75,7 +89,8 @@ class RemoteSpec:
         """The inverse of `to_json`; raises PolicyError for anything else."""
         try:
             values = json.loads(text)
-            return cls(**{**values, "spread": tuple(values.get("spread", ()))})
+            several = {name: tuple(values.get(name, ())) for name in SEVERAL}
+            return cls(**{**values, **several})
         except (ValueError, TypeError, AttributeError) as error:
             raise PolicyError(f"not a remote policy's description: {error}") from error
 
@@ -126,8 +141,11 @@ class RemotePolicy:
 
     def controller(self, stations: Workcells) -> RemoteController:
         """See `Policy.controller`; connects when the first episode begins."""
-        sizes = stations.observation_size, stations.action_size
-        return RemoteController(self.spec, self.spec.chunked(*sizes), instruction(stations))
+        spec, sizes = self.spec, (stations.observation_size, stations.action_size)
+        seen = seen_there(stations, spec.cameras, spec.size)
+        if stations.sight is not None:
+            spec = replace(spec, cameras=spec.cameras or stations.sight.cameras)
+        return RemoteController(spec, spec.chunked(*sizes), instruction(stations), seen)
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +160,7 @@ class _Asking:
         return np.asarray
 
 
-class RemoteController(PolicyController):
+class RemoteController(SeeingController):
     """Asks the server for all stations that need a chunk, and waits for all of them together.
 
     A server that does not answer in time, or with what are no actions, is a `PolicyFault`: the
@@ -150,9 +168,11 @@ class RemoteController(PolicyController):
     nothing was measured then.
     """
 
-    def __init__(self, spec: RemoteSpec, chunked: ChunkSpec, told: str) -> None:
-        """chunked: as these stations have it; told: the task in words."""
-        super().__init__(_Asking(chunked, torch.tensor(spec.spread or (0.0,) * chunked.action)))
+    def __init__(self, spec: RemoteSpec, chunked: ChunkSpec, told: str, seen: Seen) -> None:
+        """chunked: as these stations have it; told: the task in words; seen: of what they show."""
+        asking = _Asking(chunked, torch.tensor(spec.spread or (0.0,) * chunked.action))
+        super().__init__(asking, seen, spec.looks)
+        self._called = spec.called or tuple(PICTURE + camera for camera in spec.cameras)
         self._remote, self._actions, self._told = spec, chunked.action, told
         self._client = Client(spec.address, spec.timeout, spec.patience)
 
@@ -167,9 +187,14 @@ class RemoteController(PolicyController):
         """See `PolicyController`."""
         spec = self._remote
         requests: list[dict[str, Any]] = []
-        for history, one in zip(seen, driven, strict=True):
+        shown = self.shown(driven)
+        for i, (history, one) in enumerate(zip(self.felt(seen), driven, strict=True)):
             request = {spec.state: history if spec.history > 1 else history[-1]}
             request[spec.prompt] = self._told
+            if shown is not None:
+                pictures = shown[i] if spec.looks > 1 else shown[i, -1]
+                by_camera = np.moveaxis(pictures, -4, 0)
+                request |= dict(zip(self._called, by_camera, strict=True))
             if spec.seeded:
                 request["seed"] = int(one.rng.integers(2**63))
             requests.append(request)
@@ -193,7 +218,15 @@ class RemoteController(PolicyController):
 def _asked(reference: str) -> RemoteSpec:
     parts = urlsplit(reference)
     said = dict(parse_qsl(parts.query, keep_blank_values=True))
-    known = {"execute": int, "timeout": float, "patience": float, "state": str, "prompt": str}
+    known = {
+        "execute": int,
+        "timeout": float,
+        "patience": float,
+        "state": str,
+        "prompt": str,
+        "images": int,
+        "cameras": str,
+    }
     if parts.scheme not in SCHEMES or not parts.netloc:
         raise UsageError(f"{reference} is no address of a policy: ws://HOST:PORT")
     try:
@@ -204,8 +237,14 @@ def _asked(reference: str) -> RemoteSpec:
         ) from None
     except ValueError as error:
         raise UsageError(f"{reference}: {error}") from None
-    if any(values.get(name, 1) <= 0 for name in ("execute", "timeout", "patience")):
-        raise UsageError(f"{reference}: execute, timeout and patience are above 0")
+    if any(values.get(name, 1) <= 0 for name in ("execute", "timeout", "patience", "images")):
+        raise UsageError(f"{reference}: execute, timeout, patience and images are above 0")
+    if "cameras" in values and "images" not in values:
+        raise UsageError(f"{reference}: cameras take pictures of a size, images=N")
+    named = [each.partition(":") for each in values.pop("cameras", "").split(",") if each]
+    values["cameras"] = tuple(camera for camera, _, _ in named)
+    values["called"] = tuple(called or PICTURE + camera for camera, _, called in named)
+    values["size"] = values.pop("images", 0)
     return RemoteSpec(f"{parts.scheme}://{parts.netloc}{parts.path}", **values)
 
 
@@ -221,6 +260,9 @@ def _told(asked: RemoteSpec, metadata: dict[str, Any], reference: str) -> Remote
         values |= {name: int(metadata[name]) for name in numbers}
         values |= {name: str(metadata[name]) for name in ("task", "policy")}
         values["spread"] = tuple(float(value) for value in metadata["spread"])
+        values |= {name: int(metadata.get(name, values[name])) for name in ("size", "looks")}
+        values["cameras"] = tuple(str(name) for name in metadata.get("cameras", ()))
+        values["called"] = ()
     except (KeyError, TypeError, ValueError) as error:
         raise PolicyError(
             f"{reference} does not say what it is; another version? {error}"

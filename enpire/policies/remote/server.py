@@ -6,16 +6,19 @@ import http
 import logging
 import threading
 import time
+from collections import deque
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from enpire.environment import Workcells
+from enpire.environment import Sight, Workcells
 from enpire.errors import PolicyError
 from enpire.policies.driver import Driven, PolicyController
 from enpire.policies.policy import Policy
-from enpire.policies.remote.policy import SAYS
+from enpire.policies.remote.policy import PICTURE, SAYS
 from enpire.policies.remote.wire import LONGEST, pack, unpack
+from enpire.policies.seeing import SeeingController
+from enpire.types import Image
 
 if TYPE_CHECKING:
     from websockets.http11 import Request, Response
@@ -37,7 +40,11 @@ class Served:
         if not isinstance(controller, PolicyController):
             raise PolicyError(f"a policy of kind {policy.kind!r} has no chunks to answer with")
         self._controller, self._lock = controller, threading.Lock()
-        self.spec = controller.spec
+        self.spec, self._width = controller.spec, controller.spec.observation
+        self._sight: Sight | None = None
+        if isinstance(controller, SeeingController) and controller.looks:
+            self._sight, self._looks = stations.sight, controller.looks
+            self._places = controller.seen.cameras
         self.metadata: dict[str, Any] = {
             SAYS: VERSION,
             "kind": policy.kind,
@@ -45,11 +52,21 @@ class Served:
             **{name: getattr(self.spec, name) for name in SAID},
             "spread": controller.spread.tolist(),
         }
+        if self._sight is not None:
+            self._width = len(self._sight.felt)
+            self.metadata |= {
+                "observation": self._width,
+                "cameras": [self._sight.cameras[place] for place in self._places],
+                "size": self._sight.size,
+                "looks": self._looks,
+            }
 
     def infer(self, request: dict[str, Any]) -> dict[str, Any]:
         """A chunk, (chunk, act), for a history (history, obs) or a single observation (obs,).
 
-        A request may hold a `seed`, from which whatever the policy draws comes. Raises PolicyError.
+        Of a policy that sees they are what an arm feels, and beside them there are pictures, uint8:
+        of each camera (size, size, 3), or (looks, size, size, 3), oldest first. A request may hold
+        a `seed`, from which whatever the policy draws comes. Raises PolicyError.
         """
         seen = next((request[name] for name in STATES if name in request), None)
         if not isinstance(seen, np.ndarray):
@@ -57,18 +74,42 @@ class Served:
         history = np.atleast_2d(np.asarray(seen, np.float32))
         if history.shape[0] == 1:  # the only one stands for those before it
             history = np.repeat(history, self.spec.history, axis=0)
-        needed = (self.spec.history, self.spec.observation)
+        needed = (self.spec.history, self._width)
         if history.shape != needed or not np.isfinite(history).all():
             raise PolicyError(
                 f"observations of shape {seen.shape}: {needed}, and finite, are taken"
             )
         seed = request.get("seed")
         rng = np.random.default_rng(seed if isinstance(seed, int) and seed >= 0 else None)
-        began = time.monotonic()
+        driven, began = Driven(rng), time.monotonic()
+        if self._sight is not None:
+            whole = np.zeros((self.spec.history, self.spec.observation), np.float32)
+            whole[:, list(self._sight.felt)] = history
+            history, driven.pictures = whole, self._pictures(request, self._sight)
         with self._lock:
-            chunk = self._controller.chunks(history[None], [Driven(rng)])[0]
+            chunk = self._controller.chunks(history[None], [driven])[0]
         taken = time.monotonic() - began
         return {"actions": chunk, "server_timing": {"infer_ms": 1e3 * taken}}
+
+    def _pictures(self, request: dict[str, Any], sight: Sight) -> deque[Image]:
+        """Those of a request, oldest first, as stations show them: cameras not asked for black."""
+        shape = len(sight.cameras), sight.size, sight.size, 3
+        shown = np.zeros((self._looks, *shape), np.uint8)
+        for place in self._places:
+            name = PICTURE + sight.cameras[place]
+            given = request.get(name)
+            shapes = shape[1:], (self._looks, *shape[1:])
+            if (
+                not isinstance(given, np.ndarray)
+                or given.dtype != np.uint8
+                or given.shape not in shapes
+            ):
+                raise PolicyError(
+                    f"a request holds pictures {name!r} of uint8, {shape[1:]}, or {self._looks} "
+                    "of them"
+                )
+            shown[:, place] = given
+        return deque(shown)
 
 
 def serving(served: Served, host: str, port: int) -> Server:

@@ -90,6 +90,3 @@ def test_a_station_without_a_tracker_or_without_its_simulation_is_no_station(sta
     mock = written(station.path.parent, "mock", "mock")
     with pytest.raises(UsageError, match="nothing that says where objects are"):
         WiredCell(mock, Permit.DRY, PERIOD)
-    seen = written(station.path.parent, "seen", "twin", 'cameras = ["top"]')
-    with pytest.raises(UsageError, match="watched by nobody"):
-        WiredCell(seen, Permit.DRY, PERIOD)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -20,13 +20,14 @@ from lerobot.utils.constants import ACTION, OBS_ENV_STATE, OBS_IMAGES, OBS_STATE
 class EnpireEnv(EnvConfig):
     """A task pack of enpire, by name or folder; `NAME@start` is the start of the whole task.
 
-    cameras: of its world, that a policy sees in pictures of width x height pixels; without any it
-    sees the state alone, which is an environment's state too. film: the camera of `eval`'s videos.
+    images: width and height of the pictures that a policy sees [px], as `--images` of enpire has
+    them; without any it sees the state alone, which is an environment's state too. film: the camera
+    of `eval`'s videos, of width x height pixels.
     """
 
     task: str | None = "pick_cube"
     fps: int = 0  # the task's own
-    cameras: list[str] = field(default_factory=list)
+    images: int = 0
     width: int = 320
     height: int = 240
     film: str = "front"
@@ -41,16 +42,24 @@ class EnpireEnv(EnvConfig):
         task = load_task(find("tasks", self.task))
         self.fps = round(task.control_hz)
         seen = (len(task.observation_names),)
+        cameras: tuple[str, ...] = ()
+        if self.images:
+            from enpire.environment import build_stations
+            from enpire.environment.sight import sight_of
+
+            stations = build_stations(self.task, 1, 1)
+            sight = sight_of(stations.task, stations.sensors, self.images)
+            seen, cameras = (len(sight.felt),), sight.cameras
         self.features = {
             ACTION: PolicyFeature(FeatureType.ACTION, (task.actions.size,)),
             "agent_pos": PolicyFeature(FeatureType.STATE, seen),
         }
         self.features_map = {ACTION: ACTION, "agent_pos": OBS_STATE}
-        if not self.cameras:
+        if not self.images:
             self.features["environment_state"] = PolicyFeature(FeatureType.ENV, seen)
             self.features_map["environment_state"] = OBS_ENV_STATE
-        for camera in self.cameras:
-            name, shape = f"pixels/{camera}", (self.height, self.width, 3)
+        for camera in cameras:
+            name, shape = f"pixels/{camera}", (self.images, self.images, 3)
             self.features[name] = PolicyFeature(FeatureType.VISUAL, shape)
             self.features_map[name] = f"{OBS_IMAGES}.{camera}"
 
@@ -59,7 +68,7 @@ class EnpireEnv(EnvConfig):
         """Of `make_task`."""
         return {
             "task": self.task,
-            "cameras": tuple(self.cameras),
+            "images": self.images,
             "width": self.width,
             "height": self.height,
             "film": self.film,

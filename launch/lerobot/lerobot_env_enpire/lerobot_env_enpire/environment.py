@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import gymnasium
@@ -11,6 +10,7 @@ from numpy.typing import NDArray
 
 import enpire.gymnasium  # noqa: F401  before MuJoCo is: it says how to render
 from enpire.datasets.pictures import Cameras
+from enpire.environment.sight import TwinGlances
 from enpire.gymnasium.environment import TaskEnv
 
 Seen = dict[str, Any]
@@ -22,9 +22,7 @@ class LeRobotTask(gymnasium.Env[Seen, NDArray[np.float32]]):
     `info` of the last step holds `is_success`: the verdict of enpire's verifier.
     """
 
-    def __init__(
-        self, task: str, cameras: Sequence[str], width: int, height: int, film: str
-    ) -> None:
+    def __init__(self, task: str, images: int, width: int, height: int, film: str) -> None:
         """See `EnpireEnv`."""
         self._env = TaskEnv(task)
         stations = self._env.stations
@@ -38,16 +36,18 @@ class LeRobotTask(gymnasium.Env[Seen, NDArray[np.float32]]):
         self._max_episode_steps = stations.execute_periods
         self.action_space = self._env.action_space
         state = self._env.observation_space
-        spaces: dict[str, gymnasium.Space[Any]] = {"agent_pos": state}
-        if cameras:
-            picture = gymnasium.spaces.Box(0, 255, (height, width, 3), np.uint8)
-            spaces["pixels"] = gymnasium.spaces.Dict(dict.fromkeys(cameras, picture))
-        else:
-            spaces["environment_state"] = state
+        self._glances = TwinGlances(stations.task, stations.sensors, images) if images else None
+        spaces: dict[str, gymnasium.Space[Any]] = {"agent_pos": state, "environment_state": state}
+        if self._glances is not None:
+            sight = self._glances.sight
+            picture = gymnasium.spaces.Box(0, 255, (images, images, 3), np.uint8)
+            spaces = {
+                "agent_pos": gymnasium.spaces.Box(-np.inf, np.inf, (len(sight.felt),), np.float32),
+                "pixels": gymnasium.spaces.Dict(dict.fromkeys(sight.cameras, picture)),
+            }
         self.observation_space = gymnasium.spaces.Dict(spaces)
         self._film = film
-        self._cameras = tuple(cameras)
-        self._looking: Cameras | None = None
+        self._filming: Cameras | None = None
         self._size = height, width
 
     def reset(
@@ -66,23 +66,23 @@ class LeRobotTask(gymnasium.Env[Seen, NDArray[np.float32]]):
 
     def render(self) -> NDArray[np.uint8]:
         """The camera of videos."""
-        picture: NDArray[np.uint8] = self._look([self._film])[self._film]
+        if self._filming is None:
+            self._filming = Cameras(self._env.stations, [self._film], *self._size)
+        picture: NDArray[np.uint8] = self._filming.look([self._film])[self._film]
         return picture
 
     def close(self) -> None:
         """End what is under way."""
-        if self._looking is not None:
-            self._looking.close()
-            self._looking = None
+        if self._filming is not None:
+            self._filming.close()
+            self._filming = None
+        if self._glances is not None:
+            self._glances.close()
         self._env.close()
 
     def _seen(self, observation: NDArray[np.float32]) -> Seen:
-        if not self._cameras:
+        if self._glances is None:
             return {"agent_pos": observation, "environment_state": observation}
-        return {"agent_pos": observation, "pixels": self._look(self._cameras)}
-
-    def _look(self, cameras: Sequence[str]) -> dict[str, Any]:
-        if self._looking is None:
-            every = (*self._cameras, self._film)
-            self._looking = Cameras(self._env.stations, every, *self._size)
-        return self._looking.look(cameras)
+        sight, pictures = self._glances.sight, self._glances.glance(0).result()
+        shown = dict(zip(sight.cameras, pictures, strict=True))
+        return {"agent_pos": observation[list(sight.felt)], "pixels": shown}

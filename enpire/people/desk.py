@@ -1,0 +1,74 @@
+"""One helper for many stations: who asked first is served first, the others wait."""
+
+from __future__ import annotations
+
+from collections import deque
+
+from enpire.people.hands import Command, Hands
+
+
+class OneHelper:
+    """A `Desk` of a person at a page; without hands, of a script in a person's place.
+
+    shown: the station that the page shows. A touch takes over the one shown, if nobody is served.
+    """
+
+    def __init__(self, hands: Hands | None = None) -> None:
+        """hands: the person's."""
+        self._hands = hands
+        self._queue: deque[int] = deque()
+        self.shown = 0
+
+    @property
+    def waiting(self) -> int:
+        """Stations that wait for their turn."""
+        return max(len(self._queue) - 1, 0)
+
+    @property
+    def served(self) -> int | None:
+        """The station whose turn it is."""
+        return self._queue[0] if self._queue else None
+
+    def ask(self, row: int) -> None:
+        """See `Desk`."""
+        if row not in self._queue:
+            self._queue.append(row)
+            if self.serves(row):
+                self._turn()
+
+    def serves(self, row: int) -> bool:
+        """See `Desk`."""
+        return self.served == row
+
+    def takes(self, row: int) -> bool:
+        """See `Desk`."""
+        if self._queue or self._hands is None or row != self.shown or not self._hands.touched:
+            return False
+        for command in (Command.GIVE_BACK, Command.DONE, Command.DISCARD):
+            self._hands.said(command)  # before: it was for nobody
+        self._queue.append(row)
+        return True
+
+    def gives_back(self, row: int) -> bool:
+        """See `Desk`."""
+        return self._hands is not None and self._hands.said(Command.GIVE_BACK)
+
+    def leave(self, row: int) -> None:
+        """See `Desk`."""
+        if row in self._queue:
+            served = self.serves(row)
+            self._queue.remove(row)
+            if served:
+                self._turn()
+
+    def show_next(self, stations: int) -> None:
+        """Show another station, if nobody is served."""
+        if not self._queue:
+            self.shown = (self.shown + 1) % stations
+
+    def _turn(self) -> None:
+        """Another station's turn: keys that were hit before were for the last one."""
+        if self._hands is not None:
+            self._hands.forget()
+        if self._queue:
+            self.shown = self._queue[0]

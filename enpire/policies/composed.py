@@ -1,0 +1,106 @@
+"""Policies of two parts: a base that stays as it is, and a small network learned beside it.
+
+Both are kept in one file. What the network does to what the base says is a kind of its own:
+`residual`, `steered`, `specialist`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from torch import nn
+
+from enpire.errors import PolicyError
+from enpire.policies.asked import Base
+from enpire.policies.chunk import ChunkPolicy
+from enpire.policies.flow import FlowPolicy
+from enpire.policies.lerobot import LeRobotPolicy
+from enpire.policies.network import weights, with_weights
+
+BASES: dict[str, type[Base]] = {
+    kind.kind: kind for kind in (ChunkPolicy, FlowPolicy, LeRobotPolicy)
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ComposedSpec:
+    """What a composed policy maps, and what it is made of.
+
+    kind, base: of the base, its own spec as text; head: the same of the network beside it.
+    """
+
+    task: str
+    observation: int
+    action: int
+    kind: str
+    base: str
+    head: str
+
+    def to_json(self) -> str:
+        """For a safetensors file's metadata."""
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """The inverse of `to_json`; raises PolicyError for anything else."""
+        try:
+            return cls(**json.loads(text))
+        except (ValueError, TypeError) as error:
+            raise PolicyError(f"not a composed policy's description: {error}") from error
+
+
+class Composed[H: nn.Module]:
+    """A base, and the head that stands on it. Subclasses say what the head is."""
+
+    kind: ClassVar[str]
+
+    def __init__(self, base: Base, head: H) -> None:
+        self.base, self.head = base, head
+
+    @classmethod
+    def made(cls, shape: str) -> H:
+        """A head of the shape that `shaped` told; raises PolicyError if it is none."""
+        raise NotImplementedError
+
+    @property
+    def shaped(self) -> str:
+        """The head's shape, as text."""
+        raise NotImplementedError
+
+    @property
+    def spec(self) -> ComposedSpec:
+        """See `Policy`."""
+        said = self.base.spec
+        return ComposedSpec(
+            said.task,
+            said.observation,
+            said.action,
+            self.base.kind,
+            said.to_json(),
+            self.shaped,
+        )
+
+    def tensors(self) -> dict[str, NDArray[Any]]:
+        """Those of the base under `base/`, and of the head under `head/`."""
+        parts = {"base": self.base.tensors(), "head": weights(self.head)}
+        return {f"{part}/{name}": t for part, own in parts.items() for name, t in own.items()}
+
+    @classmethod
+    def load(cls, spec: str, tensors: Mapping[str, NDArray[Any]]) -> Self:
+        """See `Policy.load`."""
+        said = ComposedSpec.from_json(spec)
+        if said.kind not in BASES:
+            raise PolicyError(
+                f"a {cls.kind} policy on one of kind {said.kind!r}; known are {', '.join(BASES)}"
+            )
+        base = BASES[said.kind].load(said.base, _under("base/", tensors))
+        return cls(base, with_weights(cls.made(said.head), _under("head/", tensors)))
+
+
+def _under(prefix: str, tensors: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[np.generic]]:
+    return {n.removeprefix(prefix): t for n, t in tensors.items() if n.startswith(prefix)}

@@ -1,0 +1,141 @@
+"""A frozen policy whose chunks a small network corrects (residual policy learning).
+
+After Silver et al. 2018 (arXiv 1812.06298): what is added is bounded, and begins as nothing.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import ClassVar
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from enpire.environment import Workcells, instruction
+from enpire.errors import PolicyError
+from enpire.policies.asked import Asked
+from enpire.policies.composed import Composed
+from enpire.policies.driver import Driven, PolicyController
+from enpire.policies.network import INPUT_LIMIT, Perceptron, normalised, perceptron
+from enpire.policies.spec import ChunkSpec
+from enpire.types import Float32Array
+
+HIDDEN = (128, 128)
+
+
+@dataclass(frozen=True, slots=True)
+class CorrectionSpec:
+    """history: observations seen; chunk: actions that are corrected; reach: in units of spread."""
+
+    observation: int
+    action: int
+    history: int
+    chunk: int
+    reach: float
+
+
+class Correction(nn.Module):
+    """Moves a chunk's actions by up to `reach` of each one's spread; at first not at all.
+
+    It sees what the base sees and what the base would do.
+    """
+
+    mean: Tensor
+    std: Tensor
+    centre: Tensor
+    spread: Tensor
+
+    def __init__(self, spec: CorrectionSpec) -> None:
+        super().__init__()
+        self.spec = spec
+        outputs = spec.chunk * spec.action
+        self.net = perceptron(spec.history * spec.observation + outputs, HIDDEN, outputs)
+        nn.init.zeros_(self.net.get_parameter(f"{3 * len(HIDDEN)}.weight"))
+        nn.init.zeros_(self.net.get_parameter(f"{3 * len(HIDDEN)}.bias"))
+        self.register_buffer("mean", torch.zeros(spec.observation))
+        self.register_buffer("std", torch.ones(spec.observation))
+        self.register_buffer("centre", torch.zeros(spec.action))
+        self.register_buffer("spread", torch.ones(spec.action))
+
+    def forward(self, history: Tensor, chunk: Tensor) -> Tensor:
+        """Chunks (b, chunk, act) of the base's, for observations (b, history, obs)."""
+        seen = ((history - self.mean) / self.std).clamp(-INPUT_LIMIT, INPUT_LIMIT)
+        done = ((chunk - self.centre) / self.spread).clamp(-INPUT_LIMIT, INPUT_LIMIT)
+        shift = torch.tanh(self.net(torch.cat([seen.flatten(1), done.flatten(1)], dim=1)))
+        moved: Tensor = chunk + self.spec.reach * self.spread * shift.view_as(chunk)
+        return moved
+
+
+class ResidualPolicy(Composed[Correction]):
+    """The base's chunks, corrected."""
+
+    kind: ClassVar[str] = "residual"
+
+    @classmethod
+    def made(cls, shape: str) -> Correction:
+        """See `Composed`."""
+        try:
+            return Correction(CorrectionSpec(**json.loads(shape)))
+        except (ValueError, TypeError) as error:
+            raise PolicyError(f"not a residual's description: {error}") from error
+
+    @property
+    def shaped(self) -> str:
+        """See `Composed`."""
+        return json.dumps(asdict(self.head.spec))
+
+    def controller(self, stations: Workcells) -> ResidualController:
+        """See `Policy.controller`."""
+        return ResidualController(self.base.asked(instruction(stations)), self.head)
+
+
+class ResidualController(PolicyController):
+    """Asks the base, and corrects what it says."""
+
+    def __init__(self, base: Asked, correction: Correction) -> None:
+        """Drive both, with their weights as they are now, on any number of stations."""
+        super().__init__(_Corrected(base, correction))
+
+    def chunks(self, seen: Float32Array, driven: Sequence[Driven]) -> Float32Array:
+        """See `PolicyController`; the base's noise is drawn by the episodes' own generators."""
+        chunks: Float32Array = self._infer(seen, [int(d.rng.integers(2**63)) for d in driven])
+        return chunks
+
+
+class _Corrected:
+    """Both as one `Chunked` policy."""
+
+    def __init__(self, base: Asked, correction: Correction) -> None:
+        spec = correction.spec
+        if base.spec.execute != spec.chunk or base.spec.history != spec.history:
+            raise PolicyError(
+                f"the residual corrects chunks of {spec.chunk} actions for {spec.history} "
+                f"observations; its base has {base.spec.execute} and {base.spec.history}"
+            )
+        self._base, self._shape = base, (-1, spec.chunk, spec.action)
+        tensors = {name: value.numpy() for name, value in correction.state_dict().items()}
+        self._net = Perceptron(tensors, "net", len(HIDDEN))
+        self._seen = [np.tile(tensors[name], spec.history) for name in ("mean", "std")]
+        self._done = [np.tile(tensors[name], spec.chunk) for name in ("centre", "spread")]
+        self._reach = np.float32(spec.reach) * tensors["spread"]
+
+    @property
+    def spec(self) -> ChunkSpec:
+        return self._base.spec
+
+    @property
+    def spread(self) -> Tensor:
+        return self._base.spread
+
+    def inference(self) -> _Corrected:
+        return self
+
+    def __call__(self, history: Float32Array, seeds: Sequence[int]) -> Float32Array:
+        chunk = self._base.chunks(history, seeds)[:, : self.spec.execute].astype(np.float32)
+        both = normalised(history, *self._seen), normalised(chunk, *self._done)
+        shift = np.tanh(self._net(np.concatenate(both, axis=1))).reshape(self._shape)
+        moved: Float32Array = chunk + self._reach * shift
+        return moved

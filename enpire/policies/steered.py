@@ -1,0 +1,157 @@
+"""A frozen policy that diffuses or flows, and a small network that chooses its noise.
+
+After Wagenmaker et al. 2025 (arXiv 2506.15799), as within a steered `FlowPolicy`, of policies whose
+inside is not ours. The noise of a chunk's first steps is chosen, and that of the last of these is
+every later step's too: a chunk of a large model is long, and each number chosen has to be learned.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import ClassVar
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from enpire.environment import Workcells, instruction
+from enpire.errors import PolicyError
+from enpire.policies.asked import Asked
+from enpire.policies.composed import Composed
+from enpire.policies.driver import Driven, PolicyController
+from enpire.policies.flow import DEVIATION, steer
+from enpire.policies.network import INPUT_LIMIT, Perceptron, normalised, perceptron
+from enpire.policies.spec import ChunkSpec
+from enpire.types import Float32Array
+
+HIDDEN = (128, 128)
+
+
+@dataclass(frozen=True, slots=True)
+class SteeringSpec:
+    """chosen: steps of a chunk whose noise is chosen; width: numbers in each.
+
+    history, observation: what is seen. execute, action: of the chunks that come of it.
+    """
+
+    observation: int
+    action: int
+    history: int
+    execute: int
+    chosen: int
+    width: int
+
+
+class Steering(nn.Module):
+    """Says the mean of the noise, (b, noise_size), before it is squashed; at first none."""
+
+    mean: Tensor
+    std: Tensor
+    spread: Tensor
+
+    def __init__(self, spec: SteeringSpec) -> None:
+        super().__init__()
+        self.shape = spec
+        self.steer = perceptron(spec.history * spec.observation, HIDDEN, self.noise_size)
+        nn.init.zeros_(self.steer.get_parameter(f"{3 * len(HIDDEN)}.weight"))
+        nn.init.zeros_(self.steer.get_parameter(f"{3 * len(HIDDEN)}.bias"))
+        self.log_std = nn.Parameter(torch.full((self.noise_size,), math.log(DEVIATION)))
+        self.register_buffer("mean", torch.zeros(spec.observation))
+        self.register_buffer("std", torch.ones(spec.observation))
+        self.register_buffer("spread", torch.ones(spec.action))
+
+    @property
+    def noise_size(self) -> int:
+        """Numbers that are chosen for a chunk."""
+        return self.shape.chosen * self.shape.width
+
+    @property
+    def spec(self) -> ChunkSpec:
+        """The shape of the chunks that are steered."""
+        of = self.shape
+        return ChunkSpec(
+            "", of.observation, of.action, of.history, 1, chunk=of.execute, execute=of.execute
+        )
+
+    def see(self, history: Tensor) -> Tensor:
+        """Normalised observations (b, history x obs) of (b, history, obs)."""
+        seen = ((history - self.mean) / self.std).clamp(-INPUT_LIMIT, INPUT_LIMIT)
+        return seen.flatten(1)
+
+
+class SteeredPolicy(Composed[Steering]):
+    """The base acts, from noise that the head chooses."""
+
+    kind: ClassVar[str] = "steered"
+
+    @classmethod
+    def made(cls, shape: str) -> Steering:
+        """See `Composed`."""
+        try:
+            return Steering(SteeringSpec(**json.loads(shape)))
+        except (ValueError, TypeError) as error:
+            raise PolicyError(f"not a steered policy's description: {error}") from error
+
+    @property
+    def shaped(self) -> str:
+        """See `Composed`."""
+        return json.dumps(asdict(self.head.shape))
+
+    def controller(self, stations: Workcells) -> SteeredController:
+        """See `Policy.controller`."""
+        return SteeredController(self.base.asked(instruction(stations)), self.head)
+
+
+def spread_out(noise: Float32Array, shape: tuple[int, int], width: int) -> Float32Array:
+    """Noise (b, *shape) of whole chunks, of that chosen for their first steps, (b, any x width)."""
+    chosen = noise.reshape(len(noise), -1, width)
+    whole: Float32Array = chosen[:, np.minimum(np.arange(shape[0]), chosen.shape[1] - 1)]
+    return whole
+
+
+class SteeredController(PolicyController):
+    """Chooses the noise of each chunk, in which the draws are its episode's own."""
+
+    def __init__(self, base: Asked, steering: Steering) -> None:
+        """Drive both, with their weights as they are now, on any number of stations."""
+        super().__init__(_Steered(base, steering))
+        self._size = steering.noise_size
+
+    def chunks(self, seen: Float32Array, driven: Sequence[Driven]) -> Float32Array:
+        """See `PolicyController`."""
+        drawn = np.array([one.rng.standard_normal(self._size, np.float32) for one in driven])
+        seeds = [int(one.rng.integers(2**63)) for one in driven]  # of what else the base draws
+        chunks: Float32Array = self._infer(seen, seeds, drawn)
+        return chunks
+
+
+class _Steered:
+    """Both as one `Chunked` policy."""
+
+    def __init__(self, base: Asked, steering: Steering) -> None:
+        of = steering.shape
+        if base.noise is None or base.noise[1] != of.width:
+            raise PolicyError(
+                f"the noise that is chosen has {of.width} numbers a step; that of the base has "
+                f"{base.noise[1] if base.noise else 'none'}"
+            )
+        self.spec, self.spread = base.spec, base.spread
+        self._base, self._shape, self._width = base, base.noise, of.width
+        tensors = {name: v.detach().numpy() for name, v in steering.state_dict().items()}
+        self._net = Perceptron(tensors, "steer", len(HIDDEN))
+        self._seen = [np.tile(tensors[name], of.history) for name in ("mean", "std")]
+        self._deviation: Float32Array = np.exp(tensors["log_std"])
+
+    def inference(self) -> _Steered:
+        return self
+
+    def __call__(
+        self, history: Float32Array, seeds: Sequence[int], drawn: Float32Array
+    ) -> Float32Array:
+        """Chunks (b, n, act) for observations (b, history, obs) and normal draws (b, noise)."""
+        noise = steer(self._net(normalised(history, *self._seen)), self._deviation, drawn)
+        whole = spread_out(noise, self._shape, self._width)
+        return self._base.chunks(history, seeds, whole)[:, : self.spec.execute]

@@ -1,0 +1,214 @@
+"""Recipes over policies of LeRobot's: what is learned beside a base that stays as it is, or in it.
+
+The bases are tiny, with random weights: what is tested is that the loss or the value is followed,
+that a training cut short comes to the same weights, and that what cannot be served is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from enpire.errors import PolicyError, RecipeError
+from enpire.improvement.checkpoint import Checkpoint
+from enpire.improvement.recipe import Given, Recipe, require_sound
+from enpire.improvement.recipes.dsrl import NoiseLearning
+from enpire.improvement.recipes.finetune import FineTuning
+from enpire.improvement.recipes.habc import AdvantageWeighted
+from enpire.improvement.recipes.residual_rl import ResidualLearning
+from enpire.improvement.recipes.specialist import Specialist
+from enpire.improvement.sac import Learning
+from enpire.improvement.trainer import Training
+from enpire.policies import (
+    ChunkPolicy,
+    ChunkSpec,
+    Composed,
+    FlowPolicy,
+    FlowSpec,
+    LeRobotPolicy,
+    PictureSpec,
+    Policy,
+    ResidualPolicy,
+    SpecialistPolicy,
+    SteeredPolicy,
+    load,
+    metadata,
+)
+from enpire.types import Episode, Outcome, Verdict
+from tests.policies.lerobots import changed, folder_of
+from tests.store.samples import episode
+
+SPEC = ChunkSpec("zip_tie", observation=6, action=3, hidden=(16,))
+QUICK = Learning(steps=6, batch=8, width=8, members=2, delay=1)
+RECIPES: dict[str, Recipe] = {
+    "residual_rl": ResidualLearning(learning=QUICK),
+    "dsrl": NoiseLearning(learning=QUICK, trials=12),
+    "specialist": Specialist(training=Training(steps=6, batch=8), ages=2),
+    "habc": AdvantageWeighted(
+        tuning=FineTuning(steps=4, batch=4, lr=1e-3), critic_steps=4, members=2
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def bases(tmp_path_factory: pytest.TempPathFactory) -> dict[str, LeRobotPolicy]:
+    root = tmp_path_factory.mktemp("policies")
+    kinds = ["act", "diffusion", "smolvla"]
+    return {kind: LeRobotPolicy.read(folder_of(kind, root / kind, 6, 3)) for kind in kinds}
+
+
+def given(incumbent: Policy | None, **changes: Any) -> Given:
+    lost = [episode(f"bad{i}", 10, verdict=Verdict(Outcome.FAILURE)) for i in range(2)]
+    won = [episode(f"e{i}", 12 + i) for i in range(2)]
+    told = Given(SPEC, [*won, *lost], incumbent, seed=5, instruction="pick up the cube")
+    return replace(told, **changes)
+
+
+def same(one: Policy, other: Policy) -> bool:
+    """To the last bit."""
+    ours, theirs = one.tensors(), other.tensors()
+    return ours.keys() == theirs.keys() and all(
+        np.array_equal(ours[name], theirs[name]) for name in ours
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "made"),
+    [
+        ("residual_rl", "act", ResidualPolicy),
+        ("residual_rl", "smolvla", ResidualPolicy),
+        ("dsrl", "diffusion", SteeredPolicy),
+        ("dsrl", "smolvla", SteeredPolicy),
+        ("specialist", "diffusion", SpecialistPolicy),
+        ("habc", "diffusion", LeRobotPolicy),
+    ],
+)
+def test_every_recipe_serves_what_it_can(
+    name: str, kind: str, made: type, bases: Mapping[str, LeRobotPolicy]
+) -> None:
+    candidate = RECIPES[name].improve(given(bases[kind]))
+    policy = candidate.policy
+    assert isinstance(policy, made)
+    require_sound(policy, SPEC)
+    if isinstance(policy, Composed):
+        assert policy.base == bases[kind], "the base stays as it is"
+        assert same(load(metadata(policy), policy.tensors()), policy)
+        further = RECIPES[name].improve(given(policy)).policy
+        assert isinstance(further, made)
+        assert further.base == bases[kind], "a later round stands on the same base"
+    else:
+        assert not same(policy, bases[kind])
+
+
+@pytest.mark.parametrize("name", ["residual_rl", "dsrl", "specialist", "habc"])
+def test_cut_short_it_comes_to_the_same(
+    name: str, bases: Mapping[str, LeRobotPolicy], tmp_path: Path
+) -> None:
+    class Interrupted(Checkpoint):
+        keeps_left = 5
+
+        @property
+        def due(self) -> bool:
+            Interrupted.keeps_left -= 1
+            if not Interrupted.keeps_left:
+                raise KeyboardInterrupt
+            return True
+
+    recipe, base = RECIPES[name], bases["diffusion"]
+    whole = recipe.improve(given(base)).policy
+    with pytest.raises(KeyboardInterrupt):
+        recipe.improve(given(base, checkpoint=Interrupted(tmp_path, "it")))
+    resumed = recipe.improve(given(base, checkpoint=Checkpoint(tmp_path, "it"))).policy
+    assert same(resumed, whole)
+
+
+def test_a_residual_climbs_what_ends_well() -> None:
+    """One chunk is an episode: it is won where it goes up, and the base does not move."""
+    spec = FlowSpec("t", 1, 1, history=1, stride=1, chunk=2, execute=2, hidden=(8,))
+    base = FlowPolicy(spec).eval()
+    rng = np.random.default_rng(0)
+
+    def tried(i: int) -> Episode:
+        up = rng.uniform(-1, 1)
+        outcome = Outcome.SUCCESS if up > 0 else Outcome.FAILURE
+        return episode(
+            f"e{i}",
+            2,
+            verdict=Verdict(outcome),
+            observations=np.zeros((2, 1), np.float32),
+            actions=np.full((2, 1), up, np.float32),
+        )
+
+    learning = Learning(steps=120, batch=64, lr=1e-2, width=16, members=2, cloning=0.1)
+    made = ResidualLearning(learning=learning, reach=1.0).improve(
+        Given(ChunkSpec("t", 1, 1), [tried(i) for i in range(60)], base, seed=0)
+    )
+    assert isinstance(made.policy, ResidualPolicy)
+    with torch.no_grad():
+        moved = made.policy.head(torch.zeros(1, 1, 1), torch.zeros(1, 2, 1))
+    assert moved.mean() > 0.2
+
+
+def test_a_specialist_corrects_what_its_generalist_says() -> None:
+    """The generalist says nothing in particular; what was done is in what the specialist sees."""
+    spec = replace(SPEC, observation=1, action=1, chunk=4, execute=4)
+    rng = np.random.default_rng(1)
+
+    def shown(i: int) -> Episode:
+        places = rng.uniform(-1, 1, (20, 1)).astype(np.float32)
+        return episode(f"e{i}", 20, observations=places, actions=-0.5 * places)
+
+    episodes = [shown(i) for i in range(10)]
+    recipe = Specialist(training=Training(steps=300, batch=64, average=0.98), pending=2, every=4)
+    made = recipe.improve(Given(spec, episodes, ChunkPolicy(spec).eval(), seed=0)).policy
+    assert isinstance(made, SpecialistPolicy)
+    together = made.head.spec
+    history = np.array([[[0.0], [0.0], [place]] for place in (-0.8, 0.8)], np.float32)
+    said = np.zeros((2, 4, 1), np.float32)
+    acted = made.head.policy.infer(together.condition(history, said, np.ones(2)))[:, 0, 0]
+    assert acted[0] > 0.2
+    assert acted[1] < -0.2
+
+
+def test_advantages_weigh_lerobots_own_loss(bases: Mapping[str, LeRobotPolicy]) -> None:
+    """One moment, two actions: what has all the weight is what is learned."""
+    seen = np.zeros((30, 6), np.float32)
+    up, down = (
+        episode(f"{at}", 30, observations=seen, actions=np.full((30, 3), at, np.float32))
+        for at in (0.8, -0.8)
+    )
+    weight = torch.cat([torch.ones(30), torch.zeros(30)])
+    tuning = FineTuning(steps=60, batch=8, lr=3e-3)
+    policy, _ = tuning.tuned(bases["act"], [up, down], given(bases["act"]), weight)
+    chunk = policy.asked("").chunks(np.zeros((1, 1, 6), np.float32), [0])
+    assert chunk.mean() > 0.5
+
+
+def test_finetune_distils_into_the_base(bases: Mapping[str, LeRobotPolicy]) -> None:
+    together = RECIPES["residual_rl"].improve(given(bases["act"])).policy
+    tuning = FineTuning(steps=2, batch=4, lr=1e-3)
+    taught = tuning.improve(given(together)).policy
+    assert same(taught, tuning.improve(given(bases["act"])).policy)
+
+
+def test_messages_say_what_to_do(bases: Mapping[str, LeRobotPolicy], tmp_path: Path) -> None:
+    with pytest.raises(RecipeError, match="makes them of none"):
+        RECIPES["dsrl"].improve(given(bases["act"]))
+    for name in ("residual_rl", "specialist"):
+        with pytest.raises(RecipeError, match=f"{name} stands on a policy of kind .* there is no"):
+            RECIPES[name].improve(given(None))
+        sighted = PictureSpec("t", 6, 3, cameras=("top",))
+        with pytest.raises(RecipeError, match="leave --images out"):
+            RECIPES[name].improve(given(bases["act"], spec=sighted))
+    with pytest.raises(RecipeError, match="no episode succeeded"):
+        RECIPES["specialist"].improve(given(bases["act"], episodes=[]))
+    folder = folder_of("act", tmp_path / "act", 6, 3, n_action_steps=1)
+    ensemble = LeRobotPolicy.read(changed(folder, temporal_ensemble_coeff=0.01))
+    with pytest.raises(PolicyError, match="temporal_ensemble_coeff to null"):
+        RECIPES["residual_rl"].improve(given(ensemble))
