@@ -7,6 +7,7 @@ from argparse import Namespace
 from pathlib import Path
 
 from enpire.commands import (
+    bench_data,
     bench_fleet,
     bench_recipes,
     bench_safety,
@@ -38,9 +39,11 @@ statistics: how often candidates that are no better are promoted, how many episo
 over one of a fixed size, and how often intervals hold the true rate.
 selection: which of several candidates to try next, to find a better one with few episodes.
 safety: how soon a supervisor of arms stops when its policy is killed, freezes, floods or errs, and
-how much later setpoints arrive through it."""
+how much later setpoints arrive through it.
+data: samples a second, with pictures, from a run's files to the trainer, beside LeRobot's own
+loader on the same episodes."""
 
-SUBJECTS = ["fleet", "recipes", "safety", "selection", "statistics", "twin"]
+SUBJECTS = ["data", "fleet", "recipes", "safety", "selection", "statistics", "twin"]
 
 
 def add_options(parser: Parser) -> None:
@@ -48,7 +51,7 @@ def add_options(parser: Parser) -> None:
     parser.add_argument(
         "subject",
         metavar="SUBJECT",
-        help="what to measure: twin, recipes, fleet, statistics, selection or safety",
+        help="what to measure: twin, data, recipes, fleet, statistics, selection or safety",
     )
     parser.add_argument("--robots", type=positive, default=4, metavar="N", help="default 4")
     parser.add_argument("--json", action="store_true", help="print the result as the last line")
@@ -67,6 +70,7 @@ def add_options(parser: Parser) -> None:
     bench_fleet.add_options(parser)
     bench_statistics.add_options(parser)
     bench_safety.add_options(parser)
+    bench_data.add_options(parser)
 
 
 def run(options: Namespace) -> int:
@@ -84,6 +88,8 @@ def run(options: Namespace) -> int:
         return bench_selection.run(options)
     if options.subject == "safety":
         return bench_safety.run(options)
+    if options.subject == "data":
+        return bench_data.run(options)
     from enpire.environment import build_stations
     from enpire.observe import frozen
     from enpire.observe.bench import bench_twin

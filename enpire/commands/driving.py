@@ -50,6 +50,7 @@ def stations_for(settings: LoopSettings, where: Place) -> Workcells:
         settings.verify,
         settings.images,
         settings.world,
+        settings.vary_looks,
     )
     stations = where.stations(order, settings.robots)
     return Realistic(stations, conditions, settings.seed) if conditions else stations

@@ -77,6 +77,11 @@ def add_options(parser: Parser) -> None:
     )
     read, _, line = SETTINGS["verify"]
     parser.add_argument("--verify", type=read, default="sensors", metavar="WITH", help=line)
+    parser.add_argument(
+        "--vary-looks",
+        action="store_true",
+        help="a policy that sees is shown light, colours and cameras of each episode's own",
+    )
     parser.add_argument("--run", type=Path, metavar="DIR", help="keep the episodes here")
     parser.add_argument("--json", action="store_true", help="print the result as the last line")
     add_cluster(parser)
@@ -161,7 +166,15 @@ def _random(options: Namespace, where: Place) -> tuple[Workcells, Acting]:
     reset = ResetMode(options.reset or "fast")
     task = task_asked(options)
     say_unsigned(task)
-    order = Order(task, python, success, reset, options.verify, world=options.world or "")
+    order = Order(
+        task,
+        python,
+        success,
+        reset,
+        options.verify,
+        world=options.world or "",
+        vary_looks=options.vary_looks,
+    )
     stations = where.stations(order, options.robots)
     return stations, Acting(task, RANDOM, RANDOM, "", RandomActions(stations.action_size))
 
@@ -182,7 +195,16 @@ def _of_a_run(options: Namespace, where: Place) -> tuple[Workcells, Acting]:
     success = options.success or (chosen.success if own else "")
     reset = ResetMode(options.reset or "fast")
     images = frozen.images(chosen.policy)
-    order = Order(task, python, success, reset, options.verify, images, options.world or "")
+    order = Order(
+        task,
+        python,
+        success,
+        reset,
+        options.verify,
+        images,
+        options.world or "",
+        options.vary_looks,
+    )
     stations = where.stations(order, options.robots)
     frozen.require_fit(chosen.policy, stations, chosen.name)
     controller: Controller = hosting.controller(chosen.policy, stations)
@@ -190,6 +212,8 @@ def _of_a_run(options: Namespace, where: Place) -> tuple[Workcells, Acting]:
     if options.inference_time:
         controller = _late(chosen.policy, stations.period, options.inference_time)
         label += f", {options.inference_time:g} s late"
+    if options.vary_looks:
+        label += ", looks varied"
     return stations, Acting(task, label, chosen.name, chosen.sha256, controller)
 
 

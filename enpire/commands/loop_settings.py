@@ -65,6 +65,7 @@ SETTINGS: dict[str, tuple[Callable[[str], Any], str, str]] = {
         "policies see by cameras: width and height of the pictures [px]; 0: they see what a "
         "tracker says",
     ),
+    "vary_looks": (bool, "", "in these pictures light, colours and cameras are each episode's own"),
     "allocate": (bool, "", "collect where outcomes are in doubt, by strata of initial conditions"),
     "abort": (bool, "", "end collection episodes early that are hopeless"),
     "hard": (share, "0", "of collection episodes that begin where the incumbent has failed"),

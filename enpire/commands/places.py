@@ -78,7 +78,7 @@ class Arms:
             raise UsageError(
                 f"--robots {count} and {len(self._files)} station files: give --station once each"
             )
-        if order.images or order.world:
+        if order.images or order.vary_looks or order.world:
             raise UsageError("--images and --world are for twins: no --station")
         made = open_wired(
             order.task,
@@ -121,7 +121,7 @@ class There:
         """See `Place`."""
         from enpire.cluster.cells import open_cells
 
-        if order.images:
+        if order.images or order.vary_looks:
             raise UsageError("--images is for this machine: no --cluster")
         self._cells = open_cells(self._cluster, order, count)
         return self._cells

@@ -8,7 +8,7 @@ from __future__ import annotations
 import copy
 import math
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from queue import SimpleQueue
@@ -95,8 +95,17 @@ class Renderings:
         except GRAPHICS_ERRORS as error:
             raise no_opengl(error) from error
 
-    def of[T](self, row: int, see: Callable[[list[Image]], T]) -> Future[T]:
-        """What `see` makes of a picture by each camera; the station must not be under way."""
+    def of[T](
+        self,
+        row: int,
+        see: Callable[[list[Image]], T],
+        looks: Mapping[str, NDArray[Any]] | None = None,
+    ) -> Future[T]:
+        """What `see` makes of a picture by each camera; the station must not be under way.
+
+        looks: fields of the renderer's model to be other than they are. They stay so: give the
+        same ones, or none, with every picture.
+        """
         answer: Future[T] = Future()
 
         def show(images: list[Image]) -> None:
@@ -110,7 +119,7 @@ class Renderings:
 
         twin = self._twin
         state = {name: twin.bind(name)[row].copy() for name in self._shown}
-        self._asked.put(_Request(state, twin.variation(row), show, fail))
+        self._asked.put(_Request(state, twin.variation(row) | dict(looks or {}), show, fail))
         return answer
 
     def close(self) -> None:

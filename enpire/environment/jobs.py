@@ -29,8 +29,8 @@ class Streams:
 
     variation: of its initial condition. noise: of its sensors. exploration: of what its controller
     draws. handling: of what is random in a physical reset. dynamics: of an identified station's
-    arms. forked_noise: of the sensors once the
-    episode has forked.
+    arms. looks: of what policies see it look like. forked_noise: of the sensors once the episode
+    has forked.
     """
 
     variation: np.random.Generator
@@ -38,6 +38,7 @@ class Streams:
     exploration: np.random.Generator
     handling: np.random.Generator
     dynamics: np.random.Generator
+    looks: np.random.Generator
     forked_noise: np.random.Generator | None = None
 
 
@@ -75,11 +76,11 @@ class Job:
 
     def streams(self) -> Streams:
         """What its random draws come from, anew."""
-        seeds = np.random.default_rng(self.seed).spawn(5)
-        variation, noise, exploration, handling, arms = seeds
+        seeds = np.random.default_rng(self.seed).spawn(6)
+        variation, noise, exploration, handling, arms, looks = seeds
         if not self.variant:
-            return Streams(variation, noise, exploration, handling, arms)
+            return Streams(variation, noise, exploration, handling, arms, looks)
         _, own, exploration, handling = np.random.default_rng((self.seed, self.variant)).spawn(4)
         if not self.forked:
-            return Streams(variation, own, exploration, handling, arms)
-        return Streams(variation, noise, exploration, handling, arms, forked_noise=own)
+            return Streams(variation, own, exploration, handling, arms, looks)
+        return Streams(variation, noise, exploration, handling, arms, looks, forked_noise=own)

@@ -32,20 +32,25 @@ def build_stations(
     verify: str = SENSORS,
     images: int = 0,
     world: str = "",
+    vary_looks: bool = False,
 ) -> Stations:
     """Stations of the task called `task`, with the robot and the world that it names.
 
     verify: by `sensors`, or by `cameras`. Where the task has no eyes or this machine no OpenGL it
     is by sensors all the same, and `verified_by` says so. images: size of the pictures that
     policies see [px]; 0: none, they see what the tracker says. world: another than the task's.
+    vary_looks: in these pictures light, colours and cameras are each episode's own.
 
     Raises:
         NoGraphics: there are to be pictures, and this machine cannot render.
-        UsageError: no such pack, fewer than one station, or no skills for a physical reset.
+        UsageError: no such pack, fewer than one station, no skills for a physical reset, or looks
+            that are to vary where nobody sees them.
         PackError: a pack does not parse, lacks something, or does not compile.
     """
     if stations < 1:
         raise UsageError(f"{stations} stations cannot run anything: at least 1")
+    if vary_looks and not images:
+        raise UsageError("--vary-looks is of the pictures that policies see: --images 64 with it")
     pack = find("tasks", task)
     loaded = load_task(pack)
     if reset is ResetMode.PHYSICAL and not loaded.target_names:
@@ -69,7 +74,7 @@ def build_stations(
         with suppress(NoGraphics):
             made.eyes = TwinEyes(made.twin)
     if images:
-        made.glances = TwinGlances(loaded, made.sensors, images)
+        made.glances = TwinGlances(loaded, made.sensors, images, vary_looks)
     return made
 
 
@@ -79,7 +84,7 @@ class Order:
 
     task: a pack, or the Gymnasium environment `gym:ID`. python: interpreter of that environment's
     own workers. success: what makes an episode of it one; see `gym_stations.rule`. verify, images,
-    world: as in `build_stations`; such an environment judges by itself, in no world.
+    world, vary_looks: as in `build_stations`; such an environment judges by itself, in no world.
     """
 
     task: str
@@ -89,6 +94,7 @@ class Order:
     verify: str = SENSORS
     images: int = 0
     world: str = ""
+    vary_looks: bool = False
 
 
 def open_stations(order: Order, stations: int, threads: int = 0) -> Workcells:
@@ -100,13 +106,20 @@ def open_stations(order: Order, stations: int, threads: int = 0) -> Workcells:
         )
     if task.startswith(GYM) and order.reset is ResetMode.PHYSICAL:
         raise UsageError(f"--reset {order.reset} is for a task pack; {task} resets itself")
-    if task.startswith(GYM) and order.images:
+    if task.startswith(GYM) and (order.images or order.vary_looks):
         raise UsageError(f"--images is for a task pack; {task} shows what it shows")
     if not task.startswith(GYM):
         if order.python or order.success:
             raise UsageError(f"--python and --success are for {GYM}ENV_ID; {task} is a task pack")
         return build_stations(
-            task, stations, threads, order.reset, order.verify, order.images, order.world
+            task,
+            stations,
+            threads,
+            order.reset,
+            order.verify,
+            order.images,
+            order.world,
+            order.vary_looks,
         )
     if order.world:
         raise UsageError(f"--world is for a task pack; {task} is a world of its own")

@@ -17,6 +17,7 @@ import numpy as np
 
 from enpire.environment.control import ActionSpec
 from enpire.environment.eyes import SAMPLES, Renderings, calibrated
+from enpire.environment.looks import Looks, looks
 from enpire.environment.sensing import Readings, Sensors
 from enpire.environment.task import Task
 from enpire.packs import Robot
@@ -46,6 +47,10 @@ class Glances(Protocol):
     @property
     def sight(self) -> Sight: ...
 
+    def begin(self, row: int, rng: np.random.Generator) -> None:
+        """A new episode begins at station `row`; rng: for how it looks."""
+        ...
+
     def glance(self, row: int) -> Future[Image]:
         """Of station `row` as it is now, (cameras, size, size, 3); returns at once."""
         ...
@@ -54,8 +59,11 @@ class Glances(Protocol):
 class TwinGlances:
     """Renders the pictures; without shadows, which take most of the time and show the least."""
 
-    def __init__(self, task: Task, sensors: Sensors, size: int) -> None:
-        """Pictures of `size` [px]; raises NoGraphics where nothing can be rendered."""
+    def __init__(self, task: Task, sensors: Sensors, size: int, vary: bool = False) -> None:
+        """Pictures of `size` [px]; raises NoGraphics where nothing can be rendered.
+
+        vary: each episode has `looks` of its own.
+        """
         twin = sensors.twin
         cameras = calibrated(twin.model)
         model = copy.copy(twin.model)
@@ -66,10 +74,17 @@ class TwinGlances:
         self.sight = sight_of(task, sensors, size)
         shape = size, size
         self._renderings = Renderings(twin, model, self.sight.cameras, shape, shadows=False)
+        self._as_built = copy.copy(model) if vary else None
+        self._looks: dict[int, Looks] = {}
+
+    def begin(self, row: int, rng: np.random.Generator) -> None:
+        """See `Glances`."""
+        if self._as_built is not None:
+            self._looks[row] = looks(self._as_built, rng)
 
     def glance(self, row: int) -> Future[Image]:
         """See `Glances`; the station must not be under way."""
-        return self._renderings.of(row, _stacked)
+        return self._renderings.of(row, _stacked, self._looks.get(row, {}))
 
     def close(self) -> None:
         """Give back the OpenGL context; the end of the process does so too."""

@@ -219,6 +219,8 @@ class Stations:
         attended = job.controller if isinstance(job.controller, Attended) else None
         running = Running(job, streams, planner=planner, attended=attended)
         self._running[row] = running
+        if self.glances is not None:
+            self.glances.begin(row, streams.looks)
         physical = self.reset is ResetMode.PHYSICAL and row in self._standing
         with running.blamed(self.task.folder):
             self._resets.begin(row, running, physical)

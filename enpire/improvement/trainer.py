@@ -13,6 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from enpire.errors import RecipeError
+from enpire.improvement.augment import relit, shifted
 from enpire.improvement.checkpoint import NOWHERE, Checkpoint
 from enpire.improvement.data import MIN_STD, Examples, examples, instructive, seen_examples
 from enpire.improvement.learner import Learner, average, warmed_and_annealed
@@ -41,6 +42,8 @@ class Training:
     decay: float = 1e-2  # AdamW's weight decay
     average: float = 0.998  # decay of the weights' moving average, which is what is returned
     noise: float = 0.05  # standard deviation added to normalised observations
+    shift: int = 0  # of pictures, up to so many pixels along both axes, drawn in each step
+    relight: float = 0.0  # of pictures, share of brightness and contrast, up or down
     late: int = 0  # control periods that chunks may come late: a flow learns to bridge them
 
 
@@ -74,6 +77,8 @@ def clone(
     """
     if isinstance(given.spec, PictureSpec):
         return clone_picture(given, given.spec, chosen, training)
+    if training.shift or training.relight:
+        raise RecipeError("shift and relight are of pictures, which nobody takes here: --images 64")
     if kind == "flow":
         return clone_flow(given, chosen, training)
     if training.late:
@@ -125,6 +130,14 @@ def _normalising[P: ChunkPolicy | FlowPolicy | PicturePolicy](policy: P, data: E
     return policy
 
 
+def _augmented(pictures: Tensor, training: Training, generator: torch.Generator) -> Tensor:
+    if training.shift:
+        pictures = shifted(pictures, training.shift, generator)
+    if training.relight:
+        pictures = relit(pictures, training.relight, generator)
+    return pictures
+
+
 def fit[P: ChunkPolicy | FlowPolicy | PicturePolicy](
     policy: P,
     data: Examples,
@@ -159,7 +172,10 @@ def fit[P: ChunkPolicy | FlowPolicy | PicturePolicy](
         batch = data.batch(torch.randint(len(data), (training.batch,), generator=generator))
         seen = batch.history
         seen = seen + training.noise * policy.std * torch.randn(seen.shape, generator=generator)
-        error = policy.cloning_error(seen, batch.actions, generator, batch.pictures)
+        pictures = batch.pictures
+        if pictures is not None:
+            pictures = _augmented(pictures, training, generator)
+        error = policy.cloning_error(seen, batch.actions, generator, pictures)
         square = error.mean(dim=2) * batch.valid
         per_example = square.sum(dim=1) / batch.valid.sum(dim=1)
         loss: Tensor = (batch.weight * per_example).mean()

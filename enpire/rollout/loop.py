@@ -54,11 +54,12 @@ class LoopSettings:
     decision the incumbent stays, unless the candidate is promising (`comparison.decide`).
     sealed_episodes: of an examination. recipe: of the rounds, in order, the last one goes on;
     recipe_settings, first_recipe_settings: by dotted name. verify: by `sensors`, or by `cameras`
-    where the task has eyes. images: size of the pictures that policies see [px], or 0. staleness:
-    rounds that a round's collection may begin ahead, under the policy of then, beside training and
-    evaluation; collect_share: of robot time that it then has beside an evaluation, 0.0 is what
-    would otherwise be idle. pace: free, or real for twins on the clock on the wall; the rest is in
-    seconds, see `Conditions`. allocate, abort, hard: of a round's episodes, see `Spending`.
+    where the task has eyes. images: size of the pictures that policies see [px], or 0. vary_looks:
+    each episode looks different in them. staleness: rounds that a round's collection may begin
+    ahead, under the policy of then, beside training and evaluation; collect_share: of robot time
+    that it then has beside an evaluation, 0.0 is what would otherwise be idle. pace: free, or real
+    for twins on the clock on the wall; the rest is in seconds, see `Conditions`. allocate, abort,
+    hard: of a round's episodes, see `Spending`.
     world: in place of the task's.
     """
 
@@ -84,6 +85,7 @@ class LoopSettings:
     first_recipe_settings: dict[str, str] = field(default_factory=dict)
     verify: str = "sensors"
     images: int = 0
+    vary_looks: bool = False
     staleness: int = 0
     collect_share: float = 0.0
     pace: str = "free"

@@ -37,6 +37,9 @@ class Snaps:
         self._stations, self._threads = stations, threads
         self.asked = 0
 
+    def begin(self, row: int, rng: np.random.Generator) -> None:
+        pass
+
     def glance(self, row: int) -> Future[Image]:
         self.asked += 1
         picture = np.full((1, 4, 4, 3), len(self._stations._running[row].actions), np.uint8)
@@ -190,6 +193,46 @@ def test_things_are_seen_where_they_are() -> None:
     stations.glances.close()
 
 
+def test_looks_are_those_of_an_episode_on_any_station() -> None:
+    stations = _seeing(32, 2, vary_looks=True)
+    glances = stations.glances
+    assert isinstance(glances, TwinGlances)
+    plain = _seeing(32).glances
+    assert isinstance(plain, TwinGlances)
+
+    def seen(row: int, seed: int) -> Image:
+        glances.begin(row, np.random.default_rng(seed))
+        return glances.glance(row).result()
+
+    first = seen(0, 1)
+    other = seen(1, 2)
+    assert np.abs(first.astype(int) - other).mean() > 1.0
+    np.testing.assert_array_equal(glances.glance(0).result(), first)  # throughout the episode
+    np.testing.assert_array_equal(seen(1, 1), first)
+    assert np.abs(plain.glance(0).result().astype(int) - first).mean() > 1.0
+    for each in (glances, plain):
+        each.close()
+
+
+def test_each_job_has_looks_of_its_own_seed() -> None:
+    class Told(Snaps):
+        def begin(self, row: int, rng: np.random.Generator) -> None:
+            told.append(float(rng.random()))
+
+    told: list[float] = []
+    stations = reach_stations(2)
+    stations.glances = Told(stations)
+    jobs = [Job(seed, Purpose.EVALUATION, Sees(3), f"p{n}") for n, seed in enumerate((5, 6, 5))]
+    run(stations, jobs)
+    first, second, third = told
+    assert first == third != second
+
+
+def test_looks_that_nobody_sees_do_not_vary() -> None:
+    with pytest.raises(UsageError, match="--images 64"):
+        build_stations("pick_cube", 1, vary_looks=True)
+
+
 def test_there_are_pictures_of_task_packs_only() -> None:
     from enpire.environment import Order, open_stations
 
@@ -197,9 +240,9 @@ def test_there_are_pictures_of_task_packs_only() -> None:
         open_stations(Order("gym:Pendulum-v1", images=64), 1)
 
 
-def _seeing(size: int) -> Stations:
+def _seeing(size: int, stations: int = 1, vary_looks: bool = False) -> Stations:
     try:
-        return build_stations("pick_cube", 1, 1, images=size)
+        return build_stations("pick_cube", stations, 1, images=size, vary_looks=vary_looks)
     except NoGraphics as error:
         pytest.skip(str(error))
 

@@ -9,7 +9,8 @@ import pytest
 
 from enpire.errors import RecipeError
 from enpire.improvement.data import examples
-from enpire.improvement.trainer import Training, fit, fresh
+from enpire.improvement.recipe import Given
+from enpire.improvement.trainer import Training, clone, fit, fresh
 from enpire.policies import ChunkPolicy, ChunkSpec
 from enpire.types import Episode
 from tests.store.samples import episode
@@ -49,6 +50,12 @@ def test_it_learns_a_linear_function() -> None:
     assert error(long.policy) < 0.2 * error(short.policy)
     assert long.loss < short.loss
     assert long.seconds > 0
+
+
+def test_without_pictures_none_are_shifted() -> None:
+    given = Given(SPEC, [linear("a")], None, 0)
+    with pytest.raises(RecipeError, match="--images 64"):
+        clone(given, given.episodes, "chunk", replace(TRAINING, shift=2))
 
 
 def test_the_same_seed_gives_the_same_weights() -> None:

@@ -42,6 +42,9 @@ class Snaps:
     def __init__(self, stations: Stations, sight: Sight) -> None:
         self._stations, self.sight = stations, sight
 
+    def begin(self, row: int, rng: np.random.Generator) -> None:
+        pass
+
     def glance(self, row: int) -> Future[Image]:
         answer: Future[Image] = Future()
         answer.set_result(picture(len(self._stations._running[row].actions)))

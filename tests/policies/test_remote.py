@@ -354,6 +354,9 @@ class Snaps:
     def __init__(self, stations: Stations) -> None:
         self._stations = stations
 
+    def begin(self, row: int, rng: np.random.Generator) -> None:
+        pass
+
     def glance(self, row: int) -> Future[Image]:
         rng = np.random.default_rng(len(self._stations._running[row].actions))
         answer: Future[Image] = Future()

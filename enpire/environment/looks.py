@@ -1,0 +1,59 @@
+"""How a station looks to a policy, anew in each episode (domain randomisation).
+
+Light, colours and where cameras stand are drawn, so that a policy learns where things are from what
+stays (Tobin et al. 2017, arXiv 1703.06907). Of the renderer's own model, and of what policies see
+alone: the verifier's pictures and the physics know nothing of it. No texture is loaded anew:
+colours tint what there is.
+"""
+
+from __future__ import annotations
+
+import math
+
+import mujoco
+import numpy as np
+from numpy.typing import NDArray
+
+from enpire.types import FloatArray
+
+BRIGHTNESS = 0.3  # of each light, its share up or down
+LEANING = 0.3  # of a light's direction, along each axis of the unit vector
+TINT = 0.2  # of each colour, share of red, green and blue: what is red stays red
+STANDING = 0.01  # of a camera, along each axis [m]
+TURNED = math.radians(1.0)  # of a camera, about each axis [rad]
+VIEW = 0.03  # of a camera's field of view, its share
+
+Looks = dict[str, NDArray[np.floating]]
+"""Fields of a model, whole."""
+
+
+def looks(model: mujoco.MjModel, rng: np.random.Generator) -> Looks:
+    """Of one episode, about those of `model`, which is not changed."""
+    lights, cameras = model.nlight, np.flatnonzero(model.cam_bodyid == 0)
+    bright = 1 + rng.uniform(-BRIGHTNESS, BRIGHTNESS, (lights, 1))
+    towards = model.light_dir + rng.uniform(-LEANING, LEANING, (lights, 3))
+    drawn: Looks = {
+        "light_diffuse": model.light_diffuse * bright * _tints(lights, rng),
+        "light_ambient": model.light_ambient * bright,
+        "light_dir": towards / np.linalg.norm(towards, axis=1, keepdims=True),
+        "geom_rgba": _tinted(model.geom_rgba, rng),
+        "mat_rgba": _tinted(model.mat_rgba, rng),
+        "cam_pos": model.cam_pos.copy(),
+        "cam_quat": model.cam_quat.copy(),
+        "cam_sensorsize": model.cam_sensorsize.copy(),
+    }
+    for camera in cameras:
+        drawn["cam_pos"][camera] += rng.uniform(-STANDING, STANDING, 3)
+        mujoco.mju_quatIntegrate(drawn["cam_quat"][camera], rng.uniform(-TURNED, TURNED, 3), 1.0)
+        drawn["cam_sensorsize"][camera] *= 1 + rng.uniform(-VIEW, VIEW)
+    return drawn
+
+
+def _tints(count: int, rng: np.random.Generator) -> FloatArray:
+    return 1 + rng.uniform(-TINT, TINT, (count, 3))
+
+
+def _tinted(rgba: NDArray[np.floating], rng: np.random.Generator) -> NDArray[np.floating]:
+    tinted = rgba.copy()
+    tinted[:, :3] = (rgba[:, :3] * _tints(len(rgba), rng)).clip(0, 1)
+    return tinted
