@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from enpire.cli import main
-from enpire.policies import LeRobotPolicy
+from enpire.policies import Correction, CorrectionSpec, LeRobotPolicy, ResidualPolicy, metadata
 from enpire.store import Run
 from enpire.types import Purpose
 from tests.policies.lerobots import folder_of
@@ -153,3 +153,21 @@ def test_one_that_sees_acts_and_its_run_is_exported(tmp_path: Path) -> None:
     for i, camera in enumerate(sight.cameras):
         picture = row[f"observation.images.{camera}"].permute(1, 2, 0) * 255
         np.testing.assert_array_equal(picture.round(), first.pictures[0, i])
+
+
+def test_of_what_stands_on_it_lerobot_gets_the_base(
+    given: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    base = LeRobotPolicy.read(given)
+    head = Correction(CorrectionSpec(SEEN, DONE, history=1, chunk=4, reach=1.0))
+    policy = ResidualPolicy(base, head)
+    with Run.create(tmp_path / "run", {}) as run:
+        run.save_policy("p", policy.tensors(), metadata(policy), state="incumbent")
+    asked = ["export", "policy", f"{tmp_path / 'run'}:p", str(tmp_path / "out")]
+    assert main(asked) == 2
+    assert "--base writes the first" in capsys.readouterr().err
+    assert main([*asked, "--base"]) == 0
+    assert LeRobotPolicy.read(tmp_path / "out").files == base.files
+    few = ["--episodes", "2", "--robots", "2", "--json"]
+    assert main(["eval", "--policy", asked[2], "--task", "pick_cube", *few]) == 0
+    assert last(capsys.readouterr().out)["n"] == 2
