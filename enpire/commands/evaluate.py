@@ -210,6 +210,8 @@ def _of_a_run(options: Namespace, where: Place) -> tuple[Workcells, Acting]:
     controller: Controller = hosting.controller(chosen.policy, stations)
     label = f"{chosen.run}:{chosen.name}" if chosen.task else str(chosen.run)
     if options.inference_time:
+        if stations.live:
+            raise UsageError("--inference-time is for twins: on arms chunks take what they take")
         controller = _late(chosen.policy, stations.period, options.inference_time)
         label += f", {options.inference_time:g} s late"
     if options.vary_looks:
