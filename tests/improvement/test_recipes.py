@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from dataclasses import fields, replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from enpire.improvement.recipes.lookahead import Lookahead
 from enpire.improvement.recipes.progress import ProgressReward
 from enpire.improvement.recipes.residual_rl import ResidualLearning
 from enpire.improvement.recipes.rlpd import PriorData
+from enpire.improvement.recipes.specialist import Specialist
 from enpire.improvement.recipes.wsrl import WarmStart
 from enpire.improvement.sac import Learning
 from enpire.improvement.settings import described
@@ -28,7 +30,14 @@ from enpire.types import Episode, Outcome, Purpose, Verdict
 from tests.store.samples import episode
 
 SPEC = ChunkSpec("t", observation=6, action=3, chunk=4, execute=2, hidden=(8,))
-IMPROVERS = (Lookahead, PriorData, WarmStart, ResidualLearning, ProgressReward)  # of an incumbent
+IMPROVERS = (
+    Lookahead,
+    PriorData,
+    WarmStart,
+    ResidualLearning,
+    ProgressReward,
+    Specialist,
+)  # of an incumbent
 WON, LOST = Verdict(Outcome.SUCCESS), Verdict(Outcome.FAILURE)
 
 
@@ -89,8 +98,8 @@ def test_a_candidate_fits_and_acts(recipe: recipes.Recipe, with_incumbent: bool)
     before = {k: v.copy() for k, v in incumbent.tensors().items()} if incumbent else {}
     candidate = recipe.improve(Given(SPEC, some(), incumbent, seed=1))
     recipes.require_sound(candidate.policy, SPEC)
-    assert not candidate.policy.training
-    controller = candidate.policy.controller(None)
+    assert not getattr(candidate.policy, "training", False)  # of one that learns
+    controller = candidate.policy.controller(SimpleNamespace(name="t", sight=None))  # type: ignore[arg-type]
     for row in range(2):
         controller.begin(row, np.random.default_rng(row), 0.0)
     actions = controller.act(np.arange(2), np.zeros((2, SPEC.observation), np.float32), None)

@@ -146,7 +146,8 @@ def test_slopes_by_finite_differences(kind: str) -> None:
     torch.manual_seed(1)
     made: Agent[ChunkPolicy] = Agent(begun, corridor(), SMALL, torch.Generator())  # type: ignore[arg-type]
     data = corridor()
-    last = made.actor.policy.net[-1].weight
+    acting = made.actor.policy
+    last = (acting.net if kind == "plain" else acting.correction.net)[-1].weight
 
     def loss() -> Tensor:
         made.generator.manual_seed(0)  # the same draws each time
@@ -171,7 +172,7 @@ def test_a_residual_begins_at_its_base_which_stays() -> None:
     torch.testing.assert_close(residual(cells), base(cells))
     assert not any(v.requires_grad for v in residual.base.parameters())
     with torch.no_grad():
-        residual.net[-1].bias.fill_(100.0)
+        residual.correction.net[-1].bias.fill_(100.0)
     torch.testing.assert_close(residual(cells), base(cells) + 0.5 * base.spread)
 
 
