@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import importlib.util
 import io
+import runpy
 import tokenize
 from pathlib import Path
-from types import ModuleType
+from types import SimpleNamespace
 
 import pytest
 
@@ -14,16 +14,11 @@ FILE = Path(__file__).parents[2] / "launch" / "ros2" / "control_msgs" / "em.py"
 
 
 @pytest.fixture
-def em() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("enpire_test_em", FILE)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+def em() -> SimpleNamespace:
+    return SimpleNamespace(**runpy.run_path(str(FILE)))
 
 
-def expanded(em: ModuleType, template: str, **names: object) -> str:
+def expanded(em: SimpleNamespace, template: str, **names: object) -> str:
     output = io.StringIO()
     interpreter = em.Interpreter(output=output, options={em.BUFFERED_OPT: True, em.RAW_OPT: True})
     interpreter.string(template, "a template", locals=names)
