@@ -17,8 +17,8 @@ from enpire.improvement.recipes.recover import Recover
 from enpire.improvement.recipes.replay_bc import ReplayCloning
 from enpire.improvement.trainer import Training
 from enpire.improvement.value import returns
-from enpire.policies import ChunkSpec
-from enpire.types import Episode, Outcome, Verdict
+from enpire.policies import ChunkSpec, PictureSpec
+from enpire.types import Episode, Outcome, Purpose, Verdict
 from tests.environment.reach import Speed, reach_stations
 from tests.store.samples import episode
 
@@ -112,6 +112,21 @@ def test_what_the_helper_did_is_cloned_and_what_the_policy_did_before_is_not() -
     other = episode("b", 6, observations=helped.observations, actions=helped.actions)
     one, all_of_it = cloned(plain, helped), cloned(plain, other)
     assert any((one[name] != all_of_it[name]).any() for name in one)
+
+
+def test_a_policy_that_sees_learns_from_those_who_know() -> None:
+    shown = episode("shown", 4, purpose=Purpose.DEMONSTRATION)
+    own, helped = episode("own", 4), episode("helped", 6, intervened=HELPED)
+    lost = episode("lost", 6, intervened=HELPED, verdict=LOST)
+    felt = ChunkSpec("t", observation=6, action=3, chunk=2, execute=2, hidden=(8,))
+    seen = PictureSpec("t", observation=6, action=3, cameras=("front",), size=8, felt=(0, 1))
+
+    def chosen(spec: ChunkSpec, *episodes: Episode) -> list[str]:
+        return [e.id for e in Recover().chosen(Given(spec, list(episodes), None, seed=1))]
+
+    assert chosen(felt, shown, own, helped, lost) == ["shown", "own", "helped"]
+    assert chosen(seen, shown, own, helped, lost) == ["shown", "helped"]
+    assert chosen(seen, own, lost) == ["own"], "nobody has shown anything"
 
 
 def test_a_success_is_not_the_policys_before_somebody_helped() -> None:

@@ -2,7 +2,9 @@
 
 In some of a round's episodes a corrector stands beside the policy. It takes over when the policy
 makes no progress any more, goes back to where things were well, and corrects. All successes are
-cloned: the policy's own whole, and of those in which somebody helped what the helper did.
+cloned: the policy's own whole, and of those in which somebody helped what the helper did. A policy
+that sees learns from demonstrations and helpers alone: they know where things are, and what it did
+itself tells no more of that than it knew.
 """
 
 from __future__ import annotations
@@ -15,10 +17,12 @@ from typing import Literal
 from enpire.environment import Controller, Corrected, Job, Tasked, Watch, Workcells
 from enpire.errors import UsageError
 from enpire.improvement.collection import Collection, meanwhile
+from enpire.improvement.recipe import Given
 from enpire.improvement.recipes.replay_bc import ReplayCloning
 from enpire.improvement.trouble import FromTheStart, NoProgress
 from enpire.improvement.value import Value
-from enpire.types import Purpose
+from enpire.policies import PictureSpec
+from enpire.types import Episode, Purpose
 
 DEMONSTRATOR = "demonstrator"
 Rewind = Literal["start", "best"]
@@ -49,6 +53,12 @@ class Recover(ReplayCloning):
         if self.corrector == DEMONSTRATOR:
             return asked.stations.starter
         return self.corrector, asked.controller(self.corrector)
+
+    def chosen(self, given: Given) -> list[Episode]:
+        """See `ReplayCloning`."""
+        successes = ReplayCloning.chosen(self, given)
+        taught = [e for e in successes if e.helped or e.purpose is Purpose.DEMONSTRATION]
+        return taught if taught and isinstance(given.spec, PictureSpec) else successes
 
     def collect(self, asked: Collection) -> Iterator[Job]:
         """See `Collector.collect`: the policy alone, exploring, and with a corrector beside it."""

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from enpire.improvement.recipe import Candidate, Given
 from enpire.improvement.trainer import Kind, Training, clone
+from enpire.types import Episode
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +25,7 @@ class ReplayCloning:
 
     def improve(self, given: Given) -> Candidate:
         """See `Recipe.improve`; starts from new weights, which forgets earlier mistakes."""
-        chosen = [episode for episode in given.episodes if episode.success]
+        chosen = self.chosen(given)
         steps = int(max(self.training.steps, self.steps_per_episode * len(chosen)))
         training = replace(self.training, steps=min(steps, self.most_steps))
         fitted = clone(given, chosen, self.policy, training)
@@ -35,6 +36,10 @@ class ReplayCloning:
             "seconds": fitted.seconds,
         }
         return Candidate(fitted.policy, numbers)
+
+    def chosen(self, given: Given) -> list[Episode]:
+        """Episodes to clone."""
+        return [episode for episode in given.episodes if episode.success]
 
 
 RECIPE = ReplayCloning
