@@ -104,6 +104,7 @@ def test_what_bites_later_is_refused_at_connect(folder, monkeypatch, more, said)
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1200)  # where control_msgs is built first, on a busy machine
 def test_goals_of_the_action_move_the_arm_until_its_emergency_stop_is_pressed(
     folder, request, monkeypatch
 ) -> None:

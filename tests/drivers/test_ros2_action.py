@@ -17,9 +17,10 @@ from enpire.simulation.action import serve
 from enpire.simulation.following import Follower
 from tests.drivers.control_msgs import require_control_msgs
 
-pytestmark = pytest.mark.skipif(
-    importlib.util.find_spec("rclpy") is None, reason="no rclpy: enpire[ros2]"
-)
+pytestmark = [
+    pytest.mark.skipif(importlib.util.find_spec("rclpy") is None, reason="no rclpy: enpire[ros2]"),
+    pytest.mark.timeout(1200),  # where control_msgs is built first, on a busy machine
+]
 PATIENCE_S = 60.0
 JOINTS = ("joint_a", "joint_b")
 
