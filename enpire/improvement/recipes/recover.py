@@ -11,22 +11,22 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 
-from enpire.environment import Controller, Corrected, Job, Tasked, Workcells
-from enpire.errors import UsageError
+from enpire.environment import Corrected, Helper, Job, Tasked, Workcells
+from enpire.errors import RecipeError, UsageError
 from enpire.improvement.collection import Collection, meanwhile
 from enpire.improvement.recipes.replay_bc import ReplayCloning
 from enpire.improvement.trouble import NoProgress
 from enpire.improvement.value import Value
 from enpire.types import Purpose
 
-DEMONSTRATOR = "demonstrator"
+DEMONSTRATOR, HELPER = "demonstrator", "helper"
 
 
 @dataclass(frozen=True, slots=True)
 class Recover(ReplayCloning):
     """Replay of successes, some of which a corrector has brought about."""
 
-    corrector: str = DEMONSTRATOR  # the task's, or a policy of the run, by name
+    corrector: str = DEMONSTRATOR  # the task's, a policy of the run by name, or the loop's helper
     share: float = 0.5  # of a round's episodes with a corrector beside the policy
     patience: float = 1.0  # without progress before help comes, up to twice that is drawn [s]
     overtime: float = 1.0  # that help may take beyond the time limit, in time limits
@@ -39,11 +39,20 @@ class Recover(ReplayCloning):
         if not isinstance(stations, Tasked):
             raise UsageError("recover needs a task with hands and a demonstrator: not gym:")
 
-    def helper(self, asked: Collection) -> tuple[str, Controller]:
-        """Who corrects, by name; a recipe of your own may have a person at a device do it."""
+    @property
+    def needs_helper(self) -> bool:
+        """See `Named`: `--helper` says who it is."""
+        return self.corrector == HELPER
+
+    def helper(self, asked: Collection) -> Helper:
+        """Who corrects, and at which desk; a recipe of your own may have somebody else do it."""
         if self.corrector == DEMONSTRATOR:
-            return asked.stations.starter
-        return self.corrector, asked.controller(self.corrector)
+            return Helper(*asked.stations.starter)
+        if self.corrector != HELPER:
+            return Helper(self.corrector, asked.controller(self.corrector))
+        if asked.helper is None:
+            raise RecipeError("recover has the loop's helper correct, and there is none: --helper")
+        return asked.helper
 
     def collect(self, asked: Collection) -> Iterator[Job]:
         """See `Collector.collect`: the policy alone, exploring, and with a corrector beside it."""
@@ -57,15 +66,15 @@ class Recover(ReplayCloning):
         value = yield from meanwhile(plain, lambda: Value.of(known, *sizes, asked.seed))
         patience = max(round(self.patience / stations.period), 1)
         watch = NoProgress(value, stations.execute_periods, patience)
-        who, corrector = self.helper(asked)
-        task = stations.task
-        controller = Corrected(asked.controller(asked.base), corrector, watch, task.actions)
+        helper, task = self.helper(asked), stations.task
+        policy = asked.controller(asked.base)
+        controller = Corrected(policy, helper.acts, watch, task.actions, helper.desk)
         for seed in islice(asked.seeds, count):
             yield Job(
                 seed=seed,
                 purpose=Purpose.COLLECTION,
                 controller=controller,
-                policy=f"{asked.base}+{who}",
+                policy=f"{asked.base}+{helper.name}",
                 round=asked.round,
                 overtime=self.overtime * task.time_limit,
             )
