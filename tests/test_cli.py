@@ -84,7 +84,7 @@ def test_every_verb_says_what_it_does(capsys: pytest.CaptureFixture[str]) -> Non
 def test_loop_options_are_the_settings() -> None:
     from enpire.rollout.loop import LoopSettings
 
-    apart = ("task", "recipe_settings", "first_recipe_settings")
+    apart = ("task", "recipe_settings", "first_recipe_settings", "helper_settings")
     declared = {f.name: f.default for f in fields(LoopSettings) if f.name not in apart}
     assert {name: read(text) for name, (read, text, _) in SETTINGS.items()} == declared
 

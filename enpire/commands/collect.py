@@ -5,14 +5,24 @@ from __future__ import annotations
 from argparse import Namespace
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import asdict, dataclass, replace
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from enpire.commands.driving import facts_of, require_same
 from enpire.commands.graphics import choose_graphics
+from enpire.commands.helping import (
+    FIELDS,
+    HELP,
+    PAGE,
+    SCRIPT,
+    Helping,
+    Wanted,
+    hands_of,
+    helping,
+)
 from enpire.commands.options import Parser, add_start, natural, positive, print_json, task_asked
 from enpire.commands.places import Place, add_arms, place
 from enpire.commands.recovering import noted
@@ -24,10 +34,9 @@ from enpire.packs.finder import GYM
 if TYPE_CHECKING:
     from enpire.environment import Controller, Job, Stations
     from enpire.observe.frozen import Frozen
-    from enpire.people import Hands, OneHelper
     from enpire.rollout.clock import Clock
     from enpire.rollout.detector import Detector
-    from enpire.store import Decision, Run
+    from enpire.store import Run
     from enpire.types import Episode
 
 DESCRIPTION = """\
@@ -35,11 +44,10 @@ Record a person's episodes, on twins in real time or on stations with arms: at a
 on this machine, by keys or by a gamepad. With --policy, a policy acts and the person takes over by
 touching a key, and gives back; where past episodes are there to learn from (--learn-from), stations
 ask for the person when a failure is foreseen, one after the other. Who acted is kept of every
-period. --teleop script has the task's script in the person's place, as fast as it goes."""
+period. --teleop lerobot:TYPE has a leader arm or a pad of LeRobot's in the person's hands too;
+--teleop script the task's script in the person's place, as fast as it goes."""
 
-PAGE = ("keyboard", "gamepad")
-SCRIPT = "script"
-OVERTIME = 4.0  # time limits that people may take beyond the task's
+TELEOP = "--teleop."  # begins settings of a teleoperator
 
 
 def add_options(parser: Parser) -> None:
@@ -48,9 +56,10 @@ def add_options(parser: Parser) -> None:
     add_start(parser)
     parser.add_argument(
         "--teleop",
-        choices=(*PAGE, SCRIPT),
+        type=hands_of,
+        metavar="WHOSE",
         default=PAGE[0],
-        help="whose hands (default keyboard; the page takes either)",
+        help=f"whose hands (default keyboard): {HELP}",
     )
     parser.add_argument("--run", type=Path, metavar="DIR", help="of a new run, or one to add to")
     parser.add_argument("--episodes", type=positive, default=10, metavar="N", help="default 10")
@@ -68,6 +77,11 @@ def add_options(parser: Parser) -> None:
     parser.add_argument("--port", type=natural, default=0, metavar="N", help="of the page")
     parser.add_argument("--json", action="store_true", help="print the result as the last line")
     add_arms(parser)
+    parser.gathers = (TELEOP,)
+    parser.add_argument_group(
+        "settings of a teleoperator",
+        f"{TELEOP}SETTING VALUE: {FIELDS}",
+    )
     parser.set_defaults(cluster="")  # people are here
 
 
@@ -86,7 +100,7 @@ def run(options: Namespace) -> int:
 def _in_place(options: Namespace, where: Place) -> int:
     from enpire.environment import Order, ResetMode, Stations
     from enpire.observe import frozen
-    from enpire.people import Hands, OneHelper
+    from enpire.rollout.helping import detected
     from enpire.rollout.seeds import fresh_entropy
 
     chosen = frozen.load(options.policy) if options.policy else None
@@ -101,21 +115,20 @@ def _in_place(options: Namespace, where: Place) -> int:
     stations = where.stations(Order(task, reset=reset, images=images), options.robots)
     if not isinstance(stations, Stations):
         raise UsageError(f"nobody has hands in {stations.name}: collect is for task packs")
-    hands = None if options.teleop == SCRIPT else Hands()
-    desk = OneHelper(hands)
     entropy = fresh_entropy() if options.seed is None else options.seed
-    helper = _helper(stations, hands)
-    if chosen is None:
-        asked = _Asked(stations, helper, desk, entropy)
-    else:
-        frozen.require_fit(chosen.policy, stations, chosen.name)
-        asked = _beside(chosen, _Asked(stations, helper, desk, entropy), options)
-    with _opened(options, task, asked) as run:
-        if asked.detector:
-            run.ledger.add_decision(_detected(asked.detector))
-        with _clock(options, where, asked, hands, run) as clock:
-            done = _episodes(options, run, asked, clock)
-        figures = _figures(run, asked, done)
+    wanted = Wanted(options.teleop, options.gathered[TELEOP], options.station, options.port)
+    with helping(wanted, stations) as helper:
+        asked = _Asked(stations, helper, entropy)
+        if chosen is not None:
+            frozen.require_fit(chosen.policy, stations, chosen.name)
+            asked = _beside(chosen, asked, options)
+        with _opened(options, task, asked) as run:
+            if asked.detector:
+                run.ledger.add_decision(detected(asked.detector))
+            alone = "the policy's" if chosen else ""
+            with helper.at_page(_clock(where, helper, run), alone) as clock:
+                done = _episodes(options, run, asked, clock)
+            figures = _figures(run, asked, done)
     if options.json:
         print_json(figures)
     return 0
@@ -123,11 +136,10 @@ def _in_place(options: Namespace, where: Place) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """What is recorded. helper: by name, and what acts. policy: that it stands beside, by name."""
+    """What is recorded. policy: that the helper stands beside, by name."""
 
     stations: Stations
-    helper: tuple[str, Controller]
-    desk: OneHelper
+    helping: Helping
     entropy: int
     policy: str = ""
     controller: Controller | None = None
@@ -137,25 +149,20 @@ class _Asked:
         """A person's own episodes, or a policy's with one beside it; number: of the round."""
         from enpire.environment import Corrected, Job
         from enpire.rollout.detector import Never
+        from enpire.rollout.helping import OVERTIME
         from enpire.rollout.seeds import stream
         from enpire.types import Purpose
 
-        (who, acts), purpose, task = self.helper, Purpose.DEMONSTRATION, self.stations.task
+        helper = self.helping.helper
+        acts, who = helper.acts, helper.name
+        purpose, task = Purpose.DEMONSTRATION, self.stations.task
         if self.controller is not None:
             watch = self.detector.watch() if self.detector else Never()
-            acts = Corrected(self.controller, acts, watch, task.actions, self.desk)
+            acts = Corrected(self.controller, acts, watch, task.actions, helper.desk)
             who, purpose = f"{self.policy}+{who}", Purpose.COLLECTION
         overtime = OVERTIME * task.time_limit
         for seed in islice(stream(self.entropy, "person"), count):
             yield Job(seed, purpose, acts, who, number, overtime=overtime)
-
-
-def _helper(stations: Stations, hands: Hands | None) -> tuple[str, Controller]:
-    from enpire.people import Person
-
-    if hands is None:
-        return stations.starter
-    return "person", Person(hands, stations.task.actions, stations.twin.scene.robot)
 
 
 def _beside(chosen: Frozen, asked: _Asked, options: Namespace) -> _Asked:
@@ -205,40 +212,12 @@ def _opened(options: Namespace, task: str, asked: _Asked) -> Iterator[Run]:
         yield run
 
 
-@contextmanager
-def _clock(
-    options: Namespace, where: Place, asked: _Asked, hands: Hands | None, run: Run
-) -> Iterator[Clock]:
-    """Of a script the twins' own; of a person the wall's, with a page and a view at it."""
-    from enpire.people import Command, Page, View
-    from enpire.rollout.clock import Wall, Watched
+def _clock(where: Place, helper: Helping, run: Run) -> Clock:
+    """Of a script the twins' own, of a person the wall's."""
+    from enpire.rollout.clock import Wall
 
     now = max((interval.end_s for interval in run.ledger.intervals()), default=0.0)
-    if hands is None:
-        yield where.clock(now)
-        return
-    desk, stations = asked.desk, asked.stations
-
-    def state() -> dict[str, str]:
-        whose = "yours" if desk.served is not None or not asked.policy else "the policy's"
-        phase = stations.phase(desk.shown).value
-        line = f"station {desk.shown + 1} of {len(stations)}: {phase}, {whose}"
-        return {"line": line + (f", {desk.waiting} waiting" if desk.waiting else "")}
-
-    with ExitStack() as stack:
-        page = stack.enter_context(Page(hands, state, options.port))
-        view = None if options.station else View(stations, page.show)
-        if view is not None:
-            stack.callback(view.close)
-
-        def look() -> None:
-            if hands.said(Command.STATION):
-                desk.show_next(len(stations))
-            if view is not None:
-                view.take(desk.shown)
-
-        print(f"open {page.address}", flush=True)
-        yield Watched(Wall(now), look)
+    return where.clock(now) if helper.hands is None else Wall(now)
 
 
 def _episodes(options: Namespace, run: Run, asked: _Asked, clock: Clock) -> list[Episode]:
@@ -259,7 +238,9 @@ def _episodes(options: Namespace, run: Run, asked: _Asked, clock: Clock) -> list
         done.append(episode)
 
     with EpisodeWriter(run) as writer:
-        fleet = Fleet(asked.stations, writer, on_episode=tell, clock=clock, note=note, ahead=0)
+        fleet = Fleet(
+            asked.stations, writer, on_episode=tell, clock=clock, note=note, ahead=lambda: 0
+        )
         with suppress(KeyboardInterrupt):
             for _ in fleet.run(asked.jobs(options.episodes, number)):
                 pass
@@ -267,48 +248,28 @@ def _episodes(options: Namespace, run: Run, asked: _Asked, clock: Clock) -> list
     return done
 
 
-def _detected(detector: Detector) -> Decision:
-    """What it is worth, for the ledger."""
-    from enpire.store import Decision
-
-    found = detector.detection
-    return Decision(
-        0, "detector", str(found), numbers={k: float(v) for k, v in asdict(found).items()}
-    )
-
-
 def _figures(run: Run, asked: _Asked, done: list[Episode]) -> dict[str, Any]:
     """What came of the episodes, said and as JSON."""
     from enpire.observe import account
-    from enpire.rollout.detector import interventions
+    from enpire.rollout.helping import helped
     from enpire.rollout.statistics import estimate
-    from enpire.store import Decision
     from enpire.types import JUDGED
 
     judged = [e for e in done if e.verdict.outcome in JUDGED]
     success = estimate(sum(e.success for e in judged), len(judged))
-    acted = sum(len(e) for e in done)
-    numbers = {
-        "episodes": float(len(done)),
-        "interventions": interventions(done) / max(len(done), 1),
-        "helped": sum(int(e.intervened.sum()) for e in done) / max(acted, 1),
-    }
     outcomes = dict(Counter(str(e.verdict.outcome) for e in done))
     print(f"{run.folder}: success {success}; {outcomes}")
+    came = helped(done, f"{asked.policy}+{asked.helping.helper.name}")
     if asked.policy:
-        text = (
-            f"{asked.policy}+{asked.helper[0]}: success {success}, {numbers['interventions']:.2f} "
-            f"interventions an episode, {numbers['helped']:.0%} of the periods helped"
-        )
-        print(text)
-        run.ledger.add_decision(Decision(0, "helped", text, numbers=numbers))
+        print(came.text)
+        run.ledger.add_decision(came)
     detection = asked.detector.detection if asked.detector else None
     return {
         "run": str(run.folder),
         "task": asked.stations.name,
         **account.as_json(success),
         "outcomes": outcomes,
-        **numbers,
+        **came.numbers,
         "precision": account.as_json(detection.precision) if detection else None,
         "recall": account.as_json(detection.recall) if detection else None,
     }

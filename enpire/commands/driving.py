@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import signal
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
+from enpire.commands.helping import Helping
 from enpire.commands.loop_settings import REAL_PACE
 from enpire.commands.places import Here, Place
 from enpire.commands.recovering import noted
@@ -92,17 +93,19 @@ def drive(
     state: LoopState,
     begin: Callable[[Fleet, EpisodeWriter, Trainer], Callable[[], str]],
     recovery: Recovery | None = None,
+    people: Helping | None = None,
 ) -> dict[str, Any]:
     """Have a run go on to its end; returns its result.
 
     begin: makes what runs on the fleet, and returns what has it run and then says why it ended.
+    people: beside its policies.
     """
     from enpire.observe import account
     from enpire.observe.gpu import Watch
     from enpire.observe.progress import Progress
     from enpire.observe.result import result
     from enpire.rollout.clock import Wall
-    from enpire.rollout.fleet import Fleet, Stopped
+    from enpire.rollout.fleet import AHEAD, Fleet, Stopped
     from enpire.rollout.requests import Requests
     from enpire.store import EpisodeWriter
 
@@ -113,18 +116,26 @@ def drive(
     def note(kind: str, station: int, text: str) -> None:
         ledger.add_decision(noted(state.round, kind, station, text))
 
-    with EpisodeWriter(run) as writer, where.trainer() as trainer, Watch(facts) as gpus:
+    real = settings.pace == REAL_PACE
+    base = (Wall if real else where.clock)(
+        max((interval.end_s for interval in ledger.intervals()), default=0.0)
+    )
+    with (
+        EpisodeWriter(run) as writer,
+        where.trainer() as trainer,
+        Watch(facts) as gpus,
+        people.beside_policies(base) if people else nullcontext(base) as clock,
+    ):
         fleet = Fleet(
             stations,
             writer,
             budget.spent,
             robot_s=account.robot_seconds(ledger.episodes())[0],
-            clock=(Wall if settings.pace == REAL_PACE else where.clock)(
-                max((interval.end_s for interval in ledger.intervals()), default=0.0)
-            ),
+            clock=clock,
             recovery=recovery,
             note=note,
             requests=Requests(run.folder),
+            ahead=people.ahead if people else lambda: AHEAD,
         )
         save = _accounts(run, budget, fleet, gpus, facts)
         go = begin(fleet, writer, trainer)

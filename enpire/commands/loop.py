@@ -13,9 +13,11 @@ from enpire.commands.beginning import begin_with, of_begun, require_begun
 from enpire.commands.closing import resume_command, summary
 from enpire.commands.driving import drive, exit_code, facts_of, require_same, stations_for
 from enpire.commands.graphics import choose_graphics
+from enpire.commands.helping import FIELDS, Helping, beside, require_helper
 from enpire.commands.loop_settings import (
     BUDGETS,
     FIRST,
+    HELPER,
     OF_RECIPES,
     RECIPE,
     SETTINGS,
@@ -23,6 +25,7 @@ from enpire.commands.loop_settings import (
     flag,
     found_from,
     merged,
+    nobody_or_hands,
     of_pace,
     of_task,
     plain,
@@ -78,15 +81,25 @@ def add_options(parser: Parser) -> None:
         if read is bool:
             settings.add_argument(flag(name), action="store_const", const=True, help=line)
             continue
-        metavar = "NAME" if read is str else "N" if read in (positive, natural) else "X"
+        metavar = (
+            "NAME"
+            if read in (str, nobody_or_hands)
+            else "N"
+            if read in (positive, natural)
+            else "X"
+        )
         if default:
             line += f" (default {default})"
         settings.add_argument(flag(name), type=read, metavar=metavar, help=line)
-    parser.gathers = (RECIPE, FIRST)
+    parser.add_argument(
+        "--port", type=natural, default=0, metavar="N", help="of the page that --helper serves"
+    )
+    parser.gathers = (RECIPE, FIRST, HELPER)
     parser.add_argument_group(
         "settings of the recipes",
         f"{RECIPE}SETTING VALUE, {FIRST}SETTING VALUE; enpire recipes show NAME lists them",
     )
+    parser.add_argument_group("settings of a helper's device", f"{HELPER}SETTING VALUE: {FIELDS}")
 
 
 def run(options: Namespace) -> int:
@@ -95,7 +108,8 @@ def run(options: Namespace) -> int:
     use_menagerie(options)
     given = {name: getattr(options, name) for name in SETTINGS}
     given = {name: value for name, value in given.items() if value is not None}
-    for begin, name in ((RECIPE, "recipe_settings"), (FIRST, "first_recipe_settings")):
+    gathered = (RECIPE, "recipe"), (FIRST, "first_recipe"), (HELPER, "helper")
+    for begin, name in ((begin, f"{of}_settings") for begin, of in gathered):
         if options.gathered[begin]:
             given[name] = options.gathered[begin]
     limits = {name: getattr(options, name) for name in BUDGETS}
@@ -150,13 +164,15 @@ def _begin(options: Namespace, given: dict[str, Any], limits: dict[str, Any], wh
     stations = stations_for(settings, where)
     _require(recipes, stations)
     settings.spending.require(stations)
+    require_helper(settings, recipes, stations)
     require_begun(settings, stations)
     config = {"enpire": __version__, "loop": asdict(settings), "budget": limits}
-    run = Run.create(options.run or default_folder(called), config)
-    with run:
-        run.ledger.set_facts(facts_of(stations) | {"state": "running"})
-        begin_with(run, settings, stations)
-        return _drive(run, settings, recipes, stations, limits, {}, options, where)
+    with beside(settings, stations, options.station, options.port) as people:
+        run = Run.create(options.run or default_folder(called), config)
+        with run:
+            run.ledger.set_facts(facts_of(stations) | {"state": "running"})
+            begin_with(run, settings, stations)
+            return _drive(run, settings, recipes, stations, limits, {}, options, where, people)
 
 
 def _resume(options: Namespace, limits: dict[str, Any], where: Place) -> int:
@@ -169,10 +185,12 @@ def _resume(options: Namespace, limits: dict[str, Any], where: Place) -> int:
         recipes = _recipes(settings)
         _require(recipes, stations)
         settings.spending.require(stations)
+        require_helper(settings, recipes, stations)
         begin_with(run, settings, stations)
         run.ledger.set_facts({"state": "running"})
         both = run.config.get("budget", {}) | limits
-        return _drive(run, settings, recipes, stations, both, limits, options, where)
+        with beside(settings, stations, options.station, options.port) as people:
+            return _drive(run, settings, recipes, stations, both, limits, options, where, people)
 
 
 def _recipes(settings: LoopSettings) -> tuple[Named, ...]:
@@ -196,6 +214,7 @@ def _drive(
     given: dict[str, Any],
     options: Namespace,
     where: Place,
+    people: Helping | None,
 ) -> int:
     from enpire.rollout.budget import Budget
     from enpire.rollout.loop import Loop, LoopState
@@ -209,7 +228,8 @@ def _drive(
 
     def begin(fleet: Fleet, writer: EpisodeWriter, trainer: Trainer) -> Callable[[], str]:
         first, *schedule = recipes
-        loop = Loop(settings, run, writer, fleet, first, schedule, trainer, budget, state)
+        helper = people.helper if people else None
+        loop = Loop(settings, run, writer, fleet, first, schedule, trainer, budget, state, helper)
 
         def go() -> str:
             loop.run()
@@ -218,7 +238,7 @@ def _drive(
         return go
 
     with recovery(options, settings.task, settings.reset) as helping:
-        figures = drive(run, settings, stations, where, budget, state, begin, helping)
+        figures = drive(run, settings, stations, where, budget, state, begin, helping, people)
     print(summary(run, figures, resume_command(run.folder, given, options.recover, again(options))))
     if options.json:
         print_json(figures)

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from enpire.commands.helping import HELP, hands_of
 from enpire.commands.options import (
     duration,
     level,
@@ -34,7 +35,14 @@ if TYPE_CHECKING:
     from enpire.store import Run
 
 RECIPE, FIRST = "--recipe.", "--first-recipe."  # begin settings of recipes
+HELPER = "--helper."  # and of a helper's teleoperator
 REAL_PACE = "real"
+
+
+def nobody_or_hands(text: str) -> str:
+    """As `hands_of`, or empty for nobody."""
+    return text and hands_of(text)
+
 
 SETTINGS: dict[str, tuple[Callable[[str], Any], str, str]] = {
     "python": (str, "", "gym:ENV_ID: run it with this interpreter, VENV/bin/python"),
@@ -69,6 +77,11 @@ SETTINGS: dict[str, tuple[Callable[[str], Any], str, str]] = {
     "allocate": (bool, "", "collect where outcomes are in doubt, by strata of initial conditions"),
     "abort": (bool, "", "end collection episodes early that are hopeless"),
     "hard": (share, "0", "of collection episodes that begin where the incumbent has failed"),
+    "helper": (
+        nobody_or_hands,
+        "",
+        f"who helps in collections where a failure is foreseen: {HELP}",
+    ),
     "alpha": (level, "0.05", "chance that a candidate that is no better is promoted"),
     "staleness": (
         no_or_one,

@@ -39,7 +39,7 @@ def add_options(parser: Parser) -> None:
 
 def run(options: Namespace) -> int:
     """Follow until it is enough, or the station stops."""
-    from enpire.drivers.lerobot.leader import Leader
+    from enpire.drivers.lerobot.leader import make_leader
     from enpire.safety.client import Client, Stream
     from enpire.safety.launch import Supervision
     from enpire.safety.machine import Mode
@@ -50,7 +50,7 @@ def run(options: Namespace) -> int:
     if station.driver != "lerobot":
         raise UsageError(f"driver {station.driver} has no leader arms: lerobot has")
     may = permit(station, options.confirm_motion, options.dry_run, date.today())
-    leader = Leader(station.robot, time.monotonic_ns, station.site)
+    leader = make_leader(station.robot, time.monotonic_ns, station.settings)
     leader.connect()
     try:
         with Supervision(station, may) as supervision:

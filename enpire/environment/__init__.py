@@ -24,7 +24,7 @@ from enpire.environment.controller import (
     RandomActions,
     Word,
 )
-from enpire.environment.correcting import Corrected, Desk, Watch
+from enpire.environment.correcting import Corrected, Desk, Helper, Watch
 from enpire.environment.jobs import Job
 from enpire.environment.loading import Order, build_stations, load_task, open_stations
 from enpire.environment.replay import Replay
@@ -50,6 +50,7 @@ __all__ = [
     "Evidence",
     "Eyes",
     "Happening",
+    "Helper",
     "Job",
     "Order",
     "Parameter",

@@ -51,6 +51,11 @@ class Watch(Protocol):
 class Desk(Protocol):
     """Where stations ask for help, and who helps is found."""
 
+    @property
+    def open(self) -> bool:
+        """Whether anybody is there to help; where nobody is, policies act alone."""
+        ...
+
     def ask(self, row: int) -> None:
         """Station `row` needs help."""
         ...
@@ -74,6 +79,8 @@ class Desk(Protocol):
 
 class Everywhere:
     """A helper beside every station, who helps when asked and to the end of the episode."""
+
+    open = True
 
     def ask(self, row: int) -> None:
         """See `Desk`."""
@@ -101,6 +108,15 @@ class Relieving(Controller, Protocol):
     def relieve(self, row: int, action: Float32Array) -> None:
         """It takes over from who did `action`, (act,), on station `row`."""
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class Helper:
+    """Who helps policies: by name, what acts, and the desk where stations ask for it."""
+
+    name: str
+    acts: Controller
+    desk: Desk = field(default_factory=Everywhere)
 
 
 class Turn(Enum):
@@ -175,7 +191,7 @@ class Corrected:
         episodes = [self._episodes[row] for row in rows.tolist()]
         actions = np.empty((len(rows), 7 * len(self._scale)), np.float32)
         for i, (row, one) in enumerate(zip(rows.tolist(), episodes, strict=True)):
-            if one.turn is Turn.CORRECT and self._desk.gives_back(row):
+            if one.turn is not Turn.POLICY and self._over(row, one.turn):
                 self._give_back(row, one)
             if one.turn is Turn.POLICY:
                 self._look(row, one, self._watch.trouble(row, observations[i]))
@@ -205,7 +221,7 @@ class Corrected:
     def word(self, row: int) -> Word:
         """See `Attended`: who corrects has the word while it acts."""
         one = self._episodes[row]
-        if one.turn is Turn.WAIT and not self._desk.serves(row):
+        if one.turn is Turn.WAIT and self._desk.open and not self._desk.serves(row):
             return Word.WAIT
         if one.turn is Turn.CORRECT and isinstance(self._corrector, Attended):
             return self._corrector.word(row)
@@ -244,13 +260,17 @@ class Corrected:
         if self._desk.takes(row):
             self._correct(row, one)
             return
-        if back_to is None or not one.way:
+        if back_to is None or not one.way or not self._desk.open:
             return
         self._desk.ask(row)
         one.turn = Turn.BACK
         one.at = len(one.way) - 1
         one.back_to = min(back_to, one.at)
         one.left = one.at - one.back_to + SLACK
+
+    def _over(self, row: int, turn: Turn) -> bool:
+        """Whether who helps gives back, or has left."""
+        return not self._desk.open or (turn is Turn.CORRECT and self._desk.gives_back(row))
 
     def _correct(self, row: int, one: _Episode) -> None:
         one.turn = Turn.CORRECT

@@ -1,10 +1,12 @@
-"""Joint angles for hand poses, by mink, on the arms alone."""
+"""Joint angles for hand poses, by mink, and hand poses for joint angles; on the arms alone."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import mink
+import mujoco
 import numpy as np
 
 from enpire.packs import Robot, World
@@ -70,3 +72,26 @@ class Kinematics:
             )
             self._configuration.integrate_inplace(velocity, STEP)
         return np.array([self._configuration.q[arm.qpos] for arm in self._arms])
+
+
+class Forward:
+    """Where the hands of a robot's arms are, of their joint angles alone."""
+
+    def __init__(self, world: World, robot: Robot) -> None:
+        """As the robot stands in `world`; what was identified there changes no lengths."""
+        scene = compose(replace(world, dynamics=None), robot, lambda spec: None)
+        self._arms, self._model = scene.arms, scene.model
+        self._data = mujoco.MjData(scene.model)
+
+    def hands(self, joints: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Of joint angles (arms, dof) [rad].
+
+        Returns:
+            Positions (arms, 3) [m] and rotations (arms, 3, 3), grasp frame to world.
+        """
+        for arm, angles in zip(self._arms, joints, strict=True):
+            self._data.qpos[arm.qpos] = angles
+        mujoco.mj_kinematics(self._model, self._data)
+        grasps = [arm.grasp for arm in self._arms]
+        rotations = self._data.site_xmat[grasps].reshape(-1, 3, 3)
+        return self._data.site_xpos[grasps].copy(), rotations.copy()

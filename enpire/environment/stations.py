@@ -148,6 +148,11 @@ class Stations:
         return bool(self._running)
 
     @property
+    def attended(self) -> bool:
+        """Whether somebody may have a hand in an episode under way."""
+        return any(running.attended is not None for running in self._running.values())
+
+    @property
     def name(self) -> str:
         """The task's."""
         return self.task.name

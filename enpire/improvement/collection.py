@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import islice
 
-from enpire.environment import Controller, Job, Workcells
+from enpire.environment import Controller, Helper, Job, Workcells
 from enpire.errors import RecipeError
 from enpire.policies import Policy
 from enpire.types import Episode, Purpose
@@ -25,6 +25,7 @@ class Collection:
     none. policy: the one of that name; controller: that has it act. count: of episodes. seeds:
     fresh ones, endless. exploration: chance that a chunk is varied. seed: of everything random in
     the choice of jobs. episodes: of earlier rounds, in the order of their ids, none of them sealed.
+    helper: of the loop, if it has one.
     """
 
     stations: Workcells
@@ -38,6 +39,7 @@ class Collection:
     exploration: float
     seed: int
     episodes: Sequence[Episode]
+    helper: Helper | None = None
 
     def plain(self, count: int | None = None) -> Iterator[Job]:
         """The base policy on fresh seeds: `count` episodes, all if not said."""

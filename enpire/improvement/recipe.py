@@ -108,6 +108,11 @@ class Named:
         """Rounds that its collection may lag behind: a recipe may cap it by an attribute."""
         return float(getattr(self.recipe, "max_staleness", math.inf))
 
+    @property
+    def needs_helper(self) -> bool:
+        """Whether it has the loop's helper help, and says itself when: it says so likewise."""
+        return bool(getattr(self.recipe, "needs_helper", False))
+
     def improve(self, given: Given) -> Candidate:
         """As `Recipe.improve`; whatever else goes wrong in it is a RecipeError too."""
         with self._blamed():

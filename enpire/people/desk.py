@@ -13,11 +13,16 @@ class OneHelper:
     shown: the station that the page shows. A touch takes over the one shown, if nobody is served.
     """
 
-    def __init__(self, hands: Hands | None = None) -> None:
-        """hands: the person's."""
-        self._hands = hands
+    def __init__(self, hands: Hands | None = None, leaves: bool = False) -> None:
+        """hands: the person's. leaves: who may go, and then is not asked."""
+        self._hands, self._leaves = hands, leaves
         self._queue: deque[int] = deque()
         self.shown = 0
+
+    @property
+    def open(self) -> bool:
+        """See `Desk`."""
+        return not self._leaves or self._hands is None or self._hands.there
 
     @property
     def waiting(self) -> int:

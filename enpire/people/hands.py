@@ -1,4 +1,4 @@
-"""What a person's hands say by keys or by a gamepad: a twist, and commands.
+"""What a person's hands say by keys, by a gamepad or by a device: a twist, and commands.
 
 Keys are called by where they are on a keyboard (`KeyboardEvent.code`), buttons of a gamepad by
 their number in the standard layout (`Pad0`, ...), its sticks are the four axes of that layout.
@@ -10,12 +10,17 @@ import threading
 import time
 from collections.abc import Collection, Sequence
 from enum import Enum
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from enpire.types import FloatArray
 
+if TYPE_CHECKING:
+    from enpire.people.devices import Device
+
 FRESH_S = 0.5  # hands that have not been heard of for so long hold nothing
+AWAY_S = 10.0  # who has not been seen at the page for so long, and touches nothing, has left
 FINE = 0.25  # of a full action, with Shift
 DEAD = 0.15  # of a stick's way, in which it rests
 
@@ -71,11 +76,13 @@ HOLD = "Pad5"  # who holds it has the hands, who lets go gives them back
 class Hands:
     """Heard by one thread, asked by another. What was hit between two questions is not lost."""
 
-    def __init__(self) -> None:
+    def __init__(self, device: Device | None = None) -> None:
+        """device: in them, beside the page."""
+        self.device = device
         self._lock = threading.Lock()
         self._held: frozenset[str] = frozenset()
         self._sticks: FloatArray = np.zeros(4)
-        self._heard = -np.inf
+        self._heard = self._seen = -np.inf
         self._hit: set[str] = set()  # since the twist was last asked for
         self._said: set[Command] = set()
 
@@ -91,6 +98,17 @@ class Hands:
             self._held, self._heard = now, time.monotonic()
             at = np.clip(np.resize(np.append(sticks, np.zeros(4)), 4), -1.0, 1.0)
             self._sticks = np.where(abs(at) > DEAD, at, 0.0)
+
+    def greet(self) -> None:
+        """Somebody has the page open."""
+        self._seen = time.monotonic()
+
+    @property
+    def there(self) -> bool:
+        """Whether whoever has them is: at the page, or at a device."""
+        if self.touched:
+            self.greet()
+        return time.monotonic() - self._seen < AWAY_S
 
     def twist(self) -> FloatArray:
         """Of a hand, (6,) in [-1, 1]: what is held, or was hit since it was last asked."""
@@ -112,20 +130,23 @@ class Hands:
         with self._lock:
             held = self._current() | self._hit
             moves = bool(held & (MOVES.keys() | {HOLD})) or Command.GRIPPER in self._said
-            return moves or (self._fresh and bool(self._sticks.any()))
+            moves = moves or (self._fresh and bool(self._sticks.any()))
+        return moves or (self.device is not None and self.device.touched)
 
     def said(self, command: Command) -> bool:
         """Whether a command was given since it was last asked for."""
         with self._lock:
             there = command in self._said
             self._said.discard(command)
-            return there
+        return there | (self.device is not None and self.device.said(command))
 
     def forget(self) -> None:
         """What was hit or said before counts no more: it was for something else."""
         with self._lock:
             self._hit.clear()
             self._said.clear()
+        if self.device is not None:
+            self.device.let_go()
 
     @property
     def _fresh(self) -> bool:

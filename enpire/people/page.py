@@ -91,6 +91,7 @@ class _Handler(BaseHTTPRequestHandler):
                 text = resources.files("enpire.people").joinpath("page.html").read_bytes()
                 self._answer(text, "text/html; charset=utf-8")
             case "state":
+                self.page.hands.greet()
                 self._answer(json.dumps(dict(self.page.state())).encode(), "application/json")
             case "view":
                 self._stream()

@@ -1,15 +1,19 @@
-"""A person's hands as a controller: a twist each period, grippers as they were told last."""
+"""A person's hands as a controller: a twist each period, grippers as they were told last.
+
+Keys, and what a device in the hands says. Where keys move a hand, the device goes on from there.
+"""
 
 from __future__ import annotations
-
-from collections.abc import Sequence
 
 import numpy as np
 
 from enpire.environment.control import ActionSpec
 from enpire.environment.controller import Word
 from enpire.environment.sensing import Readings
+from enpire.errors import UsageError
 from enpire.packs import Robot
+from enpire.people.devices import Posture
+from enpire.people.devices import told as as_told
 from enpire.people.hands import Command, Hands
 from enpire.twin.twin import Rows
 from enpire.types import Float32Array, FloatArray
@@ -21,15 +25,27 @@ class Person:
     """Acts on one station at a time by `Hands`; where nothing is held, the hands stand."""
 
     def __init__(self, hands: Hands, actions: ActionSpec, robot: Robot) -> None:
-        """In the action space of a task, of so many arms."""
+        """In the action space of a task, of so many arms.
+
+        Raises:
+            UsageError: a device has not one arm, nor as many.
+        """
+        device = hands.device
+        if device is not None and device.arms not in (1, len(actions.arms)):
+            raise UsageError(
+                f"a device of {device.arms} arms, and the station has {len(actions.arms)}: it "
+                "takes one, or as many"
+            )
         self._hands, self._arms = hands, len(actions.arms)
-        self._ranges: Sequence[tuple[float, float]] = [a.gripper_range for a in robot.arms]
+        self._robot, self._scale = robot, actions.scale
         self._arm = 0
         self._told: dict[int, FloatArray] = {}  # grippers, (arms,)
 
     def begin(self, row: int, rng: np.random.Generator, exploration: float) -> None:
         """See `Controller`: what was hit before was for another episode."""
         self._told.pop(row, None)
+        if self._hands.device is not None:
+            self._hands.device.let_go()
 
     def relieve(self, row: int, action: Float32Array) -> None:
         """See `Relieving`: what is held stays held."""
@@ -37,7 +53,7 @@ class Person:
 
     def act(self, rows: Rows, observations: Float32Array, readings: Readings) -> Float32Array:
         """See `Controller`."""
-        return np.stack([self._act(row, readings.gripper[i]) for i, row in enumerate(rows)])
+        return np.stack([self._act(int(row), readings.row(i)) for i, row in enumerate(rows)])
 
     def word(self, row: int) -> Word:
         """See `Attended`."""
@@ -49,19 +65,26 @@ class Person:
         """See `Attended`: keys for this episode are none for the next."""
         self._hands.forget()
 
-    def _act(self, row: int, openings: FloatArray) -> Float32Array:
-        told = self._told.setdefault(row, self._measured(openings))
-        if self._hands.said(Command.ARM):
-            self._arm = (self._arm + 1) % self._arms
-        if self._hands.said(Command.GRIPPER):
+    def _act(self, row: int, here: Readings) -> Float32Array:
+        told = self._told.setdefault(row, as_told(here.gripper[0], self._robot))
+        device, twist = self._hands.device, self._hands.twist()
+        switched, gripped = (self._hands.said(c) for c in (Command.ARM, Command.GRIPPER))
+        self._arm = (self._arm + switched) % self._arms
+        if gripped:
             told[self._arm] = -1.0 if told[self._arm] > 0.0 else 1.0
         action = np.zeros((self._arms, 7))
-        action[self._arm, :6] = self._hands.twist()
+        if device is not None:
+            if switched or gripped or twist.any():
+                device.let_go()
+            mine = [self._arm] if device.arms == 1 else list(range(self._arms))
+            posture = Posture(
+                here.hand_position[0, mine],
+                here.hand_rotation[0, mine],
+                told[mine],
+                self._scale[mine],
+            )
+            action[mine] = device.act(posture)
+            told[mine] = action[mine, 6]
+        action[self._arm, :6] += twist
         action[:, 6] = told
-        return action.ravel().astype(np.float32)
-
-    def _measured(self, openings: FloatArray) -> FloatArray:
-        """What grippers are told to be at these openings, (arms,)."""
-        closed, opened = np.array(self._ranges).T
-        told: FloatArray = np.clip(2.0 * (openings - closed) / (opened - closed) - 1.0, -1.0, 1.0)
-        return told
+        return action.clip(-1.0, 1.0).ravel().astype(np.float32)

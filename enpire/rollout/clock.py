@@ -62,6 +62,31 @@ class Wall:
         time.sleep(seconds)
 
 
+class Accompanied:
+    """A twin's that keeps to the pace of the wall's while somebody has a hand in its stations."""
+
+    def __init__(self, clock: Clock, real: Callable[[], bool]) -> None:
+        """clock: of the stations; real: whether somebody has, now."""
+        self._clock, self._real, self._due = clock, real, 0.0
+
+    @property
+    def now(self) -> float:
+        """See `Clock`: what the stations have passed, however long that took."""
+        return self._clock.now
+
+    def tick(self, period: float) -> None:
+        """See `Clock`; what was late is not caught up with."""
+        self._clock.tick(period)
+        if self._real():
+            late = time.monotonic()
+            self._due = max(self._due + period, late)
+            time.sleep(self._due - late)
+
+    def wait(self, seconds: float) -> None:
+        """See `Clock`."""
+        self._clock.wait(seconds)
+
+
 class Watched:
     """A clock at whose every tick somebody looks at the stations."""
 

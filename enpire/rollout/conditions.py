@@ -44,7 +44,7 @@ class Realistic:
 
     def __init__(self, stations: Workcells, conditions: Conditions, seed: int) -> None:
         """Delay `stations`, and have them fail; seed: of when."""
-        self._stations, self._conditions = stations, conditions
+        self.stations, self._conditions = stations, conditions
         self._rng = np.random.default_rng((seed, len(stations)))
         self._tick = 0
         self._resetting: dict[int, tuple[int, int, Job]] = {}  # from when, until when, for what
@@ -57,84 +57,84 @@ class Realistic:
                 setattr(self, name, getattr(stations, name))
 
     def __len__(self) -> int:
-        return len(self._stations)
+        return len(self.stations)
 
     @property
     def period(self) -> float:
         """Of control [s]."""
-        return self._stations.period
+        return self.stations.period
 
     @property
     def packs(self) -> dict[str, str]:
         """See `Workcells`."""
-        return self._stations.packs
+        return self.stations.packs
 
     @property
     def aside(self) -> dict[int, str]:
         """See `Workcells`."""
-        return self._stations.aside
+        return self.stations.aside
 
     @property
     def name(self) -> str:
         """See `Workcells`."""
-        return self._stations.name
+        return self.stations.name
 
     @property
     def verified_by(self) -> str:
         """See `Workcells`."""
-        return self._stations.verified_by
+        return self.stations.verified_by
 
     @property
     def observation_size(self) -> int:
         """See `Workcells`."""
-        return self._stations.observation_size
+        return self.stations.observation_size
 
     @property
     def action_size(self) -> int:
         """See `Workcells`."""
-        return self._stations.action_size
+        return self.stations.action_size
 
     @property
     def sight(self) -> Sight | None:
         """See `Workcells`."""
-        return self._stations.sight
+        return self.stations.sight
 
     @property
     def repeatable(self) -> bool:
         """See `Workcells`."""
-        return self._stations.repeatable
+        return self.stations.repeatable
 
     @property
     def live(self) -> bool:
         """See `Workcells`."""
-        return self._stations.live
+        return self.stations.live
 
     @property
     def steps_done(self) -> int:
         """See `Workcells`."""
-        return self._stations.steps_done
+        return self.stations.steps_done
 
     @property
     def starter(self) -> tuple[str, Controller]:
         """See `Workcells`."""
-        return self._stations.starter
+        return self.stations.starter
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
         """See `Workcells`."""
-        return self._stations.parameters
+        return self.stations.parameters
 
     @property
     def idle(self) -> list[int]:
         """See `Workcells`."""
         taken = self._resetting.keys() | self._judged.keys()
-        return [row for row in self._stations.idle if row not in taken]
+        return [row for row in self.stations.idle if row not in taken]
 
     @property
     def busy(self) -> bool:
         """Whether anything changes by itself: an episode, or a repair."""
         waiting = self._resetting or self._judged or self._repaired
-        return bool(waiting) or self._stations.busy
+        return bool(waiting) or self.stations.busy
 
     def begin(self, row: int, job: Job) -> None:
         """Reset the scene at length, and then begin."""
@@ -144,21 +144,21 @@ class Realistic:
     def recover(self, row: int) -> None:
         """See `Workcells`."""
         self._repaired.pop(row, None)
-        self._stations.recover(row)
+        self.stations.recover(row)
 
     def lose(self, row: int, reason: str) -> Episode:
         """A station fails in the middle of its episode, or of the reset before."""
         if row in self._judged:
-            self._stations.aside[row] = reason
+            self.stations.aside[row] = reason
             return self._judged.pop(row)[1]  # it had ended
         self._start(row, self._tick)
-        return self._timed(self._stations.lose(row, reason))
+        return self._timed(self.stations.lose(row, reason))
 
     def abort(self, reason: str) -> list[Episode]:
         """See `Workcells`."""
         for row in list(self._resetting):
             self._start(row, self._tick)
-        cut_short = [self._timed(episode) for episode in self._stations.abort(reason)]
+        cut_short = [self._timed(episode) for episode in self.stations.abort(reason)]
         nobody_knows = Verdict(Outcome.ABORTED, reason=reason)  # what the verdict would have been
         cut_short += [replace(ended, verdict=nobody_knows) for _, ended in self._judged.values()]
         self._judged.clear()
@@ -170,7 +170,7 @@ class Realistic:
         for row, (_, until, _) in list(self._resetting.items()):
             if until < self._tick:
                 self._start(row, self._tick - 1)
-        ended = self._stations.tick(min(ahead, self._undisturbed())) if self._stations.busy else []
+        ended = self.stations.tick(min(ahead, self._undisturbed())) if self.stations.busy else []
         for episode in ended:
             latency = self._periods(self._conditions.latency)
             self._judged[episode.station] = (self._tick + latency, self._timed(episode, latency))
@@ -183,7 +183,7 @@ class Realistic:
         if row in self._resetting:
             since, _, job = self._resetting.pop(row)
             self._waited[row] = now - since
-            self._stations.begin(row, job)
+            self.stations.begin(row, job)
 
     def _timed(self, episode: Episode, latency: int = 0) -> Episode:
         """With the waiting in its times; latency: of its verdict, in periods."""
@@ -205,7 +205,7 @@ class Realistic:
             if row in self.aside:
                 continue
             if row in self.idle:
-                self._stations.aside[row] = FAULT
+                self.stations.aside[row] = FAULT
             else:
                 lost.append(self.lose(row, FAULT))
             self._repaired[row] = self._tick + self._after(self._conditions.repair_time)

@@ -46,7 +46,7 @@ class Fleet:
         recovery: Recovery | None = None,
         note: Callable[[str, int, str], None] = lambda kind, station, text: None,
         requests: Requests | None = None,
-        ahead: int = AHEAD,
+        ahead: Callable[[], int] = lambda: AHEAD,
     ) -> None:
         """Record to `writer`; ask `should_stop` (with robot seconds so far, sealed evaluations
         apart) before every episode and every control period: a reason ends the run.
@@ -55,8 +55,8 @@ class Fleet:
         default a twin's. recovery: is called for stations that are set aside; without it they stay
         so. note: told of such stations what happened (`aside`, `back`, `left aside`), which, and
         why, and of any what is `Happening` on it. requests: of a person, to pause or resume
-        stations. ahead: control periods that stations may run ahead of the clock: none where a
-        person has a hand in it.
+        stations. ahead: control periods that stations may now run ahead of the clock: none while
+        somebody has a hand in it.
         """
         self.stations = stations
         self.robot_s = robot_s
@@ -158,7 +158,7 @@ class Fleet:
             self._rest()
             return []
         began = time.perf_counter()
-        ended = self.stations.tick(self._ahead)
+        ended = self.stations.tick(self._ahead())
         self.stepping_s += time.perf_counter() - began
         self.clock.tick(self.stations.period)
         self._now = self.clock.now

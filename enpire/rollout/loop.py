@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from itertools import islice
 
-from enpire.environment import Job, Workcells, instruction
+from enpire.environment import Helper, Job, Tasked, Workcells, instruction
 from enpire.errors import PolicyError, RecipeError
 from enpire.improvement.collection import Collection, caught
 from enpire.improvement.recipe import Candidate, Named
@@ -24,6 +24,7 @@ from enpire.policies import shape_for
 from enpire.rollout.budget import Budget
 from enpire.rollout.comparison import Decision
 from enpire.rollout.fleet import Fleet
+from enpire.rollout.helping import Help, attended, detected, helped
 from enpire.rollout.known import Known
 from enpire.rollout.match import Match
 from enpire.rollout.scheduler import Queue
@@ -60,7 +61,8 @@ class LoopSettings:
     that it then has beside an evaluation, 0.0 is what would otherwise be idle. pace: free, or real
     for twins on the clock on the wall; the rest is in seconds, see `Conditions`. allocate, abort,
     hard: of a round's episodes, see `Spending`.
-    world: in place of the task's.
+    world: in place of the task's. helper: who helps in collections, and settings of the device in
+    their hands; see `commands/helping.py`.
     """
 
     task: str
@@ -97,6 +99,8 @@ class LoopSettings:
     abort: bool = False
     hard: float = 0.0
     world: str = ""
+    helper: str = ""
+    helper_settings: dict[str, str] = field(default_factory=dict)
 
     @property
     def spending(self) -> Spending:
@@ -129,12 +133,13 @@ class LoopState:
 class _Collecting:
     """A round's collection under way, and what its recipe raised when it was asked for jobs.
 
-    spent: where its episodes go.
+    spent: where its episodes go. help: that the policy has in them.
     """
 
     queue: Queue
     errors: list[RecipeError]
     spent: Round
+    help: Help | None
 
 
 class Loop:
@@ -151,7 +156,10 @@ class Loop:
         trainer: Trainer,
         budget: Budget,
         state: LoopState,
+        helper: Helper | None = None,
     ) -> None:
+        """helper: beside policies in collections."""
+        self.helper = helper
         self.settings = settings
         self.run_store = run
         self.writer = writer
@@ -264,6 +272,7 @@ class Loop:
         for error in collecting.errors:
             raise error
         self._note_tally(number, collecting.spent)
+        self._note_help(number, collecting.help)
 
     def _note_tally(self, number: int, spent: Round) -> None:
         """Say what early ends came to, once a round."""
@@ -271,6 +280,17 @@ class Loop:
         said = [n.round for n in self.run_store.ledger.decisions() if n.kind == "spent"]
         if tally is not None and number not in said:
             self._note("spent", str(tally), spent.base, "", asdict(tally), number)
+
+    def _note_help(self, number: int, help: Help | None) -> None:
+        """Say what a detector is worth and what help came to, once a round."""
+        if self.helper is None:
+            return
+        done = attended(self._known.episodes.values(), self.helper, number)
+        said = [n.kind for n in self.run_store.ledger.decisions() if n.round == number]
+        if help is not None and help.detector is not None and "detector" not in said:
+            self.run_store.ledger.add_decision(detected(help.detector, number))
+        if done and "helped" not in said:
+            self.run_store.ledger.add_decision(helped(done, done[0].policy, number))
 
     def _begin_collection(self, number: int) -> None:
         """Have what a later round collects begin now, beside what else there is to do."""
@@ -317,13 +337,18 @@ class Loop:
             exploration=settings.exploration,
             seed=seed,
             episodes=episodes,
+            helper=self.helper,
         )
         errors: list[RecipeError] = []
-        jobs = caught(spent.jobs(recipe.collect(asked)), errors)
+        collected, help = spent.jobs(recipe.collect(asked)), None
+        if self.helper and isinstance(self.stations, Tasked) and not recipe.needs_helper:
+            help = Help(self.helper, self.stations, base, episodes, seed)
+            collected = help.jobs(collected)
+        jobs = caught(collected, errors)
         jobs = (replace(job, staleness=stale) for job in jobs)
         weight = settings.collect_share / (1.0 - settings.collect_share)  # an evaluation has 1.0
         queue = self.fleet.beside(self._known.missing(jobs), weight)
-        return _Collecting(queue, errors, spent)
+        return _Collecting(queue, errors, spent, help)
 
     def _seed(self, number: int) -> int:
         """Of what is random in a round apart from its episodes."""

@@ -234,3 +234,36 @@ def test_who_has_the_hands_may_end_it(word: Word, outcome: Outcome) -> None:
     assert episode.verdict.outcome is outcome
     assert len(episode) == 3
     assert says.over == [0]
+
+
+class Leaves(Queue):
+    """One helper, who goes after a while."""
+
+    def __init__(self, periods: int) -> None:
+        super().__init__()
+        self.left = periods
+
+    @property
+    def open(self) -> bool:  # type: ignore[override]
+        return self.left > 0
+
+    def gives_back(self, row: int) -> bool:
+        self.left -= 1
+        return False
+
+
+@pytest.mark.parametrize("after", [0, 4])
+def test_a_policy_goes_on_alone_once_who_helps_has_left(after: int) -> None:
+    stations = reach_stations(2)
+    desk, task = Leaves(after), stations.task
+    controller = Corrected(Speed(-0.3), Demonstrations(task), At(4), task.actions, desk)
+    for row in (0, 1):
+        stations.begin(row, Job(row, Purpose.COLLECTION, controller, "p", 1))
+    done: list[Episode] = []
+    while stations.busy:
+        done += stations.tick()
+    assert len(done) == 2, "nobody waits for ever"
+    assert not any(e.success for e in done)
+    assert sum(e.helped for e in done) == (2 if after else 0)
+    assert not any(e.intervened[-1] for e in done)
+    assert not desk.asked

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
-from enpire.environment import Corrected
-from enpire.errors import UsageError
+from enpire.environment import Corrected, Helper
+from enpire.errors import RecipeError, UsageError
 from enpire.improvement.collection import Collection
 from enpire.improvement.data import examples, instructive
 from enpire.improvement.recipe import Given, Named
@@ -17,6 +18,7 @@ from enpire.improvement.recipes.recover import Recover
 from enpire.improvement.recipes.replay_bc import ReplayCloning
 from enpire.improvement.trainer import Training
 from enpire.improvement.value import returns
+from enpire.people import OneHelper
 from enpire.policies import ChunkSpec, PictureSpec
 from enpire.types import Episode, Outcome, Purpose, Verdict
 from tests.environment.reach import Speed, reach_stations
@@ -143,10 +145,28 @@ def test_only_where_there_are_hands() -> None:
         recipe.require(object())  # type: ignore[arg-type]
 
 
+def test_the_loops_helper_corrects_where_it_is_asked_to() -> None:
+    recipe = Named("recover", Recover(estimate_steps=3, corrector="helper"))
+    assert recipe.needs_helper
+    assert not Named("recover", Recover()).needs_helper
+    desk = OneHelper()
+    helper = Helper("person", Speed(1.0), desk)
+    jobs = list(recipe.collect(replace(asked(), helper=helper)))
+    assert [job.policy for job in jobs] == ["p1"] * 3 + ["p1+person"] * 3
+    controller = jobs[-1].controller
+    assert isinstance(controller, Corrected)
+    desk.ask(0)
+    controller.begin(0, np.random.default_rng(0), 0.0)
+    controller.ended(0)
+    assert desk.served is None, "it is the helper's own desk"
+    with pytest.raises(RecipeError, match="--helper"):
+        list(recipe.collect(asked()))
+
+
 def test_a_corrector_of_ones_own() -> None:
     class Mine(Recover):
-        def helper(self, asked: Collection) -> tuple[str, Speed]:
-            return "me", Speed(1.0)
+        def helper(self, asked: Collection) -> Helper:
+            return Helper("me", Speed(1.0))
 
     jobs = list(Named("mine", Mine(estimate_steps=3)).collect(asked()))
     assert [job.policy for job in jobs[3:]] == ["p1+me"] * 3

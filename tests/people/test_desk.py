@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
+
 from enpire.people import Hands, OneHelper
+from enpire.people import hands as module
+from enpire.people.hands import AWAY_S
 
 
 def test_stations_are_served_in_the_order_in_which_they_asked() -> None:
@@ -62,3 +66,18 @@ def test_keys_hit_for_one_station_are_not_for_the_next() -> None:
     desk.leave(0)
     assert desk.serves(1)
     assert not desk.gives_back(1)
+
+
+def test_who_has_left_is_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    hands = Hands()
+    desk, always = OneHelper(hands, leaves=True), OneHelper(hands)
+    assert always.open
+    assert OneHelper(leaves=True).open, "a script does not leave"
+    assert not desk.open
+    hands.greet()
+    assert desk.open
+    now = module.time.monotonic() + AWAY_S
+    monkeypatch.setattr(module.time, "monotonic", lambda: now + 1.0)
+    assert not desk.open
+    hands.hear(["KeyW"])
+    assert desk.open, "who touches something is there"

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Literal
 
-from enpire.environment import Controller, Corrected, Job, Tasked, Watch, Workcells
-from enpire.errors import UsageError
+from enpire.environment import Corrected, Helper, Job, Tasked, Watch, Workcells
+from enpire.errors import RecipeError, UsageError
 from enpire.improvement.collection import Collection, meanwhile
 from enpire.improvement.recipe import Given
 from enpire.improvement.recipes.replay_bc import ReplayCloning
@@ -24,7 +24,7 @@ from enpire.improvement.value import Value
 from enpire.policies import PictureSpec
 from enpire.types import Episode, Purpose
 
-DEMONSTRATOR = "demonstrator"
+DEMONSTRATOR, HELPER = "demonstrator", "helper"
 Rewind = Literal["start", "best"]
 
 
@@ -32,7 +32,7 @@ Rewind = Literal["start", "best"]
 class Recover(ReplayCloning):
     """Replay of successes, some of which a corrector has brought about."""
 
-    corrector: str = DEMONSTRATOR  # the task's, or a policy of the run, by name
+    corrector: str = DEMONSTRATOR  # the task's, a policy of the run by name, or the loop's helper
     share: float = 0.5  # of a round's episodes with a corrector beside the policy
     rewind: Rewind = (
         "start"  # how far hands go back before help: to the best moment, or to the start
@@ -48,11 +48,20 @@ class Recover(ReplayCloning):
         if not isinstance(stations, Tasked):
             raise UsageError("recover needs a task with hands and a demonstrator: not gym:")
 
-    def helper(self, asked: Collection) -> tuple[str, Controller]:
-        """Who corrects, by name; a recipe of your own may have a person at a device do it."""
+    @property
+    def needs_helper(self) -> bool:
+        """See `Named`: `--helper` says who it is."""
+        return self.corrector == HELPER
+
+    def helper(self, asked: Collection) -> Helper:
+        """Who corrects, and at which desk; a recipe of your own may have somebody else do it."""
         if self.corrector == DEMONSTRATOR:
-            return asked.stations.starter
-        return self.corrector, asked.controller(self.corrector)
+            return Helper(*asked.stations.starter)
+        if self.corrector != HELPER:
+            return Helper(self.corrector, asked.controller(self.corrector))
+        if asked.helper is None:
+            raise RecipeError("recover has the loop's helper correct, and there is none: --helper")
+        return asked.helper
 
     def chosen(self, given: Given) -> list[Episode]:
         """See `ReplayCloning`."""
@@ -74,15 +83,15 @@ class Recover(ReplayCloning):
         watch: Watch = NoProgress(value, stations.execute_periods, patience)
         if self.rewind == "start":
             watch = FromTheStart(watch)
-        who, corrector = self.helper(asked)
-        task = stations.task
-        controller = Corrected(asked.controller(asked.base), corrector, watch, task.actions)
+        helper, task = self.helper(asked), stations.task
+        policy = asked.controller(asked.base)
+        controller = Corrected(policy, helper.acts, watch, task.actions, helper.desk)
         for seed in islice(asked.seeds, count):
             yield Job(
                 seed=seed,
                 purpose=Purpose.COLLECTION,
                 controller=controller,
-                policy=f"{asked.base}+{who}",
+                policy=f"{asked.base}+{helper.name}",
                 round=asked.round,
                 overtime=self.overtime * task.time_limit,
             )

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from lerobot.robots import Robot, RobotConfig
 from lerobot.teleoperators import Teleoperator, TeleoperatorConfig
+from lerobot.teleoperators.utils import TeleopEvents
 
 from enpire.drivers.simulated import Simulated
 from enpire.packs import find, load_robot
@@ -152,6 +153,69 @@ class TwinLeader(Teleoperator):
         action = dict(zip(self.action_features, HOME, strict=True))
         action["shoulder_pan.pos"] += self.config.away
         return action
+
+    def send_feedback(self, feedback: dict) -> None: ...
+
+    def disconnect(self) -> None:
+        self.open = False
+
+
+@TeleoperatorConfig.register_subclass("twin_pad")
+@dataclass
+class TwinPadConfig(TeleoperatorConfig):
+    """seconds: from one end of an episode, as it says, to the next."""
+
+    seconds: float = 1.0
+    ends: str = "success"
+
+
+class TwinPad(Teleoperator):
+    """A pad as LeRobot's own is, with its ways; it is pushed up, and closes the gripper."""
+
+    config_class = TwinPadConfig
+    name = "twin_pad"
+
+    def __init__(self, config: TwinPadConfig) -> None:
+        super().__init__(config)
+        self.config = config
+        self.open = False
+        self.told = 0.0
+
+    @property
+    def action_features(self) -> dict:
+        names = {"delta_x": 0, "delta_y": 1, "delta_z": 2, "gripper": 3}
+        return {"dtype": "float32", "shape": (4,), "names": names}
+
+    @property
+    def feedback_features(self) -> dict:
+        return {}
+
+    @property
+    def is_connected(self) -> bool:
+        return self.open
+
+    def is_calibrated(self) -> bool:
+        return True
+
+    def connect(self) -> None:
+        self.open, self.told = True, time.monotonic()
+
+    def calibrate(self) -> None: ...
+
+    def configure(self) -> None: ...
+
+    def get_action(self) -> dict:
+        return {"delta_x": 0.0, "delta_y": np.float32(0.0), "delta_z": 1.0, "gripper": 0}
+
+    def get_teleop_events(self) -> dict:
+        now = time.monotonic()
+        ends = now - self.told > self.config.seconds
+        self.told = now if ends else self.told
+        said = dict.fromkeys(TeleopEvents, False)
+        return said | {
+            TeleopEvents.IS_INTERVENTION: True,
+            TeleopEvents(self.config.ends): ends,
+        }
 
     def send_feedback(self, feedback: dict) -> None: ...
 
