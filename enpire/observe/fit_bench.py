@@ -91,8 +91,9 @@ def kept(folder: Path, number: int) -> Draw | None:
     if not path.is_file():
         return None
     try:
-        said: dict[str, Any] = json.loads(path.read_text())
-        return Draw(**{k: tuple(v) if isinstance(v, list) else v for k, v in said.items()})
+        said = json.loads(path.read_text())
+        whole: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in said.items()}
+        return Draw(**whole)
     except (OSError, ValueError, TypeError) as error:
         raise StoreError(f"{path} holds no draw of this bench: {error}; remove it") from error
 
