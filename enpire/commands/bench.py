@@ -8,6 +8,7 @@ from pathlib import Path
 
 from enpire.commands import (
     bench_data,
+    bench_fit,
     bench_fleet,
     bench_recipes,
     bench_safety,
@@ -41,9 +42,11 @@ selection: which of several candidates to try next, to find a better one with fe
 safety: how soon a supervisor of arms stops when its policy is killed, freezes, floods or errs, and
 how much later setpoints arrive through it.
 data: samples a second, with pictures, from a run's files to the trainer, beside LeRobot's own
-loader on the same episodes."""
+loader on the same episodes.
+fit: how well parameters that are hidden in twins are found again: arms', and those of an object
+that they handle. Each draw is kept; the same command goes on where it was."""
 
-SUBJECTS = ["data", "fleet", "recipes", "safety", "selection", "statistics", "twin"]
+SUBJECTS = ["data", "fit", "fleet", "recipes", "safety", "selection", "statistics", "twin"]
 
 
 def add_options(parser: Parser) -> None:
@@ -51,7 +54,7 @@ def add_options(parser: Parser) -> None:
     parser.add_argument(
         "subject",
         metavar="SUBJECT",
-        help="what to measure: twin, data, recipes, fleet, statistics, selection or safety",
+        help="what to measure: twin, data, fit, recipes, fleet, statistics, selection or safety",
     )
     parser.add_argument("--robots", type=positive, default=4, metavar="N", help="default 4")
     parser.add_argument("--json", action="store_true", help="print the result as the last line")
@@ -71,6 +74,7 @@ def add_options(parser: Parser) -> None:
     bench_statistics.add_options(parser)
     bench_safety.add_options(parser)
     bench_data.add_options(parser)
+    bench_fit.add_options(parser)
 
 
 def run(options: Namespace) -> int:
@@ -88,6 +92,8 @@ def run(options: Namespace) -> int:
         return bench_selection.run(options)
     if options.subject == "safety":
         return bench_safety.run(options)
+    if options.subject == "fit":
+        return bench_fit.run(options)
     if options.subject == "data":
         return bench_data.run(options)
     from enpire.environment import build_stations

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from enpire.commands.options import Parser, more_than_zero, natural, positive
-from enpire.commands.twin_options import add_arms, arms_of
+from enpire.commands.twin_options import add_arms, add_task, arms_of, handling_of
 from enpire.errors import UsageError
 
 if TYPE_CHECKING:
-    from enpire.identification.arms import Arms
+    from enpire.identification.arms import Arms, Handling
     from enpire.identification.motion import Motion
     from enpire.safety.client import Client
     from enpire.safety.launch import Supervision
@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 DESCRIPTION = """\
 Look for the motion within a robot's limits that tells most of its arms' parameters (after ASID),
-and have it played: on the twin of --world, whose arms' sensors are then recorded, or on a station
+and have it played: on the twin of --world, whose arms' sensors are then recorded (with --task they
+push and carry its object too, which lies where the task's scene has it), or on a station
 through its supervisor, whose flight record of it `enpire twin fit --station` reads. A station with
 arms moves only with --confirm-motion and a check passed today; docs/safety.md."""
 
@@ -35,6 +36,7 @@ POLL_S = 0.02
 def add_options(parser: Parser) -> None:
     """The options of `enpire twin explore`."""
     add_arms(parser)
+    add_task(parser)
     parser.add_argument(
         "--seconds", type=more_than_zero, default=20.0, metavar="S", help="default 20"
     )
@@ -65,14 +67,21 @@ def run(options: Namespace) -> int:
         raise UsageError(
             "where to? --out DIR for recordings of the twin, or --station STATION.toml"
         )
+    if station is not None and options.task is not None:
+        raise UsageError("an object is handled on twins only: leave --task or --station out")
     if station is not None and options.seconds > LONGEST:
         raise UsageError(f"a station's flight record holds {LONGEST:g} s at most")
-    arms = arms_of(robot, options.world)
+    handling = None if options.task is None else handling_of(options.task, options.world)
+    if handling is not None and handling.held.scene.robot.name != robot:
+        raise UsageError(f"{options.task} is for {handling.held.scene.robot.name}, not for {robot}")
+    arms = arms_of(robot, options.world) if handling is None else handling.free
     rate = RATE if station is None else 1.0 / station.period
     for number in range(options.times):
         made = _motion(options, arms, rate, options.seed + number)
         if station is None:
             _play_on_twin(options.out, arms, made, options.seed + number)
+            if handling is not None:
+                _handle_on_twin(options.out, handling, options.seed + number)
         else:
             _play_on_station(station, made, options)
     return 0
@@ -110,6 +119,21 @@ def _play_on_twin(folder: Path, arms: Arms, made: Motion, seed: int) -> None:
         folder.mkdir(parents=True, exist_ok=True)
     name = f"{path.name}, twin of {scene.world.name}"
     play(scene, {}, made.stamps, made.sent, ArmNoise(), rng, name).save(path)
+    print(path)
+
+
+def _handle_on_twin(folder: Path, arms: Handling, seed: int) -> None:
+    """Have the object pushed and carried that lies between the open fingers."""
+    import numpy as np
+
+    from enpire.identification.handle import Moves, handling
+    from enpire.identification.play import ArmNoise, play
+
+    rng, scene, name = np.random.default_rng((seed, 2)), arms.held.scene, arms.object
+    made = handling(scene, Moves(), RATE)
+    path = folder / f"twin-{seed}-{name}.npz"
+    said = f"{path.name}, twin of {scene.world.name}"
+    play(scene, {}, made.stamps, made.sent, ArmNoise(), rng, said, name).save(path)
     print(path)
 
 

@@ -7,7 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from enpire.commands.options import Parser, natural, print_json
-from enpire.commands.twin_options import add_arms, add_recordings, arms_of, recorded
+from enpire.commands.twin_options import (
+    add_arms,
+    add_recordings,
+    add_task,
+    arms_of,
+    handling_of,
+    recorded,
+)
 from enpire.errors import UsageError
 
 if TYPE_CHECKING:
@@ -17,7 +24,8 @@ if TYPE_CHECKING:
 
 DESCRIPTION = """\
 Fit what no data sheet tells of a station's arms (friction, damping, rotors' inertia, gains of the
-servos, latency, payload) to what they did, and write a world pack: `--world` of loop and eval then
+servos, latency, payload; with --task the mass and the friction of what they handle) to what they
+did, and write a world pack: `--world` of loop and eval then
 draws its arms from what is known. docs/identification.md."""
 
 EVERY = 5  # recording that is held out, if there are enough
@@ -27,6 +35,7 @@ def add_options(parser: Parser) -> None:
     """The options of `enpire twin fit`."""
     add_recordings(parser)
     add_arms(parser)
+    add_task(parser)
     parser.add_argument("--out", type=Path, metavar="DIR", help="the world pack: sim/NAME")
     parser.add_argument(
         "--held-out",
@@ -40,19 +49,31 @@ def add_options(parser: Parser) -> None:
 def run(options: Namespace) -> int:
     """Fit, print, write."""
     from enpire.identification import fit as fitting
+    from enpire.identification.fit_handling import fit_handling
     from enpire.identification.world import HeldOut, write_world
 
     robot, recordings = recorded(options)
-    count = len(recordings)
+    recordings.sort(key=lambda each: not each.handled)  # those are not held out: they come first
+    count = sum(not each.handled for each in recordings)
     last = options.held_out if options.held_out is not None else -(-count // EVERY) * (count > 1)
     if last >= count:
         raise UsageError(f"{last} of {count} recordings held out leave none to fit")
-    used, tests = recordings[: count - last], recordings[count - last :]
-    arms = arms_of(robot, options.world)
-    found = fitting.fit(arms, used)
+    used, tests = recordings[: len(recordings) - last], recordings[len(recordings) - last :]
+    if options.task is None:
+        arms = arms_of(robot, options.world)
+        found = fitting.fit(arms, used)
+    else:
+        handling = handling_of(options.task, options.world)
+        arms = handling.free
+        if arms.scene.robot.name != robot:
+            raise UsageError(f"{options.task} is for {arms.scene.robot.name}, not for {robot}")
+        found = fit_handling(handling, used)
     held = None
     if tests:
-        packs, fitted = (fitting.errors(arms, tests, v) for v in (found.nominal, found.values))
+        mine = len(arms.names)
+        packs, fitted = (
+            fitting.errors(arms, tests, values[:mine]) for values in (found.nominal, found.values)
+        )
         held = HeldOut(sum(each.seconds for each in tests), packs, fitted)
     _tell(found, used, held)
     if options.out is not None:

@@ -10,7 +10,7 @@ from enpire.commands.options import Parser
 from enpire.errors import UsageError
 
 if TYPE_CHECKING:
-    from enpire.identification.arms import Arms
+    from enpire.identification.arms import Arms, Handling
     from enpire.identification.recording import Recording
 
 
@@ -20,6 +20,13 @@ def add_arms(parser: Parser) -> None:
         "--robot", metavar="NAME", help="a robot pack; a run or station says its own"
     )
     parser.add_argument("--world", default="bench", metavar="NAME", help="default bench")
+
+
+def add_task(parser: Parser) -> None:
+    """The option that says whose object is asked about besides."""
+    parser.add_argument(
+        "--task", metavar="NAME", help="its object too, which the arm pushes and carries"
+    )
 
 
 def add_recordings(parser: Parser) -> None:
@@ -71,3 +78,15 @@ def arms_of(robot: str, world: str, threads: int = 0) -> Arms:
 
     scene = alone(load_world(find("sim", world)), load_robot(find("robots", robot)))
     return Arms(scene, tuple(dynamics.places(scene)), threads)
+
+
+def handling_of(task: str, world: str, threads: int = 0) -> Handling:
+    """The arms that a task is for, and its object; raises PackError if it has not one of them."""
+    from enpire.environment.loading import load_task
+    from enpire.identification.arms import Handling, alone, with_task
+    from enpire.packs import find, load_robot, load_world
+
+    loaded = load_task(find("tasks", task))
+    bench, robot = load_world(find("sim", world)), load_robot(find("robots", loaded.robot))
+    held = with_task(bench, robot, loaded.build)
+    return Handling(alone(bench, robot), held, threads=threads)

@@ -49,6 +49,7 @@ class Resets:
             return
         drawn = self.task.sample(running.streams.variation)
         self.task.vary(self.twin, row, drawn)
+        self._identified.weigh(row)
         running.target = drawn[self._target]
         self._restore(row, running)
 
@@ -66,6 +67,7 @@ class Resets:
         """See `Stations.place`."""
         self.twin.reset(row)
         self.task.vary(self.twin, row, variation)
+        self._identified.weigh(row)
         self.task.place(self.twin, self.control, row, variation if poses is None else poses)
         self.twin.forward(row)
 

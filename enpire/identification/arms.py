@@ -1,16 +1,18 @@
-"""Arms of one robot on a bench with nothing to touch, simulated under many parameters at once."""
+"""Arms of one robot, alone or with an object in hand, simulated under many parameters at once."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import mujoco
 import numpy as np
 from mujoco.batch import Batch
 
+from enpire.errors import PackError
 from enpire.identification.recording import Recording, summed
 from enpire.packs import Robot, World
-from enpire.twin import Scene, compose, dynamics
+from enpire.twin import Scene, compose, dynamics, objects
 from enpire.types import FloatArray
 
 RECORD = ("qpos", "qvel", "actuator_force")
@@ -38,6 +40,25 @@ def alone(world: World, robot: Robot) -> Scene:
     return scene
 
 
+def with_task(world: World, robot: Robot, build: Callable[[mujoco.MjSpec], None]) -> Scene:
+    """The same arms, with a task's objects that they can touch; build: adds them.
+
+    Raises:
+        PackError: they do not compile, or there is not one loose object but none or several.
+    """
+
+    def both(spec: mujoco.MjSpec) -> None:
+        dynamics.add_payloads(spec, robot)
+        build(spec)
+
+    scene = compose(world, robot, both)
+    loose = {name.split("/")[0] for name in objects.things(scene)}
+    if len(loose) != 1:
+        said = ", ".join(sorted(loose)) or "none"
+        raise PackError(f"an object is handled where a task has one that is loose; here: {said}")
+    return scene
+
+
 class Arms:
     """Answers how a scene's arms would have moved, had their parameters been these."""
 
@@ -45,7 +66,7 @@ class Arms:
         """names: of the parameters in question, as in `dynamics`; scene: of `alone`."""
         self.scene, self.names = scene, names
         self._threads = threads
-        known = dynamics.places(scene)
+        known = dynamics.parameters(scene)
         self._places = [known[name] for name in names]
         self._batches: dict[int, Batch] = {}
         model = scene.model
@@ -131,7 +152,7 @@ class Arms:
         for i, arm in enumerate(arms):
             latency[:, i] = dynamics.read(self.scene, known[f"{arm.name}/latency"], fields)[0]
         for place, column in zip(self._places, values.T, strict=True):
-            if place.kind == dynamics.LATENCY:
+            if isinstance(place, dynamics.Place) and place.kind == dynamics.LATENCY:
                 latency[:, arms.index(place.arm)] = column
             else:
                 dynamics.write(self.scene, place, batch.expand, column)
@@ -163,6 +184,30 @@ class Arms:
             values = values[..., model.jnt_qposadr[model.dof_jntid]]
         moved: FloatArray = values @ self._moment.T
         return moved
+
+
+class Handling:
+    """Arms that move alone in some recordings, and handle an object in others.
+
+    names: of their parameters: the arms', then the object's.
+    """
+
+    def __init__(
+        self, free: Scene, held: Scene, names: tuple[str, ...] = (), threads: int = 0
+    ) -> None:
+        """free: of `alone`; held: of `with_task`, with the same arms.
+
+        names: of the arms' parameters in question; none: all of them.
+        """
+        of_arms, of_object = names or tuple(dynamics.places(free)), tuple(objects.things(held))
+        self.names = (*of_arms, *of_object)
+        self.free, self.held = Arms(free, of_arms, threads), Arms(held, self.names, threads)
+        self.object = of_object[0].split("/")[0]
+
+    @property
+    def nominal(self) -> FloatArray:
+        """The parameters as the packs have them."""
+        return self.held.nominal
 
 
 def _between(values: FloatArray, place: FloatArray) -> FloatArray:

@@ -177,12 +177,15 @@ def fit(
     """The parameters that `arms` names, from recordings of these arms.
 
     Raises:
-        UsageError: there is none, or one that is of another number of axes.
+        UsageError: there is none, or one that is of another number of axes, or in which an object
+            is handled.
     """
     if not recordings:
         raise UsageError("nothing to fit: no recording in which the arms move from rest")
     if any(each.sent.shape[1] != len(arms.actuators) for each in recordings):
         raise UsageError(f"recordings of other arms than {arms.scene.robot.name}'s")
+    if handled := [each.name for each in recordings if each.handled]:
+        raise UsageError(f"{handled[0]}: the arms handle something: --task says whose object it is")
     about = about or prior(arms.scene, arms.names, arms.nominal)
     residuals = _Residuals(arms, recordings, about)
     low, high = about.bounds()

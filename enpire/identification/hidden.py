@@ -10,11 +10,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from enpire.identification.arms import Arms
+from enpire.identification.arms import Arms, Handling
 from enpire.identification.fit import Fit, errors, fit
+from enpire.identification.fit_handling import fit_handling
 from enpire.identification.motion import Motion
 from enpire.identification.play import ArmNoise, play
-from enpire.twin import dynamics
+from enpire.twin import dynamics, objects
 from enpire.types import FloatArray
 
 FACTORS = {  # of the packs' values, evenly in the logarithm
@@ -23,10 +24,13 @@ FACTORS = {  # of the packs' values, evenly in the logarithm
     dynamics.ARMATURE: (0.6, 1.6),
     dynamics.FRICTION: (0.5, 3.0),
     dynamics.DAMPING: (0.5, 2.0),
+    objects.MASS: (0.6, 1.6),
+    objects.SLIDING: (0.6, 1.6),
 }
 DAMPING = (0.01, 0.1)  # of a joint whose pack has none, in parts of its servo's
 LATENCY = (2, 18)  # in substeps, both included
 PAYLOAD = (0.05, 0.4)  # [kg]
+PLACED = (0.002, 0.002, 0.05)  # how far off an object lies, one standard deviation [m, m, rad]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,9 +58,10 @@ class Recovery:
         return inside.astype(np.float64)
 
 
-def hide(arms: Arms, rng: np.random.Generator) -> dict[str, float]:
+def hide(arms: Arms | Handling, rng: np.random.Generator) -> dict[str, float]:
     """Draw the parameters that `arms` names."""
-    known, step = dynamics.places(arms.scene), arms.scene.model.opt.timestep
+    scene = arms.held.scene if isinstance(arms, Handling) else arms.scene
+    known, step = dynamics.parameters(scene), scene.model.opt.timestep
     nominal = dict(zip(arms.names, arms.nominal, strict=True))
     drawn = {}
     for name, value in nominal.items():
@@ -80,9 +85,48 @@ def recover(
     hidden = hide(arms, rng)
     recording = play(arms.scene, hidden, played.stamps, played.sent, noise, rng)
     found = fit(arms, [recording])
+    return Recovery(found, _true(hidden), _missed(arms, found, hidden, other, noise, rng))
+
+
+def recover_handling(
+    arms: Handling,
+    played: Motion,
+    handled: Motion,
+    other: Motion,
+    noise: ArmNoise,
+    rng: np.random.Generator,
+) -> Recovery:
+    """Hide parameters, an object's too; play a motion with nothing in hand, then handle it; fit.
+
+    The object lies `PLACED` off where the fit takes it to be.
+    """
+    hidden = hide(arms, rng)
+    alone = {name: hidden[name] for name in arms.free.names}
+    free = play(arms.free.scene, alone, played.stamps, played.sent, noise, rng)
+    x, y, yaw = rng.normal(0.0, PLACED).tolist()
+    sent = handled.stamps, handled.sent
+    held = play(arms.held.scene, hidden, *sent, noise, rng, "", arms.object, (x, y, yaw))
+    found = fit_handling(arms, [free, held])
+    return Recovery(found, _true(hidden), _missed(arms.free, found, alone, other, noise, rng))
+
+
+def _true(hidden: dict[str, float]) -> FloatArray:
+    return np.array(list(hidden.values()))
+
+
+def _missed(
+    arms: Arms,
+    found: Fit,
+    hidden: dict[str, float],
+    other: Motion,
+    noise: ArmNoise,
+    rng: np.random.Generator,
+) -> tuple[float, float]:
+    """By how much the fit and the packs' values miss another motion's positions."""
     test = play(arms.scene, hidden, other.stamps, other.sent, noise, rng)
-    missed = [
+    mine = len(arms.names)
+    fitted, packs = (
         float(np.sqrt(np.mean(errors(arms, [test], values).position[arms.joint_axes] ** 2)))
-        for values in (found.values, found.nominal)
-    ]
-    return Recovery(found, np.array(list(hidden.values())), (missed[0], missed[1]))
+        for values in (found.values[:mine], found.nominal[:mine])
+    )
+    return fitted, packs

@@ -53,7 +53,7 @@ def draw(scene: Scene, rng: np.random.Generator, rate: float) -> Waves:
 def greatest(scene: Scene, rate: float) -> FloatArray:
     """The amplitude at which a sine alone meets a joint's limits, (joints, frequencies) [rad]."""
     omega = 2 * np.pi * FREQUENCIES
-    speed, acceleration = _limits(scene, rate)
+    speed, acceleration = fastest(scene, rate)
     result: FloatArray = np.minimum(speed[:, None] / omega, acceleration[:, None] / omega**2)
     return result.clip(max=LARGEST)
 
@@ -76,7 +76,7 @@ def motion(scene: Scene, waves: Waves, seconds: float, rate: float) -> Motion:
     home = np.concatenate([arm.home for arm in robot.arms])
     way = way * _room(scene, home, way, 1.0 / rate)
     size = 1.0
-    while not _allowed(scene, home + size * way, 1.0 / rate):
+    while not allowed(scene, home + size * way, 1.0 / rate):
         size *= SHRINK
         if size < SMALLEST:
             raise UsageError(f"{robot.name} has no room to move in at home, within its limits")
@@ -91,7 +91,7 @@ def _room(scene: Scene, home: FloatArray, way: FloatArray, period: float) -> Flo
     """By how much each joint's way (T, joints) from home has to be less, (joints,), at most 1."""
     ids = np.concatenate([arm.joints for arm in scene.arms])
     low, high = scene.model.jnt_range[ids].T
-    most_speed, most_acceleration = _limits(scene, 1.0 / period)
+    most_speed, most_acceleration = fastest(scene, 1.0 / period)
     speed = np.diff(way, axis=0) / period
     acceleration = np.diff(speed, axis=0) / period
     rooms = [
@@ -104,7 +104,7 @@ def _room(scene: Scene, home: FloatArray, way: FloatArray, period: float) -> Flo
     return result
 
 
-def _limits(scene: Scene, rate: float) -> tuple[FloatArray, FloatArray]:
+def fastest(scene: Scene, rate: float) -> tuple[FloatArray, FloatArray]:
     """Speeds [rad/s] and accelerations [rad/s^2] that a motion may have, (joints,)."""
     limits, model = scene.robot.limits, scene.model
     servos = np.concatenate([arm.actuators for arm in scene.arms])
@@ -113,7 +113,7 @@ def _limits(scene: Scene, rate: float) -> tuple[FloatArray, FloatArray]:
     return speed, SHARE * np.tile(limits.joint_acceleration, len(scene.arms))
 
 
-def _allowed(scene: Scene, joints: FloatArray, period: float) -> bool:
+def allowed(scene: Scene, joints: FloatArray, period: float) -> bool:
     """Whether with setpoints (T, joints) the hands keep to their boxes and speeds."""
     limits = scene.robot.limits
     hands = _hands(scene, joints)

@@ -10,7 +10,7 @@ import numpy as np
 
 from enpire.identification.arms import Arms
 from enpire.identification.recording import Recording
-from enpire.twin import Scene, dynamics
+from enpire.twin import Scene, dynamics, objects
 from enpire.types import FloatArray
 
 
@@ -34,12 +34,15 @@ def play(
     noise: ArmNoise,
     rng: np.random.Generator,
     name: str = "twin",
+    handled: str = "",
+    shift: tuple[float, float, float] = (0.0, 0.0, 0.0),
 ) -> Recording:
     """Send setpoints (T, axes) at stamps (T,) [s] to arms with parameters `values`, by name.
 
-    scene: of `arms.alone`. The arms begin at rest where the first setpoint is. MuJoCo's own delay
-    of actuators is the latency, in whole substeps. Efforts are means over a period, as of an arm
-    that filters its currents; stamps are evenly spaced.
+    scene: of `arms.alone`, or of `arms.with_task` with the object `handled`, which lies `shift` off
+    its place there: along x and y [m], and turned [rad]. The arms begin at rest where the first
+    setpoint is. MuJoCo's own delay of actuators is the latency, in whole substeps. Efforts are
+    means over a period, as of an arm that filters its currents; stamps are evenly spaced.
 
     Raises:
         ValueError: MuJoCo keeps too few samples for this latency.
@@ -49,6 +52,8 @@ def play(
     arms = Arms(scene, ())
     start = arms.at(sent[0])
     data.qpos[:] = start
+    if handled:
+        _put(model, data, handled, shift)
     data.ctrl[arms.actuators] = sent[0]
     for _ in range(round(0.5 / h)):  # history of the setpoint, and friction's own rest
         mujoco.mj_step(model, data)
@@ -71,7 +76,19 @@ def play(
     effort += noise.effort * limit * rng.standard_normal(effort.shape)
     measured = position, velocity, effort
     now, window = np.zeros(len(stamps)), stamps[1] - stamps[0]
-    return Recording(scene.robot.name, name, stamps, sent, *measured, now, window)
+    return Recording(scene.robot.name, name, stamps, sent, *measured, now, window, handled)
+
+
+def _put(
+    model: mujoco.MjModel, data: mujoco.MjData, name: str, shift: tuple[float, float, float]
+) -> None:
+    """Where it lies in the scene, but a little off, turned about the vertical."""
+    joint = model.body_jntadr[model.body(objects.PREFIX + name).id]
+    address = model.jnt_qposadr[joint]
+    data.qpos[address : address + 2] += shift[:2]
+    half, lying = shift[2] / 2, data.qpos[address + 3 : address + 7].copy()
+    turn = np.array([np.cos(half), 0.0, 0.0, np.sin(half)])
+    mujoco.mju_mulQuat(data.qpos[address + 3 : address + 7], turn, lying)
 
 
 def _with(scene: Scene, values: dict[str, float]) -> mujoco.MjModel:

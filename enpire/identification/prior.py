@@ -51,7 +51,7 @@ class Prior:
 
 def prior(scene: Scene, names: tuple[str, ...], nominal: FloatArray) -> Prior:
     """About the packs' values, `nominal` (n,), as wide as data sheets and guesses are."""
-    known = dynamics.places(scene)
+    known = dynamics.parameters(scene)
     of = dict(zip(names, nominal, strict=True))
     rows = []
     for name, value in of.items():

@@ -26,7 +26,8 @@ class Recording:
     older [s]. sent, position [rad, or the gripper's unit], velocity, effort
     [N m, or N]: (T, axes), axes as in `enpire.drivers.Reading`; velocity and effort are NaN where
     an arm does not measure them. It begins at rest. effort_window: efforts are means over the
-    time up to their stamp [s]; 0: of the moment. name: where it is from.
+    time up to their stamp [s]; 0: of the moment. name: where it is from. handled: the object that
+    lies where its task's scene has it, and may be touched; none: nothing is.
     """
 
     robot: str
@@ -38,6 +39,7 @@ class Recording:
     effort: FloatArray
     age: FloatArray
     effort_window: float = 0.0
+    handled: str = ""
 
     def __post_init__(self) -> None:
         rows = len(self.stamps)
@@ -70,6 +72,7 @@ class Recording:
         with zipfile.ZipFile(memory, "w", zipfile.ZIP_DEFLATED) as archive:
             about = {"robot": np.array(self.robot), "name": np.array(self.name)}
             about["effort_window"] = np.array(self.effort_window)
+            about["handled"] = np.array(self.handled)
             for name, value in {**about, **{n: getattr(self, n) for n in COLUMNS}}.items():
                 member = BytesIO()
                 np.save(member, value, allow_pickle=False)
@@ -94,8 +97,9 @@ def load(path: Path) -> Recording:
     try:
         robot, name = str(columns["robot"]), str(columns["name"])
         stamps, sent, position, velocity, effort, age = (columns[each] for each in COLUMNS)
-        window = float(columns["effort_window"])
-        return Recording(robot, name, stamps, sent, position, velocity, effort, age, window)
+        window, handled = float(columns["effort_window"]), str(columns.get("handled", ""))
+        measured = position, velocity, effort, age
+        return Recording(robot, name, stamps, sent, *measured, window, handled)
     except KeyError as error:
         raise StoreError(f"{path} is no recording: it has no {error.args[0]}") from error
 

@@ -1,4 +1,4 @@
-"""What of an arm's dynamics no data sheet tells, by name, and where it stands in MuJoCo's model.
+"""What of a station's dynamics no data sheet tells, by name, and where it stands in MuJoCo's model.
 
 | name | unit | what it is |
 |---|---|---|
@@ -9,6 +9,8 @@
 | ARM/JOINT/armature | kg m^2 | inertia of the rotor, seen through the gear |
 | ARM/latency | s | from a setpoint's being sent to the servos' following it |
 | ARM/payload | kg | mass at the grasp point that the arm's own gravity feed-forward does not know |
+
+What objects have, `enpire/twin/objects.py` says.
 """
 
 from __future__ import annotations
@@ -25,6 +27,8 @@ from numpy.typing import NDArray
 from enpire.errors import PackError
 from enpire.packs import Robot
 from enpire.packs.dynamics import Dynamics
+from enpire.twin import objects
+from enpire.twin.objects import Thing
 
 if TYPE_CHECKING:
     from enpire.twin.scene import ArmIndex, Scene
@@ -40,6 +44,8 @@ UNITS = {
     ARMATURE: "kg m^2",
     LATENCY: "s",
     PAYLOAD: "kg",
+    objects.MASS: "kg",
+    objects.SLIDING: "",
 }
 GYRATION = 0.02  # radius of gyration of a payload, about its middle [m]
 LONGER = 1.5  # than the interval of a latency, that a draw from it may be
@@ -68,6 +74,11 @@ def places(scene: Scene) -> dict[str, Place]:
         for kind in (LATENCY, PAYLOAD):
             found[f"{arm.name}/{kind}"] = Place(arm, -1, kind)
     return found
+
+
+def parameters(scene: Scene) -> dict[str, Place | Thing]:
+    """All parameters of a scene's arms and of its loose objects, by name."""
+    return {**places(scene), **objects.things(scene)}
 
 
 def add_payloads(spec: mujoco.MjSpec, robot: Robot) -> None:
@@ -108,10 +119,10 @@ def apply(scene: Scene, values: Mapping[str, float], model: mujoco.MjModel | Non
         PackError: the scene's arms have no such parameter.
     """
     changed = scene.model if model is None else model
-    known, fields = places(scene), model_fields(changed)
+    known, fields = parameters(scene), model_fields(changed)
     for name, value in values.items():
         if name not in known:
-            raise PackError(f"no arm of {scene.robot.name} has a parameter {name}")
+            raise PackError(f"nothing on a bench of {scene.robot.name} has a parameter {name}")
         write(scene, known[name], fields, np.array([value]))
     mujoco.mj_setConst(changed, mujoco.MjData(changed))
 
@@ -121,8 +132,10 @@ def model_fields(model: mujoco.MjModel) -> Fields:
     return lambda name: getattr(model, name)[None]
 
 
-def read(scene: Scene, place: Place, fields: Fields) -> NDArray[np.float64]:
+def read(scene: Scene, place: Place | Thing, fields: Fields) -> NDArray[np.float64]:
     """A parameter's values, (simulations,)."""
+    if isinstance(place, Thing):
+        return objects.read(place, fields)
     arm, kind = place.arm, place.kind
     if kind == LATENCY:
         return np.array(fields("actuator_delay")[:, arm.gripper], np.float64)
@@ -135,15 +148,18 @@ def read(scene: Scene, place: Place, fields: Fields) -> NDArray[np.float64]:
 
 def write(
     scene: Scene,
-    place: Place,
+    place: Place | Thing,
     fields: Fields,
     values: NDArray[np.float64] | np.float64,
     row: Any = slice(None),
 ) -> None:
     """Set a parameter of the simulations `row` to values, (simulations,) or one number.
 
-    Of armatures and payloads MuJoCo derives constants: `mj_setConst` comes after it.
+    Of armatures and masses MuJoCo derives constants: `mj_setConst` comes after it.
     """
+    if isinstance(place, Thing):
+        objects.write(scene, place, fields, values, row)
+        return
     arm, kind = place.arm, place.kind
     if kind == LATENCY:
         for actuator in (*arm.actuators, arm.gripper):

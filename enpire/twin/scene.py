@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from enpire.errors import PackError
 from enpire.packs import Arm, Robot, World
-from enpire.twin import dynamics
+from enpire.twin import dynamics, objects
 from enpire.twin.arms import attach
 
 IntArray = NDArray[np.int64]
@@ -76,8 +76,14 @@ def compose(world: World, robot: Robot, build: Callable[[mujoco.MjSpec], None]) 
     scene = Scene(model, tuple(_index(model, arm) for arm in robot.arms), robot, world)
     if world.dynamics is not None:
         fitted = world.dynamics
-        dynamics.apply(scene, dict(zip(fitted.names, fitted.values, strict=True)))
+        values = dict(zip(fitted.names, fitted.values, strict=True))
+        dynamics.apply(scene, {n: v for n, v in values.items() if not _elsewhere(scene, n)})
     return scene
+
+
+def _elsewhere(scene: Scene, name: str) -> bool:
+    """Whether a parameter is of an object of another task's."""
+    return name.rsplit("/", 1)[-1] in objects.KINDS and name not in objects.things(scene)
 
 
 def _index(model: mujoco.MjModel, arm: Arm) -> ArmIndex:

@@ -93,3 +93,23 @@ def test_a_file_that_says_something_else_is_refused(world, tmp_path, line, by, m
         (copy / file.name).write_text(text.replace(line, by, 1))
     with pytest.raises(PackError, match=match):
         load_world(find("sim", str(copy)))
+
+
+def test_objects_weigh_what_was_found_and_other_tasks_have_none(world: Path, tmp_path) -> None:
+    copy = tmp_path / "lab"
+    copy.mkdir()
+    for file in world.iterdir():
+        named = file.read_text().replace('"arm/joint2/armature"', '"cube/mass"')
+        (copy / file.name).write_text(named)
+    found = load_world(find("sim", str(copy))).dynamics
+    assert found is not None
+    stations = build_stations("pick_cube", 1, 1, world=str(copy))
+    twin = stations.twin
+    cube = twin.model.body("task_cube").id
+    assert twin.model.body_mass[cube] == pytest.approx(found.values[1])
+    run(stations, 1)
+    drawn = twin.expand("body_mass")[0, cube], twin.expand("body_inertia")[0, cube, 0]
+    assert drawn[0] == pytest.approx(found.values[1], abs=4 * found.deviation[1] * found.values[1])
+    assert drawn[0] != pytest.approx(found.values[1], abs=1e-9)
+    assert drawn[1] == pytest.approx(drawn[0] * 0.025**2 / 6, rel=1e-6)
+    build_stations("push_t", 1, 1, world=str(copy))

@@ -1,0 +1,114 @@
+"""An object's mass and friction are found by pushing and carrying it; pushing alone does not do."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from enpire.environment.loading import load_task
+from enpire.errors import PackError, UsageError
+from enpire.identification.arms import Handling, with_task
+from enpire.identification.fit import Fit, fit
+from enpire.identification.fit_handling import fit_handling
+from enpire.identification.handle import Moves, handling
+from enpire.identification.motion import Motion
+from enpire.identification.play import ArmNoise, play
+from enpire.identification.recording import Recording, load
+from enpire.packs import find
+from enpire.twin import Scene
+
+NAMES = ("arm/joint1/frictionloss", "arm/joint2/frictionloss", "arm/payload")
+HIDDEN = {
+    "arm/joint1/frictionloss": 0.07,
+    "arm/joint2/frictionloss": 0.04,
+    "arm/payload": 0.1,
+    "cube/mass": 0.040,
+    "cube/friction": 0.45,
+}
+TRUE = np.array(list(HIDDEN.values()))
+OFF = 0.0015, -0.002, 0.04  # where the cube lies, of which the fit knows nothing
+
+
+@pytest.fixture(scope="module")
+def held(scene: Scene) -> Scene:
+    return with_task(scene.world, scene.robot, load_task(find("tasks", "pick_cube")).build)
+
+
+@pytest.fixture(scope="module")
+def arms(scene: Scene, held: Scene) -> Handling:
+    return Handling(scene, held, NAMES, threads=1)
+
+
+@pytest.fixture(scope="module")
+def handled(held: Scene) -> Motion:
+    return handling(held, Moves(), 100.0)
+
+
+@pytest.fixture(scope="module")
+def free(scene: Scene, moved: Motion) -> Recording:
+    of_arms = {name: HIDDEN[name] for name in NAMES}
+    rng = np.random.default_rng(0)
+    return play(scene, of_arms, moved.stamps, moved.sent, ArmNoise(), rng)
+
+
+@pytest.fixture(scope="module")
+def carried(held: Scene, handled: Motion) -> Recording:
+    rng, sent = np.random.default_rng(1), (handled.stamps, handled.sent)
+    return play(held, HIDDEN, *sent, ArmNoise(), rng, "carried", "cube", OFF)
+
+
+@pytest.fixture(scope="module")
+def found(arms: Handling, free: Recording, carried: Recording) -> Fit:
+    return fit_handling(arms, [free, carried])
+
+
+def test_the_motion_keeps_to_limits_and_rests_at_its_ends(held: Scene, handled: Motion) -> None:
+    limits, (shut, wide) = held.robot.limits, held.robot.arms[0].gripper_range
+    joints, gripper = handled.sent[:, :-1], handled.sent[:, -1]
+    speed = np.diff(joints, axis=0) * 100.0
+    assert (abs(speed) <= limits.joint_speed).all()
+    assert (abs(np.diff(speed, axis=0)) * 100.0 <= limits.joint_acceleration).all()
+    np.testing.assert_allclose(handled.sent[-1], handled.sent[0], atol=1e-12)
+    assert shut < gripper[0] < wide
+    assert gripper.min() == shut
+
+
+def test_mass_and_friction_are_found(found: Fit) -> None:
+    assert found.shown.all()
+    assert abs(found.values / TRUE - 1.0).max() < 0.05
+    assert (found.high / found.low < 1.2).all()
+
+
+def test_pushing_alone_tells_the_weight_less_well(
+    arms: Handling, free: Recording, carried: Recording, handled: Motion, found: Fit
+) -> None:
+    heights = handled.sent[:, 1] - handled.sent[0, 1]
+    lifted = int(np.flatnonzero(abs(heights) > 1e-6)[0])
+    pushed = fit_handling(arms, [free, carried.part(0, lifted)])
+    mass = arms.names.index("cube/mass")
+    wide, narrow = (np.log(each.high / each.low)[mass] for each in (pushed, found))
+    assert wide > 3 * narrow
+    assert pushed.low[mass] < TRUE[mass] < pushed.high[mass]
+
+
+def test_a_recording_says_what_was_handled(tmp_path, arms, carried: Recording) -> None:
+    carried.save(tmp_path / "a.npz")
+    assert load(tmp_path / "a.npz").handled == "cube"
+    with pytest.raises(UsageError, match="--task says whose object"):
+        fit(arms.free, [carried])
+
+
+def test_recordings_of_both_kinds_are_needed(arms: Handling, free: Recording, carried) -> None:
+    with pytest.raises(UsageError, match="handle cube"):
+        fit_handling(arms, [free])
+    with pytest.raises(UsageError, match="handle cube"):
+        fit_handling(arms, [free, replace(carried, handled="block")])
+    with pytest.raises(UsageError, match="nothing to fit"):
+        fit_handling(arms, [carried])
+
+
+def test_a_task_with_several_objects_is_refused(scene: Scene) -> None:
+    with pytest.raises(PackError, match="one that is loose"):
+        with_task(scene.world, scene.robot, lambda spec: None)
