@@ -71,6 +71,7 @@ class Arms:
 
     def stations(self, order: Order, count: int) -> Workcells:
         """See `Place`; raises UsageError if there are not as many station files."""
+        from enpire.environment.loading import CAMERAS
         from enpire.environment.wired import open_wired
         from enpire.simulation.rehearsal import SENT, rehearsal
 
@@ -78,15 +79,17 @@ class Arms:
             raise UsageError(
                 f"--robots {count} and {len(self._files)} station files: give --station once each"
             )
-        if order.images or order.vary_looks or order.world:
-            raise UsageError("--images and --world are for twins: no --station")
+        if order.vary_looks or order.world:
+            raise UsageError("--vary-looks and --world are for twins: no --station")
+        seen = bool(order.images) or order.verify == CAMERAS
         made = open_wired(
             order.task,
             self._files,
             self._confirm_motion,
             self._dry_run,
-            lambda station: self._open.enter_context(rehearsal(station, order.task)),
+            lambda station: self._open.enter_context(rehearsal(station, order.task, seen)),
             order.verify,
+            order.images,
         )
         self._open.callback(made.close)
         if self._dry_run:

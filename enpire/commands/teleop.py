@@ -13,7 +13,8 @@ from enpire.errors import SafetyError, UsageError
 
 if TYPE_CHECKING:
     from enpire.drivers.lerobot.leader import Leader
-    from enpire.safety.client import Client, Stream
+    from enpire.safety.client import Client
+    from enpire.safety.following import Following
     from enpire.safety.station import StationFile
     from enpire.types import FloatArray
 
@@ -26,7 +27,6 @@ START = 0.3  # that a joint may be away from the leader's when it begins [rad]
 LEAD = 0.1  # that a setpoint is ahead of the arm at most [rad]: half of what the jump rule allows
 FRESH_S = 0.1  # older wishes are not followed
 ARM_S = 2.0  # until its supervisor says that it is armed
-EVERY_S = 0.02  # between two looks at the leader
 
 
 def add_options(parser: Parser) -> None:
@@ -40,7 +40,8 @@ def add_options(parser: Parser) -> None:
 def run(options: Namespace) -> int:
     """Follow until it is enough, or the station stops."""
     from enpire.drivers.lerobot.leader import make_leader
-    from enpire.safety.client import Client, Stream
+    from enpire.safety.client import Client
+    from enpire.safety.following import Following
     from enpire.safety.launch import Supervision
     from enpire.safety.machine import Mode
     from enpire.safety.permit import permit
@@ -61,11 +62,12 @@ def run(options: Namespace) -> int:
             end = time.monotonic() + ARM_S
             while client.status().mode is not Mode.ARMED and time.monotonic() < end:
                 time.sleep(station.period)
-            stream = Stream(client)
+            following = Following(station, client)
             try:
-                _follow(station, leader, client, stream, options.seconds)
+                _follow(station, leader, client, following, options.seconds)
+                following.rest()
             finally:
-                stream.close()
+                following.close()
     finally:
         leader.disconnect()
     return 0
@@ -84,9 +86,15 @@ def _require_near(station: StationFile, wanted: FloatArray, here: FloatArray) ->
 
 
 def _follow(
-    station: StationFile, leader: Leader, client: Client, stream: Stream, seconds: float | None
+    station: StationFile,
+    leader: Leader,
+    client: Client,
+    following: Following,
+    seconds: float | None,
 ) -> None:
     import numpy as np
+
+    from enpire.safety.following import EVERY_S
 
     lead = np.where(station.limits.grippers, np.inf, LEAD)
     end = time.monotonic() + (seconds or np.inf)
@@ -97,7 +105,7 @@ def _follow(
             if time.monotonic_ns() - wish.stamp < FRESH_S * 1e9:
                 here = client.status().measured
                 ahead = np.clip(wish.position - here, -lead, lead)
-                stream.play((here + ahead)[None], EVERY_S)  # raises once the station has stopped
-            time.sleep(EVERY_S)  # a person's pace: the stream sends, and the supervisor decides
+                following.go(here + ahead)  # raises once the station has stopped
+            time.sleep(EVERY_S)  # a person's pace: the streamer sends, and the supervisor decides
     except KeyboardInterrupt:
         print("ended")

@@ -143,10 +143,11 @@ def _play_on_station(station: StationFile, made: Motion, options: Namespace) -> 
 
     import numpy as np
 
-    from enpire.errors import SafetyError
-    from enpire.safety.client import Client, Stream
+    from enpire.safety.client import Client
+    from enpire.safety.following import EVERY_S, Following
     from enpire.safety.launch import Supervision
     from enpire.safety.machine import Mode
+    from enpire.safety.pace import Pace
     from enpire.safety.permit import permit
 
     home = np.concatenate([[*arm.home, np.nan] for arm in station.robot.arms])
@@ -159,16 +160,18 @@ def _play_on_station(station: StationFile, made: Motion, options: Namespace) -> 
         _until(client, {Mode.IDLE}, {Mode.PARKING})
         _arm(supervision)
         _until(client, {Mode.ARMED}, {Mode.IDLE})
-        stream = Stream(client)
-        interval = float(made.stamps[1] - made.stamps[0])
-        grippers = np.isnan(home)
-        stream.play(np.where(grippers, client.status().sent, made.sent), interval)
-        end = time.monotonic() + made.stamps[-1] + interval
-        while stream.ended is None and time.monotonic() < end:
-            time.sleep(POLL_S)
-        if stream.ended is not None:
-            raise SafetyError(f"the station stopped: {', '.join(stream.ended.rules.names)}")
-        stream.close()
+        times = np.arange(EVERY_S, made.stamps[-1], EVERY_S)
+        motion = np.stack([np.interp(times, made.stamps, axis) for axis in made.sent.T], axis=1)
+        motion = np.where(np.isnan(home), client.status().sent, motion)
+        following = Following(station, client)
+        try:
+            pace = Pace(EVERY_S)
+            for setpoint in motion:
+                following.go(setpoint)
+                pace.wait()
+            following.rest()
+        finally:
+            following.close()
         supervision.ask("stop")
         _until(client, {Mode.HOLDING}, {Mode.ARMED, Mode.STOPPING})
     print(f"played; its flight record is in {station.records}")

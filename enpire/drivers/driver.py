@@ -82,10 +82,15 @@ class Driver(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Picture:
-    """What a camera saw. stamp: ns of the monotonic clock; image: (height, width, 3), RGB."""
+    """What a camera saw. stamp: ns of the monotonic clock; image: (height, width, 3), RGB.
+
+    ahead: by how much the camera's clock had the picture later than it came [ns]; it counts as
+    taken when it came then.
+    """
 
     stamp: int
     image: Image
+    ahead: int = 0
 
 
 @runtime_checkable

@@ -17,7 +17,7 @@ import numpy as np
 
 _HEAD = struct.Struct("<QII")  # number, length of the body, checksum of all three
 _NUMBER = struct.Struct("<QI")
-SLOT = 8192  # bytes, of which the header takes 16
+SLOT = 8192  # bytes, of which the header takes 16, unless a box is made for longer messages
 BODY = SLOT - _HEAD.size
 
 
@@ -26,38 +26,52 @@ class Mailbox:
 
     def __init__(self, path: Path) -> None:
         """Open it for writing and reading."""
-        self._memory = _mapped(path, 2 * SLOT)
+        self._memory = _mapped(path, 0)
+        self._slot = len(self._memory) // 2  # bytes
         newest = self.newest()
         self._number = newest[0] if newest else 0
 
     @staticmethod
-    def make(path: Path) -> None:
-        """Make an empty one, that only this user may open."""
-        _make(path, 2 * SLOT)
+    def make(path: Path, body: int = BODY) -> None:
+        """Make an empty one, that only this user may open; body: the longest message, bytes."""
+        _make(path, 2 * (_HEAD.size + body))
+
+    @property
+    def body(self) -> int:
+        """The longest message, bytes."""
+        return self._slot - _HEAD.size
 
     def put(self, body: bytes) -> None:
-        """Write a message of at most BODY bytes."""
+        """Write a message of at most `body` bytes."""
         self._number += 1
-        at = (self._number % 2) * SLOT
+        at = (self._number % 2) * self._slot
         check = zlib.crc32(body, zlib.crc32(_NUMBER.pack(self._number, len(body))))
         self._memory[at + _HEAD.size : at + _HEAD.size + len(body)] = body
         _HEAD.pack_into(self._memory, at, self._number, len(body), check)
 
     def newest(self) -> tuple[int, bytes] | None:
         """Number and body of the newest whole message; None if there is none."""
-        found = [message for slot in (0, 1) if (message := self._slot(slot))]
-        return max(found, default=None)
+        newer, older = sorted((0, 1), key=lambda slot: self._head(slot)[0], reverse=True)
+        return self._whole(newer) or self._whole(older)
+
+    def number(self) -> int:
+        """Of the newest message, whole or not; 0 if there is none. It reads no body."""
+        return max(self._head(0)[0], self._head(1)[0])
 
     def close(self) -> None:
         """Let go of the memory."""
         self._memory.close()
 
-    def _slot(self, slot: int) -> tuple[int, bytes] | None:
-        raw = self._memory[slot * SLOT : (slot + 1) * SLOT]
-        number, length, check = _HEAD.unpack_from(raw)
-        if not number or length > BODY:
+    def _head(self, slot: int) -> tuple[int, int, int]:
+        number, length, check = _HEAD.unpack_from(self._memory, slot * self._slot)
+        return number, length, check
+
+    def _whole(self, slot: int) -> tuple[int, bytes] | None:
+        number, length, check = self._head(slot)
+        if not number or length > self.body:
             return None
-        body = raw[_HEAD.size : _HEAD.size + length]
+        begin = slot * self._slot + _HEAD.size
+        body = self._memory[begin : begin + length]
         whole = zlib.crc32(body, zlib.crc32(_NUMBER.pack(number, length))) == check
         return (number, body) if whole else None
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-from enpire.drivers.driver import Clock, Site
+from enpire.drivers.driver import Clock, Picture, Site
 from enpire.errors import UsageError
-from enpire.types import FloatArray, Image
+from enpire.types import FloatArray
 
 WIRES = ("twin", "ros2")
 
@@ -59,11 +59,8 @@ class Wire(Protocol):
     def watch(self, cameras: tuple[str, ...]) -> None:
         """Listen to these cameras from now on; raises UsageError where no pictures come."""
 
-    def picture(self, camera: str) -> tuple[int, Image] | None:
-        """The newest picture, (height, width, 3) RGB, of a camera that is watched, and its stamp.
-
-        The stamp is as of `Objects`: when it was taken. None before the first.
-        """
+    def picture(self, camera: str) -> Picture | None:
+        """The newest picture of a camera that is watched; None before the first."""
 
     def faults(self) -> list[Fault]:
         """Those that were told since it was asked last, oldest first."""
@@ -87,7 +84,7 @@ def open_wire(name: str, site: Site, clock: Clock) -> Wire:
     if name == "twin":
         from enpire.drivers.twin.wire import TwinWire
 
-        return TwinWire(site)
+        return TwinWire(site, clock)
     if name == "ros2":
         from enpire.drivers.ros2.wire import Ros2Wire
 

@@ -116,11 +116,20 @@ def crop(model: mujoco.MjModel, camera: str, points: FloatArray) -> None:
     points: in the camera's frame as in OpenCV [m]. What it shows is a part of what it showed, to
     the pixel: it has not been turned.
     """
+    middle, side = square(points)
+    at = model.camera(camera).id
+    model.cam_sensorsize[at] = side
+    model.cam_intrinsic[at] = (1.0, 1.0, *middle)  # y down, as in OpenCV
+
+
+def square(points: FloatArray) -> tuple[FloatArray, float]:
+    """The smallest one that a camera sees points (n, 3) before it in: middle (2,) and side.
+
+    As tangents of angles from where it looks, right and down.
+    """
     tangents = points[:, :2] / points[:, 2:]
     low, high = tangents.min(axis=0), tangents.max(axis=0)
-    at = model.camera(camera).id
-    model.cam_sensorsize[at] = (high - low).max()
-    model.cam_intrinsic[at] = (1.0, 1.0, *(low + high) / 2)  # y down, as in OpenCV
+    return (low + high) / 2, float((high - low).max())
 
 
 def felt(task: Task, sensors: Sensors) -> tuple[int, ...]:

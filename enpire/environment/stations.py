@@ -298,10 +298,11 @@ class Stations:
         if new and not needs_pictures(state.job.controller, row):
             return False
         if state.glance is None:
-            self._periods.postpone(row)
             state.glance = glances.glance(row)
-            state.glance.add_done_callback(lambda _: self._periods.release(row))
-            return True
+            if not state.glance.done():
+                self._periods.postpone(row)
+                state.glance.add_done_callback(lambda _: self._periods.release(row))
+                return True
         picture, state.glance = state.glance.result(), None
         state.pictures.append(picture)
         state.pictured.append(len(state.actions))

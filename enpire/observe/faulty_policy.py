@@ -15,7 +15,8 @@ from pathlib import Path
 import numpy as np
 
 from enpire.errors import SafetyError
-from enpire.safety.client import Client, Stream
+from enpire.observe.stream import Stream
+from enpire.safety.client import Client
 from enpire.safety.messages import Wanted
 from enpire.types import FloatArray
 

@@ -24,8 +24,9 @@ from enpire.drivers import build
 from enpire.drivers.ros2.messages import trajectory
 from enpire.drivers.ros2.node import Spinning, command, until
 from enpire.errors import DriverError, SafetyError
+from enpire.observe.stream import Stream
 from enpire.safety.check import check
-from enpire.safety.client import Client, Stream
+from enpire.safety.client import Client
 from enpire.safety.launch import Supervision
 from enpire.safety.machine import Mode
 from enpire.safety.pace import prepare

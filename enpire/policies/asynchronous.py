@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -21,8 +21,9 @@ from enpire.policies.flow import FlowPolicy
 from enpire.policies.policy import Policy
 from enpire.policies.realtime import faded, joining
 from enpire.policies.remote.policy import RemoteController
+from enpire.policies.seeing import SeeingController
 from enpire.twin.twin import Rows
-from enpire.types import Float32Array, FloatArray
+from enpire.types import Float32Array, FloatArray, Image
 
 REMEMBERED = 10  # inferences, the slowest of which says how long the next one may take
 
@@ -108,6 +109,7 @@ class Asynchronous:
     def __init__(self, policy: Policy, controller: PolicyController, delay: int = 1) -> None:
         """controller: the policy's own. delay: that the first inferences are taken to have."""
         self._controller, self._spec = controller, controller.spec
+        self._looks = controller.looks if isinstance(controller, SeeingController) else 0
         self._infer = inferring(policy, controller)
         self._delays: deque[int] = deque([delay], maxlen=REMEMBERED)
         self._thread = ThreadPoolExecutor(1, "inference")  # ends with this object
@@ -120,7 +122,30 @@ class Asynchronous:
         begun = self._thread.submit(self._controller.begin, row, rng, exploration)
         nothing = np.zeros((0, self._spec.action), np.float32)
         driven = Driven.of(self._spec, rng, exploration)
+        driven.pictures = deque(maxlen=self._looks)
         self._stations[row] = _Station(driven, begun, nothing, driven.offset)
+
+    def look(self, row: int, pictures: Image) -> None:
+        """See `Seeing`."""
+        self._stations[row].driven.look(pictures)
+
+    def due(self, row: int) -> bool:
+        """See `Seeing`: in the period in which it will be asked, if nobody is thought for by then.
+
+        One that looks back to more than one picture is shown one in each period.
+        """
+        station = self._stations[row]
+        if not self._looks or not station.driven.pictures:
+            return bool(self._looks)
+        if not len(station.chunk):  # it stands where it was seen
+            return False
+        if self._looks > 1:
+            return True
+        if self._thinking is not None:
+            stations, answer = self._thinking
+            if station in stations or not answer.done():
+                return False
+        return self._left(station, max(self._delays)) <= 1
 
     def decided(self, row: int, observation: Float32Array) -> bool:
         """See `Unhurried`."""
@@ -206,7 +231,9 @@ class Asynchronous:
             station.awake, station.asked = False, station.now
             station.held = station.waited = 0
             seen, left = station.driven.history(self._spec.stride), station.left
-            asked.append(Asked(station.driven, seen, left, min(delay, len(left))))
+            pictures = deque(station.driven.pictures, self._looks)  # as of now: others will come
+            driven = replace(station.driven, pictures=pictures)
+            asked.append(Asked(driven, seen, left, min(delay, len(left))))
         self._thinking = soon, self._thread.submit(self._infer, asked)
 
     def _left(self, station: _Station, delay: int) -> int:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
 
 import numpy as np
 
 from enpire.drivers import Driver, Reading
 from enpire.errors import SafetyError
+from enpire.safety.cameras import check_cameras
+from enpire.safety.finding import Finding
 from enpire.safety.geometry import Geometry
 from enpire.safety.station import StationFile
 from enpire.safety.supervisor import STILL
@@ -16,21 +17,16 @@ from enpire.safety.supervisor import STILL
 READINGS = 100
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """One thing looked at: whether it is as it must be, and what was found."""
-
-    name: str
-    good: bool
-    found: str
-
-
 def check(station: StationFile, driver: Driver) -> list[Finding]:
-    """Connect, read for a second, and hold what is read against the station's limits."""
+    """Connect, read for a second, and hold what is read against the station's limits.
+
+    Where the station's file names cameras, they are looked at, too.
+    """
     geometry = Geometry(station.robot, station.limits, station.boxes)
     driver.connect()
     try:
         readings, took, ages = _read(driver, station)
+        cameras = check_cameras(station, driver)
     finally:
         driver.disconnect()
     shapes = {reading.position.shape for reading in readings}
@@ -64,6 +60,7 @@ def check(station: StationFile, driver: Driver) -> list[Finding]:
             not (force > limits.wrist_force).any(),
             "not measured: no such rule here" if np.isnan(force).any() else f"{force.max():.1f} N",
         ),
+        *cameras,
         Finding("pairs not watched", True, f"{touching} (near at home already)"),
     ]
 

@@ -17,7 +17,7 @@ from types import FrameType
 
 import numpy as np
 
-from enpire.drivers import Driver, build
+from enpire.drivers import WIRES, Driver, Seeing, build
 from enpire.drivers.commands import Commands
 from enpire.drivers.dry import Dry
 from enpire.drivers.mailbox import Beats, Mailbox
@@ -42,8 +42,11 @@ EMERGENCY = "emergency"
 class Process:
     """One supervisor with its mailboxes, its socket and its pace."""
 
-    def __init__(self, station: StationFile, driver: Driver) -> None:
-        """Take the station; raises SafetyError if another supervisor has it."""
+    def __init__(self, station: StationFile, driver: Driver, eyes: Seeing | None = None) -> None:
+        """Take the station; raises SafetyError if another supervisor has it.
+
+        eyes: the driver, if the station's cameras are its own.
+        """
         folder = station.runtime
         self._lock = take(station)
         watched = len(station.cameras) + 1
@@ -51,7 +54,8 @@ class Process:
         Mailbox.make(folder / STATUS)
         Beats.make(folder / BEATS, watched)
         self._status = Mailbox(folder / STATUS)
-        self._driver, self._station = driver, station
+        self._driver, self._station, self._eyes = driver, station, eyes
+        self._beats = Beats(folder / BEATS, watched)
         geometry = Geometry(station.robot, station.limits, station.boxes)
         arms = len(station.robot.arms)
         self._recorder = Recorder(station.records, len(station.park), arms, station.period)
@@ -67,7 +71,7 @@ class Process:
             station.period,
             Watched(
                 station.ages,
-                Beats(folder / BEATS, watched),
+                self._beats,
                 tuple(range(len(station.cameras))),
                 len(station.cameras) if station.verifier else None,
             ),
@@ -88,6 +92,7 @@ class Process:
                 if not self._ending and owner.poll(0):
                     self.end(Rule.OWNER)
                 self._commands.serve()
+                self._see()
                 self.supervisor.tick()
                 self._status.put(self.supervisor.status(pace.deadline).encoded())
         finally:  # also of a fault of ours: the arms hold by their own means
@@ -107,6 +112,15 @@ class Process:
             return False
         late = time.monotonic_ns() - self._ending > END_S * 1e9
         return late or self.supervisor.mode not in ACTIVE
+
+    def _see(self) -> None:
+        """Say when each camera of the driver's took its newest picture."""
+        if self._eyes is None:
+            return
+        pictures = self._eyes.pictures()
+        for k, camera in enumerate(self._station.cameras):
+            if camera in pictures:
+                self._beats.beat(k, pictures[camera].stamp)
 
     def _answer(self, word: str) -> dict[str, object]:
         supervisor = self.supervisor
@@ -146,9 +160,12 @@ def main(argv: list[str]) -> int:
         # The local day is a person's: no time of the wall clock is used for anything else.
         may = permit(station, options.confirm_motion, options.dry_run, date.today())
         driver = build(station.driver, station.robot, time.monotonic_ns, station.site)
+        eyes: Seeing | None = None
+        if isinstance(driver, Seeing) and station.wire not in WIRES:
+            eyes = driver
         if may is Permit.DRY:
             driver = Dry(driver, time.monotonic_ns, _show)
-        process = Process(station, driver)
+        process = Process(station, driver, eyes)
         prepare(station.realtime)
     except EnpireError as error:
         print(error, flush=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
@@ -11,21 +12,32 @@ from typing import Any
 import numpy as np
 
 from enpire.drivers.commands import Commands
-from enpire.drivers.mailbox import Mailbox
+from enpire.drivers.driver import Picture
+from enpire.drivers.mailbox import Beats, Mailbox
 from enpire.drivers.twin import messages
+from enpire.environment.cameras import Camera, View
 from enpire.errors import SafetyError
+from enpire.safety.station import StationFile
 from enpire.simulation.cell import Cell
 from enpire.simulation.faults import Faults
+from enpire.simulation.pictures import Pictures
 
 AT_ONCE = 16  # faults in an answer, which is not endless
+LOOKED_S = 2.0  # after a look at a camera, in which it takes pictures
+
+Sent = tuple[str, bytes]  # a camera, and its message
 
 
 class LocalWire:
     """The station's end of `enpire.drivers.twin`."""
 
-    def __init__(self, cell: Cell, runtime: Path, faults: Faults) -> None:
-        """Serve in a station's runtime folder."""
-        folder = messages.folder(runtime)
+    def __init__(self, cell: Cell, station: StationFile, faults: Faults) -> None:
+        """Serve in the station's runtime folder.
+
+        Raises:
+            NoGraphics, UsageError: its file names cameras, and there is no OpenGL or no such one.
+        """
+        folder = messages.folder(station.runtime)
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         names = (messages.READINGS, messages.SETPOINTS, messages.OBJECTS)
         for name in names:
@@ -36,6 +48,13 @@ class LocalWire:
         self._seen = newest[0] if newest else 0
         self._cell, self._faults = cell, faults
         self._period = -1
+        self._boxes: dict[str, Mailbox] = {}
+        self._looked: dict[str, Beats] = {}
+        self._pictures: Pictures[list[Sent]] | None = None
+        if station.cameras:
+            self._pictures = Pictures(cell.twin, station.cameras, self._pictured)
+            for camera in station.cameras:
+                self._open(folder, self._pictures.cameras[camera])
         self._commands = Commands(folder, self._answer)
 
     def serve(self, now: int) -> None:
@@ -59,10 +78,39 @@ class LocalWire:
             self._faults.objects.put(now, self._cell.objects())
         for objects in self._faults.objects.due(now):
             self._objects.put(messages.encode_objects(objects))
+        if self._pictures is not None and any(map(self._watched, self._boxes)):
+            for sent in self._pictures.taken(now, self._cell.measured) or ():
+                self._faults.pictures.put(now, sent)
+        for camera, message in self._faults.pictures.due(now):
+            self._boxes[camera].put(message)
 
     def close(self) -> None:
         """Hang up."""
+        if self._pictures is not None:
+            self._pictures.close()
         self._commands.close()
+
+    def _open(self, folder: Path, camera: Camera) -> None:
+        """Its mailbox, and when somebody last looked; who looks may hold them already."""
+        name = camera.name
+        box, looked = folder / f"{messages.PICTURES}{name}", folder / f"{messages.WATCHED}{name}"
+        size = messages.picture_size(camera.height, camera.width)
+        if not box.exists() or Mailbox(box).body != size:
+            Mailbox.make(box, size)
+        if not looked.exists():
+            Beats.make(looked, 1)
+        self._boxes[name], self._looked[name] = Mailbox(box), Beats(looked, 1)
+
+    def _watched(self, camera: str) -> bool:
+        return time.monotonic_ns() - self._looked[camera].stamp(0) < LOOKED_S * 1e9
+
+    def _pictured(self, views: list[View], measured: int) -> list[Sent]:
+        """Messages for those who look, in the renderer's thread."""
+        return [
+            (view.camera.name, messages.encode_picture(Picture(measured, view.image)))
+            for view in views
+            if view.camera.name in self._boxes and self._watched(view.camera.name)
+        ]
 
     def _answer(self, word: str) -> dict[str, object]:
         try:

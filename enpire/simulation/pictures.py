@@ -1,14 +1,16 @@
-"""What the cameras of a simulated station see: a few pictures a second, while somebody asks."""
+"""What the cameras of a simulated station see: a few pictures a second, while somebody looks."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 
 import mujoco
 
-from enpire.environment.cameras import View
+from enpire.environment.cameras import Camera, View
 from enpire.environment.eyes import TwinEyes
+from enpire.errors import UsageError
+from enpire.packs.finder import unknown
 from enpire.twin import Twin
 
 PERIOD_S = 0.1  # between two pictures of a camera; a machine that is too slow takes fewer
@@ -20,9 +22,18 @@ class Pictures[T]:
     Rendering, and `made`, take place in a thread of their own.
     """
 
-    def __init__(self, twin: Twin, made: Callable[[list[View], int], T]) -> None:
-        """made: is given a view by each camera, and when it was taken [ns]; raises NoGraphics."""
+    def __init__(
+        self, twin: Twin, cameras: Sequence[str], made: Callable[[list[View], int], T]
+    ) -> None:
+        """cameras: that the station's file names. made: is given a view by each camera of the
+        world, and when it was taken [ns]; raises NoGraphics, or UsageError for no such camera.
+        """
         self.eyes = TwinEyes(twin, _without_shadows)
+        self.cameras: dict[str, Camera] = {camera.name: camera for camera in self.eyes.cameras}
+        for camera in cameras:
+            if camera not in self.cameras:
+                self.close()
+                raise UsageError(unknown("camera", camera, list(self.cameras)))
         self._made = made
         self._next = 0
         self._way: Future[T] | None = None

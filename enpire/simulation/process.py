@@ -79,7 +79,7 @@ def _server(wire: str, cell: Cell, station: StationFile, faults: Faults) -> Serv
     if wire == "local":
         from enpire.simulation.local import LocalWire
 
-        return LocalWire(cell, station.runtime, faults)
+        return LocalWire(cell, station, faults)
     if wire == "ros2":
         from enpire.simulation.ros2 import Ros2Server
 

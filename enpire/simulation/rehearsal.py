@@ -22,16 +22,18 @@ from enpire.safety.permit import write_passed
 from enpire.safety.station import StationFile, load_station
 from enpire.simulation.process import READY
 
-LEFT_OUT = (*DRIVERS, "wire", "cameras", "calibration")
+LEFT_OUT = (*DRIVERS, "wire", "calibration")
+CAMERAS = "cameras"
 SENT = ".sent.csv"  # beside the station's file
 
 
 @contextmanager
-def rehearsal(station: StationFile, task: str) -> Iterator[StationFile]:
+def rehearsal(station: StationFile, task: str, seen: bool = False) -> Iterator[StationFile]:
     """A simulated station with the limits of `station`, until the block ends.
 
     Nobody connects to the station's own arms. What they would be sent is in `.sent.csv` beside its
-    file: monotonic seconds, then the axes [rad, or the gripper's unit].
+    file: monotonic seconds, then the axes [rad, or the gripper's unit]. seen: with the cameras that
+    the file names, which are then those of the task's world.
 
     Raises:
         SafetyError: the simulation does not start, or the station's limits do not let it move.
@@ -39,7 +41,8 @@ def rehearsal(station: StationFile, task: str) -> Iterator[StationFile]:
     with TemporaryDirectory(prefix="enpire-dry-") as folder:
         path = Path(folder) / station.path.name
         said = tomllib.loads(station.path.read_text())
-        kept = {key: value for key, value in said.items() if key not in LEFT_OUT}
+        left_out = LEFT_OUT if seen else (*LEFT_OUT, CAMERAS)
+        kept = {key: value for key, value in said.items() if key not in left_out}
         sent = str(station.path.with_suffix(SENT))
         path.write_text(tomli_w.dumps({**kept, "driver": "twin", "twin": {"sent": sent}}))
         simulated = load_station(path)

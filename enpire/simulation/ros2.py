@@ -17,9 +17,8 @@ from enpire.drivers.ros2.node import Spinning, command, latched, sensor_data
 from enpire.drivers.ros2.settings import COMPRESSED, Command, Ros2Settings
 from enpire.drivers.ros2.wire import FAULTS, PLACE, SCENE, VARY
 from enpire.environment.cameras import View
-from enpire.errors import SafetyError, UsageError
+from enpire.errors import SafetyError
 from enpire.packs import Robot
-from enpire.packs.finder import unknown
 from enpire.safety.limits import of_robot
 from enpire.safety.station import StationFile
 from enpire.simulation import action
@@ -144,8 +143,7 @@ class Ros2Server:
         self._cameras = self._made_cameras(node, station)
         self._pictures: Pictures[list[Sent]] | None = None
         if self._cameras:
-            self._pictures = Pictures(cell.twin, self._pictured)
-            self._require_cameras(self._pictures)
+            self._pictures = Pictures(cell.twin, station.cameras, self._pictured)
         self._scene = node.create_publisher(String, SCENE, latched())
         self._fault = node.create_publisher(String, FAULTS, latched())
         self._description = node.create_publisher(String, "robot_description", latched())
@@ -229,12 +227,6 @@ class Ros2Server:
                 node.create_publisher(CompressedImage, f"{raw}{COMPRESSED}", sensor_data()),
             )
         return made
-
-    def _require_cameras(self, pictures: Pictures[list[Sent]]) -> None:
-        there = [camera.name for camera in pictures.eyes.cameras]
-        for camera in self._cameras:
-            if camera not in there:
-                raise UsageError(unknown("camera", camera, there))
 
     @property
     def _listened(self) -> dict[Any, int]:

@@ -31,7 +31,7 @@ def station(tmp_path, monkeypatch) -> Path:
         (["--dry-run", "--robots", "2"], 2, "--robots 2 and 1 station files"),
         (["--dry-run", "--reset", "fast"], 2, "their resets are physical"),
         (["--dry-run", "--pace", "real"], 2, "their time is real"),
-        (["--dry-run", "--verify", "cameras"], 2, "is for no dry run"),
+        (["--dry-run", "--verify", "cameras"], 2, "need `cameras` in it"),
         (["--confirm-motion", "--verify", "cameras"], 1, "has not been checked"),
         (["--dry-run", "--cluster", "auto"], 2, "no --cluster"),
     ],
@@ -87,7 +87,7 @@ def test_a_run_goes_on_where_it_was(tmp_path: Path) -> None:
     assert again(parser.parse_args([])) == []
 
 
-@pytest.mark.parametrize("settings", [{"images": 64}, {"world": "bench"}])
+@pytest.mark.parametrize("settings", [{"images": 64, "vary_looks": True}, {"world": "bench"}])
 def test_what_is_for_twins_is_for_no_arms(settings: dict[str, Any], tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="--images and --world are for twins"):
+    with pytest.raises(UsageError, match="--vary-looks and --world are for twins"):
         Arms([tmp_path / "a.toml"], True, False).stations(Order("pick_cube", **settings), 1)

@@ -64,6 +64,27 @@ def test_a_loop_over_ros2_is_judged_by_its_cameras(tmp_path: Path, monkeypatch) 
 
 
 @pytest.mark.slow
+def test_a_loop_over_shared_memory_sees_by_its_cameras(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    station = written(tmp_path, "lab", "twin", f'cameras = ["front", "side"]\n{realtime()}')
+    lab, run = str(station.path), tmp_path / "run"
+    with simulated(station):
+        assert any(main(["station", "check", lab]) == 0 for _ in range(TRIES))
+        asked = ["loop", "--task", "pick_cube", "--station", lab, "--confirm-motion"]
+        asked += ["--verify", "cameras", "--images", "32"]
+        assert main([*asked, *SHORT, *QUICK, "--run", str(run)]) == NOT_REACHED
+    with Run.open(run) as ended:
+        assert ended.ledger.facts()["verified_by"] == "the station's cameras"
+        shown = ended.episodes(Purpose.DEMONSTRATION)
+        assert any(e.verdict.outcome is Outcome.SUCCESS for e in shown)
+        assert all(e.pictures.shape[1:] == (2, 32, 32, 3) for e in shown if len(e.pictures))
+        (acted,) = [e for e in ended.episodes(Purpose.EVALUATION) if e.verdict.stage != LOST]
+        assert len(acted.pictures) > 5
+        assert (np.diff(acted.pictured) > 0).all()
+        assert ended.ledger.policies()
+
+
+@pytest.mark.slow
 def test_a_dry_run_goes_through_a_whole_loop_and_needs_no_arm(tmp_path: Path, monkeypatch) -> None:
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
     arm = '[lerobot.config]\nport = "/dev/there_is_no_arm"\n'

@@ -24,7 +24,8 @@ from enpire.drivers.twin.driver import TwinArms
 from enpire.errors import DriverError, PackError, SafetyError
 from enpire.packs import find, load_robot
 from enpire.packs.toml import Table
-from enpire.safety.client import Client, Stream
+from enpire.safety.client import Client
+from enpire.safety.following import EVERY_S, Following
 from enpire.safety.launch import Supervision
 from enpire.safety.machine import Mode
 from enpire.safety.permit import Permit, write_passed
@@ -215,7 +216,7 @@ def test_what_is_wrong_in_an_axis_is_told(row, said) -> None:
         Axes.read([Table({"motor": "a"}, "here")] * 2)
 
 
-def test_a_chunk_moves_it_through_the_supervisor_and_a_stop_holds_it(folder) -> None:
+def test_setpoints_move_it_through_the_supervisor_and_a_stop_holds_it(folder) -> None:
     station = load_station(plugin.station(folder))
     write_passed(station, date.today(), ())  # a busy machine's readings may be too old for a check
     with Supervision(station, Permit.MOTION) as supervision:
@@ -228,14 +229,19 @@ def test_a_chunk_moves_it_through_the_supervisor_and_a_stop_holds_it(folder) -> 
             if mode != "armed":
                 supervision.ask("arm" if mode == "idle" else "recover")
             until(lambda: client.status().mode in (Mode.ARMED, Mode.HOLDING))
-            stream = Stream(client)
+            following = Following(station, client)
             start = client.status().sent
-            stream.play(start + np.linspace(0, 0.04, 6)[:, None] * np.eye(6)[0], 0.05)
-            time.sleep(0.4)
-            stream.close()
-            until(lambda: client.status().mode in (Mode.ARMED, Mode.HOLDING))
-            away = client.status().sent[0] - start[0]
-            return client.status().mode is Mode.ARMED and abs(away - 0.04) < 1e-6
+            try:
+                for away in np.linspace(0, 0.04, 15):
+                    following.go(start + away * np.eye(6)[0])
+                    time.sleep(EVERY_S)
+                following.rest()
+            except SafetyError:
+                until(lambda: client.status().mode is Mode.HOLDING)
+                return False
+            finally:
+                following.close()
+            return abs(client.status().sent[0] - start[0] - 0.04) < 1e-6
 
         until(moved)
         sent = client.status().sent[0]

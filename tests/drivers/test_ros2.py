@@ -152,11 +152,12 @@ def test_pictures_come_while_somebody_listens(folder, topic) -> None:
             before = time.monotonic_ns()
             scenery.watch(("front",))
             assert until(lambda: scenery.picture("front") is not None)
-            first, image = scenery.picture("front")
-            assert before < first < time.monotonic_ns()
+            first = scenery.picture("front")
+            image = first.image
+            assert before < first.stamp < time.monotonic_ns()
             assert image.shape == (480, 640, 3)
             red = (image[..., 0] > 150) & (image[..., 1:] < 80).all(-1)
             assert 50 < red.sum() < 5000  # the cube
-            assert until(lambda: scenery.picture("front")[0] > first)
+            assert until(lambda: scenery.picture("front").stamp > first.stamp)
         finally:
             scenery.close()

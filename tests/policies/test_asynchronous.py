@@ -8,12 +8,15 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import torch
 
+from enpire.environment.controller import Seeing
 from enpire.errors import PolicyError, PolicyFault
 from enpire.policies import ChunkPolicy, ChunkSpec, FlowPolicy, PolicyController
 from enpire.policies.asynchronous import Asynchronous, live_controller
 from enpire.policies.remote import RemotePolicy
 from enpire.policies.remote.wire import pack
+from enpire.policies.seeing import SeeingController, Seen
 
 from .test_flow import SPEC as FLOW
 from .test_remote import foreign, listening
@@ -202,3 +205,44 @@ def test_only_where_time_goes_on_and_there_are_chunks() -> None:
     assert isinstance(live_controller(flow, SimpleNamespace(live=False)), PolicyController)
     single = ChunkPolicy(ChunkSpec("t", 1, 7, history=1, chunk=1, execute=1, hidden=(8,)))
     assert isinstance(live_controller(single, SimpleNamespace(live=True)), PolicyController)
+
+
+class Looking(SeeingController):
+    """Notes of each inference the observation and the picture that it was shown."""
+
+    def __init__(self) -> None:
+        infer = SimpleNamespace(spec=SPEC, spread=torch.zeros(SPEC.action), inference=lambda: None)
+        super().__init__(infer, Seen((0,), (0,), 1))
+        self.saw: list[tuple[float, int]] = []
+
+    def chunks(self, seen, driven) -> np.ndarray:
+        pictures = self.shown(driven)
+        self.saw.append((float(seen[0, -1, 0]), int(pictures[0, -1, 0, 0, 0, 0])))
+        return line(self.saw[-1][0])
+
+
+def test_a_policy_that_sees_is_shown_a_picture_of_when_it_is_asked() -> None:
+    looking = Looking()
+    controller = Asynchronous(looking, looking, 2)
+    controller.begin(0, np.random.default_rng(0), 0.0)
+
+    def shown(period: int) -> bool:
+        if due := controller.due(0):
+            controller.look(0, np.full((1, 4, 4, 3), period, np.uint8))
+        return due
+
+    assert shown(0)
+    while not controller.decided(0, np.zeros(1, np.float32)):
+        assert not shown(99)  # it stands where it was seen
+        controller._thinking[1].exception(timeout=PATIENCE_S)
+    asked = []
+    for period in range(PERIODS):
+        if shown(period):
+            asked.append(period)
+        act(controller, period)
+        if controller._thinking is not None:
+            controller.look(0, np.full((1, 4, 4, 3), 77, np.uint8))  # is too late for this one
+            controller._thinking[1].exception(timeout=PATIENCE_S)
+    assert looking.saw == [(0.0, 0), *((float(period), period) for period in asked)]
+    assert 5 <= len(asked) <= PERIODS // 5
+    assert isinstance(controller, Seeing)

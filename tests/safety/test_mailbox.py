@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from enpire.drivers.mailbox import BODY, SLOT, Beats, Mailbox
-from enpire.safety.client import Chunk
 from enpire.safety.machine import Mode
 from enpire.safety.messages import Knot, Status, Wanted
 from enpire.safety.rules import Rule
@@ -26,6 +25,16 @@ def test_the_newest_is_read_and_numbers_go_on_with_a_new_writer(tmp_path) -> Non
     assert reader.newest()[0] == 3
     Mailbox(path).put(b"four")
     assert reader.newest() == (4, b"four")
+
+
+def test_a_box_may_be_made_for_long_messages_and_tells_of_new_ones_unread(tmp_path) -> None:
+    Mailbox.make(tmp_path / "box", 100_000)
+    writer, reader = Mailbox(tmp_path / "box"), Mailbox(tmp_path / "box")
+    assert (reader.body, reader.number()) == (100_000, 0)
+    for number in (1, 2, 3):
+        writer.put(bytes([number]) * 100_000)
+        assert reader.number() == number
+        assert reader.newest() == (number, bytes([number]) * 100_000)
 
 
 def test_a_torn_message_does_not_count_and_the_one_before_does(tmp_path) -> None:
@@ -68,10 +77,3 @@ def test_beats(tmp_path) -> None:
     ours, theirs = Beats(tmp_path / "beats", 2), Beats(tmp_path / "beats", 2)
     theirs.beat(1, 12345)
     assert [ours.stamp(0), ours.stamp(1)] == [0, 12345]
-
-
-def test_a_chunk_is_straight_between_its_setpoints_and_stands_at_its_ends() -> None:
-    chunk = Chunk(10**9, 0.1, np.array([[0.0], [1.0], [3.0]]))
-    at = [0, 10**9, 1_050_000_000, 1_150_000_000, 1_200_000_000, 10**10]
-    assert [round(float(chunk.at(t)[0]), 9) for t in at] == [0, 0, 0.5, 2, 3, 3]
-    assert Chunk(0, 1.0, np.array([[5.0]])).at(99)[0] == 5.0

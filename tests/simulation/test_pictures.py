@@ -17,7 +17,7 @@ WAIT_S = 60.0
 def test_pictures_show_the_scene_of_their_time_and_come_no_oftener_than_a_camera_takes() -> None:
     one, clock = cell()
     try:
-        pictures = Pictures(one.twin, lambda views, at: (views, at))
+        pictures = Pictures(one.twin, ["front"], lambda views, at: (views, at))
     except NoGraphics as error:
         pytest.skip(str(error))
     try:

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from enpire.drivers.driver import Clock, Site
+from enpire.drivers.driver import Clock, Picture, Site
 from enpire.drivers.ros2.messages import forward, objects_of, picture_of
 from enpire.drivers.ros2.node import Spinning, command, latched, sensor_data, until
 from enpire.drivers.ros2.settings import COMPRESSED, Ros2Settings
 from enpire.drivers.wire import Fault, Objects
 from enpire.errors import DriverError, ResetFailed
-from enpire.types import FloatArray, Image
+from enpire.types import FloatArray
 
 CONNECT_S = 15.0
 FAULTS, SCENE, PLACE, VARY = "faults", "scene", "place", "vary"
@@ -35,7 +35,7 @@ class Ros2Wire:
         self._spinning = Spinning(name, settings.namespace, settings.use_sim_time)
         self._lock = threading.Lock()
         self._objects: Objects | None = None
-        self._pictures: dict[str, tuple[int, Image]] = {}
+        self._pictures: dict[str, Picture] = {}
         self._told: dict[int, Fault] = {}
         self._taken = 0
         self._scene: dict[str, Any] = {}
@@ -84,7 +84,7 @@ class Ros2Wire:
                 sensor_data(),
             )
 
-    def picture(self, camera: str) -> tuple[int, Image] | None:
+    def picture(self, camera: str) -> Picture | None:
         """See `Wire`."""
         return self._pictures.get(camera)
 
@@ -122,18 +122,20 @@ class Ros2Wire:
         return bool(self._place.get_subscription_count() and self._scene)
 
     def _age(self, header: Any) -> int:
+        """Of what has just come [ns]; below nought where its clock is ahead of ours."""
         stamp = int(header.stamp.sec) * 10**9 + int(header.stamp.nanosec)
-        return max(self._spinning.now() - stamp, 0)
+        return self._spinning.now() - stamp
 
     def _seen(self, message: Any) -> None:
-        measured = self._clock() - self._age(message.header)
+        measured = self._clock() - max(self._age(message.header), 0)
         if self._objects is None or measured > self._objects.stamp:
             self._objects = objects_of(message, measured)
 
     def _pictured(self, camera: str, message: Any) -> None:
-        picture = picture_of(message)
-        if picture is not None:
-            self._pictures[camera] = (self._clock() - self._age(message.header), picture)
+        image = picture_of(message)
+        if image is not None:
+            age = self._age(message.header)
+            self._pictures[camera] = Picture(self._clock() - max(age, 0), image, max(-age, 0))
 
     def _faulty(self, message: Any) -> None:
         with self._lock:

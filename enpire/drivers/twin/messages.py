@@ -7,15 +7,18 @@ from pathlib import Path
 
 import numpy as np
 
-from enpire.drivers.driver import Reading
+from enpire.drivers.driver import Picture, Reading
 from enpire.drivers.wire import Objects
 from enpire.types import FloatArray
 
 FOLDER = "sim"  # in the runtime folder
 READINGS, SETPOINTS, OBJECTS = "readings", "setpoints", "objects"
+PICTURES, WATCHED = "pictures-", "watched-"
+"""Begin the names, that end in a camera's, of its mailbox and of when somebody last looked."""
 _READING = struct.Struct("<qQQ")  # stamp, axes, arms
 _SETPOINT = struct.Struct("<q?")  # stamp, whether to stop
 _OBJECTS = struct.Struct("<qQ")  # stamp, objects
+_PICTURE = struct.Struct("<qII")  # stamp, height, width
 
 
 def folder(runtime: Path) -> Path:
@@ -63,3 +66,21 @@ def decode_objects(body: bytes) -> Objects:
     return Objects(
         stamp, numbers[: 3 * count].reshape(count, 3), numbers[3 * count :].reshape(count, 3, 3)
     )
+
+
+def picture_size(height: int, width: int) -> int:
+    """Bytes of a picture's message."""
+    return _PICTURE.size + 3 * height * width
+
+
+def encode_picture(picture: Picture) -> bytes:
+    """A picture."""
+    height, width, _ = picture.image.shape
+    return _PICTURE.pack(picture.stamp, height, width) + picture.image.tobytes()
+
+
+def decode_picture(body: bytes) -> Picture:
+    """Likewise; its pixels cannot be written."""
+    stamp, height, width = _PICTURE.unpack_from(body)
+    pixels = np.frombuffer(body, np.uint8, offset=_PICTURE.size)
+    return Picture(stamp, pixels.reshape(height, width, 3))

@@ -4,19 +4,37 @@ from __future__ import annotations
 
 import json
 import threading
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from enpire.drivers.commands import Caller
-from enpire.drivers.driver import Site
-from enpire.drivers.mailbox import Mailbox
+from enpire.drivers.driver import Clock, Picture, Site
+from enpire.drivers.mailbox import Beats, Mailbox
 from enpire.drivers.twin import messages
 from enpire.drivers.wire import Fault, Objects
 from enpire.errors import DriverError, ResetFailed, SafetyError, UsageError
-from enpire.types import FloatArray, Image
+from enpire.types import FloatArray
 
 TRIES = 5
+
+
+class _Watched:
+    """A camera's mailbox, and its newest picture, which is read and decoded once."""
+
+    def __init__(self, folder: Path, camera: str, clock: Clock) -> None:
+        self._box = Mailbox(folder / f"{messages.PICTURES}{camera}")
+        self._looked, self._clock = Beats(folder / f"{messages.WATCHED}{camera}", 1), clock
+        self._newest: tuple[int, Picture] | None = None
+
+    def picture(self) -> Picture | None:
+        self._looked.beat(0, self._clock())
+        if self._newest is None or self._box.number() != self._newest[0]:
+            found = self._box.newest()
+            if found is not None:
+                self._newest = found[0], messages.decode_picture(found[1])
+        return None if self._newest is None else self._newest[1]
 
 
 class TwinWire:
@@ -24,8 +42,10 @@ class TwinWire:
 
     simulated = True
 
-    def __init__(self, site: Site) -> None:
+    def __init__(self, site: Site, clock: Clock) -> None:
         """Raises DriverError if no simulated station runs."""
+        self._clock = clock
+        self._cameras: dict[str, _Watched] = {}
         self._folder = messages.folder(site.runtime)
         self._caller: Caller | None = None
         self._faults = 0
@@ -51,12 +71,20 @@ class TwinWire:
             self._on = on
 
     def watch(self, cameras: tuple[str, ...]) -> None:
-        """There are no cameras on this wire."""
-        raise UsageError("shared memory carries no pictures: cameras need ros2")
+        """See `Wire`; as long as its pictures are asked for, a camera takes some."""
+        for camera in cameras:
+            try:
+                self._cameras[camera] = _Watched(self._folder, camera, self._clock)
+            except OSError:
+                raise UsageError(
+                    f"the simulated station has no camera {camera}: it has those that its file "
+                    "named when it was started; start it again"
+                ) from None
 
-    def picture(self, camera: str) -> tuple[int, Image] | None:
-        """As above."""
-        return None
+    def picture(self, camera: str) -> Picture | None:
+        """See `Wire`."""
+        watched = self._cameras.get(camera)
+        return None if watched is None else watched.picture()
 
     def faults(self) -> list[Fault]:
         """See `Wire`."""

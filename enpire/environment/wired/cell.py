@@ -161,7 +161,7 @@ class WiredCell:
     def _taken(self) -> list[int]:
         """When the newest picture of each camera was taken; 0: there is none."""
         pictures = (self.wire.picture(camera) for camera in self.station.cameras)
-        return [0 if picture is None else picture[0] for picture in pictures]
+        return [0 if picture is None else picture.stamp for picture in pictures]
 
     def disarmed(self) -> bool:
         """Have the arms take no setpoints: a simulator is about to move them."""

@@ -43,7 +43,7 @@ class WiredEyes:
         self._wires, self._lenses = wires, lenses
         for wire, cameras in zip(wires, lenses, strict=True):
             for lens in cameras:
-                _require(wire, lens.camera)
+                require_pictures(wire, lens.camera)
         self._threads = ThreadPoolExecutor(len(wires), "eyes")
 
     def look[T](self, row: int, stamp: float, see: Callable[[list[View]], T]) -> Future[T]:
@@ -60,13 +60,12 @@ class WiredEyes:
         views = []
         for lens in self._lenses[row]:
             picture = wire.picture(lens.camera.name)
-            while (picture is None or picture[0] < asked) and time.monotonic() < end:
+            while (picture is None or picture.stamp < asked) and time.monotonic() < end:
                 time.sleep(POLL_S)
                 picture = wire.picture(lens.camera.name)
             if picture is not None:
-                at, image = picture
-                when = stamp + (at - asked) * 1e-9
-                views.append(View(lens.camera, lens.straighten(image), when))
+                when = stamp + (picture.stamp - asked) * 1e-9
+                views.append(View(lens.camera, lens.straighten(picture.image), when))
         return views
 
 
@@ -100,13 +99,14 @@ def _calibrated(name: str, said: CameraCalibration) -> Lens:
     return Lens(camera, said.straightener(focal, said.width, said.height))
 
 
-def _require(wire: Wire, camera: Camera) -> None:
+def require_pictures(wire: Wire, camera: Camera) -> None:
+    """Wait for a camera's first picture; raises UsageError for none, or one of another size."""
     end = time.monotonic() + FIRST_S
     while (picture := wire.picture(camera.name)) is None:
         if time.monotonic() > end:
             raise UsageError(f"no picture of camera {camera.name} in {FIRST_S:g} s")
         time.sleep(POLL_S)
-    height, width = picture[1].shape[:2]
+    height, width = picture.image.shape[:2]
     if (width, height) != (camera.width, camera.height):
         raise UsageError(
             f"camera {camera.name} shows {width} x {height} pixels; calibrated with "

@@ -7,10 +7,12 @@ from contextlib import ExitStack
 from datetime import date
 from pathlib import Path
 
+from enpire.environment.cameras import Camera
 from enpire.environment.eyes import calibrated
 from enpire.environment.loading import CAMERAS, SENSORS, load_task
 from enpire.environment.wired.cell import WiredCell
-from enpire.environment.wired.eyes import WiredEyes, lenses
+from enpire.environment.wired.eyes import Lens, WiredEyes, lenses
+from enpire.environment.wired.glances import WiredGlances
 from enpire.environment.wired.stations import WiredStations
 from enpire.errors import UsageError
 from enpire.packs import find, load_robot, load_world
@@ -26,11 +28,13 @@ def open_wired(
     dry_run: bool,
     rehearsed: Callable[[StationFile], StationFile],
     verify: str = SENSORS,
+    images: int = 0,
 ) -> WiredStations:
     """Stations of the task called `task`, one a station file; `close` them.
 
     rehearsed: has a station's part played by a simulated one, which a dry run then moves. verify:
-    by `sensors`, or by `cameras`; where the task has no eyes it is by sensors all the same.
+    by `sensors`, or by `cameras`; where the task has no eyes it is by sensors all the same. images:
+    size of the pictures that policies see [px], or 0.
 
     Raises:
         UsageError: no such task, another robot, neither of the two flags, or cameras that are not
@@ -57,11 +61,9 @@ def open_wired(
     if len({station.path for station in stations}) < len(stations):
         raise UsageError("a station file is given twice: each station has one of its own")
     looks = verify == CAMERAS and loaded.looks
-    for station in stations if looks else ():
-        if dry_run or not station.cameras:
-            raise UsageError(
-                f"{station.path}: --verify cameras needs `cameras` in it, and is for no dry run"
-            )
+    for station in stations if looks or images else ():
+        if not station.cameras:
+            raise UsageError(f"{station.path}: --verify cameras and --images need `cameras` in it")
     if dry_run:
         stations = [rehearsed(station) for station in stations]
         permits = [permit(station, True, False, date.today()) for station in stations]
@@ -78,14 +80,17 @@ def open_wired(
             {f"{p.kind}/{p.name}": p.sha256 for p in (pack, robot, world)},
             dry_run,
         )
+        wires = [cell.wire for cell in cells]
+        if images:
+            made.glances = WiredGlances(loaded, made.sensors, wires, _lenses(made), images)
         if looks:
-            made.eyes = _eyes(made)
+            made.eyes = WiredEyes(wires, _lenses(made))
         opened.pop_all()
     return made
 
 
-def _eyes(stations: WiredStations) -> WiredEyes:
+def _lenses(stations: WiredStations) -> list[list[Lens]]:
+    """Of each station's cameras."""
     scene = {camera.name: camera for camera in calibrated(stations.twin.model)}
-    wires = [cell.wire for cell in stations.cells]
-    seen = [lenses(c.station, scene if c.wire.simulated else {}) for c in stations.cells]
-    return WiredEyes(wires, seen)
+    nowhere: dict[str, Camera] = {}
+    return [lenses(c.station, scene if c.wire.simulated else nowhere) for c in stations.cells]

@@ -50,10 +50,8 @@ class WiredStations(Stations):
     @property
     def verified_by(self) -> str:
         """See `Workcells`."""
-        if self._dry:
-            return "a twin's sensors: a dry run"
-        looks = self.eyes is not None and self.task.looks
-        return "the station's cameras" if looks else "the station's sensors"
+        by = "cameras" if self.eyes is not None and self.task.looks else "sensors"
+        return f"a twin's {by}: a dry run" if self._dry else f"the station's {by}"
 
     @property
     def live(self) -> bool:

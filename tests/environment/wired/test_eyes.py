@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from enpire.calibration import CameraCalibration
+from enpire.drivers import Picture
 from enpire.environment.cameras import Camera, fresh
 from enpire.environment.wired import eyes
 from enpire.environment.wired.eyes import Lens, WiredEyes, lenses
@@ -39,7 +40,7 @@ class Wire:
     """Of one camera, that has taken its only picture."""
 
     def __init__(self, height: int = 3) -> None:
-        self.taken = (time.monotonic_ns(), np.full((height, 4, 3), 7, np.uint8))
+        self.taken = Picture(time.monotonic_ns(), np.full((height, 4, 3), 7, np.uint8))
 
     def picture(self, camera: str):
         return self.taken
@@ -63,7 +64,7 @@ def test_a_look_waits_for_a_picture_that_was_taken_after_it(opened) -> None:
     sees = opened(wire)
 
     def take() -> None:
-        wire.taken = (time.monotonic_ns(), np.full((3, 4, 3), 9, np.uint8))
+        wire.taken = Picture(time.monotonic_ns(), np.full((3, 4, 3), 9, np.uint8))
 
     look = sees.look(0, 3.0, list)
     Timer(0.1, take).start()
@@ -76,7 +77,7 @@ def test_a_look_waits_for_a_picture_that_was_taken_after_it(opened) -> None:
 def test_what_a_camera_showed_that_is_silent_now_is_as_old_as_it_is(opened, monkeypatch) -> None:
     monkeypatch.setattr(eyes, "WAIT_S", 0.05)
     wire = Wire()
-    wire.taken = (time.monotonic_ns() - 10**9, wire.taken[1])
+    wire.taken = replace(wire.taken, stamp=time.monotonic_ns() - 10**9)
     (view,) = opened(wire).look(0, 3.0, list).result(30.0)
     assert view.stamp < 2.1
     assert not fresh([view], 3.0)
