@@ -161,7 +161,8 @@ class Episode:
     rewards: shape (T,), 1.0 at the last row of a success, else 0.0.
     variant: 0, or which of several episodes from the seed's initial condition it is. forked: rows
     at its start that only repeat what was done in the seed's own episode. intervened: shape (T,),
-    rows in which somebody else than the policy acted, to help it; by default none. attempts: that
+    rows in which somebody else than the policy acted, to help it; by default none. rewound: (T,),
+    those of them in which hands only went back, or waited, for who helps to begin. attempts: that
     were judged, one after the other with no reset in between; the verdict is the last one's.
     staleness: as in `Job`. pictures: (k, cameras, size, size, 3), what the cameras showed of the
     bench before the actions of the rows `pictured`, (k,); none where no policy sees. joints,
@@ -187,6 +188,7 @@ class Episode:
     variant: int = 0
     forked: int = 0
     intervened: Flags = field(default_factory=lambda: np.zeros(0, bool))
+    rewound: Flags = field(default_factory=lambda: np.zeros(0, bool))
     attempts: int = 1
     staleness: int = 0
     pictures: Image = field(default_factory=lambda: NO_PICTURES)
@@ -195,8 +197,9 @@ class Episode:
     setpoints: Float32Array = field(default_factory=lambda: np.zeros((0, 0), np.float32))
 
     def __post_init__(self) -> None:
-        if not len(self.intervened):
-            object.__setattr__(self, "intervened", np.zeros(len(self), bool))
+        for name in ("intervened", "rewound"):
+            if not len(getattr(self, name)):
+                object.__setattr__(self, name, np.zeros(len(self), bool))
         for name in ("joints", "setpoints"):
             if not len(getattr(self, name)):
                 object.__setattr__(self, name, np.zeros((len(self), 0), np.float32))

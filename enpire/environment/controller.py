@@ -75,6 +75,10 @@ class Assisted(Controller, Protocol):
         """Whether somebody did, of each period of a station's episode so far."""
         ...
 
+    def rewound(self, row: int) -> list[bool]:
+        """Whether, in these, hands only went back or waited before it."""
+        ...
+
 
 class Word(Enum):
     """What is said of the period that comes, before who acts is asked.
@@ -123,6 +127,13 @@ def intervened(controller: Controller, row: int, length: int) -> Flags:
     if not isinstance(controller, Assisted):
         return np.zeros(length, bool)
     return np.array(controller.intervened(row)[:length], bool)
+
+
+def rewound(controller: Controller, row: int, length: int) -> Flags:
+    """In which of these hands only went back, or waited for the help, (length,)."""
+    if not isinstance(controller, Assisted):
+        return np.zeros(length, bool)
+    return np.array(controller.rewound(row)[:length], bool)
 
 
 class Demonstrations:

@@ -133,7 +133,7 @@ class _Episode:
     at: int = 0
     back_to: int = 0
     left: int = 0  # control periods
-    intervened: list[bool] = field(default_factory=list)
+    turns: list[Turn] = field(default_factory=list)
     pictures: Image | None = None
 
 
@@ -190,7 +190,7 @@ class Corrected:
                     self._correct(row, one)
                 else:
                     actions[i] = self._still(one)
-            one.intervened.append(one.turn is not Turn.POLICY)
+            one.turns.append(one.turn)
         for turn, who in ((Turn.POLICY, self._policy), (Turn.CORRECT, self._corrector)):
             mine = [i for i, one in enumerate(episodes) if one.turn is turn]
             if mine:
@@ -233,7 +233,11 @@ class Corrected:
 
     def intervened(self, row: int) -> list[bool]:
         """Periods of the station's episode that were not the policy's."""
-        return self._episodes[row].intervened
+        return [turn is not Turn.POLICY for turn in self._episodes[row].turns]
+
+    def rewound(self, row: int) -> list[bool]:
+        """Those of them in which hands went back, or waited there."""
+        return [turn in (Turn.BACK, Turn.WAIT) for turn in self._episodes[row].turns]
 
     def _look(self, row: int, one: _Episode, back_to: int | None) -> None:
         """Take over: at once where who helps says so, or go back, if there is anywhere to go to."""

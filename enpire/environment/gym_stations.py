@@ -24,7 +24,7 @@ import numpy as np
 
 from enpire.environment import gym_worker
 from enpire.environment.acting import at_fault, checked
-from enpire.environment.controller import Controller, RandomActions, intervened
+from enpire.environment.controller import Controller, RandomActions, intervened, rewound
 from enpire.environment.jobs import Job
 from enpire.environment.sensing import Readings
 from enpire.environment.sight import Sight
@@ -271,6 +271,7 @@ class GymStations:
             variant=job.variant,
             forked=job.forked,
             intervened=intervened(job.controller, row, length),
+            rewound=rewound(job.controller, row, length),
         )
 
 

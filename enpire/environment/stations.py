@@ -26,6 +26,7 @@ from enpire.environment.controller import (
     Word,
     intervened,
     needs_pictures,
+    rewound,
     show,
 )
 from enpire.environment.jobs import LOOKS, Job
@@ -546,6 +547,7 @@ class Stations:
             attempts=running.attempt,
             staleness=job.staleness,
             intervened=intervened(job.controller, row, length),
+            rewound=rewound(job.controller, row, length),
             pictures=np.array(running.pictures, np.uint8) if running.pictures else NO_PICTURES,
             pictured=np.array(running.pictured, np.int64),
             joints=self._axes(running.joints, length),

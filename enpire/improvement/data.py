@@ -97,10 +97,11 @@ class Examples:
 def instructive(episode: Episode) -> Flags:
     """Rows of a success that are worth cloning, (T,).
 
-    Where somebody helped, what the helper did; not what only repeats an episode that failed.
+    Where somebody helped, what the helper did, and not the way back before that: a policy that
+    goes back now and then comes to nothing. Not what only repeats an episode that failed.
     """
     if episode.helped:
-        return episode.intervened
+        return episode.intervened & ~episode.rewound
     return np.arange(len(episode)) >= episode.forked
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from enpire.environment import Watch
 from enpire.types import Float32Array
 
 EVERY = 5  # control periods from one look to the next
@@ -55,3 +56,19 @@ class NoProgress:
                 one.best, one.best_at = chance, one.now
         late = one.now - one.best_at >= one.patience or one.now >= self._latest
         return one.best_at if late else None
+
+
+class FromTheStart:
+    """Has hands go back all the way: what is done from there looks like a demonstration."""
+
+    def __init__(self, watch: Watch) -> None:
+        """Call for help when `watch` does."""
+        self._watch = watch
+
+    def begin(self, row: int, rng: np.random.Generator) -> None:
+        """See `Watch.begin`."""
+        self._watch.begin(row, rng)
+
+    def trouble(self, row: int, observation: Float32Array) -> int | None:
+        """See `Watch.trouble`."""
+        return None if self._watch.trouble(row, observation) is None else 0

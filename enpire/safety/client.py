@@ -19,7 +19,8 @@ from enpire.safety.machine import ACTIVE, Mode
 from enpire.safety.messages import Status, Wanted
 from enpire.types import FloatArray
 
-LEAD_S = 0.0005  # a setpoint is written before the supervisor looks
+LEAD_S = 0.00025  # a setpoint is written before the supervisor looks
+AFTER_S = 0.001  # after its look: by then it has said what it sent
 RESTS = 3  # periods in which rest was asked for: the supervisor has seen the last setpoint before
 GONE_S = 0.2  # without a status: no supervisor runs
 
@@ -76,7 +77,7 @@ def wait_for_look(status: Status) -> None:
 
 def wait_after_look(status: Status) -> None:
     """Until a little after that, when its next status is there."""
-    time.sleep(max(status.deadline * 1e-9 - time.monotonic(), 0.0) + 2 * LEAD_S)
+    time.sleep(max(status.deadline * 1e-9 - time.monotonic(), 0.0) + AFTER_S)
 
 
 class Stream:

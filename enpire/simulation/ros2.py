@@ -22,8 +22,10 @@ from enpire.packs import Robot
 from enpire.packs.finder import unknown
 from enpire.safety.limits import of_robot
 from enpire.safety.station import StationFile
+from enpire.simulation import action
 from enpire.simulation.cell import Cell
 from enpire.simulation.faults import Faults
+from enpire.simulation.following import Follower
 from enpire.simulation.pictures import Pictures
 from enpire.types import FloatArray
 
@@ -34,7 +36,10 @@ EMERGENCY = "emergency_stop"  # std_srvs/SetBool: press, or release
 
 
 class Controller:
-    """The trajectory controller, or forward controllers, of an arm, and their command time-out."""
+    """The trajectory controller, or forward controllers, of an arm, and their command time-out.
+
+    follower: carries out the goals of the action, if that is how the controller is commanded.
+    """
 
     def __init__(self, cell: Cell, settings: Ros2Settings, robot: Robot) -> None:
         self._cell, self._settings = cell, settings
@@ -45,6 +50,7 @@ class Controller:
         self._way: tuple[int, FloatArray, int, FloatArray] | None = None  # begin, from, end, to
         self._speed: FloatArray | None = None
         self._heard = self._ticked = 0
+        self.follower = Follower(settings.arm_joints(robot))
 
     def take(self, now: int, message: tuple[str, Any]) -> None:
         """A command that has come."""
@@ -52,7 +58,9 @@ class Controller:
         if self._setpoint is None:
             self._setpoint = self._cell.reading().position
         self._interpolate(self._setpoint, now)
-        if kind == "gripper":
+        if kind == "goal":
+            self.follower.begin(now, data, self._cell.reading().position[self._arms])
+        elif kind == "gripper":
             if len(data) == len(self._grippers):
                 self._setpoint[self._grippers] = data
         elif kind == "trajectory":
@@ -76,6 +84,9 @@ class Controller:
         seconds, self._ticked = (now - self._ticked) * 1e-9, now
         if self._setpoint is None:
             return
+        if self._settings.command is Command.ACTION:
+            self._follow(self._setpoint, now)
+            return
         if now - self._heard > TIME_OUT_S * 1e9:
             if self._heard:
                 grippers = self._setpoint[self._grippers]
@@ -88,6 +99,13 @@ class Controller:
         if self._speed is not None:
             self._setpoint[self._arms] += self._speed * min(seconds, TIME_OUT_S)
         self._cell.send(self._setpoint)
+
+    def _follow(self, setpoint: FloatArray, now: int) -> None:
+        """Send what the goal asks for; without one the servos hold what they were sent."""
+        desired = self.follower.tick(now, self._cell.reading().position[self._arms])
+        if desired is not None:
+            setpoint[self._arms] = desired
+            self._cell.send(setpoint)
 
     def _interpolate(self, setpoint: FloatArray, now: int) -> None:
         if self._way is not None:
@@ -135,7 +153,21 @@ class Ros2Server:
         self._listen(node, Float64MultiArray, PLACE, lambda m: ("place", np.array(m.data)))
         self._listen(node, Float64MultiArray, VARY, lambda m: ("vary", np.array(m.data)))
         self._listen(node, String, settings.fixture, lambda m: ("operate", m.data), latched())
-        if settings.command is Command.TRAJECTORY:
+        self._controllers = LifecycleNode(
+            settings.controller, namespace=settings.namespace, context=self._spinning.context
+        )
+        self._controllers.declare_parameter("joints", list(settings.arm_joints(station.robot)))
+        self._controllers.declare_parameter("cmd_timeout", TIME_OUT_S)
+        if settings.command is Command.ACTION:
+            self._actions = action.serve(
+                self._controllers,
+                settings.controller,
+                settings.arm_joints(station.robot),
+                self._controller.follower,
+                lambda: self._controllers._state_machine.current_state[1] == "active",
+                self._accept,
+            )
+        elif settings.command is Command.TRAJECTORY:
             topic = f"{settings.controller}/joint_trajectory"
             self._listen(node, JointTrajectory, topic, _trajectory)
         else:
@@ -145,11 +177,6 @@ class Ros2Server:
             topic = f"{settings.gripper_controller}/commands"
             self._listen(node, Float64MultiArray, topic, lambda m: ("gripper", np.array(m.data)))
         node.create_service(SetBool, EMERGENCY, self._emergency)
-        self._controllers = LifecycleNode(
-            settings.controller, namespace=settings.namespace, context=self._spinning.context
-        )
-        self._controllers.declare_parameter("joints", list(settings.arm_joints(station.robot)))
-        self._controllers.declare_parameter("cmd_timeout", TIME_OUT_S)
         self._spinning.add(self._controllers)
         self._spinning.start()
         self._controllers.trigger_configure()
@@ -161,6 +188,8 @@ class Ros2Server:
             what, data = self._asked.popleft()
             if what in ("place", "vary", "operate"):
                 self._simulator(what, data)
+            elif what == "accept":
+                self._controller.follower.accept(data)
             else:
                 self._faults.commands.put(now, (what, data))
         for command_ in self._faults.commands.due(now):
@@ -284,6 +313,10 @@ class Ros2Server:
             self._told = len(self._faults.told)
             told = [asdict(fault) for fault in self._faults.told[-TOLD:]]
             self._fault.publish(String(data=json.dumps(told)))
+
+    def _accept(self, goal: action.ServedGoal) -> None:
+        self._asked.append(("accept", goal))
+        self._asked.append(("goal", goal))
 
     def _emergency(self, request: Any, response: Any) -> Any:
         self._cell.emergency(bool(request.data))

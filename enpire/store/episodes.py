@@ -27,9 +27,10 @@ from enpire.store import zarr3
 from enpire.store.durable import disk_errors, publish_folder, temporary_name, write_file
 from enpire.types import Episode, Outcome, Predicate, Purpose, Times, Verdict
 
-LAYOUT = 3
-"""Newest version of the layout below. A batch has 3 in its attributes where arms were recorded or
-pictures taken, else 2 where somebody intervened, else 1."""
+LAYOUT = 4
+"""Newest version of the layout below. A batch has 4 in its attributes where hands went back before
+somebody helped, else 3 where arms were recorded or pictures taken, else 2 where somebody
+intervened, else 1."""
 
 _FIELDS: dict[str, tuple[type[np.generic], int]] = {
     "observations": (np.float32, 2),
@@ -37,6 +38,7 @@ _FIELDS: dict[str, tuple[type[np.generic], int]] = {
     "stamps": (np.float64, 1),
     "rewards": (np.float32, 1),
     "intervened": (np.bool_, 1),
+    "rewound": (np.bool_, 1),
     "joints": (np.float32, 2),
     "setpoints": (np.float32, 2),
 }
@@ -198,13 +200,15 @@ def _encode(episodes: Sequence[Episode]) -> zarr3.Files:
                 )
     helped = any(episode.helped for episode in episodes)
     axes = max(episode.setpoints.shape[1] for episode in episodes)
-    without = {"intervened"} if not helped else set()
+    rewound = any(episode.rewound.any() for episode in episodes)
+    without = set() if helped else {"intervened"}
+    without |= set() if rewound else {"rewound"}
     if not axes:
         without |= set(_OF_ARMS)
     fields = [name for name in _FIELDS if name not in without]
     arrays = {name: np.concatenate([_rows(e, name, axes) for e in episodes]) for name in fields}
     attributes: dict[str, object] = {
-        "layout": LAYOUT if axes else 2 if helped else 1,
+        "layout": 4 if rewound else 3 if axes else 2 if helped else 1,
         "offsets": _offsets(len(episode) for episode in episodes),
         "episodes": [_describe(episode) for episode in episodes],
     }
@@ -214,7 +218,7 @@ def _encode(episodes: Sequence[Episode]) -> zarr3.Files:
             raise StoreError("pictures of one batch must have one size")
         arrays |= {n: np.concatenate([getattr(e, n) for e in shown]) for n in _PICTURES}
         counts = _offsets(len(episode.pictures) for episode in episodes)
-        attributes |= {"layout": LAYOUT, "picture_offsets": counts}
+        attributes |= {"layout": 4 if rewound else 3, "picture_offsets": counts}
     return zarr3.encode(arrays, attributes)
 
 

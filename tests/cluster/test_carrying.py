@@ -75,6 +75,7 @@ def test_it_acts_the_same(kind: str) -> None:
     np.testing.assert_array_equal(ours.actions, theirs.actions)
     np.testing.assert_array_equal(ours.observations, theirs.observations)
     np.testing.assert_array_equal(ours.intervened, theirs.intervened)
+    np.testing.assert_array_equal(ours.rewound, theirs.rewound)
     assert ours.intervened.any() == (kind == "help")
 
 

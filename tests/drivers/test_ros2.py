@@ -10,9 +10,11 @@ import numpy as np
 import pytest
 
 from enpire.drivers import build
-from enpire.drivers.ros2 import checks, wire
+from enpire.drivers.ros2 import action, checks, wire
+from enpire.drivers.ros2.node import Spinning
 from enpire.drivers.wire import open_wire
 from enpire.errors import DriverError
+from tests.drivers.control_msgs import require_control_msgs
 from tests.drivers.dds import require_dds
 from tests.simulation.running import simulated, written
 
@@ -99,6 +101,42 @@ def test_what_bites_later_is_refused_at_connect(folder, monkeypatch, more, said)
         arm = build("ros2", other.robot, time.monotonic_ns, other.site)
         with pytest.raises(DriverError, match=said):
             arm.connect()
+
+
+@pytest.mark.slow
+def test_goals_of_the_action_move_the_arm_until_its_emergency_stop_is_pressed(
+    folder, request, monkeypatch
+) -> None:
+    from std_srvs.srv import SetBool
+
+    require_control_msgs(request.config, monkeypatch)
+    monkeypatch.setattr(action, "ANSWER_S", PATIENCE_S)
+    station = written(folder, "left", "ros2", f'{STATION}command = "action"\n')
+    with simulated(station):
+        arm = build("ros2", station.robot, time.monotonic_ns, station.site)
+        arm.connect()
+        person = Spinning("person", "/left", False)
+        person.start()
+        try:
+            start = arm.read().position
+            goal = start + np.array([0.1, 0, 0, 0, 0, -0.1])
+
+            def there(wanted: np.ndarray) -> bool:
+                arm.send(wanted)
+                return bool(abs(arm.read().position - wanted).max() < 0.02)
+
+            assert until(lambda: there(goal))
+            press = SetBool.Request(data=True)
+            assert person.call(SetBool, "emergency_stop", press, PATIENCE_S).success
+            with pytest.raises(DriverError, match="PATH_TOLERANCE_VIOLATED"):
+                assert until(lambda: there(goal - 0.4 * np.eye(6)[0]))
+            release = SetBool.Request(data=False)
+            assert person.call(SetBool, "emergency_stop", release, PATIENCE_S).success
+            arm.stop()
+            assert until(lambda: there(start))
+        finally:
+            person.close()
+            arm.disconnect()
 
 
 @pytest.mark.slow

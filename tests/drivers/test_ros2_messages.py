@@ -82,7 +82,7 @@ def test_axes_are_named_as_the_pack_names_them_unless_told_otherwise() -> None:
     ("table", "said"),
     [
         ({"namspace": "/a"}, "namspace means nothing"),
-        ({"command": "torque"}, "trajectory, position, velocity"),
+        ({"command": "torque"}, "trajectory, action, position, velocity"),
         ({"simulated": "yes"}, "expected bool"),
         ({"gripper": "soft"}, "position or none"),
     ],

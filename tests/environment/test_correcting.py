@@ -80,6 +80,10 @@ def test_help_comes_goes_back_and_does_it_right() -> None:
     back = int(np.argmax(hand[8:] > hand[2] - 0.004)) + 8
     assert 8 < back <= 8 + 6 + SLACK
     assert (np.diff(hand[10:back]) > 0).all(), "back the way it came, not further astray"
+    rewound = np.flatnonzero(episode.rewound)
+    assert rewound[0] == 8
+    assert back <= rewound[-1] + 1 < len(episode)
+    assert (np.diff(rewound) == 1).all()
     assert episode.times.execute == pytest.approx(len(episode) * stations.period)
 
 
@@ -101,6 +105,7 @@ def test_without_trouble_nobody_helps_and_nothing_differs() -> None:
     assert watched.actions.tobytes() == alone.actions.tobytes()
     assert watched.observations.tobytes() == alone.observations.tobytes()
     assert not alone.intervened.any()
+    assert not alone.rewound.any()
     assert len(alone.intervened) == len(alone)
 
 

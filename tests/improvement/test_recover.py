@@ -77,11 +77,26 @@ def test_the_same_is_asked_for_again_and_comes_out_the_same() -> None:
         assert first.actions.tobytes() == other[id].actions.tobytes()
 
 
+def test_hands_go_back_first() -> None:
+    for rewind in ("start", "best"):
+        done = outcomes(patience=0.12, overtime=3.0, rewind=rewind).values()
+        helped = [e for e in done if e.helped]
+        assert len(helped) == 3
+        for e in helped:
+            first, last = np.flatnonzero(e.rewound)[[0, -1]]
+            assert first == np.argmax(e.intervened)
+            assert last < len(e) - 1, "and then it is helped"
+
+
 def test_what_the_helper_did_is_cloned_and_what_the_policy_did_before_is_not() -> None:
     plain, helped = episode("a", 4), episode("b", 6, intervened=HELPED)
     forked = episode("c", 5, variant=1, forked=2)
     assert instructive(plain).all()
     assert instructive(helped).tolist() == HELPED.tolist()
+    first = np.flatnonzero(HELPED)[0]
+    back = np.arange(6) == first
+    gone = episode("d", 6, intervened=HELPED, rewound=back)
+    assert instructive(gone).tolist() == (HELPED & ~back).tolist(), "nor the way back"
     assert instructive(forked).tolist() == [False, False, True, True, True]
     spec = ChunkSpec("t", observation=6, action=3, chunk=2, execute=2, hidden=(8,))
     whole = examples([plain, helped], spec)

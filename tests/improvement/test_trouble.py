@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from enpire.improvement.trouble import EVERY, NoProgress
+from enpire.improvement.trouble import EVERY, FromTheStart, NoProgress
 from enpire.types import Float32Array
 
 
@@ -52,3 +52,10 @@ def test_it_looks_now_and_then_at_one_observation_at_a_time() -> None:
         for row in (0, 1):
             watch.trouble(row, np.zeros(1, np.float32))
     assert asked == [1] * 4
+
+
+def test_back_to_the_start() -> None:
+    watch = FromTheStart(NoProgress(lambda seen: seen[:, 0], 40, 20))
+    watch.begin(0, np.random.default_rng(0))
+    said = [watch.trouble(0, np.array([chance], np.float32)) for chance in np.linspace(0, 1, 39)]
+    assert said == [None] * 38 + [0]

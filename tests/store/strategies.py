@@ -47,6 +47,7 @@ def batches(draw: st.DrawFn) -> list[Episode]:
         purpose = draw(st.sampled_from(Purpose))
         if purpose not in (Purpose.EVALUATION, Purpose.SEALED):
             shapes["intervened"] = (np.bool_, (length,))
+            shapes["rewound"] = (np.bool_, (length,))
         made.append(
             episode(
                 f"{number}-{draw(st.text())}",

@@ -78,6 +78,21 @@ def test_who_intervened_survives(tmp_path: Path) -> None:
     np.testing.assert_array_equal(column[...], [False, False, True, True, False, False, False])
 
 
+def test_the_way_back_before_help_survives(tmp_path: Path) -> None:
+    flags = np.array([False, True, True, True])
+    back = np.array([False, True, True, False])
+    batch = write_batch(tmp_path / "b", [episode("a", 4, intervened=flags, rewound=back)])
+    (read,) = read_batch(batch.path, batch.sha256)
+    assert read.rewound.tolist() == back.tolist()
+    assert read.intervened.tolist() == flags.tolist()
+    assert zarr.open_group(batch.path, mode="r").attrs["layout"] == 4
+    write_batch(tmp_path / "c", [episode("a", 4, intervened=flags)])
+    group = zarr.open_group(tmp_path / "c", mode="r")
+    assert group.attrs["layout"] == 2, "others can be read by who knows of no way back"
+    assert "rewound" not in group
+    assert not read_episode(tmp_path / "c", 0).rewound.any()
+
+
 def test_where_nobody_intervened_a_batch_is_as_it_always_was(tmp_path: Path) -> None:
     write_batch(tmp_path / "b", [episode("a", 4)])
     group = zarr.open_group(tmp_path / "b", mode="r")
@@ -145,7 +160,7 @@ def test_a_newer_layout_is_refused(tmp_path: Path) -> None:
     (batch.path / "zarr.json").write_bytes(
         zarr3.group_file({"layout": LAYOUT + 1, "offsets": [], "episodes": []})
     )
-    with pytest.raises(StoreError, match="newer than 3: update enpire"):
+    with pytest.raises(StoreError, match="newer than 4: update enpire"):
         read_batch(batch.path)
 
 

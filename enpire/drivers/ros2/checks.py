@@ -22,6 +22,7 @@ STATES = 20  # joint states that are looked at
 CLOCK_S = 0.05  # by which two clocks may differ
 TOLERANCE = 0.005  # of limits [rad], or of their unit
 ACTIVE = "active"
+MOVING_END = "allow_nonzero_velocity_at_trajectory_end"  # newer ones: false by default
 
 
 def connected(driver: Ros2, spinning: Spinning) -> None:
@@ -69,7 +70,8 @@ def _controller(driver: Ros2, spinning: Spinning) -> None:
             )
         if state != ACTIVE:
             raise DriverError(f"{settings.controller} is {state}, not active: activate it")
-    if not settings.time_out_elsewhere:
+    # A goal of the action ends by itself, at rest.
+    if not settings.time_out_elsewhere and settings.command is not Command.ACTION:
         found = _parameters(spinning, settings.controller, settings.time_out)
         if found is None or not found > 0.0:
             raise DriverError(
@@ -77,7 +79,14 @@ def _controller(driver: Ros2, spinning: Spinning) -> None:
                 "so it would go on when setpoints no longer come: set it, or time_out_elsewhere = "
                 "true in [ros2] if the arm itself stops"
             )
-    if settings.command is Command.TRAJECTORY:
+    if settings.command is Command.TRAJECTORY and (
+        _parameters(spinning, settings.controller, MOVING_END) is False
+    ):
+        raise DriverError(
+            f"{settings.controller} refuses trajectories that end in motion, and setpoints come "
+            f'with their speed: set its {MOVING_END}, or command = "action" in [ros2]'
+        )
+    if settings.command in (Command.TRAJECTORY, Command.ACTION):
         joints = _parameters(spinning, settings.controller, "joints")
         own = settings.arm_joints(driver.robot)
         if joints is not None and sorted(joints) != sorted(own):

@@ -13,6 +13,7 @@ import numpy as np
 
 from enpire.drivers.driver import Clock, Reading, Site
 from enpire.drivers.ros2 import checks
+from enpire.drivers.ros2.action import PERIOD_S, ActionServices, Goals
 from enpire.drivers.ros2.messages import Names, forward, trajectory
 from enpire.drivers.ros2.node import Spinning, command, sensor_data
 from enpire.drivers.ros2.settings import Command, Ros2Settings
@@ -47,6 +48,8 @@ class Ros2:
         self._spinning: Spinning | None = None
         self._arms: Any = None
         self._grippers: Any = None
+        self._services: ActionServices | None = None
+        self._goals: Goals | None = None
         self.heard: list[tuple[int, int]] = []  # while connecting: ages of states, ns, and stamps
 
     def connect(self) -> None:
@@ -82,15 +85,23 @@ class Ros2:
 
     def stop(self) -> None:
         """See `Driver`: the arms hold where they are measured, grippers what they hold."""
+        if self._goals is not None:
+            self._goals.stop()
         reading = self.read()
         held = reading.position.copy()
         if self._sent is not None:
             held[self._gripper_axes] = self._sent[self._gripper_axes]
         self._sent, self._sent_at = held, self._clock()
-        self._publish(held, np.zeros_like(held))
+        if self._goals is None:
+            self._publish(held, np.zeros_like(held))
+        else:
+            self._grip(held)
 
     def disconnect(self) -> None:
-        """See `Driver`; the controller's command time-out is what holds the arms from now on."""
+        """See `Driver`.
+
+        The controller's command time-out is what holds the arms from now on, or a goal's end.
+        """
         if self._spinning is not None:
             self._spinning.close()
             self._spinning = None
@@ -98,7 +109,10 @@ class Ros2:
     @property
     def listeners(self) -> dict[str, int]:
         """How many hear our commands, by topic."""
-        found = {self._arms.topic_name: self._arms.get_subscription_count()}
+        if self._services is not None:
+            found = {self._services.name: int(self._services.ready)}
+        else:
+            found = {self._arms.topic_name: self._arms.get_subscription_count()}
         if self._grippers is not None:
             found[self._grippers.topic_name] = self._grippers.get_subscription_count()
         return found
@@ -115,10 +129,18 @@ class Ros2:
             node.create_subscription(
                 WrenchStamped, topic, lambda m, arm=arm: self._felt(arm, m), sensor_data()
             )
-        kind, topic = Float64MultiArray, f"{settings.controller}/commands"
-        if settings.command is Command.TRAJECTORY:
-            kind, topic = JointTrajectory, f"{settings.controller}/joint_trajectory"
-        self._arms = node.create_lifecycle_publisher(kind, topic, command())
+        if settings.command is Command.ACTION:
+            action = f"{settings.controller}/follow_joint_trajectory"
+            joints = [self._names.axes[k] for k in self._arm_axes]
+            self._services = ActionServices(node, action, joints)
+            self._goals = Goals(self._services, self._clock, node.get_logger().error)
+            spinning.every(PERIOD_S, self._goals.tick)
+        elif settings.command is Command.TRAJECTORY:
+            topic = f"{settings.controller}/joint_trajectory"
+            self._arms = node.create_lifecycle_publisher(JointTrajectory, topic, command())
+        else:
+            topic = f"{settings.controller}/commands"
+            self._arms = node.create_lifecycle_publisher(Float64MultiArray, topic, command())
         if len(self._gripper_axes):
             topic = f"{settings.gripper_controller}/commands"
             self._grippers = node.create_lifecycle_publisher(Float64MultiArray, topic, command())
@@ -127,15 +149,19 @@ class Ros2:
         if self._spinning is None or not self._spinning.active:
             raise DriverError("the driver's node is not active: somebody has deactivated it")
         arms = self._arm_axes
-        if self.settings.command is Command.TRAJECTORY:
+        if self._goals is not None:
+            self._goals.send(setpoint[arms])
+        elif self.settings.command is Command.TRAJECTORY:
             names = [self._names.axes[k] for k in arms]
-            message = trajectory(names, setpoint[arms], speed[arms], REACH_S)
+            self._arms.publish(trajectory(names, setpoint[arms], speed[arms], REACH_S))
         elif self.settings.command is Command.POSITION:
-            message = forward(setpoint[arms])
+            self._arms.publish(forward(setpoint[arms]))
         else:
             left = setpoint[arms] - self.read().position[arms]
-            message = forward(speed[arms] + GAIN * left)
-        self._arms.publish(message)
+            self._arms.publish(forward(speed[arms] + GAIN * left))
+        self._grip(setpoint)
+
+    def _grip(self, setpoint: FloatArray) -> None:
         if self._grippers is not None:
             self._grippers.publish(forward(setpoint[self._gripper_axes]))
 

@@ -46,15 +46,18 @@ class Names:
 
 
 def trajectory(
-    names: Sequence[str], position: FloatArray, speed: FloatArray, seconds: float
+    names: Sequence[str], position: FloatArray, speed: FloatArray | None, seconds: float
 ) -> Any:
-    """A JointTrajectory of one point, to be reached in `seconds` from its arrival."""
+    """A JointTrajectory of one point, to be reached in `seconds` from its arrival.
+
+    Without a speed the way there is straight and even.
+    """
     from builtin_interfaces.msg import Duration
     from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
     point = JointTrajectoryPoint(
         positions=position.tolist(),
-        velocities=speed.tolist(),
+        velocities=[] if speed is None else speed.tolist(),
         time_from_start=Duration(sec=int(seconds), nanosec=round(seconds % 1 * 1e9)),
     )
     return JointTrajectory(joint_names=list(names), points=[point])

@@ -21,6 +21,7 @@ def ros2() -> Any:
     """The module rclpy; raises DriverError that says how to come by it."""
     try:
         import rclpy
+        import rclpy.clock
         import rclpy.executors
         import rclpy.lifecycle
         import rclpy.qos
@@ -85,6 +86,12 @@ class Spinning:
         """Spin another node of the same context, too."""
         self._others.append(node)
         self._executor.add_node(node)
+
+    def every(self, seconds: float, callback: Callable[[], None]) -> None:
+        """Call back in its thread, by a clock that nobody sets."""
+        rclpy = ros2()
+        steady = rclpy.clock.Clock(clock_type=rclpy.clock.ClockType.STEADY_TIME)
+        self.node.create_timer(seconds, callback, clock=steady)
 
     def start(self) -> None:
         """Publishers and subscriptions are made: from now on there are callbacks."""

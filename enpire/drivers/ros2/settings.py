@@ -3,7 +3,8 @@
 namespace = ""                     # of all names below that do not begin with /
 use_sim_time = false
 joint_states = "joint_states"      # sensor_msgs/JointState, best effort
-command = "trajectory"             # or position, velocity: forward controllers
+command = "trajectory"             # or action: by FollowJointTrajectory, for controllers that
+                                   # take nothing else; position, velocity: forward controllers
 controller = "joint_trajectory_controller"
 joints = ["joint1", "joint2"]      # of all arms, in order; default: ARM_joint1 ...
 gripper = "position"               # its forward controller; none: it is one of the joints above
@@ -38,6 +39,7 @@ class Command(StrEnum):
     """What kind of controller takes the arms' setpoints."""
 
     TRAJECTORY = "trajectory"
+    ACTION = "action"
     POSITION = "position"
     VELOCITY = "velocity"
 

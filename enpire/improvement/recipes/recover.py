@@ -10,16 +10,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
+from typing import Literal
 
-from enpire.environment import Controller, Corrected, Job, Tasked, Workcells
+from enpire.environment import Controller, Corrected, Job, Tasked, Watch, Workcells
 from enpire.errors import UsageError
 from enpire.improvement.collection import Collection, meanwhile
 from enpire.improvement.recipes.replay_bc import ReplayCloning
-from enpire.improvement.trouble import NoProgress
+from enpire.improvement.trouble import FromTheStart, NoProgress
 from enpire.improvement.value import Value
 from enpire.types import Purpose
 
 DEMONSTRATOR = "demonstrator"
+Rewind = Literal["start", "best"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +30,9 @@ class Recover(ReplayCloning):
 
     corrector: str = DEMONSTRATOR  # the task's, or a policy of the run, by name
     share: float = 0.5  # of a round's episodes with a corrector beside the policy
+    rewind: Rewind = (
+        "start"  # how far hands go back before help: to the best moment, or to the start
+    )
     patience: float = 1.0  # without progress before help comes, up to twice that is drawn [s]
     overtime: float = 1.0  # that help may take beyond the time limit, in time limits
     discount: float = 0.99  # of the estimate of success, a control period
@@ -56,7 +61,9 @@ class Recover(ReplayCloning):
         sizes = self.discount, self.members, self.estimate_steps
         value = yield from meanwhile(plain, lambda: Value.of(known, *sizes, asked.seed))
         patience = max(round(self.patience / stations.period), 1)
-        watch = NoProgress(value, stations.execute_periods, patience)
+        watch: Watch = NoProgress(value, stations.execute_periods, patience)
+        if self.rewind == "start":
+            watch = FromTheStart(watch)
         who, corrector = self.helper(asked)
         task = stations.task
         controller = Corrected(asked.controller(asked.base), corrector, watch, task.actions)
