@@ -148,8 +148,12 @@ def examples(
     )
 
 
-def seen_examples(episodes: Sequence[Episode], spec: PictureSpec) -> Examples:
+def seen_examples(
+    episodes: Sequence[Episode], spec: PictureSpec, weight: Tensor | None = None
+) -> Examples:
     """Those of the `instructive` periods before which a picture was taken.
+
+    weight: of all periods end to end, (N,), where it is this that tells what each is worth.
 
     Raises:
         RecipeError: no such period, or shapes that do not fit `spec`.
@@ -157,6 +161,8 @@ def seen_examples(episodes: Sequence[Episode], spec: PictureSpec) -> Examples:
     data = examples(episodes, spec)
     pictures, picture = pictures_of(episodes, spec)
     data = replace(data, pictures=torch.from_numpy(pictures), pictured=torch.from_numpy(picture))
+    if weight is not None:
+        return replace(data, weight=weight).only(picture >= 0)
     taught = np.concatenate([instructive(episode) for episode in episodes])
     return data.only(taught & (picture >= 0))
 

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+from enpire.errors import RecipeError
 from enpire.improvement.recipe import Given
 from enpire.improvement.trainer import Training, clone_flow
-from enpire.policies import FlowPolicy
+from enpire.policies import FlowPolicy, PictureSpec
 
 
 def begun(given: Given, training: Training) -> FlowPolicy:
     """The incumbent if it flows; else one that is cloned from all successes, as stage `flow`.
 
     Raises:
-        RecipeError: the incumbent is of another kind, and no episode succeeded.
+        RecipeError: the incumbent is of another kind, and no episode succeeded; or policies see by
+            cameras here, and a flow sees what a tracker says.
     """
+    if isinstance(given.spec, PictureSpec):
+        raise RecipeError(
+            "policies see by cameras here, and this recipe learns a flow of numbers: dsrl steers "
+            "one that sees"
+        )
     if isinstance(given.incumbent, FlowPolicy):
         return given.incumbent
     won = [episode for episode in given.episodes if episode.success]

@@ -28,7 +28,7 @@ from enpire.improvement.collection import Collection
 from enpire.improvement.settings import configured
 from enpire.packs.finder import unknown
 from enpire.packs.modules import import_file
-from enpire.policies import ChunkPolicy, ChunkSpec, LeRobotPolicy, PictureSpec, Policy
+from enpire.policies import ChunkPolicy, ChunkSpec, LeRobotPolicy, PictureSpec, Policy, base_of
 from enpire.types import Episode, Purpose
 
 
@@ -192,8 +192,9 @@ def latest(episodes: Sequence[Episode]) -> tuple[list[Episode], list[Episode]]:
 def require_sound(policy: Policy, spec: ChunkSpec) -> None:
     """Raise RecipeError unless a policy maps what it is shown to actions, by finite weights."""
     has, needs = ((s.observation, s.action) for s in (policy.spec, spec))
-    if isinstance(policy, LeRobotPolicy) and policy.spec.cameras and isinstance(spec, PictureSpec):
-        needs = (policy.spec.observation and len(spec.felt), spec.action)
+    base = base_of(policy)
+    if isinstance(base, LeRobotPolicy) and base.spec.cameras and isinstance(spec, PictureSpec):
+        needs = (base.spec.observation and len(spec.felt), spec.action)
     if has != needs:
         raise RecipeError(
             f"the candidate maps {has[0]} observations to {has[1]} actions; the task has "

@@ -33,17 +33,20 @@ class Residual(nn.Module):
 class Standing(nn.Module):
     """The correction of a policy that was asked beforehand: its chunk is part of what is seen.
 
-    Whatever the base is, it is asked once about each moment; see `seen`.
+    Whatever the base is, it is asked once about each moment; see `seen`. What critics are told
+    besides it does not look at.
     """
 
     spread: Tensor
 
-    def __init__(self, correction: Correction) -> None:
+    def __init__(self, correction: Correction, besides: int = 0) -> None:
+        """besides: entries at the end of what is seen, for critics."""
         super().__init__()
         self.correction = correction
         of = correction.spec
         self.spread = correction.spread
-        size = of.history * of.observation + of.chunk * of.action
+        self._parts = [of.history * of.observation, of.chunk * of.action, besides]
+        size = sum(self._parts)
         self.spec = ChunkSpec(
             "", size, of.action, history=1, stride=1, chunk=of.chunk, execute=of.chunk
         )
@@ -51,12 +54,15 @@ class Standing(nn.Module):
     def forward(self, seen: Tensor) -> Tensor:
         """Actions (batch, chunk, action) for what `seen` gives, (batch, 1, n)."""
         of = self.correction.spec
-        moments, chunks = seen[:, 0].tensor_split([of.history * of.observation], dim=1)
+        moments, chunks, _ = torch.split(seen[:, 0], self._parts, dim=1)
         history = moments.view(-1, of.history, of.observation)
         moved: Tensor = self.correction(history, chunks.view(-1, of.chunk, of.action))
         return moved
 
 
-def seen(history: Tensor, chunks: Tensor) -> Tensor:
-    """Moments (b, history, obs) and what the base says of them (b, chunk, act), (b, 1, n)."""
-    return torch.cat([history.flatten(1), chunks.flatten(1)], dim=1)[:, None]
+def seen(history: Tensor, chunks: Tensor, besides: Tensor) -> Tensor:
+    """Moments (b, history, obs), what the base says of them (b, chunk, act), the rest, (b, 1, n).
+
+    besides: what critics alone are told, (b, any).
+    """
+    return torch.cat([history.flatten(1), chunks.flatten(1), besides], dim=1)[:, None]

@@ -76,7 +76,7 @@ def clone(
     Where policies see by cameras it is one that does.
     """
     if isinstance(given.spec, PictureSpec):
-        return clone_picture(given, given.spec, chosen, training)
+        return clone_picture(given, given.spec, seen_examples(chosen, given.spec), training)
     if training.shift or training.relight:
         raise RecipeError("shift and relight are of pictures, which nobody takes here: --images 64")
     if kind == "flow":
@@ -99,16 +99,15 @@ def clone_flow(
 
 
 def clone_picture(
-    given: Given, spec: PictureSpec, chosen: Sequence[Episode], training: Training
+    given: Given, spec: PictureSpec, data: Examples, training: Training
 ) -> Fit[PicturePolicy]:
-    """The same, and one that sees by cameras.
+    """The same, and one that sees by cameras, from its examples.
 
     A look costs as much as many rows of numbers, and is learned from `DRAWS` times: a step has an
     eighth of the examples, and there are three times as many steps. Where things are in a picture
     does not depend on who acts, so the encoders go on from the incumbent's.
     """
     training = replace(training, steps=3 * training.steps, batch=max(training.batch // 8, 1))
-    data = seen_examples(chosen, spec)
     torch.manual_seed(given.seed)
     policy = _normalising(PicturePolicy(spec), data)
     before = given.incumbent

@@ -9,7 +9,7 @@ from enpire import policies
 from enpire.environment import Workcells
 from enpire.errors import PolicyError, StoreError
 from enpire.observe import account
-from enpire.policies import LeRobotPolicy, PicturePolicy, Policy
+from enpire.policies import LeRobotPolicy, PicturePolicy, Policy, base_of
 from enpire.policies.lerobot import find_folder
 from enpire.policies.remote import RemotePolicy, is_address
 from enpire.policies.seeing import seen_there
@@ -74,6 +74,7 @@ def load(reference: str) -> Frozen:
 
 def require_fit(policy: Policy, stations: Workcells, name: str) -> None:
     """Raise PolicyError unless `policy` maps what `stations` show to what they can do."""
+    policy = base_of(policy)
     spec = policy.spec
     has = (spec.observation, spec.action)
     needs = (stations.observation_size, stations.action_size)
@@ -93,4 +94,5 @@ def require_fit(policy: Policy, stations: Workcells, name: str) -> None:
 
 def images(policy: Policy) -> int:
     """Size of the pictures that it sees [px]; 0 for one that sees none."""
-    return policy.spec.size if isinstance(policy, SEEING) else 0
+    base = base_of(policy)
+    return base.spec.size if isinstance(base, SEEING) else 0

@@ -2,7 +2,7 @@
 
 from enpire.policies.asked import Asked, Base
 from enpire.policies.chunk import ChunkPolicy
-from enpire.policies.composed import BASES, Composed
+from enpire.policies.composed import BASES, Composed, base_of, eyes
 from enpire.policies.driver import PolicyController
 from enpire.policies.flow import FlowPolicy
 from enpire.policies.kinds import load, metadata
@@ -11,6 +11,7 @@ from enpire.policies.picture import PicturePolicy
 from enpire.policies.policy import Policy, Spec
 from enpire.policies.program import ProgramPolicy, ProgramSpec
 from enpire.policies.residual import Correction, CorrectionSpec, ResidualPolicy
+from enpire.policies.seeing import Seen
 from enpire.policies.skill import SkillPolicy, SkillSpec
 from enpire.policies.spec import ChunkSpec, FlowSpec, PictureSpec, shape_for, shape_of
 from enpire.policies.specialist import Quick, SpecialistPolicy, SpecialistSpec
@@ -38,6 +39,7 @@ __all__ = [
     "ProgramSpec",
     "Quick",
     "ResidualPolicy",
+    "Seen",
     "SkillPolicy",
     "SkillSpec",
     "Spec",
@@ -46,6 +48,8 @@ __all__ = [
     "SteeredPolicy",
     "Steering",
     "SteeringSpec",
+    "base_of",
+    "eyes",
     "load",
     "metadata",
     "shape_for",

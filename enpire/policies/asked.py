@@ -9,20 +9,25 @@ from typing import Protocol
 from torch import Tensor
 
 from enpire.policies.policy import Policy
+from enpire.policies.seeing import NOTHING, Seen
 from enpire.policies.spec import ChunkSpec
-from enpire.types import Float32Array
+from enpire.types import Float32Array, Image
 
 
 class Answers(Protocol):
     """What a policy answers moments with."""
 
     def __call__(
-        self, history: Float32Array, seeds: Sequence[int], noise: Float32Array | None = None
+        self,
+        history: Float32Array,
+        seeds: Sequence[int],
+        noise: Float32Array | None = None,
+        pictures: Image | None = None,
     ) -> Float32Array:
         """Chunks (b, n, act), n at least `execute`, for observations (b, history, obs).
 
         seeds: of what each row draws. noise: that its chunk begins from, (b, *Asked.noise), where
-        it is not drawn.
+        it is not drawn. pictures: of who sees, (b, looks, cameras, size, size, 3), oldest first.
         """
         ...
 
@@ -33,7 +38,8 @@ class Asked:
 
     chunks: row by row, as for stations that act. many: the same for a training, where rows may be
     worked out together. spread: of each action, (act,). noise: shape of the normal noise that a
-    chunk begins from, steps and numbers in each; None where chunks begin from none.
+    chunk begins from, steps and numbers in each; None where chunks begin from none. seen: what it
+    sees by cameras, in pictures of `looks` successive periods, 0 if it does not.
     """
 
     spec: ChunkSpec
@@ -41,13 +47,20 @@ class Asked:
     chunks: Answers
     many: Answers
     noise: tuple[int, int] | None = None
+    seen: Seen = NOTHING
+    looks: int = 0
+
+    @property
+    def observation(self) -> int:
+        """Entries of an observation that who stands on it is shown: no more than it is."""
+        return len(self.seen.felt) if self.seen.cameras else self.spec.observation
 
 
 class Base(Policy, Protocol):
     """A policy that others can stand on: whatever it is, it answers moments with chunks."""
 
-    def asked(self, told: str) -> Asked:
-        """How it is asked; told: the task in words.
+    def asked(self, told: str, seen: Seen = NOTHING) -> Asked:
+        """How it is asked; told: the task in words; seen: what it sees, if it does by cameras.
 
         Raises:
             PolicyError: it cannot answer.

@@ -27,8 +27,9 @@ from enpire.policies.network import (
     weights,
     with_weights,
 )
+from enpire.policies.seeing import NOTHING, Seen
 from enpire.policies.spec import ChunkSpec
-from enpire.types import Float32Array
+from enpire.types import Float32Array, Image
 
 
 class ChunkPolicy(nn.Module):
@@ -92,12 +93,15 @@ class ChunkPolicy(nn.Module):
         """See `Policy.controller`."""
         return PolicyController(self)
 
-    def asked(self, told: str) -> Asked:
+    def asked(self, told: str, seen: Seen = NOTHING) -> Asked:
         """See `Base`; it draws nothing."""
         infer = self.inference()
 
         def chunks(
-            history: Float32Array, seeds: Sequence[int], noise: Float32Array | None = None
+            history: Float32Array,
+            seeds: Sequence[int],
+            noise: Float32Array | None = None,
+            pictures: Image | None = None,
         ) -> Float32Array:
             return infer(history)
 

@@ -15,15 +15,19 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import nn
 
+from enpire.environment import Workcells, instruction
 from enpire.errors import PolicyError
-from enpire.policies.asked import Base
+from enpire.policies.asked import Asked, Base
 from enpire.policies.chunk import ChunkPolicy
 from enpire.policies.flow import FlowPolicy
 from enpire.policies.lerobot import LeRobotPolicy
 from enpire.policies.network import weights, with_weights
+from enpire.policies.picture import PicturePolicy
+from enpire.policies.policy import Policy
+from enpire.policies.seeing import seen_there
 
 BASES: dict[str, type[Base]] = {
-    kind.kind: kind for kind in (ChunkPolicy, FlowPolicy, LeRobotPolicy)
+    kind.kind: kind for kind in (ChunkPolicy, FlowPolicy, PicturePolicy, LeRobotPolicy)
 }
 
 
@@ -85,6 +89,11 @@ class Composed[H: nn.Module]:
             self.shaped,
         )
 
+    def asked_there(self, stations: Workcells) -> Asked:
+        """How the base is asked; raises PolicyError where it cannot act, or sees nothing."""
+        seen = seen_there(stations, *eyes(self.base))
+        return self.base.asked(instruction(stations), seen)
+
     def tensors(self) -> dict[str, NDArray[Any]]:
         """Those of the base under `base/`, and of the head under `head/`."""
         parts = {"base": self.base.tensors(), "head": weights(self.head)}
@@ -100,6 +109,19 @@ class Composed[H: nn.Module]:
             )
         base = BASES[said.kind].load(said.base, _under("base/", tensors))
         return cls(base, with_weights(cls.made(said.head), _under("head/", tensors)))
+
+
+def base_of[P: Policy | None](policy: P) -> P | Base:
+    """What a composed policy stands on; of any other, itself."""
+    return policy.base if isinstance(policy, Composed) else policy
+
+
+def eyes(policy: Policy) -> tuple[tuple[str, ...], int]:
+    """The cameras that a policy looks through, and the size of its pictures [px], 0 for none."""
+    base = base_of(policy)
+    if isinstance(base, PicturePolicy | LeRobotPolicy):
+        return base.spec.cameras, base.spec.size
+    return (), 0
 
 
 def _under(prefix: str, tensors: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[np.generic]]:

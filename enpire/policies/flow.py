@@ -41,9 +41,10 @@ from enpire.policies.network import (
     weights,
     with_weights,
 )
+from enpire.policies.seeing import NOTHING, Seen
 from enpire.policies.spec import FlowSpec
 from enpire.twin.native import compiled
-from enpire.types import Float32Array
+from enpire.types import Float32Array, Image
 
 TIMES = 4  # frequencies in which a network is shown the time
 OPEN = 2.0  # log-odds of the gate to begin with
@@ -166,12 +167,15 @@ class FlowPolicy(nn.Module):
         """See `Policy.controller`."""
         return FlowController(self)
 
-    def asked(self, told: str) -> Asked:
+    def asked(self, told: str, seen: Seen = NOTHING) -> Asked:
         """See `Base`; noise is drawn by the seeds."""
         infer, size = self.inference(), self.noise_size
 
         def chunks(
-            history: Float32Array, seeds: Sequence[int], noise: Float32Array | None = None
+            history: Float32Array,
+            seeds: Sequence[int],
+            noise: Float32Array | None = None,
+            pictures: Image | None = None,
         ) -> Float32Array:
             if noise is not None:
                 return infer(history, noise.reshape(len(noise), size))

@@ -18,10 +18,11 @@ from torch import Tensor, nn
 
 from enpire.environment import Workcells
 from enpire.errors import PolicyError
+from enpire.policies.asked import Asked
 from enpire.policies.driver import Driven
 from enpire.policies.flow import FlowInference, FlowPolicy
 from enpire.policies.network import INPUT_LIMIT, normalised, weights, with_weights
-from enpire.policies.seeing import SeeingController, Seen, seen_there
+from enpire.policies.seeing import NOTHING, SeeingController, Seen, seen_there
 from enpire.policies.spec import PictureSpec
 from enpire.types import Float32Array, Image
 
@@ -118,6 +119,41 @@ class PicturePolicy(nn.Module):
         seen = seen_there(stations, self.spec.cameras, self.spec.size)
         return PictureController(self, seen)
 
+    def asked(self, told: str, seen: Seen = NOTHING) -> Asked:
+        """See `Base`; noise is drawn by the seeds."""
+        infer, size = self.inference(), self.flow.noise_size
+
+        def begun(seeds: Sequence[int], noise: Float32Array | None) -> Float32Array:
+            if noise is not None:
+                return noise.reshape(len(noise), size)
+            drawn = [np.random.default_rng(s).standard_normal(size, np.float32) for s in seeds]
+            return np.array(drawn)
+
+        def chunks(
+            history: Float32Array,
+            seeds: Sequence[int],
+            noise: Float32Array | None = None,
+            pictures: Image | None = None,
+        ) -> Float32Array:
+            return infer(history, begun(seeds, noise), _newest(pictures))
+
+        def together(
+            history: Float32Array,
+            seeds: Sequence[int],
+            noise: Float32Array | None = None,
+            pictures: Image | None = None,
+        ) -> Float32Array:
+            with torch.inference_mode():
+                newest = torch.from_numpy(_newest(pictures))
+                looked = self.see(torch.from_numpy(history), newest)[:, None]
+                said: Float32Array = self.flow(
+                    looked, torch.from_numpy(begun(seeds, noise))
+                ).numpy()
+                return said
+
+        shape = self.spec.chunk, self.spec.action
+        return Asked(self.spec, self.spread.clone(), chunks, together, shape, seen, 1)
+
     def tensors(self) -> dict[str, NDArray[Any]]:
         """Weights and normalisation, for a safetensors file."""
         return weights(self)
@@ -139,7 +175,7 @@ class PictureInference:
         self._flow = FlowInference(spec.flow, own.flow.tensors())
 
     def __call__(
-        self, history: Float32Array, drawn: Float32Array, pictures: Sequence[Image]
+        self, history: Float32Array, drawn: Float32Array, pictures: Sequence[Image] | Image
     ) -> Float32Array:
         """Actions (batch, chunk, act) for observations (batch, history, obs) and drawn noise."""
         shape = history.shape
@@ -167,9 +203,15 @@ class PictureController(SeeingController):
 
     def chunks(self, seen: Float32Array, driven: Sequence[Driven]) -> Float32Array:
         """See `PolicyController`."""
-        pictures = self.shown(driven)
         drawn = np.array([one.rng.standard_normal(self._size, np.float32) for one in driven])
-        return self._infer(seen, drawn, None if pictures is None else pictures[:, -1])
+        return self._infer(seen, drawn, _newest(self.shown(driven)))
+
+
+def _newest(pictures: Image | None) -> Image:
+    """Of (batch, looks, cameras, size, size, 3), those of now."""
+    if pictures is None:
+        raise PolicyError("a policy that sees was asked without pictures")
+    return pictures[:, -1]
 
 
 def shown(pictures: Tensor) -> Tensor:

@@ -14,14 +14,15 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from enpire.environment import Workcells, instruction
+from enpire.environment import Workcells
 from enpire.errors import PolicyError
 from enpire.policies.asked import Asked
 from enpire.policies.composed import Composed
-from enpire.policies.driver import Driven, PolicyController
+from enpire.policies.driver import Driven
 from enpire.policies.network import INPUT_LIMIT, Perceptron, normalised, perceptron
+from enpire.policies.seeing import SeeingController
 from enpire.policies.spec import ChunkSpec
-from enpire.types import Float32Array
+from enpire.types import Float32Array, Image
 
 HIDDEN = (128, 128)
 
@@ -40,7 +41,7 @@ class CorrectionSpec:
 class Correction(nn.Module):
     """Moves a chunk's actions by up to `reach` of each one's spread; at first not at all.
 
-    It sees what the base sees and what the base would do.
+    It sees what the base would do and what the base sees, but no pictures.
     """
 
     mean: Tensor
@@ -89,19 +90,20 @@ class ResidualPolicy(Composed[Correction]):
 
     def controller(self, stations: Workcells) -> ResidualController:
         """See `Policy.controller`."""
-        return ResidualController(self.base.asked(instruction(stations)), self.head)
+        return ResidualController(self.asked_there(stations), self.head)
 
 
-class ResidualController(PolicyController):
+class ResidualController(SeeingController):
     """Asks the base, and corrects what it says."""
 
     def __init__(self, base: Asked, correction: Correction) -> None:
         """Drive both, with their weights as they are now, on any number of stations."""
-        super().__init__(_Corrected(base, correction))
+        super().__init__(_Corrected(base, correction), base.seen, base.looks)
 
     def chunks(self, seen: Float32Array, driven: Sequence[Driven]) -> Float32Array:
         """See `PolicyController`; the base's noise is drawn by the episodes' own generators."""
-        chunks: Float32Array = self._infer(seen, [int(d.rng.integers(2**63)) for d in driven])
+        seeds = [int(one.rng.integers(2**63)) for one in driven]
+        chunks: Float32Array = self._infer(seen, seeds, self.shown(driven))
         return chunks
 
 
@@ -110,10 +112,11 @@ class _Corrected:
 
     def __init__(self, base: Asked, correction: Correction) -> None:
         spec = correction.spec
-        if base.spec.execute != spec.chunk or base.spec.history != spec.history:
+        has = base.spec.execute, base.spec.history, base.observation
+        if has != (spec.chunk, spec.history, spec.observation):
             raise PolicyError(
                 f"the residual corrects chunks of {spec.chunk} actions for {spec.history} "
-                f"observations; its base has {base.spec.execute} and {base.spec.history}"
+                f"observations of {spec.observation}; its base has {has[0]}, {has[1]} and {has[2]}"
             )
         self._base, self._shape = base, (-1, spec.chunk, spec.action)
         tensors = {name: value.numpy() for name, value in correction.state_dict().items()}
@@ -133,9 +136,13 @@ class _Corrected:
     def inference(self) -> _Corrected:
         return self
 
-    def __call__(self, history: Float32Array, seeds: Sequence[int]) -> Float32Array:
-        chunk = self._base.chunks(history, seeds)[:, : self.spec.execute].astype(np.float32)
-        both = normalised(history, *self._seen), normalised(chunk, *self._done)
+    def __call__(
+        self, history: Float32Array, seeds: Sequence[int], pictures: Image | None
+    ) -> Float32Array:
+        said = self._base.chunks(history, seeds, pictures=pictures)
+        chunk = said[:, : self.spec.execute].astype(np.float32)
+        told = self._base.seen.beside(history)
+        both = normalised(told, *self._seen), normalised(chunk, *self._done)
         shift = np.tanh(self._net(np.concatenate(both, axis=1))).reshape(self._shape)
         moved: Float32Array = chunk + self._reach * shift
         return moved

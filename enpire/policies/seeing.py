@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from torch import Tensor
 
 from enpire.environment import Workcells
 from enpire.errors import PolicyError
@@ -27,6 +28,10 @@ class Seen:
     cameras: tuple[int, ...] = ()
     felt: tuple[int, ...] = ()
     observation: int = 0
+
+    def beside[A: (Float32Array, Tensor)](self, history: A) -> A:
+        """Of observations (..., obs), what may be seen beside pictures."""
+        return history[..., list(self.felt)] if self.cameras else history
 
 
 NOTHING = Seen()
@@ -71,7 +76,7 @@ class SeeingController(PolicyController):
         """
         super().__init__(policy)
         self.seen = seen
-        self._cameras, self._felt = list(seen.cameras), list(seen.felt)
+        self._cameras = list(seen.cameras)
         self._looks = looks if seen.cameras else 0
 
     @property
@@ -103,7 +108,7 @@ class SeeingController(PolicyController):
 
     def felt(self, seen: Float32Array) -> Float32Array:
         """Of histories (m, history, obs), what the policy may see beside pictures."""
-        return seen[..., self._felt] if self._cameras else seen
+        return self.seen.beside(seen)
 
     def shown(self, driven: Sequence[Driven]) -> Image | None:
         """Pictures of the episodes `driven`, (m, looks, cameras, size, size, 3).

@@ -18,14 +18,15 @@ from typing import ClassVar
 import numpy as np
 from torch import Tensor, nn
 
-from enpire.environment import Workcells, instruction
+from enpire.environment import Workcells
 from enpire.errors import PolicyError
 from enpire.policies.asked import Asked
 from enpire.policies.chunk import ChunkPolicy
 from enpire.policies.composed import Composed
-from enpire.policies.driver import Driven, PolicyController
+from enpire.policies.driver import Driven
+from enpire.policies.seeing import SeeingController
 from enpire.policies.spec import ChunkSpec
-from enpire.types import Float32Array, FloatArray
+from enpire.types import Float32Array, FloatArray, Image
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +119,7 @@ class SpecialistPolicy(Composed[Quick]):
 
     def controller(self, stations: Workcells) -> SpecialistController:
         """See `Policy.controller`."""
-        return SpecialistController(self.base.asked(instruction(stations)), self.head)
+        return SpecialistController(self.asked_there(stations), self.head)
 
 
 @dataclass(slots=True)
@@ -135,7 +136,7 @@ class Advised(Driven):
     since: int = 0
 
 
-class SpecialistController(PolicyController):
+class SpecialistController(SeeingController):
     """Asks the generalist for all whose time it is, and the specialist for all.
 
     An episode's first chunk of the generalist's is awaited at rest. A chunk that is late is worked
@@ -144,13 +145,20 @@ class SpecialistController(PolicyController):
 
     def __init__(self, base: Asked, head: Quick) -> None:
         """Drive both, with their weights as they are now, on any number of stations."""
-        super().__init__(_Both(base, head))
+        super().__init__(_Both(base, head), base.seen, base.looks)
         self._base, self._shape = base, head.spec
 
     def begin(self, row: int, rng: np.random.Generator, exploration: float) -> None:
         """Forget the last episode on this station."""
         seen: deque[Float32Array] = deque(maxlen=self._spec.reach + 1)
-        self._driven[row] = Advised(rng, exploration, np.zeros(self._spec.action), 0, seen)
+        looked: deque[Image] = deque(maxlen=self.looks)
+        offset = np.zeros(self._spec.action)
+        self._driven[row] = Advised(rng, exploration, offset, seen=seen, pictures=looked)
+
+    def due(self, row: int) -> bool:
+        """See `Seeing`: only who asks the generalist needs pictures."""
+        one = self._driven[row]
+        return isinstance(one, Advised) and self._left(one) < self.looks
 
     def chunks(self, seen: Float32Array, driven: Sequence[Driven]) -> Float32Array:
         """See `PolicyController`; seen: (b, history, obs) of successive periods."""
@@ -161,16 +169,18 @@ class SpecialistController(PolicyController):
             spec = self._base.spec
             past = seen[asking][:, -1 - spec.reach :: spec.stride]
             seeds = [int(advised[i].rng.integers(2**63)) for i in asking]
-            for i, chunk in zip(asking, self._base.chunks(past, seeds), strict=True):
+            pictures = self.shown([advised[i] for i in asking])
+            said = self._base.chunks(past, seeds, pictures=pictures)
+            for i, chunk in zip(asking, said, strict=True):
                 advised[i].coming, advised[i].since = chunk, 0
         for one in advised:
             first = one.advice is None
             if one.coming is not None and (first or one.since >= shape.late):
                 one.advice, one.age, one.coming = one.coming, one.since, None
-        said = [one.advice for one in advised if one.advice is not None]
+        advice = [one.advice for one in advised if one.advice is not None]
         age = np.array([one.age for one in advised], float)
-        recent = seen[:, -1 - quick.reach :: quick.stride]
-        chunks: Float32Array = self._infer(shape.condition(recent, np.stack(said), age))
+        recent = self.felt(seen[:, -1 - quick.reach :: quick.stride])
+        chunks: Float32Array = self._infer(shape.condition(recent, np.stack(advice), age))
         for one in advised:
             one.age += quick.execute
             one.since += quick.execute
@@ -178,6 +188,14 @@ class SpecialistController(PolicyController):
 
     def _due(self, one: Advised) -> bool:
         return one.advice is None or (one.coming is None and one.since >= self._shape.every)
+
+    def _left(self, one: Advised) -> int:
+        """Periods until the generalist is asked again."""
+        if one.advice is None:
+            return 0
+        every, late, execute = self._shape.every, self._shape.late, self._shape.quick.execute
+        there = 0 if one.coming is None else late + -late % execute + execute
+        return len(one.chunk) + max(every, there) - one.since
 
 
 class _Both:
@@ -188,7 +206,7 @@ class _Both:
         self._policy = head.policy
         self.spec = ChunkSpec(
             quick.task,
-            quick.observation,
+            base.spec.observation,
             quick.action,
             history=max(base.spec.reach, quick.reach) + 1,
             stride=1,

@@ -3,6 +3,9 @@
 After Wagenmaker et al. 2025 (arXiv 2506.15799), as within a steered `FlowPolicy`, of policies whose
 inside is not ours. The noise of a chunk's first steps is chosen, and that of the last of these is
 every later step's too: a chunk of a large model is long, and each number chosen has to be learned.
+
+Of a base that sees by cameras the network is shown what the arm feels, and what the base says of
+its pictures: the chunk that it makes of no noise. It is then asked twice.
 """
 
 from __future__ import annotations
@@ -17,15 +20,16 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from enpire.environment import Workcells, instruction
+from enpire.environment import Workcells
 from enpire.errors import PolicyError
 from enpire.policies.asked import Asked
 from enpire.policies.composed import Composed
-from enpire.policies.driver import Driven, PolicyController
+from enpire.policies.driver import Driven
 from enpire.policies.flow import DEVIATION, steer
 from enpire.policies.network import INPUT_LIMIT, Perceptron, normalised, perceptron
+from enpire.policies.seeing import SeeingController
 from enpire.policies.spec import ChunkSpec
-from enpire.types import Float32Array
+from enpire.types import Float32Array, Image
 
 HIDDEN = (128, 128)
 
@@ -34,7 +38,8 @@ HIDDEN = (128, 128)
 class SteeringSpec:
     """chosen: steps of a chunk whose noise is chosen; width: numbers in each.
 
-    history, observation: what is seen. execute, action: of the chunks that come of it.
+    history, observation: what is seen. execute, action: of the chunks that come of it. advised:
+    what is seen is one vector, a history and after it the chunk that the base makes of no noise.
     """
 
     observation: int
@@ -43,6 +48,7 @@ class SteeringSpec:
     execute: int
     chosen: int
     width: int
+    advised: bool = False
 
 
 class Steering(nn.Module):
@@ -55,6 +61,7 @@ class Steering(nn.Module):
     def __init__(self, spec: SteeringSpec) -> None:
         super().__init__()
         self.shape = spec
+        self.besides = 0  # entries that critics see after its own, while it learns
         self.steer = perceptron(spec.history * spec.observation, HIDDEN, self.noise_size)
         nn.init.zeros_(self.steer.get_parameter(f"{3 * len(HIDDEN)}.weight"))
         nn.init.zeros_(self.steer.get_parameter(f"{3 * len(HIDDEN)}.bias"))
@@ -72,13 +79,13 @@ class Steering(nn.Module):
     def spec(self) -> ChunkSpec:
         """The shape of the chunks that are steered."""
         of = self.shape
-        return ChunkSpec(
-            "", of.observation, of.action, of.history, 1, chunk=of.execute, execute=of.execute
-        )
+        size = of.observation + self.besides
+        return ChunkSpec("", size, of.action, of.history, 1, chunk=of.execute, execute=of.execute)
 
     def see(self, history: Tensor) -> Tensor:
         """Normalised observations (b, history x obs) of (b, history, obs)."""
-        seen = ((history - self.mean) / self.std).clamp(-INPUT_LIMIT, INPUT_LIMIT)
+        own = history[..., : self.shape.observation]
+        seen = ((own - self.mean) / self.std).clamp(-INPUT_LIMIT, INPUT_LIMIT)
         return seen.flatten(1)
 
 
@@ -102,7 +109,7 @@ class SteeredPolicy(Composed[Steering]):
 
     def controller(self, stations: Workcells) -> SteeredController:
         """See `Policy.controller`."""
-        return SteeredController(self.base.asked(instruction(stations)), self.head)
+        return SteeredController(self.asked_there(stations), self.head)
 
 
 def spread_out(noise: Float32Array, shape: tuple[int, int], width: int) -> Float32Array:
@@ -112,19 +119,26 @@ def spread_out(noise: Float32Array, shape: tuple[int, int], width: int) -> Float
     return whole
 
 
-class SteeredController(PolicyController):
+def advised(history: Float32Array, chunks: Float32Array) -> Float32Array:
+    """What is seen of moments (b, history, obs), and of them said (b, execute, act), (b, 1, n)."""
+    parts = [each.reshape(len(history), -1) for each in (history, chunks)]
+    whole: Float32Array = np.concatenate(parts, axis=1)[:, None]
+    return whole
+
+
+class SteeredController(SeeingController):
     """Chooses the noise of each chunk, in which the draws are its episode's own."""
 
     def __init__(self, base: Asked, steering: Steering) -> None:
         """Drive both, with their weights as they are now, on any number of stations."""
-        super().__init__(_Steered(base, steering))
+        super().__init__(_Steered(base, steering), base.seen, base.looks)
         self._size = steering.noise_size
 
     def chunks(self, seen: Float32Array, driven: Sequence[Driven]) -> Float32Array:
         """See `PolicyController`."""
         drawn = np.array([one.rng.standard_normal(self._size, np.float32) for one in driven])
         seeds = [int(one.rng.integers(2**63)) for one in driven]  # of what else the base draws
-        chunks: Float32Array = self._infer(seen, seeds, drawn)
+        chunks: Float32Array = self._infer(seen, seeds, drawn, self.shown(driven))
         return chunks
 
 
@@ -140,6 +154,7 @@ class _Steered:
             )
         self.spec, self.spread = base.spec, base.spread
         self._base, self._shape, self._width = base, base.noise, of.width
+        self._advised = of.advised
         tensors = {name: v.detach().numpy() for name, v in steering.state_dict().items()}
         self._net = Perceptron(tensors, "steer", len(HIDDEN))
         self._seen = [np.tile(tensors[name], of.history) for name in ("mean", "std")]
@@ -149,9 +164,18 @@ class _Steered:
         return self
 
     def __call__(
-        self, history: Float32Array, seeds: Sequence[int], drawn: Float32Array
+        self,
+        history: Float32Array,
+        seeds: Sequence[int],
+        drawn: Float32Array,
+        pictures: Image | None,
     ) -> Float32Array:
         """Chunks (b, n, act) for observations (b, history, obs) and normal draws (b, noise)."""
-        noise = steer(self._net(normalised(history, *self._seen)), self._deviation, drawn)
+        ask, execute = self._base.chunks, self.spec.execute
+        told = self._base.seen.beside(history)
+        if self._advised:
+            middle = np.zeros((len(history), *self._shape), np.float32)
+            told = advised(told, ask(history, seeds, middle, pictures)[:, :execute])
+        noise = steer(self._net(normalised(told, *self._seen)), self._deviation, drawn)
         whole = spread_out(noise, self._shape, self._width)
-        return self._base.chunks(history, seeds, whole)[:, : self.spec.execute]
+        return ask(history, seeds, whole, pictures)[:, :execute]

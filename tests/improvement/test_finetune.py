@@ -17,7 +17,8 @@ from enpire.improvement.recipes.finetune import FineTuning, Windows
 from enpire.policies import ChunkPolicy, ChunkSpec, LeRobotPolicy, PictureSpec
 from enpire.policies.lerobot.folder import WEIGHTS
 from enpire.policies.lerobot.model import Model
-from enpire.types import Episode, Outcome, Verdict
+from enpire.types import Outcome, Verdict
+from tests.improvement.pictured import filmed
 from tests.policies.lerobots import folder_of
 from tests.store.samples import episode
 
@@ -134,14 +135,6 @@ def test_windows_are_those_of_lerobots_dataset(
 # Of policies that see
 
 SEES = PictureSpec("zip_tie", 6, 3, cameras=("front", "side"), size=64, felt=(1, 4))
-
-
-def filmed(id: str, length: int, every: int) -> Episode:
-    """Pictures that tell their row in the first pixel, one in so many periods."""
-    pictured = np.arange(0, length, every)
-    pictures = np.random.default_rng(length).integers(0, 256, (len(pictured), 2, 64, 64, 3), "u1")
-    pictures[:, :, 0, 0, 0] = pictured[:, None]
-    return replace(episode(id, length), pictures=pictures, pictured=pictured)
 
 
 @pytest.mark.parametrize(("kind", "every"), [("act", 4), ("diffusion", 1)])

@@ -22,8 +22,11 @@ from enpire.policies import (
     CorrectionSpec,
     FlowPolicy,
     FlowSpec,
+    PicturePolicy,
+    PictureSpec,
     Quick,
     ResidualPolicy,
+    Seen,
     SpecialistPolicy,
     SpecialistSpec,
     SteeredPolicy,
@@ -35,6 +38,7 @@ from enpire.policies import (
 from enpire.policies.driver import PolicyController
 from enpire.policies.flow import FlowController
 from enpire.policies.residual import ResidualController
+from enpire.policies.seeing import SeeingController
 from enpire.policies.specialist import SpecialistController
 from enpire.policies.steered import SteeredController, spread_out
 from enpire.types import Float32Array
@@ -53,6 +57,17 @@ def chunk() -> ChunkPolicy:
 def flow() -> FlowPolicy:
     torch.manual_seed(0)
     return FlowPolicy(FlowSpec.of(SPEC)).eval()
+
+
+SIGHT = PictureSpec(
+    "t", 5, 3, history=2, stride=1, chunk=4, execute=4, hidden=(8,), cameras=("top",), size=16
+)
+SEEN = Seen(cameras=(1,), felt=(1, 4), observation=5)
+
+
+def picture() -> PicturePolicy:
+    torch.manual_seed(0)
+    return PicturePolicy(replace(SIGHT, felt=SEEN.felt, channels=(4, 6))).eval()
 
 
 def shaken[M: nn.Module](module: M) -> M:
@@ -77,6 +92,7 @@ def composed() -> list[Composed[Any]]:
         ResidualPolicy(chunk(), shaken(correction())),
         SpecialistPolicy(chunk(), shaken(Quick(TOGETHER))),
         SteeredPolicy(flow(), shaken(steering())),
+        ResidualPolicy(picture(), shaken(Correction(CorrectionSpec(2, 3, 2, 4, 0.5)))),
     ]
 
 
@@ -157,7 +173,7 @@ def counting(base: Base, asked: list[int]) -> Asked:
     plain = base.asked("")
 
     def chunks(
-        history: Float32Array, seeds: list[int], noise: Float32Array | None = None
+        history: Float32Array, seeds: list[int], noise: Float32Array | None = None, pictures=None
     ) -> Float32Array:
         asked.append(4 * len(asked))
         periods = asked[-1] + np.arange(12, dtype=np.float32)
@@ -177,6 +193,81 @@ def test_together_or_alone_they_do_the_same() -> None:
     for action in alone:
         both = np.array([shown.standard_normal(5), other.standard_normal(5)], np.float32)
         np.testing.assert_array_equal(made.act(np.array([0, 1]), both, SENSED)[0], action)
+
+
+def seeing(name: str, asked: Asked) -> SeeingController:
+    """What stands on a base that sees; it is shown the two entries that are felt."""
+    torch.manual_seed(2)
+    if name == "residual":
+        made = Correction(CorrectionSpec(2, 3, history=2, chunk=4, reach=0.5))
+        return ResidualController(asked, shaken(made))
+    if name == "steered":
+        shape = SteeringSpec(2 * 2 + 4 * 3, 3, 1, execute=4, chosen=2, width=3, advised=True)
+        return SteeredController(asked, shaken(Steering(shape)))
+    together = replace(TOGETHER, quick=replace(QUICK, observation=2))
+    return SpecialistController(asked, shaken(Quick(together)))
+
+
+def watched(
+    controller: SeeingController, periods: int, untracked: bool = False
+) -> tuple[Float32Array, list[int]]:
+    """As `acted`, shown pictures only when they are due; also the periods in which they were."""
+    rows, rng = np.array([0]), np.random.default_rng(3)
+    controller.begin(0, np.random.default_rng(3), 0.0)
+    actions, due = [], []
+    for period in range(periods):
+        observation = rng.standard_normal((1, 5)).astype(np.float32)
+        if untracked:
+            observation[:, [0, 2, 3]] = np.nan
+        if controller.due(0):
+            due.append(period)
+            shown = np.random.default_rng(period).integers(0, 256, (2, 16, 16, 3), np.uint8)
+            controller.look(0, shown)
+        actions.append(controller.act(rows, observation, SENSED)[0])
+    return np.array(actions), due
+
+
+@pytest.mark.parametrize("name", ["residual", "steered", "specialist"])
+def test_what_stands_on_eyes_needs_no_tracker(name: str) -> None:
+    base = picture().asked("", SEEN)
+    actions, due = watched(seeing(name, base), 9)
+    assert due == [0, 4, 8], "pictures are for the base alone"
+    assert np.isfinite(actions).all()
+    blind, _ = watched(seeing(name, base), 9, untracked=True)
+    np.testing.assert_array_equal(blind, actions)
+
+
+@pytest.mark.parametrize(
+    ("late", "looks", "expected"),
+    [(0, 1, [0, 4, 8]), (4, 1, [0, 4, 9]), (0, 2, [0, 3, 4, 7, 8]), (3, 2, [0, 3, 4, 7, 8])],
+)
+def test_pictures_are_due_when_the_generalist_is_asked(
+    late: int, looks: int, expected: list[int]
+) -> None:
+    asked_in: list[int] = []
+
+    def chunks(
+        history: Float32Array, seeds: list[int], noise: Float32Array | None = None, pictures=None
+    ) -> Float32Array:
+        assert pictures.shape == (1, looks, 1, 16, 16, 3)
+        asked_in.append(len(asked_in))
+        return np.zeros((1, 12, 3), np.float32)
+
+    base = replace(picture().asked("", SEEN), chunks=chunks, looks=looks)
+    together = replace(TOGETHER, late=late, quick=replace(QUICK, observation=2))
+    _, due = watched(SpecialistController(base, Quick(together)), 10)
+    assert due == expected
+    assert len(asked_in) == 3
+
+
+def test_all_at_once_it_answers_as_row_by_row() -> None:
+    asked, rng = picture().asked("", SEEN), np.random.default_rng(5)
+    history = rng.standard_normal((3, 2, 5)).astype(np.float32)
+    pictures = rng.integers(0, 256, (3, 1, 1, 16, 16, 3), np.uint8)
+    single = asked.chunks(history, [1, 2, 3], pictures=pictures)
+    np.testing.assert_allclose(asked.many(history, [1, 2, 3], pictures=pictures), single, atol=2e-5)
+    with pytest.raises(PolicyError, match="without pictures"):
+        asked.chunks(history, [1, 2, 3])
 
 
 def test_who_works_together_has_to_fit() -> None:

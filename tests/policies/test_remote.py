@@ -7,7 +7,7 @@ import threading
 import time
 import urllib.request
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
@@ -23,10 +23,16 @@ from enpire.observe import frozen
 from enpire.policies import (
     ChunkPolicy,
     ChunkSpec,
+    Correction,
+    CorrectionSpec,
     FlowPolicy,
     FlowSpec,
     PicturePolicy,
     PictureSpec,
+    Quick,
+    ResidualPolicy,
+    SpecialistPolicy,
+    SpecialistSpec,
     load,
     metadata,
 )
@@ -318,6 +324,61 @@ def test_our_server_tells_what_is_wrong_with_a_request(stations) -> None:
             answer = unpack(connection.recv(30))
             assert answer["actions"].shape == (8, stations.action_size)
             assert answer["server_timing"]["infer_ms"] >= 0
+
+
+def test_many_clients_at_once_get_each_their_own(stations) -> None:
+    policy = FlowPolicy(FlowSpec.of(spec(stations)))
+    served = Served(policy, stations, "")
+    rng = np.random.default_rng(0)
+    size = stations.observation_size
+    requests = [
+        {
+            "state": rng.standard_normal(size if n % 4 else 3),
+            "seed": n,
+            **({"left": left} if n % 3 else {}),
+        }
+        for n, left in enumerate(rng.uniform(-1, 1, (12, 2, stations.action_size)))
+    ]
+    alone = [
+        None if not n % 4 else served.infer(each)["actions"] for n, each in enumerate(requests)
+    ]
+    with listening(serving(served, "127.0.0.1", 0)) as address:
+
+        def ask(request: dict[str, Any]) -> Any:
+            with connect(address, compression=None) as connection:
+                connection.recv(60)
+                connection.send(pack(request))
+                return connection.recv(60)
+
+        with ThreadPoolExecutor(12) as clients:
+            answers = list(clients.map(ask, requests))
+    for answer, expected in zip(answers, alone, strict=True):
+        if expected is None:
+            assert "PolicyError" in answer
+        else:
+            np.testing.assert_array_equal(unpack(answer)["actions"], expected)
+
+
+def test_together_they_are_worked_out_as_in_a_training(stations) -> None:
+    policy = FlowPolicy(FlowSpec.of(spec(stations)))
+    seen = np.ones((3, stations.observation_size), np.float32)
+    served = Served(policy, stations, "", together=True)
+    chunk = served.infer({"state": seen, "seed": 3})["actions"]
+    drawn = int(np.random.default_rng(3).integers(2**63))
+    np.testing.assert_array_equal(chunk, policy.asked("").many(seen[None], [drawn])[0])
+
+
+def test_who_goes_on_from_period_to_period_is_not_served(stations) -> None:
+    base = ChunkPolicy(spec(stations))
+    quick = replace(base.spec, execute=1)
+    together = SpecialistSpec(every=6, late=0, pending=2, quick=quick)
+    with pytest.raises(PolicyError, match="no chunks to answer single requests"):
+        Served(SpecialistPolicy(base, Quick(together)), stations, "")
+    residual = Correction(CorrectionSpec(base.spec.observation, base.spec.action, 3, 6, 1.0))
+    corrected = ResidualPolicy(base, residual)
+    Served(corrected, stations, "")
+    with pytest.raises(PolicyError, match="leave --together out"):
+        Served(corrected, stations, "", together=True)
 
 
 @pytest.mark.parametrize(

@@ -6,23 +6,27 @@ within what was shown. What learns is in `noise.py`. It begins as about the flow
 draws it draws when it acts, too.
 
 An action is a chunk of `execute` periods. A policy of LeRobot's that diffuses or flows is steered
-from beside it: what comes of it is both, a policy of kind `steered`. It is asked for a fixed number
-of chunks only, before anything is learned. An incumbent of any other kind is replaced by a flow
-cloned from all successes, which is then steered; one that is steered already goes on from its own
-steering.
+from beside it, and so is one that sees by cameras: what comes of it is both, a policy of kind
+`steered`. It is asked for a fixed number of chunks only, before anything is learned; one that sees,
+once more about each moment of which there are pictures. An incumbent of any other kind is replaced
+by a flow cloned from all successes, which is then steered; one that is steered already goes on from
+its own steering.
 """
 
 from __future__ import annotations
 
 import copy
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from enpire.errors import RecipeError
-from enpire.improvement.asking import answers, base_of, standing
+from enpire.improvement.asking import Moments, standing
 from enpire.improvement.data import MIN_STD
 from enpire.improvement.flows import begun as flowing
 from enpire.improvement.noise import SteeredFlowAgent, Tried, TriedAgent
@@ -31,17 +35,25 @@ from enpire.improvement.replay import Transitions, Uniform, transitions
 from enpire.improvement.sac import Learning
 from enpire.improvement.trainer import Training
 from enpire.policies import (
-    Asked,
+    Base,
     FlowPolicy,
     LeRobotPolicy,
+    PicturePolicy,
+    PictureSpec,
     Policy,
     SteeredPolicy,
     Steering,
     SteeringSpec,
+    base_of,
 )
 from enpire.policies.flow import DEVIATION
 from enpire.policies.steered import spread_out
+from enpire.types import Episode
 
+BESIDE: dict[str, type[Base]] = {
+    LeRobotPolicy.kind: LeRobotPolicy,
+    PicturePolicy.kind: PicturePolicy,
+}
 STEERING = (128, 128)  # widths of the hidden layers of the network that chooses noise
 
 
@@ -51,12 +63,13 @@ class NoiseLearning:
 
     cloning: Training = field(default_factory=lambda: Training(steps=2500))  # of a flow, if needed
     learning: Learning = field(default_factory=lambda: Learning(deviation=DEVIATION))
-    trials: int = 4096  # chunks that a policy of LeRobot's is asked for, to learn from
+    trials: int = 4096  # chunks that what is steered from beside is asked for, to learn from
     chosen: int = 8  # first steps of its chunk whose noise is chosen; the last stands for the rest
 
     def improve(self, given: Given) -> Candidate:
         """See `Recipe.improve`."""
-        if isinstance(base_of(given.incumbent), LeRobotPolicy):
+        beside = isinstance(base_of(given.incumbent), tuple(BESIDE.values()))
+        if beside or isinstance(given.spec, PictureSpec):
             return self._beside(given)
         return self._within(given)
 
@@ -82,21 +95,21 @@ class NoiseLearning:
         return Candidate(agent.policy, numbers)
 
     def _beside(self, given: Given) -> Candidate:
-        """Steer a policy of LeRobot's by a network beside it."""
+        """Steer a policy of LeRobot's, or one that sees, by a network beside it."""
         started, learning = time.monotonic(), self.learning
-        base = standing("dsrl", given, {LeRobotPolicy.kind: LeRobotPolicy})
-        asked = base.asked(given.instruction)
-        if asked.noise is None:
+        base = standing("dsrl", given, BESIDE)
+        episodes = [episode for episode in given.episodes if len(episode)]
+        moments = Moments.of(base, episodes, given)
+        if moments.asked.noise is None:
             raise RecipeError(
                 "dsrl chooses the noise that chunks are made of, and the policy makes them of none "
                 "(or LeRobot does not let it be given): residual_rl adds to any policy"
             )
         torch.manual_seed(given.seed)
         generator = torch.Generator().manual_seed(given.seed)
-        episodes = [episode for episode in given.episodes if len(episode)]
-        data = transitions(episodes, asked.spec, learning.discount)
-        begun = self._steering(given.incumbent, asked, data)
-        trials = self._trials(asked, begun, data, given)
+        data, at = self._seen(moments, episodes, given)
+        begun = self._steering(given.incumbent, moments, data)
+        trials = self._trials(moments, begun, data, at, given)
         agent = TriedAgent(begun, data, trials, learning, generator)
         replay = Uniform(data)
 
@@ -112,32 +125,65 @@ class NoiseLearning:
         }
         return Candidate(SteeredPolicy(base, agent.policy), numbers)
 
-    def _steering(self, incumbent: Policy | None, asked: Asked, data: Transitions) -> Steering:
+    def _seen(
+        self, moments: Moments, episodes: Sequence[Episode], given: Given
+    ) -> tuple[Transitions, NDArray[np.int64]]:
+        """Chunks as who chooses noise sees them, and the rows at which they begin, (M,).
+
+        Of a base that sees by cameras it is shown what that says of no noise, and critics are told
+        the rest: both follow what an arm feels, in one vector.
+        """
+        asked = moments.asked
+        known, discount = np.flatnonzero(moments.known), self.learning.discount
+        if not asked.looks:
+            return transitions(episodes, asked.spec, discount), known
+        none = np.zeros((len(known), *(asked.noise or ())), np.float32)
+        said = moments.answers(known, given.seed, given.checkpoint, "middle", none)
+        data, at = moments.transitions(episodes, said, discount)
+        return data, at.numpy()
+
+    def _steering(self, incumbent: Policy | None, moments: Moments, data: Transitions) -> Steering:
         """The incumbent's own, to go on from; else one that leaves the noise as it is."""
+        asked, besides = moments.asked, moments.besides().shape[1]
         if isinstance(incumbent, SteeredPolicy):
-            return copy.deepcopy(incumbent.head)
+            made = copy.deepcopy(incumbent.head)
+            made.besides = besides
+            return made
         of, (steps, width) = asked.spec, asked.noise or (0, 0)
-        chosen = min(self.chosen, steps)
-        made = Steering(
-            SteeringSpec(of.observation, of.action, of.history, of.execute, chosen, width)
-        )
-        rows = data.history[:, -1]
+        _, history, size = data.history.shape
+        size, chosen, advised = size - besides, min(self.chosen, steps), asked.looks > 0
+        shape = SteeringSpec(size, of.action, history, of.execute, chosen, width, advised)
+        made = Steering(shape)
+        made.besides = besides
+        rows = data.history[:, -1, :size]
         made.mean.copy_(rows.mean(dim=0))
         made.std.copy_(rows.std(dim=0).clamp_min(MIN_STD))
         made.spread.copy_(asked.spread)
         return made
 
-    def _trials(self, asked: Asked, steering: Steering, data: Transitions, given: Given) -> Tried:
-        """What the base makes of noise at moments that were visited, both drawn anew each round."""
+    def _trials(
+        self,
+        moments: Moments,
+        steering: Steering,
+        data: Transitions,
+        at: NDArray[np.int64],
+        given: Given,
+    ) -> Tried:
+        """What the base makes of noise at moments that were visited, both drawn anew each round.
+
+        at: the rows of `data`, (M,).
+        """
+        asked = moments.asked
         if asked.noise is None:
             raise RecipeError("a policy without noise has no trials")
         generator = torch.Generator().manual_seed(given.seed)
-        at = torch.randint(len(data), (self.trials,), generator=generator)
+        index = torch.randint(len(data), (self.trials,), generator=generator)
         noise = torch.randn(self.trials, steering.noise_size, generator=generator)
-        history = data.history[at]
         whole = spread_out(noise.numpy(), asked.noise, steering.shape.width)
-        chunks = answers(asked, history.numpy(), given.seed, given.checkpoint, "trials", whole)
-        return Tried(history, noise, chunks[:, : asked.spec.execute].clamp(-1.0, 1.0))
+        rows = at[index.numpy()]
+        chunks = moments.answers(rows, given.seed, given.checkpoint, "trials", whole)
+        tried = chunks[:, : asked.spec.execute].clamp(-1.0, 1.0)
+        return Tried(data.history[index], noise, tried)
 
 
 def steered(flow: FlowPolicy) -> FlowPolicy:

@@ -19,11 +19,10 @@ import torch
 from torch import Tensor, nn
 
 from enpire.errors import RecipeError
-from enpire.improvement.asking import base_of
 from enpire.improvement.data import instructive, pictures_of
 from enpire.improvement.learner import Learner, warmed_and_annealed
 from enpire.improvement.recipe import Candidate, Given
-from enpire.policies import ChunkSpec, LeRobotPolicy, PictureSpec
+from enpire.policies import ChunkSpec, LeRobotPolicy, PictureSpec, base_of
 from enpire.types import Episode
 
 if TYPE_CHECKING:

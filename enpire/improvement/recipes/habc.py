@@ -8,6 +8,9 @@ it lowered the other. A gate weighs the two by the moment: where success is in d
 counts, and where it is nearly sure, haste. Credit goes to what a policy did itself, until somebody
 took over or the episode ended; a person's demonstrations are cloned as they are. A policy of
 LeRobot's is fine-tuned by its own loss, on examples drawn by these weights.
+
+Who sees by cameras learns from moments of which there are pictures. The critics, which never act,
+are told what a tracker says too (asymmetric actor-critic, Pinto et al. 2017, arXiv 1710.06542).
 """
 
 from __future__ import annotations
@@ -22,14 +25,13 @@ import torch
 from torch import Tensor
 
 from enpire.errors import RecipeError
-from enpire.improvement.asking import base_of
 from enpire.improvement.checkpoint import Checkpoint
-from enpire.improvement.data import examples
+from enpire.improvement.data import examples, seen_examples
 from enpire.improvement.recipe import Candidate, Given
 from enpire.improvement.recipes.finetune import FineTuning
-from enpire.improvement.trainer import Training, fit, fresh
+from enpire.improvement.trainer import Training, clone_picture, fit, fresh
 from enpire.improvement.value import Normaliser, regress, returns
-from enpire.policies import LeRobotPolicy, Policy
+from enpire.policies import LeRobotPolicy, PictureSpec, Policy, base_of
 from enpire.types import Episode, Flags, Purpose
 
 WIDTH = 128  # of the critics
@@ -66,6 +68,10 @@ class AdvantageWeighted:
         policy: Policy
         if isinstance(base, LeRobotPolicy):
             policy, loss = self.tuning.tuned(base, chosen, given, weight)
+        elif isinstance(given.spec, PictureSpec):
+            data = seen_examples(chosen, given.spec, weight)
+            seeing = clone_picture(given, given.spec, data, self.training)
+            policy, loss = seeing.policy, seeing.loss
         else:
             data = replace(examples(chosen, given.spec), weight=weight)
             begun = fresh(given.spec, data, given.seed)
@@ -88,6 +94,7 @@ class AdvantageWeighted:
         Each is (N,).
         """
         rows = torch.from_numpy(np.concatenate([episode.observations for episode in chosen]))
+        rows = rows[:, rows.isfinite().all(dim=0)]  # who tracks things does not always see them
         lengths = torch.tensor([len(e) for e in chosen])
         won = torch.tensor([e.success for e in chosen]).repeat_interleave(lengths)
         own = torch.from_numpy(np.concatenate([~e.intervened & (not _shown(e)) for e in chosen]))

@@ -7,7 +7,9 @@ both together would do, at moments that were visited, are cloned into a policy t
 
 A policy that is not ours to teach so, such as LeRobot's, is left as it is: what comes of it is the
 two of them, a policy of kind `residual`, and a later round learns on from there. To distil it into
-the base is `finetune`'s, on what both were verified to do.
+the base is `finetune`'s, on what both were verified to do. It may see by cameras: the residual is
+shown what the arm feels and what the base would do, and learns from chunks that begin and end with
+a picture.
 
 The critics begin from the returns that followed, the paper's from Cal-QL, which such returns bound
 from below. And the sum is held to what was tried, as in `rlpd`.
@@ -19,18 +21,18 @@ import copy
 import time
 from dataclasses import dataclass, field, replace
 
+import numpy as np
 import torch
 from torch import Tensor
 
-from enpire.improvement.asking import answers, standing
-from enpire.improvement.data import MIN_STD, Examples, examples
+from enpire.improvement.asking import Moments, standing
+from enpire.improvement.data import MIN_STD, examples
 from enpire.improvement.recipe import Candidate, Given
-from enpire.improvement.replay import Uniform, later_of, transitions
-from enpire.improvement.residual import Residual, Standing, seen
+from enpire.improvement.replay import Uniform, transitions
+from enpire.improvement.residual import Residual, Standing
 from enpire.improvement.sac import Agent, Learning
 from enpire.improvement.trainer import Training, fit
 from enpire.policies import (
-    Asked,
     Base,
     ChunkPolicy,
     Correction,
@@ -50,9 +52,10 @@ class ResidualLearning:
 
     def improve(self, given: Given) -> Candidate:
         """See `Recipe.improve`; needs an incumbent to add to."""
+        base = standing("residual_rl", given)
         if isinstance(given.incumbent, ChunkPolicy):
             return self._distilled(given, given.incumbent)
-        return self._kept(given, standing("residual_rl", given))
+        return self._kept(given, base)
 
     def _distilled(self, given: Given, incumbent: ChunkPolicy) -> Candidate:
         """Of a policy that is quick to teach: one network that does what both together would."""
@@ -88,45 +91,43 @@ class ResidualLearning:
         started, learning = time.monotonic(), self.learning
         torch.manual_seed(given.seed)
         generator = torch.Generator().manual_seed(given.seed)
-        asked = base.asked(given.instruction)
-        spec = asked.spec
         episodes = [episode for episode in given.episodes if len(episode)]
-        data = examples(episodes, spec)
-        plain = transitions(episodes, spec, learning.discount)
-        chunks = answers(asked, plain.history.numpy(), given.seed, given.checkpoint, "base")
-        chunks = chunks[:, : spec.execute]
-        later = later_of(episodes, spec.execute)
-        known = replace(
-            plain, history=seen(plain.history, chunks), later=seen(plain.later, chunks[later])
-        )
-        begun = Standing(self._correction(given.incumbent, asked, data))
-        agent = Agent(begun, known, learning, generator)
+        moments = Moments.of(base, episodes, given)
+        asked = np.flatnonzero(moments.known)
+        chunks = moments.answers(asked, given.seed, given.checkpoint, "base")
+        data, _ = moments.transitions(episodes, chunks, learning.discount)
+        besides = moments.besides().shape[1]
+        begun = Standing(self._correction(given.incumbent, moments), besides)
+        agent = Agent(begun, data, learning, generator)
 
         def step(at: int) -> Tensor:
-            index = torch.randint(len(known), (learning.batch,), generator=generator)
-            return agent.learn_both(known.at(index), at)[0]
+            index = torch.randint(len(data), (learning.batch,), generator=generator)
+            return agent.learn_both(data.at(index), at)[0]
 
         loss = agent.learn("residual", learning.steps, step, given.checkpoint)
         correction = agent.policy.correction
         with torch.no_grad():
-            shift = (correction(plain.history, chunks) - chunks) / correction.spread
+            chunks = chunks[:, : moments.asked.spec.execute]
+            shift = (correction(moments.told()[asked], chunks) - chunks) / correction.spread
         numbers = {
             "episodes": len(episodes),
+            "chunks": len(data),
             "shift": float(shift.abs().mean()),
             "loss": loss,
             "seconds": time.monotonic() - started,
         }
         return Candidate(ResidualPolicy(base, correction), numbers)
 
-    def _correction(self, incumbent: Policy | None, asked: Asked, data: Examples) -> Correction:
+    def _correction(self, incumbent: Policy | None, moments: Moments) -> Correction:
         """The incumbent's own, to go on from; else one that adds nothing yet."""
         if isinstance(incumbent, ResidualPolicy):
             return copy.deepcopy(incumbent.head)
-        of = asked.spec
-        shape = CorrectionSpec(of.observation, of.action, of.history, of.execute, self.reach)
+        asked, data = moments.asked, moments.data
+        of, rows = asked.spec, asked.seen.beside(data.rows)
+        shape = CorrectionSpec(asked.observation, of.action, of.history, of.execute, self.reach)
         made = Correction(shape)
-        made.mean.copy_(data.rows.mean(dim=0))
-        made.std.copy_(data.rows.std(dim=0).clamp_min(MIN_STD))
+        made.mean.copy_(rows.mean(dim=0))
+        made.std.copy_(rows.std(dim=0).clamp_min(MIN_STD))
         made.centre.copy_(data.action_mean)
         made.spread.copy_(asked.spread)
         return made

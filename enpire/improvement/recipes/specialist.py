@@ -13,17 +13,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 
 import numpy as np
 import torch
 
 from enpire.errors import RecipeError
-from enpire.improvement.asking import answers, standing
+from enpire.improvement.asking import Moments, standing
 from enpire.improvement.data import Examples, examples, instructive
 from enpire.improvement.recipe import Candidate, Given
 from enpire.improvement.trainer import Training, fit, fresh
-from enpire.policies import Asked, Quick, SpecialistPolicy, SpecialistSpec
+from enpire.policies import ChunkSpec, Quick, SpecialistPolicy, SpecialistSpec
 from enpire.types import Episode
 
 
@@ -45,10 +45,11 @@ class Specialist:
         chosen = [episode for episode in given.episodes if episode.success and len(episode)]
         if not chosen:
             raise RecipeError("no episode succeeded: there is nothing good to clone")
-        asked = base.asked(given.instruction)
-        quick = replace(given.spec, execute=self.execute)
+        moments = Moments.of(base, chosen, given)
+        asked = moments.asked
+        quick = replace(_plain(given.spec), observation=asked.observation, execute=self.execute)
         spec = SpecialistSpec(self.every or asked.spec.execute, self.late, self.pending, quick)
-        data = self._relabelled(chosen, asked, spec, given)
+        data = self._relabelled(chosen, moments, spec, given)
         head = Quick(spec)
         network = fresh(spec.shown, data, given.seed)
         fitted = fit(network, data, self.training, given.seed, given.checkpoint, "specialist")
@@ -61,23 +62,29 @@ class Specialist:
         return Candidate(SpecialistPolicy(base, head.eval()), numbers)
 
     def _relabelled(
-        self, episodes: Sequence[Episode], asked: Asked, spec: SpecialistSpec, given: Given
+        self, episodes: Sequence[Episode], moments: Moments, spec: SpecialistSpec, given: Given
     ) -> Examples:
-        """What is `instructive` of them, `ages` times: each time with another pending chunk."""
-        slow, quick = examples(episodes, asked.spec), examples(episodes, spec.quick)
-        advice = answers(
-            asked, slow.rows[slow.window].numpy(), given.seed, given.checkpoint, "advice"
-        ).numpy()
+        """What is `instructive` of them, `ages` times: each time with another pending chunk.
+
+        A generalist that sees was asked when a picture was taken: the last one by the drawn age.
+        """
+        quick = examples(episodes, replace(_plain(given.spec), execute=self.execute))
+        known = np.flatnonzero(moments.known)
+        said = moments.answers(known, given.seed, given.checkpoint, "advice").numpy()
         at = np.flatnonzero(np.concatenate([instructive(episode) for episode in episodes]))
-        if not len(at):
-            raise RecipeError("no moment of any success to learn from")
         lengths = [len(episode) for episode in episodes]
         since = np.concatenate([np.arange(length) for length in lengths])  # the episode's start
         at = np.tile(at, self.ages)
         rng = np.random.default_rng(given.seed)
-        age = np.minimum(rng.integers(spec.oldest + 1, size=len(at)), since[at])
-        history = quick.rows[quick.window].numpy()
-        rows = spec.condition(history[at], advice[at - age], age.astype(float))
+        drawn = np.minimum(rng.integers(spec.oldest + 1, size=len(at)), since[at])
+        which = np.searchsorted(known, at - drawn, side="right") - 1
+        age = at - known[which]
+        there = (which >= 0) & (age <= np.minimum(spec.oldest, since[at]))
+        at, which, age = at[there], which[there], age[there]
+        if not len(at):
+            raise RecipeError("no moment of any success to learn from")
+        history = moments.asked.seen.beside(quick.rows[quick.window[torch.from_numpy(at)]])
+        rows = spec.condition(history.numpy(), said[which], age.astype(float))
         index = torch.from_numpy(at)
         return replace(
             quick,
@@ -87,6 +94,11 @@ class Specialist:
             valid=quick.valid[index],
             weight=torch.ones(len(at)),
         )
+
+
+def _plain(spec: ChunkSpec) -> ChunkSpec:
+    """The same shape, without what is of a policy that sees."""
+    return ChunkSpec(**{each.name: getattr(spec, each.name) for each in fields(ChunkSpec)})
 
 
 RECIPE = Specialist

@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from enpire.policies.asked import Answers, Asked
 from enpire.policies.driver import Driven
 from enpire.policies.lerobot.model import Model
 from enpire.policies.lerobot.policy import LeRobotSpec
@@ -47,17 +48,40 @@ class ChunkedModel:
         history: Float32Array,
         seeds: Sequence[int],
         noise: Float32Array | None = None,
-        *,
         pictures: Image | None = None,
     ) -> Float32Array:
-        """See `Answers`: row by row on a processor; pictures as `Model.chunks` has them."""
+        """See `Answers`: row by row on a processor, of histories of what the model takes."""
         return self._model.chunks(history, self._told, seeds, noise, pictures=pictures)
 
     def together(
-        self, history: Float32Array, seeds: Sequence[int], noise: Float32Array | None = None
+        self,
+        history: Float32Array,
+        seeds: Sequence[int],
+        noise: Float32Array | None = None,
+        pictures: Image | None = None,
     ) -> Float32Array:
         """The same of all rows at once."""
-        return self._model.chunks(history, self._told, seeds, noise, together=True)
+        model, told = self._model, self._told
+        return model.chunks(history, told, seeds, noise, together=True, pictures=pictures)
+
+    def asked(self, seen: Seen) -> Asked:
+        """As who stands on it asks: of whole observations it takes what it may see."""
+
+        def by(answers: Answers) -> Answers:
+            def chunks(
+                history: Float32Array,
+                seeds: Sequence[int],
+                noise: Float32Array | None = None,
+                pictures: Image | None = None,
+            ) -> Float32Array:
+                return answers(seen.beside(history), seeds, noise, pictures)
+
+            return chunks
+
+        model = self._model
+        looks = model.history if seen.cameras else 0
+        both = by(self), by(self.together)
+        return Asked(self.spec, self.spread, *both, model.noise_shape, seen, looks)
 
 
 class LeRobotController(SeeingController):

@@ -19,7 +19,7 @@ from enpire.environment import Workcells, instruction
 from enpire.errors import PolicyError
 from enpire.policies.asked import Asked
 from enpire.policies.lerobot import folder
-from enpire.policies.seeing import seen_there
+from enpire.policies.seeing import NOTHING, Seen, seen_there
 
 if TYPE_CHECKING:
     from enpire.policies.lerobot.controller import LeRobotController
@@ -126,20 +126,16 @@ class LeRobotPolicy:
         model = Model.load(self.files)
         return LeRobotController(model, self.spec, instruction(stations), shown)
 
-    def asked(self, told: str) -> Asked:
+    def asked(self, told: str, seen: Seen = NOTHING) -> Asked:
         """See `Base`; imports LeRobot. Raises PolicyError where chunks are not all it acts by."""
         from enpire.policies.lerobot.controller import ChunkedModel
         from enpire.policies.lerobot.model import Model
 
-        if self.spec.cameras:
-            raise PolicyError(
-                "the policy sees by cameras; who stands on another is told what a tracker says"
-            )
         model = Model.load(self.files)
         if getattr(model.config, "temporal_ensemble_coeff", None) is not None:
             raise PolicyError(
                 "the policy acts by a temporal ensemble of its chunks; who stands on it takes them "
                 "one by one: set temporal_ensemble_coeff to null in its config.json"
             )
-        chunked = ChunkedModel(model, self.spec, told, self.spec.observation)
-        return Asked(chunked.spec, chunked.spread, chunked, chunked.together, model.noise_shape)
+        observation = seen.observation or self.spec.observation
+        return ChunkedModel(model, self.spec, told, observation).asked(seen)

@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import http
 import logging
-import threading
 import time
 from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from enpire.environment import Sight, Workcells
+from enpire.environment import Sight, Workcells, instruction
 from enpire.errors import PolicyError
+from enpire.policies.asked import Answers
 from enpire.policies.asynchronous import inferring
+from enpire.policies.composed import BASES, eyes
 from enpire.policies.driver import Asked, Driven, PolicyController
 from enpire.policies.policy import Policy
 from enpire.policies.remote.policy import PICTURE, SAYS
+from enpire.policies.remote.waiting import Waiting
 from enpire.policies.remote.wire import LONGEST, pack, unpack
-from enpire.policies.seeing import SeeingController
+from enpire.policies.seeing import SeeingController, seen_there
+from enpire.policies.specialist import SpecialistPolicy
 from enpire.types import Float32Array, Image
 
 if TYPE_CHECKING:
@@ -29,19 +34,50 @@ LOG = logging.getLogger(__name__)
 VERSION = 1
 STATES = ("observation/state", "state", "observation.state")
 SAID = ("task", "observation", "action", "history", "stride", "chunk", "execute")
+MOST = 16  # requests that are answered in one go
 INTERNAL = 1011  # websocket's code for a fault of the server's
 
 
-class Served:
-    """Answers requests for chunks; it keeps nothing from one to the next."""
+@dataclass(frozen=True, slots=True)
+class _Request:
+    """What was asked, and is good. left: of the last chunk, (n, act), and the delay."""
 
-    def __init__(self, policy: Policy, stations: Workcells, sha256: str) -> None:
-        """stations: of the task it is for. Raises PolicyError for a policy without chunks."""
+    seen: Float32Array
+    seed: int | None
+    pictures: deque[Image]
+    left: tuple[Float32Array, int] | None
+
+    def asked(self) -> Asked:
+        """As of an episode that begins here: the same whenever it is asked."""
+        driven = Driven(np.random.default_rng(self.seed), pictures=self.pictures)
+        return Asked(driven, self.seen, *(self.left or (self.seen[:0], 0)))
+
+
+class Served:
+    """Answers requests for chunks; it keeps nothing from one to the next.
+
+    What several clients ask while an answer is worked out is answered in one go after it.
+    """
+
+    def __init__(
+        self, policy: Policy, stations: Workcells, sha256: str, together: bool = False
+    ) -> None:
+        """stations: of the task it is for.
+
+        together: what is asked at one time is one batch of the network's. That is quicker on a
+        processor, and how it rounds then depends on who else asks.
+
+        Raises:
+            PolicyError: a policy without chunks, or one that does not work them out together.
+        """
         controller = policy.controller(stations)
-        if not isinstance(controller, PolicyController):
-            raise PolicyError(f"a policy of kind {policy.kind!r} has no chunks to answer with")
-        self._controller, self._lock = controller, threading.Lock()
+        if not isinstance(controller, PolicyController) or isinstance(policy, SpecialistPolicy):
+            raise PolicyError(
+                f"a policy of kind {policy.kind!r} has no chunks to answer single requests with"
+            )
+        self._controller, self._waiting = controller, Waiting(self._worked_out, MOST)
         self._joined = inferring(policy, controller)
+        self._many = _many(policy, stations) if together else None
         self.spec, self._width = controller.spec, controller.spec.observation
         self._sight: Sight | None = None
         if isinstance(controller, SeeingController) and controller.looks:
@@ -85,20 +121,32 @@ class Served:
                 f"observations of shape {seen.shape}: {needed}, and finite, are taken"
             )
         seed = request.get("seed")
-        rng = np.random.default_rng(seed if isinstance(seed, int) and seed >= 0 else None)
-        left, driven = self._left(request), Driven(rng)
+        seed = seed if isinstance(seed, int) and seed >= 0 else None
+        left, pictures = self._left(request), deque[Image]()
         began = time.monotonic()
         if self._sight is not None:
             whole = np.zeros((self.spec.history, self.spec.observation), np.float32)
             whole[:, list(self._sight.felt)] = history
-            history, driven.pictures = whole, self._pictures(request, self._sight)
-        with self._lock:
-            if left is None:
-                chunk = self._controller.chunks(history[None], [driven])[0]
-            else:
-                chunk = self._joined([Asked(driven, history, *left)])[0]
+            history, pictures = whole, self._pictures(request, self._sight)
+        chunk = self._waiting.answer(_Request(history, seed, pictures, left))
         taken = time.monotonic() - began
         return {"actions": chunk, "server_timing": {"infer_ms": 1e3 * taken}}
+
+    def _worked_out(self, requests: Sequence[_Request]) -> list[Float32Array]:
+        """Their chunks, of which some go on from what is left of the last one."""
+        plain, joins = ([r for r in requests if (r.left is None) is kind] for kind in (True, False))
+        chunks = iter(self._chunks([one.asked() for one in plain]) if plain else ())
+        joined = iter(self._joined([one.asked() for one in joins]) if joins else ())
+        return [next(chunks if one.left is None else joined) for one in requests]
+
+    def _chunks(self, asked: Sequence[Asked]) -> Float32Array:
+        history, driven = np.array([one.seen for one in asked]), [one.driven for one in asked]
+        if self._many is None:
+            return self._controller.chunks(history, driven)
+        seeds = [int(one.rng.integers(2**63)) for one in driven]
+        controller = self._controller
+        pictures = controller.shown(driven) if isinstance(controller, SeeingController) else None
+        return self._many(history, seeds, pictures=pictures)
 
     def _pictures(self, request: dict[str, Any], sight: Sight) -> deque[Image]:
         """Those of a request, oldest first, as stations show them: cameras not asked for black."""
@@ -135,6 +183,20 @@ class Served:
         if not np.isfinite(left).all():
             raise PolicyError("what is left of a chunk are finite numbers")
         return np.asarray(left, np.float32), delay
+
+
+def _many(policy: Policy, stations: Workcells) -> Answers:
+    """How it works out several chunks together.
+
+    Raises:
+        PolicyError: it does not.
+    """
+    kinds = tuple(BASES.values())
+    if not isinstance(policy, kinds):
+        raise PolicyError(
+            f"a policy of kind {policy.kind!r} answers row by row: leave --together out"
+        )
+    return policy.asked(instruction(stations), seen_there(stations, *eyes(policy))).many
 
 
 def serving(served: Served, host: str, port: int) -> Server:
