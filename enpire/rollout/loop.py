@@ -451,9 +451,13 @@ class Loop:
         return self.state.reached
 
     def _looks_good(self, name: str) -> bool:
-        """Whether it reaches the target on enough episodes; what is missing is run."""
+        """Whether it reaches the target on enough episodes.
+
+        Where few say that it does, or do not rule it out, what is missing is run: after a quick
+        comparison a policy may seem worse than it is, and another round costs more.
+        """
         seen, number, target = self._show_success(name), self.state.round, self.settings.target
-        if seen.rate >= target and seen.trials < ENOUGH:
+        if seen.trials < ENOUGH and seen.high >= target:
             controller = self._known.controller(name)
             seeds = islice(stream(self.settings.seed, "check", number), ENOUGH - seen.trials)
             jobs = [Job(s, Purpose.EVALUATION, controller, name, number) for s in seeds]
