@@ -13,7 +13,7 @@ from enpire.errors import SafetyError
 from enpire.safety.messages import Status, Wanted
 from enpire.types import FloatArray
 
-LEAD_S = 0.00025  # a setpoint is written before the supervisor looks
+LEAD_S = 0.0003  # a setpoint is written before the supervisor looks; 0.25 ms is too late at times
 AFTER_S = 0.001  # after its look: by then it has said what it sent
 RESTS = 3  # periods in which rest was asked for: the supervisor has seen the last setpoint before
 GONE_S = 0.2  # without a status: no supervisor runs
