@@ -59,6 +59,23 @@ class Fit:
     noise: dict[str, FloatArray]
     rows: tuple[int, int]
 
+    @classmethod
+    def at(
+        cls,
+        about: Prior,
+        z: FloatArray,
+        covariance: FloatArray,
+        noise: dict[str, FloatArray],
+        rows: tuple[int, int],
+    ) -> Fit:
+        """The one at z, (n,), in coordinates of the prior `about`; the rest as above."""
+        deviation = np.sqrt(np.diag(covariance))
+        low, high = (
+            np.clip(about.values(z + side * COVERED * deviation), about.low, about.high)
+            for side in (-1, 1)
+        )
+        return cls(about, about.values(z), low, high, deviation < SHOWN, covariance, noise, rows)
+
     @property
     def names(self) -> tuple[str, ...]:
         """Of the parameters."""
@@ -211,20 +228,10 @@ def fit(
         if not residuals.learn_noise(z):
             break
     covariance = _covariance(residuals, z)
-    deviation = np.sqrt(np.diag(covariance))
     counted = [weights["position"][:, 0] > 0 for weights in residuals.weights]
     used = sum(int(each.sum()) for each in counted)
     begun = sum(int((_counted(each)["position"][:, 0] > 0).sum()) for each in recordings)
-    return Fit(
-        about,
-        about.values(z),
-        np.clip(about.values(z - COVERED * deviation), about.low, about.high),
-        np.clip(about.values(z + COVERED * deviation), about.low, about.high),
-        deviation < SHOWN,
-        covariance,
-        residuals.noise,
-        (used, begun - used),
-    )
+    return Fit.at(about, z, covariance, residuals.noise, (used, begun - used))
 
 
 def errors(arms: Arms, recordings: Sequence[Recording], values: FloatArray) -> Errors:

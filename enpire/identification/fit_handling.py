@@ -21,12 +21,10 @@ from enpire.errors import UsageError
 from enpire.identification.arms import Arms, Handling, Response
 from enpire.identification.fit import (
     BURN_IN,
-    COVERED,
     EPS,
     FLOOR,
     LATE,
     OUTLIER,
-    SHOWN,
     SIGNALS,
     Fit,
     fit,
@@ -88,18 +86,9 @@ def fit_handling(arms: Handling, recordings: Sequence[Recording]) -> Fit:
             break
         z = np.clip(z + step / max(1.0, abs(step).max() / LONGEST), low, high)
     covariance = _covariance(J, r, known, measured.shape[1])
-    deviation = np.sqrt(np.diag(covariance))
     used, left = int(counts.any(1).sum()) * WINDOW, int((~counts.any(1)).sum()) * WINDOW
-    return Fit(
-        about,
-        about.values(z),
-        np.clip(about.values(z - COVERED * deviation), about.low, about.high),
-        np.clip(about.values(z + COVERED * deviation), about.low, about.high),
-        deviation < SHOWN,
-        covariance,
-        alone.noise,
-        (alone.rows[0] + used, alone.rows[1] + left),
-    )
+    rows = alone.rows[0] + used, alone.rows[1] + left
+    return Fit.at(about, z, covariance, alone.noise, rows)
 
 
 def _means(

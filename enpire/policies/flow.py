@@ -177,10 +177,7 @@ class FlowPolicy(nn.Module):
             noise: Float32Array | None = None,
             pictures: Image | None = None,
         ) -> Float32Array:
-            if noise is not None:
-                return infer(history, noise.reshape(len(noise), size))
-            drawn = [np.random.default_rng(s).standard_normal(size, np.float32) for s in seeds]
-            return infer(history, np.array(drawn))
+            return infer(history, begun(size, seeds, noise))
 
         shape = self.spec.chunk, self.spec.action
         return Asked(self.spec, self.spread.clone(), chunks, chunks, shape)
@@ -252,6 +249,13 @@ class FlowController(PolicyController):
         """See `PolicyController`."""
         drawn = np.array([one.rng.standard_normal(self._size, np.float32) for one in driven])
         return self._infer(seen, drawn)
+
+
+def begun(size: int, seeds: Sequence[int], noise: Float32Array | None) -> Float32Array:
+    """What chunks flow from, (b, size): the noise that was chosen, or what seeds (b,) draw."""
+    if noise is not None:
+        return noise.reshape(len(noise), size)
+    return np.array([np.random.default_rng(s).standard_normal(size, np.float32) for s in seeds])
 
 
 def told(time: Tensor) -> Tensor:

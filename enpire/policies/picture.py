@@ -20,7 +20,7 @@ from enpire.environment import Workcells
 from enpire.errors import PolicyError
 from enpire.policies.asked import Asked
 from enpire.policies.driver import Driven
-from enpire.policies.flow import FlowInference, FlowPolicy
+from enpire.policies.flow import FlowInference, FlowPolicy, begun
 from enpire.policies.network import INPUT_LIMIT, normalised, weights, with_weights
 from enpire.policies.seeing import NOTHING, SeeingController, Seen, seen_there
 from enpire.policies.spec import PictureSpec
@@ -123,19 +123,13 @@ class PicturePolicy(nn.Module):
         """See `Base`; noise is drawn by the seeds."""
         infer, size = self.inference(), self.flow.noise_size
 
-        def begun(seeds: Sequence[int], noise: Float32Array | None) -> Float32Array:
-            if noise is not None:
-                return noise.reshape(len(noise), size)
-            drawn = [np.random.default_rng(s).standard_normal(size, np.float32) for s in seeds]
-            return np.array(drawn)
-
         def chunks(
             history: Float32Array,
             seeds: Sequence[int],
             noise: Float32Array | None = None,
             pictures: Image | None = None,
         ) -> Float32Array:
-            return infer(history, begun(seeds, noise), _newest(pictures))
+            return infer(history, begun(size, seeds, noise), _newest(pictures))
 
         def together(
             history: Float32Array,
@@ -146,9 +140,8 @@ class PicturePolicy(nn.Module):
             with torch.inference_mode():
                 newest = torch.from_numpy(_newest(pictures))
                 looked = self.see(torch.from_numpy(history), newest)[:, None]
-                said: Float32Array = self.flow(
-                    looked, torch.from_numpy(begun(seeds, noise))
-                ).numpy()
+                drawn = torch.from_numpy(begun(size, seeds, noise))
+                said: Float32Array = self.flow(looked, drawn).numpy()
                 return said
 
         shape = self.spec.chunk, self.spec.action

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from enpire.drivers import build
-from enpire.drivers.ros2 import action, checks, wire
+from enpire.drivers.ros2 import action, checks, node, wire
 from enpire.drivers.ros2.node import Spinning
 from enpire.drivers.wire import open_wire
 from enpire.errors import DriverError
@@ -41,12 +41,7 @@ def folder(tmp_path, monkeypatch):
 
 
 def until(holds) -> bool:
-    end = time.monotonic() + PATIENCE_S
-    while not holds():
-        if time.monotonic() > end:
-            return False
-        time.sleep(0.01)
-    return True
+    return node.until(holds, PATIENCE_S)
 
 
 def test_arm_tracker_and_simulator_over_the_wire(folder) -> None:

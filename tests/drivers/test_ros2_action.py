@@ -10,7 +10,7 @@ import time
 import numpy as np
 import pytest
 
-from enpire.drivers.ros2 import action
+from enpire.drivers.ros2 import action, node
 from enpire.drivers.ros2.node import Spinning
 from enpire.errors import DriverError
 from enpire.simulation.action import serve
@@ -98,12 +98,7 @@ class Sender:
 
 
 def until(holds) -> bool:
-    end = time.monotonic() + PATIENCE_S
-    while not holds():
-        if time.monotonic() > end:
-            return False
-        time.sleep(0.01)
-    return True
+    return node.until(holds, PATIENCE_S)
 
 
 def failed(sender: Sender, wanted: np.ndarray) -> str:

@@ -1,10 +1,10 @@
 """Help in trouble, and clone the help: recovery and correction (RaC, arXiv 2509.07953).
 
 In some of a round's episodes a corrector stands beside the policy. It takes over when the policy
-makes no progress any more, goes back to where things were well, and corrects. All successes are
-cloned: the policy's own whole, and of those in which somebody helped what the helper did. A policy
-that sees learns from demonstrations and helpers alone: they know where things are, and what it did
-itself tells no more of that than it knew.
+makes no progress any more, goes back to the start, or to where things were well, and corrects.
+All successes are cloned: the policy's own whole, and of those in which somebody helped what the
+helper did. A policy that sees learns from demonstrations and helpers alone: they know where things
+are, and what it did itself tells no more of that than it knew.
 """
 
 from __future__ import annotations
