@@ -1,9 +1,12 @@
-"""Motions that tell an object's mass and its sliding friction: pushed to and fro, then carried.
+"""Motions that tell an object's mass and its sliding friction: pushed one way, carried back.
 
-Fingers around the object shut once, which puts it in their middle, and open. Then the arm turns
-about its first joint, to and fro, and they push the object over the bench: what the joint bears is
-friction times weight, of which a slow push tells the product alone. Then they grip it and lift it,
-which tells the weight; what the arm does with it in the air, no bench takes part in.
+Fingers around the object shut, which puts it against the finger that does not move. They carry it
+to one side, which tells its weight, whatever the bench is like; they put it down, open, and the arm
+turns about its first joint: what that joint bears is friction times weight, of which a slow push
+tells the product alone. Then they carry it back, to push it again.
+
+The finger that does not move is the one that pushes. It stands upright, and meets the object's
+whole side; one that turns open is aslant and meets its upper edge, over which what is rough tips.
 """
 
 from __future__ import annotations
@@ -16,6 +19,7 @@ import numpy as np
 from scipy.optimize import least_squares
 
 from enpire.errors import UsageError
+from enpire.identification.arms import Arms
 from enpire.identification.motion import RANGE, REST, SHARE, Motion, allowed, fastest
 from enpire.twin import Scene, objects
 from enpire.twin.scene import ArmIndex
@@ -32,16 +36,16 @@ STEEPEST, CURVED = 1.875, 5.774  # of a quintic from rest to rest: speed, accele
 class Moves:
     """What a motion does with an object.
 
-    turn: to each side about the first joint [rad]; stroke: duration of one such turn at least [s];
-    pushes: turns there and back on the bench, and as many in the air; lift: height [m]; lifts: how
-    often it is lifted, and put down half as far.
+    turn: to each side about the first joint [rad]; push: duration of one at least [s]; stroke: of
+    every other way [s]; pushes: how often it is carried to one side and pushed to the other; lift:
+    height [m].
     """
 
-    turn: float = 0.12
+    turn: float = 0.15
+    push: float = 4.0
     stroke: float = 0.8
-    pushes: int = 2
-    lift: float = 0.06
-    lifts: int = 1
+    pushes: int = 4
+    lift: float = 0.04
 
 
 def handling(scene: Scene, moves: Moves, rate: float) -> Motion:
@@ -62,35 +66,48 @@ def handling(scene: Scene, moves: Moves, rate: float) -> Motion:
     point = scene.model.qpos0[address : address + 3] + ABOVE * np.eye(3)[2]
     low = _posture(scene, arm, point, np.array(of_pack.home))
     high = _posture(scene, arm, point + moves.lift * np.eye(3)[2], low)
-    middle = 0.5 * (low + high)
-    aside = moves.turn * np.eye(len(low))[0]
-    route: list[tuple[FloatArray, float]] = [(low, opened), (low, shut), (low, opened)]
+    aside = _away(scene, arm, low, opened, shut) * moves.turn * np.eye(len(low))[0]
+    begin, end = low - aside, low + aside
+    still, way = GRIP_S, moves.stroke
+    route = [(low, opened, 0.0), (low, shut, still), (high, shut, way)]
     for _ in range(moves.pushes):
-        route += [(low + aside, opened), (low - aside, opened)]
-    route += [(low, opened), (low, shut)]
-    for _ in range(moves.lifts):
-        route += [(high, shut), (middle, shut)]
-    for _ in range(moves.pushes):
-        route += [(middle + aside, shut), (middle - aside, shut)]
-    route += [(middle, shut), (low, shut), (low, opened)]
-    made = _along(scene, route, moves.stroke, rate)
+        route += [(high - aside, shut, way), (begin, shut, way), (begin, opened, still)]
+        route += [(end, opened, moves.push), (end, shut, still), (high + aside, shut, way)]
+    route += [(high, shut, way), (low, shut, way), (low, opened, still)]
+    made = _along(scene, route, rate)
     if not allowed(scene, made.sent[:, :-1], 1.0 / rate):
         raise UsageError(f"{scene.robot.name} may not handle what lies at {point[:2]} [m]: limits")
     return made
 
 
-def _along(
-    scene: Scene, route: list[tuple[FloatArray, float]], least: float, rate: float
-) -> Motion:
-    """From rest to rest along a route of postures and grippers, each way as long as limits say."""
+def _away(scene: Scene, arm: ArmIndex, low: FloatArray, opened: float, shut: float) -> float:
+    """Whither the arm turns, -1 or 1, behind the finger that stands still when the other opens."""
+    model, data = scene.model, mujoco.MjData(scene.model)
+    axes = Arms(scene, ())
+    places = []
+    for gripper in (shut, opened):
+        data.qpos[:] = axes.at(np.append(low, gripper))
+        mujoco.mj_kinematics(model, data)
+        mujoco.mj_comPos(model, data)
+        places.append(data.xipos.copy())
+    joint = arm.joints[0]
+    tangent = np.cross(data.xaxis[joint], data.site_xpos[arm.grasp] - data.xanchor[joint])
+    return -1.0 if ((places[1] - places[0]) @ tangent).sum() < 0.0 else 1.0
+
+
+def _along(scene: Scene, route: list[tuple[FloatArray, float, float]], rate: float) -> Motion:
+    """From rest to rest along a route of postures and grippers, each way as long as limits say.
+
+    route: joints, gripper, and the least that the way there lasts [s].
+    """
     speed, acceleration = fastest(scene, rate)
     hand = SHARE * scene.robot.limits.cartesian_speed
     reach = np.linalg.norm(scene.robot.limits.workspace_high)  # of a turn at most [m/rad]
     rows = [np.tile([*route[0][0], route[0][1]], (round(REST * rate), 1))]
-    for (q0, g0), (q1, g1) in pairwise(route):
+    for (q0, g0, _), (q1, g1, least) in pairwise(route):
         way = abs(q1 - q0)
         seconds = max(
-            GRIP_S if g0 != g1 else least,
+            least,
             float((STEEPEST * way / speed).max()),
             float(np.sqrt(CURVED * way / acceleration).max()),
             float(STEEPEST * reach * way.max() / hand),

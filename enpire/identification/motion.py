@@ -116,21 +116,21 @@ def fastest(scene: Scene, rate: float) -> tuple[FloatArray, FloatArray]:
 def allowed(scene: Scene, joints: FloatArray, period: float) -> bool:
     """Whether with setpoints (T, joints) the hands keep to their boxes and speeds."""
     limits = scene.robot.limits
-    hands = _hands(scene, joints)
-    if (hands < limits.workspace_low).any() or (hands > limits.workspace_high).any():
+    at = hands(scene, joints)
+    if (at < limits.workspace_low).any() or (at > limits.workspace_high).any():
         return False
-    hand_speed = np.linalg.norm(np.diff(hands, axis=0), axis=2) / period
+    hand_speed = np.linalg.norm(np.diff(at, axis=0), axis=2) / period
     return bool((hand_speed <= SHARE * limits.cartesian_speed).all())
 
 
-def _hands(scene: Scene, joints: FloatArray) -> FloatArray:
+def hands(scene: Scene, joints: FloatArray) -> FloatArray:
     """Grasp points (T, arms, 3) [m] of joints (T, joints)."""
     data = mujoco.MjData(scene.model)
     qpos = np.concatenate([arm.qpos for arm in scene.arms])
     grasps = [arm.grasp for arm in scene.arms]
-    hands = np.empty((len(joints), len(grasps), 3))
+    found = np.empty((len(joints), len(grasps), 3))
     for row, at in enumerate(joints):
         data.qpos[qpos] = at
         mujoco.mj_kinematics(scene.model, data)
-        hands[row] = data.site_xpos[grasps]
-    return hands
+        found[row] = data.site_xpos[grasps]
+    return found
