@@ -22,9 +22,9 @@ import torch
 from enpire.datasets.bench import held
 from enpire.datasets.columns import Layout
 from enpire.datasets.exported import BACKEND, export
-from enpire.datasets.share import Share
 from enpire.environment import Sight
 from enpire.improvement.recipes.finetune import FineTuning, Tuner, Windows, adapted
+from enpire.observe.gpu import Watch
 from enpire.policies import ChunkSpec, LeRobotPolicy, PictureSpec, Seen
 from enpire.policies.device import mixed
 from enpire.policies.lerobot.blank import TOLD
@@ -38,6 +38,7 @@ BATCHES = 1, 8  # of stations that ask at one time
 RANK = 16  # of adapters, which is LeRobot's own
 WARM = 2  # steps, or answers, that are not counted
 EPISODES, PERIODS, FPS = 8, 80, 25
+LOOK_S = 0.5  # between looks at how busy a GPU is
 COARSE = 8  # pixels of a picture that are drawn; the rest lie between, as real ones do
 
 
@@ -69,8 +70,8 @@ class Answering(Compared):
 class Learning(Compared):
     """rank: of adapters, or 0; learned: numbers that learn. ours, lerobot: samples a second.
 
-    first_s: until the first step was done, with what is compiled then. share: of the GPU, see
-    `Share`; None without one.
+    first_s: until the first step was done, with what is compiled then. share: of the time in which
+    the machine's GPU ran anything; None without one.
     """
 
     rank: int
@@ -297,11 +298,11 @@ def _learning(
     shares: tuple[list[float], list[float]] = ([], [])
     for _ in range(BLOCKS):
         for side, rate, used in zip(sides, rates, shares, strict=True):
-            with Share(where) as share:
+            with Watch({}, LOOK_S) as watch:
                 seconds = _steps_s(side, effort.steps, where)
             rate.append(effort.batch * effort.steps / seconds)
-            if share.mean is not None:
-                used.append(share.mean)
+            if where.type == "cuda" and watch.busy is not None:
+                used.append(watch.busy)
     ratios = [mine / other for mine, other in zip(*rates, strict=True)]
     mine, others = (statistics.median(rate) for rate in rates)
     share_ours, share_theirs = (statistics.fmean(used) if used else None for used in shares)

@@ -10,7 +10,6 @@ import pytest
 import torch
 
 from enpire.datasets.policy_bench import RANK, Effort, bench_policy, made_up
-from enpire.datasets.share import Share
 from enpire.policies import LeRobotPolicy
 from enpire.policies.lerobot.blank import SIZES, smolvla
 from tests.policies.lerobots import folder_of
@@ -49,32 +48,3 @@ def test_made_up_episodes_fit_the_policy(tmp_path: Path) -> None:
     assert not np.array_equal(one.pictures, other.pictures)
     again = made_up(policy, 0)[0]
     np.testing.assert_array_equal(one.pictures, again.pictures)
-
-
-def tells(folder: Path, told: str, monkeypatch: pytest.MonkeyPatch) -> Share:
-    """A share that is asked of a program of this name that prints so."""
-    program = folder / "nvidia-smi"
-    program.write_text(f"#!/bin/sh\n{told}\n")
-    program.chmod(0o755)
-    share = Share(torch.device("cpu"))
-    share._asked = [str(program)]
-    monkeypatch.setattr("enpire.datasets.share.EVERY_S", 0.001)
-    return share
-
-
-def test_the_share_of_a_gpu_is_the_mean_of_looks(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with tells(tmp_path, "echo 40", monkeypatch) as share:
-        while len(share._looks) < 2:
-            share._ended.wait(0.01)
-    assert share.mean == pytest.approx(0.4)
-
-
-@pytest.mark.parametrize("told", ["exit 9", "echo '[N/A]'"])
-def test_who_cannot_tell_says_nothing(
-    told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with tells(tmp_path, told, monkeypatch) as share:
-        share._thread.join()
-    assert share.mean is None
