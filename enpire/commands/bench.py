@@ -10,6 +10,7 @@ from enpire.commands import (
     bench_data,
     bench_fit,
     bench_fleet,
+    bench_policy,
     bench_recipes,
     bench_safety,
     bench_selection,
@@ -43,10 +44,22 @@ safety: how soon a supervisor of arms stops when its policy is killed, freezes, 
 how much later setpoints arrive through it.
 data: samples a second, with pictures, from a run's files to the trainer, beside LeRobot's own
 loader on the same episodes.
+policy: how quickly a policy of LeRobot's answers and fine-tunes, through ours and by LeRobot's own
+loop, on the GPU where there is one: --policy DIR, or a SmolVLA with random weights (--size).
 fit: how well parameters that are hidden in twins are found again: arms', and those of an object
 that they handle. Each draw is kept; the same command goes on where it was."""
 
-SUBJECTS = ["data", "fit", "fleet", "recipes", "safety", "selection", "statistics", "twin"]
+SUBJECTS = [
+    "data",
+    "fit",
+    "fleet",
+    "policy",
+    "recipes",
+    "safety",
+    "selection",
+    "statistics",
+    "twin",
+]
 
 
 def add_options(parser: Parser) -> None:
@@ -54,7 +67,7 @@ def add_options(parser: Parser) -> None:
     parser.add_argument(
         "subject",
         metavar="SUBJECT",
-        help="what to measure: twin, data, fit, recipes, fleet, statistics, selection or safety",
+        help="what to measure: " + ", ".join(SUBJECTS),
     )
     parser.add_argument("--robots", type=positive, default=4, metavar="N", help="default 4")
     parser.add_argument("--json", action="store_true", help="print the result as the last line")
@@ -62,7 +75,9 @@ def add_options(parser: Parser) -> None:
     group.add_argument("--task", metavar="NAME", help="default zip_tie; fleet: pin_box")
     add_start(group)
     group.add_argument(
-        "--policy", metavar="RUN[:NAME]", help="of a run (default: random small motions)"
+        "--policy",
+        metavar="RUN[:NAME]",
+        help="of a run (default: random small motions); policy: a folder that LeRobot wrote",
     )
     group.add_argument("--blocks", type=positive, default=15, metavar="N", help="default 15")
     group.add_argument(
@@ -74,6 +89,7 @@ def add_options(parser: Parser) -> None:
     bench_statistics.add_options(parser)
     bench_safety.add_options(parser)
     bench_data.add_options(parser)
+    bench_policy.add_options(parser)
     bench_fit.add_options(parser)
 
 
@@ -94,6 +110,8 @@ def run(options: Namespace) -> int:
         return bench_safety.run(options)
     if options.subject == "fit":
         return bench_fit.run(options)
+    if options.subject == "policy":
+        return bench_policy.run(options)
     if options.subject == "data":
         return bench_data.run(options)
     from enpire.environment import build_stations

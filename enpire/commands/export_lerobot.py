@@ -67,7 +67,7 @@ def run(options: Namespace) -> int:
     with Run.open(options.run) as opened:
         chosen = opened.episodes([Purpose(p) for p in options.purpose or PURPOSES])
         episodes = [e for e in chosen if exportable(e) and (e.success or not options.successes)]
-        task, world = task_of(opened), of_config(opened, "world", "")
+        task, world = task_of(opened), str(opened.asked.get("world", ""))
     if not episodes:
         raise StoreError(f"{options.run} has no such episode: ask for more of them")
     images = images_of(episodes) if options.images is None else options.images
@@ -96,19 +96,10 @@ def images_of(episodes: Sequence[Episode]) -> int:
     return next((one.pictures.shape[2] for one in episodes if len(one.pictures)), 0)
 
 
-def of_config[T](run: Run, name: str, otherwise: T) -> T:
-    """What a run was asked for by this name, in whatever way it came to be."""
-    for table in ("loop", "import", "eval"):
-        if said := run.config.get(table, {}).get(name):
-            found: T = said
-            return found
-    return otherwise
-
-
 def task_of(run: Run) -> str:
     """That a run is of, as it was asked for; raises StoreError if its config does not say."""
-    if task := of_config(run, "task", ""):
-        return task
+    if task := run.asked.get("task"):
+        return str(task)
     raise StoreError(f"{run.folder / 'config.toml'} names no task: is it a run's?")
 
 

@@ -51,7 +51,7 @@ def report(run: Run) -> dict[str, Any]:
     ledger = run.ledger
     packs = json.loads(ledger.facts().get("packs", "{}"))
     verified_by = account.verified_by(ledger)
-    task = run.config.get("loop", {}).get("task", "")
+    task = run.asked.get("task", "")
     rows = ledger.episodes()
     open_s, sealed_s = account.robot_seconds(rows)
     predicates, stages = account.failures(ledger, rows)

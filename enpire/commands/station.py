@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
+import zlib
 from argparse import Namespace
 from datetime import date
 from pathlib import Path
@@ -51,7 +52,7 @@ def add_options(parser: Parser) -> None:
         help="sim: mean seconds between faults by kind, delay:30,drop:30,reorder:30,freeze:60,"
         "lie:60,kill:600, or all:60",
     )
-    parser.add_argument("--seed", type=natural, default=0, metavar="N", help="sim: default 0")
+    parser.add_argument("--seed", type=natural, metavar="N", help="sim: default by FILE's name")
 
 
 def run(options: Namespace) -> int:
@@ -201,4 +202,6 @@ def _sim(options: Namespace) -> int:
     if not options.task:
         raise UsageError("whose objects are to lie there? --task NAME")
     Plan.read(options.faults)  # what is wrong with it costs nothing to find
-    return keep_up(station, options.task, wire, options.faults, options.seed)
+    # Of two stations' faults none come at the same moment because nobody gave a seed.
+    seed = zlib.crc32(options.path.stem.encode()) if options.seed is None else options.seed
+    return keep_up(station, options.task, wire, options.faults, seed)

@@ -31,6 +31,16 @@ class Batch:
     weight: Tensor
     pictures: Tensor | None
 
+    def to(self, where: torch.device) -> Batch:
+        """The same on a device."""
+        return Batch(
+            history=self.history.to(where),
+            actions=self.actions.to(where),
+            valid=self.valid.to(where),
+            weight=self.weight.to(where),
+            pictures=None if self.pictures is None else self.pictures.to(where),
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Examples:

@@ -11,6 +11,7 @@ from enpire.errors import RecipeError
 from enpire.improvement.checkpoint import NOWHERE, Checkpoint
 from enpire.improvement.data import Examples
 from enpire.improvement.learner import Learner, average
+from enpire.policies.device import device
 
 BATCH = 256
 WIDTH = 256
@@ -20,10 +21,12 @@ AVERAGE = 0.995  # decay of the weights' moving average, which is what is return
 class Dynamics(nn.Module):
     """The normalised observation one chunk later; a linear path beside the network."""
 
+    spread: Tensor
+
     def __init__(self, observation: int, history: int, chunk: int, spread: Tensor) -> None:
         super().__init__()
         inputs = observation * history + chunk * len(spread)
-        self.spread = spread
+        self.register_buffer("spread", spread, persistent=False)
         self.linear = nn.Linear(inputs, observation)
         last = nn.Linear(WIDTH, observation)
         nn.init.zeros_(last.weight)
@@ -70,15 +73,16 @@ def fit_dynamics(
     whole = torch.where(inside[:-1] & inside[1:])[0]  # the row a chunk later is there too
     if not len(whole):
         raise RecipeError(f"no episode is longer than a chunk of {chunk}: nothing to learn from")
-    model = Dynamics(seen.shape[1], data.window.shape[1], chunk, spread)
+    where = device()
+    model = Dynamics(seen.shape[1], data.window.shape[1], chunk, spread).to(where)
     averaged = copy.deepcopy(model)
     optimiser = torch.optim.AdamW(model.parameters(), lr=2e-3, weight_decay=1e-3, fused=True)
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, max(steps, 1))
 
     def step(at: int) -> Tensor:
         index = whole[torch.randint(len(whole), (BATCH,), generator=generator)]
-        predicted = model(seen[data.window[index]], data.actions[index])
-        loss: Tensor = (predicted - seen[index + chunk]).square().mean()
+        predicted = model(seen[data.window[index]].to(where), data.actions[index].to(where))
+        loss: Tensor = (predicted - seen[index + chunk].to(where)).square().mean()
         optimiser.zero_grad(set_to_none=True)
         loss.backward()  # type: ignore[no-untyped-call]
         optimiser.step()
@@ -89,4 +93,4 @@ def fit_dynamics(
     modules = {"model": model, "averaged": averaged}
     learner = Learner(modules, {"model": optimiser}, generator, {"model": schedule})
     learner.run("dynamics", steps, step, checkpoint)
-    return averaged.eval()
+    return averaged.cpu().eval()

@@ -23,8 +23,9 @@ GENERATOR = "generator"
 class Learner:
     """All that changes while something is learned.
 
-    modules: whatever has weights, moving averages and target networks too. generator: of every
-    draw that a step makes. loss: smoothed over the looks at it.
+    modules: whatever has weights, moving averages and target networks too, on any device.
+    generator: the processor's, of every draw that a step makes. loss: smoothed over the looks at
+    it.
     """
 
     modules: Mapping[str, nn.Module]
@@ -78,7 +79,7 @@ class Learner:
             "rates": {n: [g["lr"] for g in o.param_groups] for n, o in self.optimisers.items()},
             "schedules": {n: _plain(s.state_dict()) for n, s in self.schedules.items()},
         }
-        return Kept({name: tensor.clone() for name, tensor in tensors.items()}, state)
+        return Kept({name: t.to("cpu", copy=True) for name, t in tensors.items()}, state)
 
     def _resume(self, kept: Kept | None) -> int:
         """Take over what was kept; returns how many steps were done."""

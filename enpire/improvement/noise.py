@@ -39,7 +39,7 @@ class NoiseActor(Actor):
     def noise(self, history: Tensor, generator: torch.Generator) -> tuple[Tensor, Tensor]:
         """Noise (batch, noise), and its log-density (batch,) in units of `NOISE_LIMIT`."""
         mean = self.policy.steer(self.policy.see(history))
-        drawn = torch.randn(mean.shape, generator=generator)
+        drawn = torch.randn(mean.shape, generator=generator).to(mean)
         before = mean + self.log_std.exp() * drawn
         normal = -(0.5 * drawn.square() + self.log_std + NORMAL - 0.5)
         return NOISE_LIMIT * torch.tanh(before), (normal - squashed(before)).sum(dim=1)
@@ -66,7 +66,7 @@ class NoiseAgent[P: Noisy](Agent[P]):
         super().__init__(begun, data, learning, generator)
         spec = begun.spec
         inputs = spec.history * spec.observation + begun.noise_size
-        self.noise_critic = Ensemble(inputs, learning.width, learning.members)
+        self.noise_critic = Ensemble(inputs, learning.width, learning.members).to(self.where)
         self.add("noise_critic", self.noise_critic, learning.steps // learning.delay)
 
     def acting(self, policy: P) -> NoiseActor:
@@ -155,7 +155,7 @@ class SteeredFlowAgent(NoiseAgent[FlowPolicy]):
         half = len(batch) // 2
         with torch.no_grad():
             shape = (len(batch), self.begun.noise_size)
-            noise = torch.randn(shape, generator=self.generator)
+            noise = torch.randn(shape, generator=self.generator).to(self.where)
             noise[:half], _ = self.actor.noise(batch.history[:half], self.generator)
             return batch.history, noise, self.actor.made(batch.history, noise)[:, : self.execute]
 
@@ -195,7 +195,9 @@ class TriedAgent(NoiseAgent[Steering]):
         """See `NoiseAgent.aliased`."""
         known = self._trials
         index = torch.randint(len(known.noise), (len(batch),), generator=self.generator)
-        return known.history[index], known.noise[index], known.actions[index]
+        some = known.history[index], known.noise[index], known.actions[index]
+        history, noise, actions = (each.to(self.where) for each in some)
+        return history, noise, actions
 
     def target_of(self, batch: Transitions) -> Tensor:
         """See `Agent.target_of`."""

@@ -45,6 +45,10 @@ class Transitions:
         """Those at `index`, (B,)."""
         return Transitions(*(getattr(self, name)[index] for name in self.__slots__))
 
+    def to(self, where: torch.device) -> Transitions:
+        """The same on a device."""
+        return Transitions(*(getattr(self, name).to(where) for name in self.__slots__))
+
     def joined(self, other: Transitions) -> Transitions:
         """These, and the others after them."""
         pairs = ((getattr(self, name), getattr(other, name)) for name in self.__slots__)
@@ -122,7 +126,7 @@ class Prioritised(nn.Module):
 
     def update(self, index: Tensor, error: Tensor) -> None:
         """The chunks at `index`, (B,), now have these errors, (B,)."""
-        self.priority[index] = (error.detach().abs().double() + self.least) ** self.alpha
+        self.priority[index] = (error.detach().abs().to(self.priority) + self.least) ** self.alpha
 
 
 def shaped(data: Transitions, now: Tensor, then: Tensor) -> Transitions:

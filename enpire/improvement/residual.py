@@ -16,13 +16,18 @@ class Residual(nn.Module):
     def __init__(self, base: ChunkPolicy, reach: float) -> None:
         """Begin with no shift at all."""
         super().__init__()
-        self.spec, self.spread = base.spec, base.spread
+        self.spec = base.spec
         self.base = copy.deepcopy(base).eval().requires_grad_(False)
         of = base.spec
         shape = CorrectionSpec(of.observation, of.action, of.history, of.chunk, reach)
         self.correction = Correction(shape)
         for name in ("mean", "std", "centre", "spread"):
             self.correction.get_buffer(name).copy_(base.get_buffer(name))
+
+    @property
+    def spread(self) -> Tensor:
+        """The unit of each action, (act,)."""
+        return self.correction.spread
 
     def forward(self, history: Tensor) -> Tensor:
         """Actions (batch, chunk, action) for observations (batch, history, observation)."""
@@ -37,19 +42,21 @@ class Standing(nn.Module):
     besides it does not look at.
     """
 
-    spread: Tensor
-
     def __init__(self, correction: Correction, besides: int = 0) -> None:
         """besides: entries at the end of what is seen, for critics."""
         super().__init__()
         self.correction = correction
         of = correction.spec
-        self.spread = correction.spread
         self._parts = [of.history * of.observation, of.chunk * of.action, besides]
         size = sum(self._parts)
         self.spec = ChunkSpec(
             "", size, of.action, history=1, stride=1, chunk=of.chunk, execute=of.chunk
         )
+
+    @property
+    def spread(self) -> Tensor:
+        """The unit of each action, (act,)."""
+        return self.correction.spread
 
     def forward(self, seen: Tensor) -> Tensor:
         """Actions (batch, chunk, action) for what `seen` gives, (batch, 1, n)."""

@@ -26,6 +26,7 @@ from enpire.improvement.replay import Transitions
 from enpire.improvement.residual import Residual, Standing
 from enpire.improvement.value import Ensemble, Normaliser
 from enpire.policies import ChunkPolicy, FlowPolicy, Steering
+from enpire.policies.device import device
 
 MIN_SPREAD = 1e-2  # of an action that hardly varies, when it is shown to a critic
 PARTS = 2  # of a chunk, that a critic tells apart
@@ -109,7 +110,7 @@ class Actor(nn.Module):
     def draw(self, history: Tensor, generator: torch.Generator) -> tuple[Tensor, Tensor, Tensor]:
         """Mean chunks and chunks drawn, (batch, chunk, act), and their log-density (batch,)."""
         mean: Tensor = self.policy(history)
-        noise = torch.randn(len(history), len(self.log_std), generator=generator)
+        noise = torch.randn(len(history), len(self.log_std), generator=generator).to(mean)
         offset = self.policy.spread * self.log_std.exp() * noise
         density = -(0.5 * noise.square() + self.log_std + NORMAL - 0.5).sum(dim=1)
         return mean, (mean + offset[:, None]).clamp(-1.0, 1.0), density
@@ -117,14 +118,15 @@ class Actor(nn.Module):
 
 def least(values: Tensor, of: int, generator: torch.Generator) -> Tensor:
     """The least (batch,) of a random few of values (members, batch)."""
-    few = torch.randperm(len(values), generator=generator)[:of]
+    few = torch.randperm(len(values), generator=generator)[:of].to(values.device)
     return values[few].min(dim=0).values
 
 
 class Agent[P: Chunks]:
     """Actor and critic that learn from batches of chunks.
 
-    `begun` is where the actor starts; the moving average of its weights is what comes of it.
+    `begun` is where the actor starts; the moving average of its weights is what comes of it. All of
+    them are `where` networks learn, and so is what `learn_both` makes of a batch.
     """
 
     def __init__(
@@ -136,13 +138,16 @@ class Agent[P: Chunks]:
         bounds: tuple[float, float] = (0.0, 1.0),
     ) -> None:
         """data: what the critic's normalisation is of; bounds: of any return."""
-        self.learning, self.generator = learning, generator
-        self.begun: P = begun
-        self.actor = self.acting(copy.deepcopy(begun))
-        self.critic = Critic(begun, Normaliser.of(data.history[:, -1]), learning, *bounds)
+        self.learning, self.generator, self.where = learning, generator, device()
+        self.begun: P = copy.deepcopy(begun)
+        self.begun.to(self.where)
+        self.actor = self.acting(copy.deepcopy(self.begun)).to(self.where)
+        seen = Normaliser.of(data.history[:, -1].to(self.where))
+        self.critic = Critic(self.begun, seen, learning, *bounds).to(self.where)
         self.target = copy.deepcopy(self.critic)
-        self.averaged: P = copy.deepcopy(begun)
-        self.temperature = nn.ParameterDict({"log": nn.Parameter(torch.tensor(math.log(0.01)))})
+        self.averaged: P = copy.deepcopy(self.begun)
+        heat = nn.Parameter(torch.tensor(math.log(0.01)))
+        self.temperature = nn.ParameterDict({"log": heat}).to(self.where)
         self.modules: dict[str, nn.Module] = {"target": self.target, "averaged": self.averaged}
         self.optimisers: dict[str, Optimizer] = {}
         self._schedules: dict[str, LRScheduler] = {}
@@ -165,8 +170,8 @@ class Agent[P: Chunks]:
 
     @property
     def policy(self) -> P:
-        """What was learned."""
-        self.averaged.eval()
+        """What was learned, once it is; on the processor."""
+        self.averaged.cpu().eval()
         return self.averaged
 
     @property
@@ -207,6 +212,8 @@ class Agent[P: Chunks]:
         While the actor stands still the critic learns from the returns that followed, which is
         quick and needs no other critic: what is learned afterwards begins from there.
         """
+        batch = batch.to(self.where)
+        weight = None if weight is None else weight.to(self.where)
         if at < self.learning.warm_up * self.learning.steps:
             return self.learn_critic(batch, batch.followed, weight)
         result = self.learn_critic(batch, self.target_of(batch), weight)

@@ -26,6 +26,7 @@ from enpire.policies import (
     PicturePolicy,
     PictureSpec,
 )
+from enpire.policies.device import device, mixed
 from enpire.types import Episode
 
 Kind = Literal["chunk", "flow"]
@@ -158,9 +159,9 @@ def fit[P: ChunkPolicy | FlowPolicy | PicturePolicy](
         RecipeError: the loss or a weight is no longer a number.
     """
     started = time.monotonic()
-    generator = torch.Generator().manual_seed(seed)
+    generator, where = torch.Generator().manual_seed(seed), device()
     policy = copy.deepcopy(policy)
-    policy.train()
+    policy.to(where).train()
     averaged = copy.deepcopy(policy)
     optimiser = torch.optim.AdamW(
         policy.parameters(), lr=training.lr, weight_decay=training.decay, fused=True
@@ -168,13 +169,15 @@ def fit[P: ChunkPolicy | FlowPolicy | PicturePolicy](
     schedule = warmed_and_annealed(optimiser, training.steps)
 
     def step(at: int) -> Tensor:
-        batch = data.batch(torch.randint(len(data), (training.batch,), generator=generator))
-        seen = batch.history
-        seen = seen + training.noise * policy.std * torch.randn(seen.shape, generator=generator)
+        index = torch.randint(len(data), (training.batch,), generator=generator)
+        batch = data.batch(index).to(where)
+        noise = torch.randn(batch.history.shape, generator=generator).to(where)
+        seen = batch.history + training.noise * policy.std * noise
         pictures = batch.pictures
         if pictures is not None:
             pictures = _augmented(pictures, training, generator)
-        error = policy.cloning_error(seen, batch.actions, generator, pictures)
+        with mixed(where):
+            error = policy.cloning_error(seen, batch.actions, generator, pictures)
         square = error.mean(dim=2) * batch.valid
         per_example = square.sum(dim=1) / batch.valid.sum(dim=1)
         loss: Tensor = (batch.weight * per_example).mean()
@@ -189,5 +192,5 @@ def fit[P: ChunkPolicy | FlowPolicy | PicturePolicy](
     modules = {"policy": policy, "averaged": averaged}
     learner = Learner(modules, {"policy": optimiser}, generator, {"policy": schedule})
     loss = learner.run(stage, training.steps, step, checkpoint)
-    averaged.eval()
+    averaged.cpu().eval()
     return Fit(averaged, loss, time.monotonic() - started)

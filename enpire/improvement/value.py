@@ -17,6 +17,7 @@ from torch import Tensor, nn
 
 from enpire.improvement.checkpoint import NOWHERE, Checkpoint
 from enpire.improvement.learner import Learner
+from enpire.policies.device import device
 from enpire.types import Episode, Flags, Float32Array
 
 LIMIT = 8.0  # standard deviations at which a normalised observation is clipped
@@ -138,15 +139,16 @@ def regress(
     inputs: of rows (members, batch) drawn from 0..N-1, a tensor (members, batch, inputs); each
     member draws its own. checkpoint: where training is, under the name `stage`.
     """
+    where = device()
     first = inputs(torch.zeros(members, 1, dtype=torch.long))
-    ensemble = Ensemble(first.shape[-1], width, members)
+    ensemble = Ensemble(first.shape[-1], width, members).to(where)
     optimiser = torch.optim.AdamW(ensemble.parameters(), lr=1e-3, weight_decay=3e-2, fused=True)
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, max(steps, 1))
 
     def step(at: int) -> Tensor:
         index = torch.randint(len(targets), (members, BATCH), generator=generator)
         each = nn.functional.binary_cross_entropy_with_logits(
-            ensemble(inputs(index)), targets[index], reduction="none"
+            ensemble(inputs(index).to(where)), targets[index].to(where), reduction="none"
         )
         loss = each.mean(dim=1).sum()
         optimiser.zero_grad(set_to_none=True)
@@ -157,4 +159,4 @@ def regress(
 
     learner = Learner({stage: ensemble}, {stage: optimiser}, generator, {stage: schedule})
     learner.run(stage, steps, step, checkpoint)
-    return ensemble.eval()
+    return ensemble.cpu().eval()

@@ -54,6 +54,12 @@ class Watch:
         with self._turn:
             return {SAMPLES: str(self._samples), BUSY: repr(self._busy)} if self._samples else {}
 
+    @property
+    def busy(self) -> float | None:
+        """The mean of all that was seen, from 0 to 1; None where no GPU was."""
+        with self._turn:
+            return self._busy / self._samples if self._samples else None
+
     def _watch(self) -> None:
         while not self._over.is_set():
             seen = self._look()

@@ -45,7 +45,7 @@ class Overview:
 
 def overview(run: Run) -> Overview:
     """What the ledger of `run` says of it; keys that its configuration lacks are left open."""
-    settings, ledger = run.config.get("loop", {}), run.ledger
+    settings, ledger = run.asked, run.ledger
     good = [
         row
         for row in ledger.sealed()

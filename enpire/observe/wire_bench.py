@@ -2,9 +2,10 @@
 
 In the same run, at the same time and rate, on the same kind of topic and to the same subscriber:
 a process that publishes, and one that is a policy, whose setpoints go through mailbox, supervisor
-and driver. A simulated station is at the other end. As a module it is either of these processes:
-`python -m enpire.observe.wire_bench bare|policy STATION.toml SECONDS`, with the station's real-time
-priority, as its streamer has it; it prints what it sent when.
+and driver. A simulated station is at the other end, too. As a module it is one of these processes:
+`python -m enpire.observe.wire_bench bare|policy|subscriber STATION.toml SECONDS`, each with the
+station's real-time priority, as its streamer has it; it prints what it sent or heard when. The
+subscriber ends with its standard input.
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ from enpire.types import FloatArray
 NAMESPACE = "/enpire_bench"
 BARE = f"{NAMESPACE}/bare/joint_trajectory"
 WIRED = f"{NAMESPACE}/joint_trajectory_controller/joint_trajectory"
+TOPICS = BARE, WIRED
 MEDIAN_S = 0.001  # that it may add at the median; a quarter of a period at the 99th percentile
 AMPLITUDE, PERIOD_S, INTERVAL_S = 0.03, 2.0, 0.05  # of the policy's motion
 WAIT_S = 60.0
@@ -111,44 +113,41 @@ def measure(folder: Path, seconds: float, realtime: str = "") -> Wired:
 
 def _once(station: StationFile, seconds: float) -> Wired | None:
     """None if the station stopped."""
-    from trajectory_msgs.msg import JointTrajectory
-
-    heard: dict[str, Sent] = {BARE: {}, WIRED: {}}
-
-    def hear(topic: str, message: Any) -> None:
-        now = time.monotonic_ns()
-        heard[topic].setdefault(float(message.points[0].positions[0]), now)
-
-    spinning = Spinning("enpire_bench", NAMESPACE, False)
-    for topic in heard:
-        spinning.node.create_subscription(
-            JointTrajectory, topic, lambda m, topic=topic: hear(topic, m), command()
-        )
-    spinning.start()
+    words = str(station.path), str(seconds)
+    subscriber = _process("enpire.observe.wire_bench", "subscriber", *words)
     try:
+        if _line(subscriber) != READY:
+            raise DriverError("the bench's subscriber does not start")
         with Supervision(station, Permit.MOTION) as supervision:
             client = Client(supervision.folder)
             supervision.ask("arm")
             until(lambda: client.status().mode is Mode.ARMED, WAIT_S)
             programs = [
-                _process("enpire.observe.wire_bench", kind, str(station.path), str(seconds))
-                for kind in ("bare", "policy")
+                _process("enpire.observe.wire_bench", kind, *words) for kind in ("bare", "policy")
             ]
-            bare, policy = (json.loads(program.communicate()[0] or "[]") for program in programs)
+            sent = [_stamps(program.communicate()[0] or "{}") for program in programs]
+        heard = _stamps(subscriber.communicate()[0])
     finally:
-        spinning.close()
+        subscriber.kill()
+        subscriber.communicate()
+    bare, policy = (one.get(topic, {}) for one, topic in zip(sent, TOPICS, strict=True))
     if not policy:
         return None
     return Wired(
         station.period,
-        _latencies(dict(map(tuple, bare)), heard[BARE]),
-        _latencies(dict(map(tuple, policy)), heard[WIRED]),
+        _latencies(bare, heard[BARE]),
+        _latencies(policy, heard[WIRED]),
     )
 
 
 def _latencies(sent: Sent, heard: Sent) -> tuple[float, ...]:
     """Of what came through as it was sent."""
     return tuple((heard[value] - sent[value]) * 1e-9 for value in sent if value in heard)
+
+
+def _stamps(printed: str) -> dict[str, Sent]:
+    """What a process of ours printed, by topic."""
+    return {topic: dict(map(tuple, stamps)) for topic, stamps in json.loads(printed).items()}
 
 
 def _process(module: str, *words: str) -> subprocess.Popen[str]:
@@ -162,6 +161,30 @@ def _process(module: str, *words: str) -> subprocess.Popen[str]:
 
 def _line(process: subprocess.Popen[str]) -> str:
     return process.stdout.readline().strip() if process.stdout else ""
+
+
+def _subscriber() -> dict[str, Sent]:
+    """Hear both until standard input ends."""
+    from trajectory_msgs.msg import JointTrajectory
+
+    heard: dict[str, Sent] = {topic: {} for topic in TOPICS}
+
+    def hear(topic: str, message: Any) -> None:
+        now = time.monotonic_ns()
+        heard[topic].setdefault(float(message.points[0].positions[0]), now)
+
+    spinning = Spinning("enpire_bench", NAMESPACE, False)
+    for topic in TOPICS:
+        spinning.node.create_subscription(
+            JointTrajectory, topic, lambda m, topic=topic: hear(topic, m), command()
+        )
+    spinning.start()
+    try:
+        print(READY, flush=True)
+        sys.stdin.read()
+    finally:
+        spinning.close()
+    return heard
 
 
 def _bare(seconds: float) -> Sent:
@@ -219,11 +242,16 @@ def _policy(folder: Path, seconds: float) -> Sent:
 
 
 def main(kind: str, path: Path, seconds: float) -> None:
-    """Be one of the two processes."""
+    """Be one of these processes."""
     station = load_station(path)
     prepare(replace(station.realtime, cpu=None))
-    sent = _bare(seconds) if kind == "bare" else _policy(station.runtime, seconds)
-    print(json.dumps(list(sent.items())), flush=True)
+    if kind == "subscriber":
+        found = _subscriber()
+    elif kind == "bare":
+        found = {BARE: _bare(seconds)}
+    else:
+        found = {WIRED: _policy(station.runtime, seconds)}
+    print(json.dumps({topic: list(stamps.items()) for topic, stamps in found.items()}), flush=True)
 
 
 if __name__ == "__main__":

@@ -110,7 +110,7 @@ class FlowPolicy(nn.Module):
         steps = self.spec.steps
         x = noise
         for step in range(steps):
-            time = torch.full((len(x), 1), step / steps)
+            time = x.new_full((len(x), 1), step / steps)
             x = x + self.velocity(seen, x, time) / steps
         return x
 
@@ -144,8 +144,8 @@ class FlowPolicy(nn.Module):
         """
         size, pending = self.noise_size, self.spec.pending
         x = ((actions - self.centre) / self.spread).flatten(1)
-        noise = torch.randn(len(x), size, generator=generator)
-        time = torch.rand(len(x), 1, generator=generator)
+        noise = torch.randn(len(x), size, generator=generator).to(x)
+        time = torch.rand(len(x), 1, generator=generator).to(x)
         between = (1 - time) * noise + time * x
         if not pending:
             return (
@@ -154,7 +154,7 @@ class FlowPolicy(nn.Module):
                 .view_as(actions)
             )
         count = torch.randint(pending + 1, (len(x), 1), generator=generator)
-        known = (torch.arange(self.spec.chunk) < count).float()
+        known = (torch.arange(self.spec.chunk) < count).to(x)
         done = known.repeat_interleave(self.spec.action, dim=1)
         velocity = self.velocity(self.see(history), torch.lerp(between, x, done), time, known)
         return ((1 - done) * (velocity - (x - noise))).square().view_as(actions)
@@ -260,7 +260,7 @@ def begun(size: int, seeds: Sequence[int], noise: Float32Array | None) -> Float3
 
 def told(time: Tensor) -> Tensor:
     """Times (batch, 1) in [0, 1] as a network is shown them, (batch, 2 TIMES)."""
-    angle = math.pi * time * torch.arange(1, TIMES + 1)
+    angle = math.pi * time * torch.arange(1, TIMES + 1, device=time.device)
     return torch.cat([torch.sin(angle), torch.cos(angle)], dim=1)
 
 

@@ -51,8 +51,9 @@ class Encoder(nn.Module):
         *_, height, width = maps.shape
         share = torch.softmax((maps * self.sharpness[:, None, None]).flatten(2), dim=2)
         share = share.view(maps.shape)
-        x = share.sum(dim=2) @ torch.linspace(-1, 1, width)
-        y = share.sum(dim=3) @ torch.linspace(-1, 1, height)
+        with torch.autocast(maps.device.type, enabled=False):  # bfloat16 tells 1 in 256 apart
+            x = share.sum(dim=2) @ torch.linspace(-1, 1, width, device=maps.device)
+            y = share.sum(dim=3) @ torch.linspace(-1, 1, height, device=maps.device)
         return torch.cat([x, y], dim=1)
 
 

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 
 LEDGER, CONFIG, RESULT, LOCK = "ledger.sqlite", "config.toml", "result.json", "writer.lock"
 EPISODES, POLICIES, EVIDENCE = "episodes", "policies", "evidence"
+MADE_BY = ("loop", "collect", "eval", "import", "rank")  # commands that make a run of a task
 
 _BATCH = re.compile(r"\d{8}")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
@@ -123,6 +124,12 @@ class Run:
             if lock is not None:
                 lock.release()
             raise
+
+    @property
+    def asked(self) -> Mapping[str, Any]:
+        """What it was asked for: the table of its config that is named after the command."""
+        found: Mapping[str, Any] = next((self.config[c] for c in MADE_BY if c in self.config), {})
+        return found
 
     def close(self) -> None:
         """Close the ledger and let another writer in; safe to call twice."""

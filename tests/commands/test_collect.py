@@ -28,6 +28,10 @@ def test_a_script_in_a_persons_place(tmp_path: Path, capsys: pytest.CaptureFixtu
         made = list(run.episodes())
     assert [e.purpose for e in made] == [Purpose.DEMONSTRATION] * 2
     assert len({e.seed for e in made}) == 2
+    assert main(["show", str(folder), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out.splitlines()[-1])["task"] == "pick_cube"
+    assert main(["export", "lerobot", str(folder), str(tmp_path / "set")]) == 0
+    assert "2 episodes" in capsys.readouterr().out
 
 
 def test_a_persons_keys_move_the_hand_until_it_is_judged(

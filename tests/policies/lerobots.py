@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 import torch
 
+from enpire.policies.lerobot.blank import SIZES, backbone
 from enpire.policies.lerobot.model import quiet
 
+TINY = SIZES["tiny"]
 SMALL: dict[str, dict[str, Any]] = {
     "act": {
         "dim_model": 32,
@@ -31,21 +33,7 @@ SMALL: dict[str, dict[str, Any]] = {
         "diffusion_step_embed_dim": 16,
         "n_groups": 4,
     },
-    "smolvla": {
-        "chunk_size": 6,
-        "n_action_steps": 4,
-        "max_state_dim": 16,
-        "max_action_dim": 8,
-        "num_steps": 2,
-        "empty_cameras": 1,
-        "resize_imgs_with_padding": (32, 32),
-        "load_vlm_weights": False,
-        "num_vlm_layers": 2,
-        "num_expert_layers": 2,
-        "expert_width_multiplier": 1.0,
-        "train_expert_only": True,
-        "tokenizer_max_length": 12,
-    },
+    "smolvla": {**TINY.policy, "empty_cameras": 1, "load_vlm_weights": False},
 }
 
 
@@ -82,7 +70,7 @@ def folder_of(
 
     wanted: dict[str, Any] = {**SMALL[kind], "device": "cpu", "push_to_hub": False, **config}
     if kind == "smolvla":
-        wanted["vlm_model_name"] = str(backbone(path.parent / "vlm"))
+        wanted["vlm_model_name"] = str(backbone(path.parent / "vlm", TINY))
     wanted["input_features"] = {
         "observation.state": PolicyFeature(FeatureType.STATE, (observation,)),
     }
@@ -137,64 +125,6 @@ def statistics(
         }
         for name, n in sizes.items()
     }
-
-
-def backbone(path: Path) -> Path:
-    """A vision-language model of two layers that SmolVLA takes its shape and tokenizer from."""
-    from tokenizers import Tokenizer, models, pre_tokenizers
-    from transformers import (
-        Idefics3ImageProcessor,
-        PreTrainedTokenizerFast,
-        SmolVLMConfig,
-        SmolVLMProcessor,
-        SmolVLMVideoProcessor,
-    )
-
-    words = ["<pad>", "<unk>", "pick", "up", "the", "cube", "\n"]
-    special = {
-        "fake_image_token": "<fake_token_around_image>",
-        "image_token": "<image>",
-        "global_image_token": "<global-img>",
-        "end_of_utterance_token": "<end_of_utterance>",
-    }
-    vocabulary = {word: i for i, word in enumerate([*words, *special.values()])}
-    plain = Tokenizer(models.WordLevel(vocabulary, unk_token="<unk>"))
-    plain.pre_tokenizer = pre_tokenizers.Whitespace()
-    tokenizer = PreTrainedTokenizerFast(
-        tokenizer_object=plain,
-        pad_token="<pad>",
-        unk_token="<unk>",
-        extra_special_tokens=special,
-    )
-    text = {
-        "model_type": "llama",
-        "hidden_size": 32,
-        "intermediate_size": 64,
-        "head_dim": 16,
-        "num_hidden_layers": 2,
-        "num_attention_heads": 2,
-        "num_key_value_heads": 1,
-        "vocab_size": len(vocabulary),
-        "pad_token_id": 0,
-    }
-    vision = {
-        "hidden_size": 32,
-        "intermediate_size": 64,
-        "num_hidden_layers": 2,
-        "num_attention_heads": 2,
-        "image_size": 32,
-        "patch_size": 8,
-    }
-    config = SmolVLMConfig(
-        text_config=text, vision_config=vision, scale_factor=2, pad_token_id=0, image_token_id=8
-    )
-    path.mkdir(parents=True, exist_ok=True)
-    with quiet():
-        config.save_pretrained(path)
-        SmolVLMProcessor(
-            Idefics3ImageProcessor(), tokenizer, SmolVLMVideoProcessor(), image_seq_len=4
-        ).save_pretrained(path)
-    return path
 
 
 def changed(path: Path, **values: Any) -> Path:

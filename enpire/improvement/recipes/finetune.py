@@ -23,6 +23,7 @@ from enpire.improvement.data import instructive, pictures_of
 from enpire.improvement.learner import Learner, warmed_and_annealed
 from enpire.improvement.recipe import Candidate, Given
 from enpire.policies import ChunkSpec, LeRobotPolicy, PictureSpec, base_of
+from enpire.policies.device import compiled, mixed
 from enpire.types import Episode
 
 if TYPE_CHECKING:
@@ -88,39 +89,62 @@ class FineTuning:
         Examples are drawn in proportion to their weights, (M,). That weighs any policy's loss,
         though few of LeRobot's tell it apart by example.
         """
-        network: Any = model.network
-        if self.rank:
-            network = adapted(model, self.rank, self.targets)
-        network.train()
-        preset = model.config.get_optimizer_preset()
-        rate = self.lr or preset.lr
-        learned = [weights for weights in network.parameters() if weights.requires_grad]
-        optimiser = torch.optim.AdamW(
-            learned, lr=rate, betas=tuple(preset.betas), weight_decay=preset.weight_decay
-        )
-        schedule = warmed_and_annealed(optimiser, self.steps)
-        generator = torch.Generator().manual_seed(given.seed)
-
-        def step(at: int) -> Tensor:
-            index = torch.multinomial(weights, self.batch, replacement=True, generator=generator)
-            # Dropout and noise inside LeRobot draw from the global generator.
-            torch.manual_seed(int(torch.randint(2**62, (), generator=generator)))
-            loss: Tensor = network.forward(model.before(examples.batch(index)))[0]
-            optimiser.zero_grad(set_to_none=True)
-            loss.backward()  # type: ignore[no-untyped-call]
-            nn.utils.clip_grad_norm_(learned, self.most_loss)
-            optimiser.step()
-            schedule.step()
-            return loss
-
+        tuner = Tuner(self, model, examples, weights, given.seed)
         # Of adapters they are kept alone: the rest of a large policy does not change.
-        kept: nn.Module = nn.ParameterList(learned) if self.rank else network
-        learner = Learner({"policy": kept}, {"policy": optimiser}, generator, {"policy": schedule})
-        loss = learner.run("policy", self.steps, step, given.checkpoint)
+        kept: nn.Module = nn.ParameterList(tuner.learned) if self.rank else tuner.network
+        learner = Learner(
+            {"policy": kept},
+            {"policy": tuner.optimiser},
+            tuner.generator,
+            {"policy": tuner.schedule},
+        )
+        loss = learner.run("policy", self.steps, tuner.step, given.checkpoint)
         if self.rank:
-            model.network = network.merge_and_unload()
+            model.network = tuner.network.merge_and_unload()
             model.config.use_peft = False
         model.network.eval()
+        return loss
+
+
+class Tuner:
+    """A model that is being fine-tuned: what learns, and what a gradient step changes."""
+
+    def __init__(
+        self, said: FineTuning, model: Model, examples: Windows, weights: Tensor, seed: int
+    ) -> None:
+        """said: the settings. The model is changed; weights, (M,): see `FineTuning._learn`."""
+        self._said, self._model, self._examples, self._weights = said, model, examples, weights
+        self.network: Any = model.network
+        if said.rank:
+            self.network = adapted(model, said.rank, said.targets)
+        self.network.train()
+        compiled(self.network, model.where, said.steps)
+        preset = model.config.get_optimizer_preset()
+        self.learned = [weights for weights in self.network.parameters() if weights.requires_grad]
+        self.optimiser = torch.optim.AdamW(
+            self.learned,
+            lr=said.lr or preset.lr,
+            betas=tuple(preset.betas),
+            weight_decay=preset.weight_decay,
+            fused=model.where.type == "cuda" or None,
+        )
+        self.schedule = warmed_and_annealed(self.optimiser, said.steps)
+        self.generator = torch.Generator().manual_seed(seed)
+
+    def step(self, at: int) -> Tensor:
+        """Learn from one batch; returns its loss."""
+        said, generator = self._said, self.generator
+        index = torch.multinomial(self._weights, said.batch, replacement=True, generator=generator)
+        # Dropout and noise inside LeRobot draw from the global generator.
+        torch.manual_seed(int(torch.randint(2**62, (), generator=generator)))
+        batch = self._model.before(self._examples.batch(index))
+        with mixed(self._model.where):
+            loss: Tensor = self.network(batch)[0]
+        self.optimiser.zero_grad(set_to_none=True)
+        loss.backward()  # type: ignore[no-untyped-call]
+        nn.utils.clip_grad_norm_(self.learned, said.most_loss)
+        self.optimiser.step()
+        self.schedule.step()
         return loss
 
 

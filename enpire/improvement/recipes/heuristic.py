@@ -25,7 +25,7 @@ class Heuristic:
     """Search the parameters of the task's skill script."""
 
     candidates: int = 20  # of a generation
-    spread: float = 0.15  # of the first generation, as a share of each parameter's bounds
+    spread: float = 0.25  # of the first generation, as a share of each parameter's bounds
 
     def require(self, stations: Workcells) -> None:
         """Raise UsageError for a task without a skill script."""

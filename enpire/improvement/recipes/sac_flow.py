@@ -67,11 +67,11 @@ class FlowActor(Actor):
         policy, steps = self.policy, self.policy.spec.steps
         seen, deviation = policy.see(history), self.log_std.exp()
         shape = (len(history), policy.noise_size)
-        x = policy.chosen(seen, torch.randn(shape, generator=generator))
-        density = torch.zeros(len(history))
+        x = policy.chosen(seen, torch.randn(shape, generator=generator).to(seen))
+        density = seen.new_zeros(len(history))
         for step in range(steps):
-            noise = torch.randn(shape, generator=generator)
-            time = torch.full((len(x), 1), step / steps)
+            noise = torch.randn(shape, generator=generator).to(x)
+            time = x.new_full((len(x), 1), step / steps)
             x = x + policy.velocity(seen, x, time) / steps + deviation * noise
             density = density - (0.5 * noise.square() + self.log_std + NORMAL - 0.5).sum(dim=1)
         actions = policy.actions(x).clamp(-1.0, 1.0)
@@ -90,7 +90,8 @@ class FlowAgent(Agent[FlowPolicy]):
     def own(self, history: Tensor) -> Tensor:
         """See `Agent.own`."""
         shape = (len(history), self.begun.noise_size)
-        actions: Tensor = self.begun(history, torch.randn(shape, generator=self.generator))
+        drawn = torch.randn(shape, generator=self.generator).to(history)
+        actions: Tensor = self.begun(history, drawn)
         return actions
 
     def actor_loss(self, batch: Transitions, cloned: Tensor) -> tuple[Tensor, Tensor]:

@@ -20,6 +20,7 @@ import torch
 from torch import Tensor
 
 from enpire.errors import PolicyError
+from enpire.policies.device import device, mixed
 from enpire.policies.lerobot import folder
 from enpire.types import Float32Array, FloatArray, Image
 
@@ -42,7 +43,7 @@ class Model:
 
     @classmethod
     def load(cls, files: Mapping[str, bytes]) -> Self:
-        """From a folder's files, on the device that the config names if this machine has it.
+        """From a folder's files, on this machine's `device`, whichever one its config names.
 
         Raises:
             PolicyError: LeRobot is not there, does not know the policy, or cannot load it.
@@ -57,11 +58,12 @@ class Model:
 
                 register_third_party_plugins()  # policies of others, `lerobot_policy_*`
                 config = PreTrainedConfig.from_pretrained(path)
+                config.device = str(device())
                 with _without_downloads(config):
                     network = get_policy_class(config.type).from_pretrained(path, config=config)
-                device = {"device_processor": {"device": config.device}}
+                there = {"device_processor": {"device": config.device}}
                 before, after = make_pre_post_processors(
-                    config, str(path), preprocessor_overrides=device
+                    config, str(path), preprocessor_overrides=there
                 )
         return cls(network, config, before, after, folder.shapes(files).cameras)
 
@@ -74,6 +76,11 @@ class Model:
                 self.before.save_pretrained(path)
                 self.after.save_pretrained(path)
             return folder.read(path)
+
+    @property
+    def where(self) -> torch.device:
+        """The device that it acts and learns on."""
+        return torch.device(self.config.device)
 
     @property
     def history(self) -> int:
@@ -105,7 +112,7 @@ class Model:
                 batch[name] = torch.zeros(len(history), *feature.shape)
                 batch[f"{name}_padding_mask"] = torch.zeros(len(history), dtype=torch.bool)
         if pictures is not None:
-            shown = pictures.movedim(-1, -3).float() / 255
+            shown = pictures.to(self.where).movedim(-1, -3).float() / 255  # bytes cross sooner
             for i, camera in enumerate(self.cameras):
                 one = shown[:, :, i]
                 batch[folder.PICTURES + camera] = one if successive else one[:, -1]
@@ -132,13 +139,14 @@ class Model:
         Raises:
             PolicyError: LeRobot raised, or what came of it are no actions.
         """
-        with _blamed("act"), torch.inference_mode(), torch.random.fork_rng():
+        halved = mixed(self.where) if self.config.use_amp else contextlib.nullcontext()
+        with _blamed("act"), torch.inference_mode(), torch.random.fork_rng(), halved:
             shown = None if pictures is None else torch.from_numpy(pictures)
             batch = self.before(self.batch(torch.from_numpy(history), told, shown))
             chosen = None
             if noise is not None:
-                chosen = torch.from_numpy(noise).to(self.config.device)
-            if self.config.device == "cpu" and not together:
+                chosen = torch.from_numpy(noise).to(self.where)
+            if self.where.type == "cpu" and not together:
                 rows = [
                     self._predict(
                         _row(batch, i), seed, None if chosen is None else chosen[i : i + 1]
@@ -148,7 +156,7 @@ class Model:
                 predicted = torch.cat(rows)
             else:
                 predicted = self._predict(batch, seeds[0], chosen)
-            actions: Float32Array = self.after(predicted).float().numpy()
+            actions: Float32Array = self.after(predicted).float().cpu().numpy()
         if actions.ndim != 3 or actions.shape[1] < self.execute:
             raise PolicyError(
                 f"the {self.config.type} policy predicts actions of shape {actions.shape}, and "

@@ -1,0 +1,401 @@
+"""How quickly a policy of LeRobot's answers and learns: through ours, beside LeRobot's own way.
+
+The same network, or two of the same files, on the same device in the same precision. *Answering*:
+from what stations show, as NumPy arrays, to actions: as stations ask, and by `select_action` as
+`lerobot-eval` does. *Learning*: gradient steps of `finetune`, and of `lerobot-train`'s
+`update_policy` with its own data loader, on the same episodes; both have all weights learn that the
+policy's config lets, or the same adapters. Sides take turns. Episodes are made up.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from enpire.datasets.bench import held
+from enpire.datasets.columns import Layout
+from enpire.datasets.exported import BACKEND, export
+from enpire.environment import Sight
+from enpire.improvement.recipes.finetune import FineTuning, Tuner, Windows, adapted
+from enpire.observe.gpu import Watch
+from enpire.policies import ChunkSpec, LeRobotPolicy, PictureSpec, Seen
+from enpire.policies.device import mixed
+from enpire.policies.lerobot.blank import TOLD
+from enpire.policies.lerobot.controller import ChunkedModel
+from enpire.policies.lerobot.model import Model, quiet
+from enpire.policies.seeing import NOTHING
+from enpire.types import Episode, Image, Outcome, Purpose, Times, Verdict
+
+BLOCKS = 3  # turns of each side
+BATCHES = 1, 8  # of stations that ask at one time
+RANK = 16  # of adapters, which is LeRobot's own
+WARM = 2  # steps, or answers, that are not counted
+EPISODES, PERIODS, FPS = 8, 80, 25
+LOOK_S = 0.5  # between looks at how busy a GPU is
+COARSE = 8  # pixels of a picture that are drawn; the rest lie between, as real ones do
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """Ours beside LeRobot's. ratio: how many times as quick ours is, median over blocks.
+
+    ratio_range: least and largest.
+    """
+
+    ratio: float
+    ratio_range: tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Answering(Compared):
+    """batch: observations at a time. ours, together, lerobot: median and 99th percentile [s].
+
+    ours: as stations ask, on a processor row by row; together: as a training asks, all at once.
+    """
+
+    batch: int
+    ours: tuple[float, float]
+    together: tuple[float, float]
+    lerobot: tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Learning(Compared):
+    """rank: of adapters, or 0; learned: numbers that learn. ours, lerobot: samples a second.
+
+    first_s: until the first step was done, with what is compiled then. share: of the time in which
+    the machine's GPU ran anything; None without one.
+    """
+
+    rank: int
+    learned: int
+    ours: float
+    lerobot: float
+    first_s: tuple[float, float]
+    share: tuple[float | None, float | None]
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyBench:
+    """What was measured, of which policy, on what."""
+
+    policy: str
+    parameters: int
+    pictures: tuple[int, int]
+    device: str
+    precision: str
+    batch: int
+    workers: int
+    calls: int
+    steps: int
+    answering: tuple[Answering, ...]
+    learning: tuple[Learning, ...]
+
+    def as_json(self) -> dict[str, Any]:
+        """As plain values."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """How long to measure. batch: samples a step; workers: processes of LeRobot's loader.
+
+    calls, steps: of each side in each block.
+    """
+
+    batch: int
+    steps: int
+    calls: int
+    workers: int
+    seed: int
+
+
+def bench_policy(policy: LeRobotPolicy, folder: Path, effort: Effort) -> PolicyBench:
+    """Measure; folder: an empty one, for LeRobot's dataset.
+
+    Raises:
+        PolicyError: LeRobot cannot load it, or it acts by more than chunks.
+    """
+    torch.backends.cuda.matmul.allow_tf32 = True  # as `lerobot-train` has it, for both
+    episodes = made_up(policy, effort.seed)
+    spec, layout = _shapes(policy)
+    export(episodes, layout, folder / "set", held if layout.sight else None)
+    model = Model.load(policy.files)
+    answering = tuple(_answering(policy, model, batch, effort) for batch in BATCHES)
+    learning = tuple(_learning(policy, episodes, spec, folder, r, effort) for r in (0, RANK))
+    where = model.where
+    return PolicyBench(
+        policy=policy.spec.type,
+        parameters=sum(values.numel() for values in model.network.parameters()),
+        pictures=(len(policy.spec.cameras), policy.spec.size),
+        device=called(where),
+        precision="bfloat16" if mixed(where)._enabled else "float32",
+        batch=effort.batch,
+        workers=effort.workers,
+        calls=effort.calls,
+        steps=effort.steps,
+        answering=answering,
+        learning=learning,
+    )
+
+
+def called(where: torch.device) -> str:
+    """A device in words."""
+    if where.type == "cuda":
+        return torch.cuda.get_device_name(where)
+    return f"processor, {torch.get_num_threads()} threads"
+
+
+def made_up(policy: LeRobotPolicy, seed: int) -> list[Episode]:
+    """Successes that never were, in which the policy's cameras show something in every period."""
+    rng, said = np.random.default_rng(seed), policy.spec
+    return [
+        Episode(
+            id=f"e{number}",
+            task=said.task,
+            seed=number,
+            purpose=Purpose.DEMONSTRATION,
+            policy="",
+            round=0,
+            station=0,
+            verdict=Verdict(Outcome.SUCCESS, (), 1.0, "", ""),
+            times=Times(1.0, 1.0, 1.0),
+            observations=rng.standard_normal((PERIODS, max(said.observation, 1)), np.float32),
+            actions=rng.uniform(-1, 1, (PERIODS, said.action)).astype(np.float32),
+            stamps=np.arange(PERIODS) / FPS,
+            rewards=np.zeros(PERIODS, np.float32),
+            packs={},
+            **_pictured(rng, (PERIODS, len(said.cameras)), said.size),
+        )
+        for number in range(EPISODES)
+    ]
+
+
+def _pictured(rng: np.random.Generator, shape: tuple[int, int], size: int) -> dict[str, Any]:
+    if not size:
+        return {}
+    return {"pictures": _pictures(rng, shape, size), "pictured": np.arange(shape[0])}
+
+
+def _pictures(rng: np.random.Generator, shape: tuple[int, int], size: int) -> Image:
+    """(*shape, size, size, 3), smooth."""
+    coarse = torch.from_numpy(rng.uniform(0, 255, (shape[0] * shape[1], 3, COARSE, COARSE)))
+    fine = torch.nn.functional.interpolate(coarse, size, mode="bilinear").to(torch.uint8)
+    pictures: Image = fine.movedim(1, -1).reshape(*shape, size, size, 3).contiguous().numpy()
+    return pictures
+
+
+def _shapes(policy: LeRobotPolicy) -> tuple[ChunkSpec, Layout]:
+    said = policy.spec
+    width = max(said.observation, 1)
+    seen, done = (
+        tuple(f"{what}{i}" for i in range(n))
+        for what, n in zip("oa", (width, said.action), strict=True)
+    )
+    if not said.size:
+        return ChunkSpec(said.task, width, said.action), Layout(FPS, TOLD, "", seen, done)
+    felt = tuple(range(width))
+    spec = PictureSpec(
+        said.task, width, said.action, cameras=said.cameras, size=said.size, felt=felt
+    )
+    sight = Sight(said.cameras, said.size, felt)
+    return spec, Layout(FPS, TOLD, "", seen, done, sight)
+
+
+def _answering(policy: LeRobotPolicy, model: Model, batch: int, effort: Effort) -> Answering:
+    """From arrays to arrays by each way, in turns."""
+    from lerobot.envs.utils import preprocess_observation
+
+    said, rng = policy.spec, np.random.default_rng(effort.seed)
+    width, cameras = max(said.observation, 1), said.cameras
+    seen = Seen(tuple(range(len(cameras))), tuple(range(width)), width) if cameras else NOTHING
+    asked = ChunkedModel(model, said, TOLD, width).asked(seen)
+    history = rng.standard_normal((batch, asked.spec.history, width), np.float32)
+    now, seeds, pictures = history[:, -1], list(range(batch)), None
+    shown: dict[str, Any] = {"agent_pos": now}
+    if cameras:
+        drawn = _pictures(rng, (batch, len(cameras)), said.size)
+        pictures = np.repeat(drawn[:, None], asked.looks, axis=1)
+        shown["pixels"] = {camera: drawn[:, i] for i, camera in enumerate(cameras)}
+    else:
+        shown["environment_state"] = now
+
+    def ours() -> None:
+        asked.chunks(history, seeds, pictures=pictures)
+
+    def together() -> None:
+        asked.many(history, seeds, pictures=pictures)
+
+    @torch.inference_mode()
+    def theirs() -> None:
+        model.network.reset()  # else it answers from the chunk that it has
+        given = preprocess_observation(shown) | {"task": [TOLD] * batch}
+        model.after(model.network.select_action(model.before(given))).cpu().numpy()
+
+    ways = ours, together, theirs
+    taken: list[list[list[float]]] = [[] for _ in ways]
+    for way in ways:
+        for _ in range(WARM):
+            way()
+    for _ in range(BLOCKS):
+        for way, blocks in zip(ways, taken, strict=True):
+            blocks.append([_seconds(way) for _ in range(effort.calls)])
+    medians = [[statistics.median(block) for block in blocks] for blocks in taken]
+    ratios = [other / mine for mine, _, other in zip(*medians, strict=True)]
+    return Answering(
+        ratio=statistics.median(ratios),
+        ratio_range=(min(ratios), max(ratios)),
+        batch=batch,
+        ours=_told(taken[0]),
+        together=_told(taken[1]),
+        lerobot=_told(taken[2]),
+    )
+
+
+def _told(blocks: Sequence[Sequence[float]]) -> tuple[float, float]:
+    every = np.concatenate([np.asarray(block) for block in blocks])
+    return float(np.median(every)), float(np.quantile(every, 0.99))
+
+
+def _seconds(call: Callable[[], None]) -> float:
+    began = time.perf_counter()
+    call()
+    return time.perf_counter() - began
+
+
+def _learning(
+    policy: LeRobotPolicy,
+    episodes: Sequence[Episode],
+    spec: ChunkSpec,
+    folder: Path,
+    rank: int,
+    effort: Effort,
+) -> Learning:
+    model = Model.load(policy.files)
+    windows = Windows.of(episodes, model, TOLD, spec)
+    tuning = FineTuning(batch=effort.batch, rank=rank)
+    tuner = Tuner(tuning, model, windows, torch.ones(len(windows)), effort.seed)
+    steps = _lerobot_steps(Model.load(policy.files), folder / "set", rank, tuning, effort)
+
+    def ours() -> None:
+        tuner.step(0)
+
+    def theirs() -> None:
+        next(steps)
+
+    where, sides = model.where, (ours, theirs)
+    first = _steps_s(ours, 1, where), _steps_s(theirs, 1, where)
+    for side in sides:
+        _steps_s(side, WARM, where)
+    rates: tuple[list[float], list[float]] = ([], [])
+    shares: tuple[list[float], list[float]] = ([], [])
+    for _ in range(BLOCKS):
+        for side, rate, used in zip(sides, rates, shares, strict=True):
+            with Watch({}, LOOK_S) as watch:
+                seconds = _steps_s(side, effort.steps, where)
+            rate.append(effort.batch * effort.steps / seconds)
+            if where.type == "cuda" and watch.busy is not None:
+                used.append(watch.busy)
+    ratios = [mine / other for mine, other in zip(*rates, strict=True)]
+    mine, others = (statistics.median(rate) for rate in rates)
+    share_ours, share_theirs = (statistics.fmean(used) if used else None for used in shares)
+    return Learning(
+        ratio=statistics.median(ratios),
+        ratio_range=(min(ratios), max(ratios)),
+        rank=rank,
+        learned=sum(values.numel() for values in tuner.learned),
+        ours=mine,
+        lerobot=others,
+        first_s=first,
+        share=(share_ours, share_theirs),
+    )
+
+
+def _steps_s(step: Callable[[], None], times: int, where: torch.device) -> float:
+    """Seconds of so many steps, to their end: a GPU is told of them and goes on by itself."""
+    began = time.perf_counter()
+    for _ in range(times):
+        step()
+    if where.type == "cuda":
+        torch.cuda.synchronize(where)
+    return time.perf_counter() - began
+
+
+def _lerobot_steps(
+    model: Model, folder: Path, rank: int, tuning: FineTuning, effort: Effort
+) -> Iterator[None]:
+    """`lerobot-train`'s own steps: its dataset, sampler, loader, accelerator and update."""
+    from accelerate import Accelerator
+    from lerobot.datasets import EpisodeAwareSampler
+    from lerobot.datasets.factory import resolve_delta_timestamps
+    from lerobot.datasets.lerobot_dataset import LeRobotDataset, LeRobotDatasetMetadata
+    from lerobot.scripts.lerobot_train import update_policy
+    from lerobot.utils.logging_utils import AverageMeter, MetricsTracker
+    from lerobot.utils.utils import cycle
+
+    config, where = model.config, model.where
+    network: Any = adapted(model, rank, "") if rank else model.network
+    optimiser = config.get_optimizer_preset().build(network.get_optim_params())
+    preset = config.get_scheduler_preset()
+    schedule = None if preset is None else preset.build(optimiser, tuning.steps)
+    moments = resolve_delta_timestamps(config, LeRobotDatasetMetadata(folder.name, root=folder))
+    dataset = LeRobotDataset(
+        folder.name, root=folder, delta_timestamps=moments, video_backend=BACKEND
+    )
+    sampler = EpisodeAwareSampler(
+        dataset.meta.episodes["dataset_from_index"],
+        dataset.meta.episodes["dataset_to_index"],
+        drop_n_last_frames=getattr(config, "drop_n_last_frames", 0),
+        shuffle=True,
+        seed=effort.seed,
+    )
+    loader = torch.utils.data.DataLoader(
+        dataset,
+        num_workers=effort.workers,
+        batch_size=effort.batch,
+        sampler=sampler,
+        pin_memory=where.type == "cuda",
+        prefetch_factor=4 if effort.workers else None,
+        persistent_workers=effort.workers > 0,
+    )
+    with quiet():
+        accelerator = Accelerator(
+            step_scheduler_with_optimizer=False,
+            mixed_precision="bf16" if mixed(where)._enabled else "no",
+            cpu=where.type == "cpu",
+        )
+        network, optimiser, loader, schedule = accelerator.prepare(
+            network, optimiser, loader, schedule
+        )
+    meters = {
+        name: AverageMeter(name) for name in ("loss", "grad_norm", "lr", "update_s", "gpu_mem_gb")
+    }
+    tracker = MetricsTracker(
+        effort.batch,
+        dataset.num_frames,
+        dataset.num_episodes,
+        meters,
+        accelerator=accelerator,
+    )
+    for batch in cycle(loader):
+        for key in dataset.meta.camera_keys:
+            if batch[key].dtype == torch.uint8:
+                batch[key] = batch[key].to(torch.float32) / 255.0
+        tracker, _ = update_policy(
+            tracker,
+            network,
+            model.before(batch),
+            optimiser,
+            tuning.most_loss,
+            accelerator=accelerator,
+            lr_scheduler=schedule,
+        )
+        tracker.step()
+        yield
