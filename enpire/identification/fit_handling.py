@@ -113,9 +113,13 @@ class _Search:
         return _means([arms.respond(values, each) for each in self.held], self.joints, self.held)
 
     def improve(self, z: FloatArray, stages: tuple[int, ...]) -> tuple[FloatArray, _Linear]:
-        """Better coordinates than z (n,), by what is seen in these stages."""
+        """The best coordinates on the way from z (n,), by what is seen in these stages.
+
+        Not the last: pushes are not always as linear as steps take them to be.
+        """
         low, high = self.about.bounds()
-        for _ in range(ROUNDS):
+        seen, least, best = np.isin(self.stages, stages), np.inf, None
+        for _ in range(ROUNDS + 1):
             one, other = (
                 _slopes(lambda z: self.predicted(self.arms.held, z), z, bold * self.bold)
                 for bold in BOLD
@@ -123,19 +127,24 @@ class _Search:
             off = self.predicted(self.arms.held, z[None])[0] - self.measured
             noise = _spread(off, self.stages)
             counts = np.isfinite(off) & (abs(off) < OUTLIER * noise)
-            counts &= np.isin(self.stages, stages)[:, None]
+            counts &= seen[:, None]
             weights = np.where(counts, 1.0 / noise, 0.0).ravel()
             r = weights * np.nan_to_num(off).ravel()
             J, again = (weights[:, None] * np.hstack([self.of_arms, s]) for s in (one, other))
             if PUSHED not in stages:  # in the air, friction shows by chance only
                 J[:, self.rough] = again[:, self.rough] = 0.0
             information = self.known + _common(J, again)
-            step = -np.linalg.solve(information, self.known @ (z - self.begin) + J.T @ r)
+            moved = z - self.begin
+            left = np.log(noise[seen]).sum() + moved @ self.known @ moved / 2.0
+            if best is None or left < least:
+                least, best = left, (z, _Linear(r, J, information, counts))
+            step = -np.linalg.solve(information, self.known @ moved + J.T @ r)
             deviation = np.sqrt(np.diag(np.linalg.inv(information)))
             if (abs(step) < THERE * deviation).all():
                 break
             z = np.clip(z + step / max(1.0, abs(step).max() / LONGEST), low, high)
-        return z, _Linear(r, J, information, counts)
+        assert best is not None
+        return best
 
     def scanned(self, z: FloatArray) -> FloatArray:
         """The coordinates z (n,) with the friction, of many, that explains the pushes best."""
