@@ -118,7 +118,8 @@ class _Search:
         Not the last: pushes are not always as linear as steps take them to be.
         """
         low, high = self.about.bounds()
-        seen, least, best = np.isin(self.stages, stages), np.inf, None
+        seen = np.isin(self.stages, stages)
+        visited: list[tuple[float, FloatArray, _Linear]] = []
         for _ in range(ROUNDS + 1):
             one, other = (
                 _slopes(lambda z: self.predicted(self.arms.held, z), z, bold * self.bold)
@@ -136,15 +137,14 @@ class _Search:
             information = self.known + _common(J, again)
             moved = z - self.begin
             left = np.log(noise[seen]).sum() + moved @ self.known @ moved / 2.0
-            if best is None or left < least:
-                least, best = left, (z, _Linear(r, J, information, counts))
+            visited.append((float(left), z, _Linear(r, J, information, counts)))
             step = -np.linalg.solve(information, self.known @ moved + J.T @ r)
             deviation = np.sqrt(np.diag(np.linalg.inv(information)))
             if (abs(step) < THERE * deviation).all():
                 break
             z = np.clip(z + step / max(1.0, abs(step).max() / LONGEST), low, high)
-        assert best is not None
-        return best
+        _, z, at = min(visited, key=lambda each: each[0])
+        return z, at
 
     def scanned(self, z: FloatArray) -> FloatArray:
         """The coordinates z (n,) with the friction, of many, that explains the pushes best."""
