@@ -26,7 +26,7 @@ from enpire.environment import Sight
 from enpire.improvement.recipes.finetune import FineTuning, Tuner, Windows, adapted
 from enpire.observe.gpu import Watch
 from enpire.policies import ChunkSpec, LeRobotPolicy, PictureSpec, Seen
-from enpire.policies.device import mixed
+from enpire.policies.device import halves
 from enpire.policies.lerobot.blank import TOLD
 from enpire.policies.lerobot.controller import ChunkedModel
 from enpire.policies.lerobot.model import Model, quiet
@@ -136,7 +136,7 @@ def bench_policy(policy: LeRobotPolicy, folder: Path, effort: Effort) -> PolicyB
         parameters=sum(values.numel() for values in model.network.parameters()),
         pictures=(len(policy.spec.cameras), policy.spec.size),
         device=called(where),
-        precision="bfloat16" if mixed(where)._enabled else "float32",
+        precision="bfloat16" if halves(where) else "float32",
         batch=effort.batch,
         workers=effort.workers,
         calls=effort.calls,
@@ -368,7 +368,7 @@ def _lerobot_steps(
     with quiet():
         accelerator = Accelerator(
             step_scheduler_with_optimizer=False,
-            mixed_precision="bf16" if mixed(where)._enabled else "no",
+            mixed_precision="bf16" if halves(where) else "no",
             cpu=where.type == "cpu",
         )
         network, optimiser, loader, schedule = accelerator.prepare(

@@ -136,8 +136,8 @@ class _Search:
                 J[:, self.rough] = again[:, self.rough] = 0.0
             information = self.known + _common(J, again)
             moved = z - self.begin
-            left = np.log(noise[seen]).sum() + moved @ self.known @ moved / 2.0
-            visited.append((float(left), z, _Linear(r, J, information, counts)))
+            left = _left(noise, seen) + float(moved @ self.known @ moved) / 2.0
+            visited.append((left, z, _Linear(r, J, information, counts)))
             step = -np.linalg.solve(information, self.known @ moved + J.T @ r)
             deviation = np.sqrt(np.diag(np.linalg.inv(information)))
             if (abs(step) < THERE * deviation).all():
@@ -153,7 +153,7 @@ class _Search:
         tried = np.clip(tried, low, high)
         off = self.predicted(self.arms.held, tried) - self.measured
         pushed = self.stages == PUSHED
-        left = [np.log(_spread(each, self.stages)[pushed]).sum() for each in off]
+        left = [_left(_spread(each, self.stages), pushed) for each in off]
         best: FloatArray = tried[int(np.argmin(left))]
         return best
 
@@ -226,6 +226,11 @@ def _spread(off: FloatArray, stages: NDArray[np.intp]) -> FloatArray:
         mine = np.where(np.isfinite(off), off, np.nan)[stages == stage]
         noise[stages == stage] = np.fmax(1.4826 * np.nanmedian(abs(mine), axis=0), floors)
     return noise
+
+
+def _left(noise: FloatArray, seen: Flags) -> float:
+    """How much the windows `seen` are left unexplained: the less noise, the likelier they are."""
+    return float(np.log(noise[seen]).sum())
 
 
 def _common(J: FloatArray, again: FloatArray) -> FloatArray:

@@ -50,8 +50,12 @@ def mixed(where: torch.device) -> torch.autocast:
     For losses that clone, which bear it. Weights, their slopes and the optimiser's state stay in
     single precision, and so do critics, whose targets are differences of near values.
     """
-    able = where.type == "cuda" and torch.cuda.is_bf16_supported(including_emulation=False)
-    return torch.autocast(where.type, torch.bfloat16, enabled=able)
+    return torch.autocast(where.type, torch.bfloat16, enabled=halves(where))
+
+
+def halves(where: torch.device) -> bool:
+    """Whether it computes in bfloat16 by itself."""
+    return where.type == "cuda" and torch.cuda.is_bf16_supported(including_emulation=False)
 
 
 def compiled(network: nn.Module, where: torch.device, steps: int) -> None:
