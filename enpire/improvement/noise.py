@@ -19,7 +19,7 @@ from torch.nn.functional import softplus
 
 from enpire.improvement.replay import Transitions
 from enpire.improvement.sac import NORMAL, Actor, Agent, Learning, least
-from enpire.improvement.value import Ensemble
+from enpire.improvement.value import Ensemble, surely
 from enpire.policies import FlowPolicy, Steering
 from enpire.policies.flow import DEVIATION, NOISE_LIMIT
 
@@ -112,10 +112,12 @@ class NoiseAgent[P: Noisy](Agent[P]):
         super().learn_actor(batch, cloned, at)
 
     def actor_loss(self, batch: Transitions, cloned: Tensor) -> tuple[Tensor, Tensor]:
-        """See `Agent.actor_loss`."""
+        """See `Agent.actor_loss`; what noise has to be better than is noise that nobody chose."""
         noise, density = self.actor.noise(batch.history, self.generator)
-        odds = self.noise_odds(batch.history, noise)
-        sure = odds.mean(dim=0) - self.learning.caution * odds.std(dim=0)
+        with torch.no_grad():
+            drawn = torch.randn(noise.shape, generator=self.generator).to(noise)
+            before = self.noise_odds(batch.history, drawn)
+        sure = surely(self.noise_odds(batch.history, noise) - before, self.learning.caution)
         heat = self.temperature["log"].exp().detach()
         return (heat * density - sure).mean(), density
 

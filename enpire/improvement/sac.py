@@ -24,7 +24,7 @@ from enpire.improvement.checkpoint import Checkpoint
 from enpire.improvement.learner import Learner, average
 from enpire.improvement.replay import Transitions
 from enpire.improvement.residual import Residual, Standing
-from enpire.improvement.value import Ensemble, Normaliser
+from enpire.improvement.value import Ensemble, Normaliser, surely
 from enpire.policies import ChunkPolicy, FlowPolicy, Steering
 from enpire.policies.device import device
 
@@ -40,7 +40,7 @@ Chunks = ChunkPolicy | Residual | Standing | FlowPolicy | Steering
 class Learning:
     """Settings of actor and critic."""
 
-    steps: int = 1200  # gradient steps of the critic
+    steps: int = 3000  # gradient steps of the critic
     batch: int = 256  # chunks a step
     lr: float = 5e-4  # of all, cosine annealed
     discount: float = 0.99  # a control period
@@ -50,7 +50,7 @@ class Learning:
     polyak: float = 0.99  # decay of the target critics' moving average
     warm_up: float = 0.3  # part of the steps in which the actor stands still
     delay: int = 2  # steps of the critic for one of the actor
-    caution: float = 0.5  # standard deviations of the critics that the actor's odds are lowered by
+    caution: float = 3.0  # standard deviations of the critics that what is better is lowered by
     cloning: float = 5.0  # weight of staying with what is cloned, beside log-odds
     deviation: float = 0.3  # of the actor's draws, in units of each action's spread
 
@@ -191,18 +191,25 @@ class Agent[P: Chunks]:
     def tried(self, batch: Transitions) -> Tensor:
         """The better, by the critic, of the chunk that was carried out and of where it began."""
         own = self.own(batch.history)[:, : self.execute].clamp(-1.0, 1.0)
-        theirs, ours = (self.sure(batch.history, each) for each in (batch.actions, own))
-        return torch.where((theirs > ours)[:, None, None], batch.actions, own)
+        better = self.surely_more(batch.history, batch.actions, own) > 0
+        return torch.where(better[:, None, None], batch.actions, own)
 
     def own(self, history: Tensor) -> Tensor:
         """What it did where it began, (batch, chunk, act)."""
         actions: Tensor = self.begun(history)
         return actions
 
-    def sure(self, history: Tensor, actions: Tensor) -> Tensor:
-        """The critics' log-odds (batch,), lowered where they do not agree."""
-        odds: Tensor = self.critic(history, actions)
-        return odds.mean(dim=0) - self.learning.caution * odds.std(dim=0)
+    def surely_more(self, history: Tensor, actions: Tensor, than: Tensor) -> Tensor:
+        """How much more a chunk is worth than another one, as log-odds (batch,); see `surely`."""
+        with torch.no_grad():
+            before = self.critic(history, than)
+        return surely(self.critic(history, actions) - before, self.learning.caution)
+
+    def surely_more_than_own(self, history: Tensor, actions: Tensor) -> Tensor:
+        """The same of chunks (batch, chunk, act), than what it did where it began."""
+        with torch.no_grad():
+            own = self.own(history)[:, : self.execute].clamp(-1.0, 1.0)
+        return self.surely_more(history, actions[:, : self.execute], own)
 
     def learn_both(
         self, batch: Transitions, at: int, weight: Tensor | None = None
@@ -243,7 +250,7 @@ class Agent[P: Chunks]:
         unlikely, and is held to the chunks `cloned`, (batch, execute, act).
         """
         mean, actions, density = self.actor.draw(batch.history, self.generator)
-        sure = self.sure(batch.history, actions[:, : self.execute])
+        sure = self.surely_more_than_own(batch.history, actions)
         apart = (mean[:, : self.execute] - cloned) / self.actor.policy.spread
         error = apart.square().mean(dim=(1, 2))
         heat = self.temperature["log"].exp().detach()

@@ -20,25 +20,49 @@ from enpire.improvement.learner import Learner
 from enpire.policies.device import device
 from enpire.types import Episode, Flags, Float32Array
 
-LIMIT = 8.0  # standard deviations at which a normalised observation is clipped
+LEAST_UNIT = 0.1  # of observations, in standard deviations
+LIMIT = 8.0  # units at which a normalised observation is clipped
 BATCH = 256
 WIDTH, NOISE = 128, 0.1  # of a `Value`: its layers; added to what it is shown, in deviations
 
 
 @dataclass(frozen=True, slots=True)
 class Normaliser:
-    """Mean and standard deviation of observations, (obs,) each."""
+    """The middle of observations, and how far about it most of them are, (obs,) each.
 
-    mean: Tensor
-    std: Tensor
+    Of normal ones these are mean and standard deviation. But where failures are among them, a thing
+    that was dropped lies a hundred times as far off as those that decide over success are apart:
+    by its deviation they would all be about the same.
+    """
+
+    middle: Tensor
+    unit: Tensor
 
     @classmethod
     def of(cls, rows: Tensor) -> Normaliser:
-        """From observations (N, obs)."""
-        return cls(rows.mean(dim=0), rows.std(dim=0).clamp_min(1e-2))
+        """From observations (N, obs): their median, and half of what holds 68% of them.
+
+        The unit is no less than a tenth of the standard deviation, of what hardly ever changes.
+        """
+        values = rows.cpu().numpy()
+        low, middle, high = np.percentile(values, (16, 50, 84), axis=0)
+        deviation = values.std(axis=0)
+        unit = np.clip((high - low) / 2, LEAST_UNIT * deviation, deviation)
+        said = (torch.from_numpy(each).to(rows) for each in (middle, np.maximum(unit, 1e-2)))
+        return cls(*said)
 
     def __call__(self, rows: Tensor) -> Tensor:
-        return ((rows - self.mean) / self.std).clamp(-LIMIT, LIMIT)
+        return ((rows - self.middle) / self.unit).clamp(-LIMIT, LIMIT)
+
+
+def surely(more: Tensor, caution: float) -> Tensor:
+    """By how much log-odds rise, (...), for sure, where an ensemble says by (members, ...).
+
+    What they say is lowered by `caution` standard deviations of it. That they do not agree on how
+    good a moment is does not count, only that they do not on what is better there: an actor that
+    climbs what one of them thinks goes where nobody has been.
+    """
+    return more.mean(dim=0) - caution * more.std(dim=0)
 
 
 def returns(episodes: Sequence[Episode], discount: float) -> Float32Array:

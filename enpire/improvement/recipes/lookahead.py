@@ -30,7 +30,7 @@ from enpire.improvement.data import Examples, examples
 from enpire.improvement.dynamics import fit_dynamics
 from enpire.improvement.recipe import Candidate, Given, required
 from enpire.improvement.trainer import Training, fit, fresh
-from enpire.improvement.value import Normaliser, regress, returns
+from enpire.improvement.value import Normaliser, regress, returns, surely
 from enpire.policies import ChunkPolicy, variations
 from enpire.types import Episode, FloatArray
 
@@ -53,13 +53,13 @@ class Lookahead:
     training: Training = field(default_factory=lambda: Training(steps=1200))  # of new weights
     further: Training = field(default_factory=lambda: Training(steps=800))  # of the incumbent's
     discount: float = 0.99  # of the value, a control period
-    members: int = 3  # networks of an ensemble
+    members: int = 6  # networks of an ensemble
     value_steps: int = 1200  # gradient steps of the value of an observation
     dynamics_steps: int = 3000  # of what a chunk does to it
     promise_steps: int = 1000  # of the value that was found where it was expected to lead
     tries: int = 48  # variations weighed at a moment
-    temperature: float = 0.15  # of the weights, in log-odds of success
-    caution: float = 0.5  # standard deviations of the ensemble that a promise is lowered by
+    temperature: float = 0.3  # of the weights, in log-odds of success
+    caution: float = 3.0  # standard deviations of the ensemble that what is better is lowered by
     moments: int = 25_000  # that are relabelled and taught
 
     def improve(self, given: Given) -> Candidate:
@@ -70,7 +70,8 @@ class Lookahead:
         generator = torch.Generator().manual_seed(seed)
         episodes = [episode for episode in given.episodes if len(episode)]
         data = examples(episodes, given.spec)
-        seen = Normaliser.of(data.rows)(data.rows)
+        usual = Normaliser.of(data.rows)
+        seen = usual(data.rows)
         promise = self._promise(seen, data, episodes, generator, given.checkpoint)
         chosen = torch.randperm(len(data), generator=generator)[: self.moments]
         better, gain = self._relabel(chosen, seen, data, incumbent, promise, seed)
@@ -81,8 +82,8 @@ class Lookahead:
             valid=torch.ones_like(data.valid[chosen]),
             weight=torch.ones(len(chosen)),
         )
-        if bool((data.rows.std(dim=0) > STRANGE * incumbent.std).any()):
-            start, training = _renewed(incumbent, data, seed), self.training
+        if bool((usual.unit > STRANGE * incumbent.std).any()):
+            start, training = _renewed(incumbent, data, usual, seed), self.training
         else:
             start, training = incumbent, self.further
         fitted = fit(start, taught, training, seed, given.checkpoint)
@@ -159,10 +160,11 @@ class Lookahead:
                 tried = (chunk + shift).clamp(-1.0, 1.0)
                 history = seen[data.window[index]].repeat_interleave(self.tries, dim=0)
                 odds = promise(history, tried.flatten(0, 1))
-            sure = odds.mean(dim=0) - self.caution * odds.std(dim=0)
-            sure = sure.view(len(index), self.tries)
+            odds = odds.view(len(odds), len(index), self.tries)
+            own = odds[:, :, :1]
+            sure = surely(odds - own, self.caution)
             weight = torch.softmax(sure / self.temperature, dim=1)
-            chance = torch.sigmoid(sure)
+            chance = torch.sigmoid(own.mean(dim=0) + sure)
             gain = (weight * chance).sum(dim=1) - chance[:, 0]
             return (weight[..., None, None] * tried).sum(dim=1), gain
 
@@ -171,9 +173,11 @@ class Lookahead:
         return torch.cat(labels), float(torch.cat(gains).mean())
 
 
-def _renewed(incumbent: ChunkPolicy, data: Examples, seed: int) -> ChunkPolicy:
+def _renewed(incumbent: ChunkPolicy, data: Examples, usual: Normaliser, seed: int) -> ChunkPolicy:
     """New weights with the data's normalisation of observations, and the same units of actions."""
     policy = fresh(incumbent.spec, data, seed)
+    policy.mean.copy_(usual.middle)
+    policy.std.copy_(usual.unit)
     policy.centre.copy_(incumbent.centre)
     policy.spread.copy_(incumbent.spread)
     return policy

@@ -27,7 +27,7 @@ from enpire.improvement.sac import Agent, Learning
 class ProgressReward:
     """Improve the incumbent by soft actor-critic on a reward that progress shapes."""
 
-    learning: Learning = field(default_factory=lambda: Learning(cloning=1.0))
+    learning: Learning = field(default_factory=Learning)
     progress_steps: int = 800  # gradient steps of the model of progress
     scale: float = 0.5  # of the potential: what all the way is paid, beside 1 for success
     alpha: float = 0.6  # power of the error that a chunk is drawn in proportion to

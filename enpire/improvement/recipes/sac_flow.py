@@ -97,7 +97,7 @@ class FlowAgent(Agent[FlowPolicy]):
     def actor_loss(self, batch: Transitions, cloned: Tensor) -> tuple[Tensor, Tensor]:
         """See `Agent.actor_loss`; past the periods carried out, the flow's own chunks go on."""
         _, actions, density = self.actor.draw(batch.history, self.generator)
-        sure = self.sure(batch.history, actions[:, : self.execute])
+        sure = self.surely_more_than_own(batch.history, actions)
         whole = torch.cat([cloned, actions[:, self.execute :].detach()], dim=1)
         error = self.flow_error(batch.history, whole)
         heat = self.temperature["log"].exp().detach()
