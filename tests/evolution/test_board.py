@@ -130,12 +130,12 @@ def test_deltas_that_do_not_fit() -> None:
 def test_what_sets_kept_ones_apart_is_distilled() -> None:
     """Caution up was kept every time, down never; tries differ among both and say nothing."""
     experiments = [
-        decided("k0", True, caution="0.8", tries="96"),
-        decided("k1", True, caution="0.7", tries="24"),
-        decided("k2", True, caution="0.9"),
-        decided("d0", False, caution="0.2", tries="96"),
-        decided("d1", False, caution="0.3", tries="24"),
-        decided("d2", False, caution="0.1"),
+        decided("k0", True, caution="4.8", tries="96"),
+        decided("k1", True, caution="4.2", tries="24"),
+        decided("k2", True, caution="5.4"),
+        decided("d0", False, caution="1.2", tries="96"),
+        decided("d1", False, caution="1.8", tries="24"),
+        decided("d2", False, caution="0.6"),
     ]
     deltas = distilled({}, experiments)
     found: dict[str, Finding] = {}
@@ -150,18 +150,18 @@ def test_what_sets_kept_ones_apart_is_distilled() -> None:
 
 
 def test_more_experiments_add_to_an_entry_and_never_rewrite_it() -> None:
-    first = [decided("k0", True, caution="0.8"), decided("k1", True, caution="0.7")]
+    first = [decided("k0", True, caution="4.8"), decided("k1", True, caution="4.2")]
     first += [decided(f"d{n}", False) for n in range(3)]
     found: dict[str, Finding] = {}
     for delta in distilled({}, first):
         found = applied(found, delta)
-    more = distilled(found, [*first, decided("d9", False, caution="0.9")])
+    more = distilled(found, [*first, decided("d9", False, caution="5.4")])
     assert Delta("harm", "h0", experiment="d9") in more
     assert all(delta.kind != "add" or delta.finding != "h0" for delta in more)
 
 
 def test_one_experiment_is_no_contrast() -> None:
-    assert distilled({}, [decided("k0", True, caution="0.8"), decided("d0", False)]) == []
+    assert distilled({}, [decided("k0", True, caution="4.8"), decided("d0", False)]) == []
     assert distilled({}, [decided("k0", True), decided("k1", True)]) == []
 
 
@@ -195,7 +195,7 @@ def test_of_too_many_the_least_telling_go() -> None:
 
 def test_learning_does_it_all_once(board: Board) -> None:
     board.post("a", "Be careful.", ["e0"], KNOWN)
-    experiments = [decided(f"d{n}", False, "f0", caution="0.2") for n in range(ENOUGH)]
+    experiments = [decided(f"d{n}", False, "f0", caution="1.2") for n in range(ENOUGH)]
     experiments += [decided(f"k{n}", True) for n in range(4)]
     assert {delta.kind for delta in board.learn(experiments)} == {"add", "harm", "retire"}
     assert board.findings["f0"].retired
