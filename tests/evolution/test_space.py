@@ -26,7 +26,8 @@ def test_what_is_near_one_varies_by_its_distance_to_it() -> None:
 
 
 def test_a_part_stays_below_one() -> None:
-    assert LOOKAHEAD["temperature"].high == pytest.approx(0.6)
+    assert LOOKAHEAD["training.noise"].high == pytest.approx(0.2)
+    assert LOOKAHEAD["temperature"].high == 0.9
     warm_up = {s.name: s for s in choice("rlpd").settings}["learning.warm_up"]
     assert warm_up.high == 0.9
 
