@@ -190,12 +190,17 @@ class Agent[P: Chunks]:
     @torch.no_grad()
     def tried(self, batch: Transitions) -> Tensor:
         """The better, by the critic, of the chunk that was carried out and of where it began."""
-        own = self.own(batch.history)[:, : self.execute].clamp(-1.0, 1.0)
+        own = self.own(batch.history)
         better = self.surely_more(batch.history, batch.actions, own) > 0
         return torch.where(better[:, None, None], batch.actions, own)
 
+    @torch.no_grad()
     def own(self, history: Tensor) -> Tensor:
-        """What it did where it began, (batch, chunk, act)."""
+        """What it did where it began, as it was carried out, (batch, execute, act)."""
+        return self.first(history)[:, : self.execute].clamp(-1.0, 1.0)
+
+    def first(self, history: Tensor) -> Tensor:
+        """What it said where it began, (batch, chunk, act)."""
         actions: Tensor = self.begun(history)
         return actions
 
@@ -204,12 +209,6 @@ class Agent[P: Chunks]:
         with torch.no_grad():
             before = self.critic(history, than)
         return surely(self.critic(history, actions) - before, self.learning.caution)
-
-    def surely_more_than_own(self, history: Tensor, actions: Tensor) -> Tensor:
-        """The same of chunks (batch, chunk, act), than what it did where it began."""
-        with torch.no_grad():
-            own = self.own(history)[:, : self.execute].clamp(-1.0, 1.0)
-        return self.surely_more(history, actions[:, : self.execute], own)
 
     def learn_both(
         self, batch: Transitions, at: int, weight: Tensor | None = None
@@ -246,11 +245,13 @@ class Agent[P: Chunks]:
     def actor_loss(self, batch: Transitions, cloned: Tensor) -> tuple[Tensor, Tensor]:
         """What the actor descends, and the log-density (batch,) of what it drew.
 
-        It climbs log-odds, which order actions as values do and are steep where success is
-        unlikely, and is held to the chunks `cloned`, (batch, execute, act).
+        It climbs what log-odds surely are more than its own were, for these order actions as values
+        do and are steep where success is unlikely, and is held to the chunks `cloned`, (batch,
+        execute, act).
         """
         mean, actions, density = self.actor.draw(batch.history, self.generator)
-        sure = self.surely_more_than_own(batch.history, actions)
+        own = self.own(batch.history)
+        sure = self.surely_more(batch.history, actions[:, : self.execute], own)
         apart = (mean[:, : self.execute] - cloned) / self.actor.policy.spread
         error = apart.square().mean(dim=(1, 2))
         heat = self.temperature["log"].exp().detach()

@@ -23,7 +23,7 @@ from enpire.types import Episode, Flags, Float32Array
 LEAST_UNIT = 0.1  # of observations, in standard deviations
 LIMIT = 8.0  # units at which a normalised observation is clipped
 BATCH = 256
-WIDTH, NOISE = 128, 0.1  # of a `Value`: its layers; added to what it is shown, in deviations
+WIDTH, NOISE = 128, 0.1  # of a `Value`: its layers; added to what it is shown, in units
 
 
 @dataclass(frozen=True, slots=True)

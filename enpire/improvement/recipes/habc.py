@@ -35,7 +35,7 @@ from enpire.policies import LeRobotPolicy, PictureSpec, Policy, base_of
 from enpire.types import Episode, Flags, Purpose
 
 WIDTH = 128  # of the critics
-NOISE = 0.1  # added to what critics are shown, in standard deviations
+NOISE = 0.1  # added to what critics are shown, in units of a `Normaliser`
 LEAST_SPREAD = 1e-3  # of a gain that hardly varies
 
 

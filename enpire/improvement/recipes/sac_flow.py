@@ -87,8 +87,8 @@ class FlowAgent(Agent[FlowPolicy]):
         """See `Agent.acting`."""
         return FlowActor(policy.train(), self.learning.deviation, policy.noise_size)
 
-    def own(self, history: Tensor) -> Tensor:
-        """See `Agent.own`."""
+    def first(self, history: Tensor) -> Tensor:
+        """See `Agent.first`."""
         shape = (len(history), self.begun.noise_size)
         drawn = torch.randn(shape, generator=self.generator).to(history)
         actions: Tensor = self.begun(history, drawn)
@@ -97,7 +97,8 @@ class FlowAgent(Agent[FlowPolicy]):
     def actor_loss(self, batch: Transitions, cloned: Tensor) -> tuple[Tensor, Tensor]:
         """See `Agent.actor_loss`; past the periods carried out, the flow's own chunks go on."""
         _, actions, density = self.actor.draw(batch.history, self.generator)
-        sure = self.surely_more_than_own(batch.history, actions)
+        own = self.own(batch.history)
+        sure = self.surely_more(batch.history, actions[:, : self.execute], own)
         whole = torch.cat([cloned, actions[:, self.execute :].detach()], dim=1)
         error = self.flow_error(batch.history, whole)
         heat = self.temperature["log"].exp().detach()
