@@ -65,6 +65,7 @@ OF_CAMPAIGN = (
     "start_episodes",
     "collect",
     "exploration",
+    "execute",
     "max_pairs",
     "sealed_episodes",
     "verify",

@@ -16,6 +16,7 @@ from enpire.commands.options import (
     more_than_zero,
     natural,
     no_or_one,
+    of_a_chunk,
     pace,
     part,
     positive,
@@ -60,6 +61,11 @@ SETTINGS: dict[str, tuple[Callable[[str], Any], str, str]] = {
     "start_episodes": (positive, "200", "episodes that measure the first policy"),
     "collect": (positive, "300", "episodes a round, with exploration"),
     "exploration": (share, "0.3", "chance that a chunk is varied"),
+    "execute": (
+        of_a_chunk,
+        "8",
+        "of a chunk's 8 actions that are carried out before the policy is asked again",
+    ),
     "max_pairs": (
         positive,
         "100",
@@ -116,7 +122,15 @@ BUDGETS: dict[str, tuple[Callable[[str], Any], str, str]] = {
 }
 
 
-OF_TASK = ("recipe", "first_recipe", "demonstrations", "start_episodes", "collect", "exploration")
+OF_TASK = (
+    "recipe",
+    "first_recipe",
+    "demonstrations",
+    "start_episodes",
+    "collect",
+    "exploration",
+    "execute",
+)
 """What a task's `loop.toml` may set."""
 OF_RECIPES = ("recipe", "first_recipe")  # each may have a table `NAME_settings` beside it
 

@@ -16,6 +16,7 @@ RESETS = ("fast", "physical")
 VERIFIERS = ("sensors", "cameras")
 PACES = ("free", "real")
 STARTS = ("start", "phase")
+CHUNK = 8  # actions; `ChunkSpec` has it too, which takes long to import
 _SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)([smhd])")
 
@@ -96,6 +97,14 @@ def positive(text: str) -> int:
 def natural(text: str) -> int:
     """A whole number of at least 0."""
     return _whole(text, 0)
+
+
+def of_a_chunk(text: str) -> int:
+    """How many of a chunk's eight actions are carried out."""
+    number = positive(text)
+    if number > CHUNK:
+        raise argparse.ArgumentTypeError(f"{text}: a chunk has {CHUNK} actions")
+    return number
 
 
 def no_or_one(text: str) -> int:

@@ -130,7 +130,7 @@ class Campaign:
         self._first = first
         self.stations: Workcells = fleet.stations
         size = self.stations.action_size
-        self._spec = shape_for(settings.task, self.stations)
+        self._spec = shape_for(settings.task, self.stations, settings.execute)
 
         def acts(policy: Policy, name: str) -> Controller:
             inner = hosting.controller(policy, self.stations, team.confinement)

@@ -70,10 +70,14 @@ class Driven:
         self.pictures.extend([pictures] * (1 if self.pictures else self.pictures.maxlen or 0))
 
     def vary(self, chunks: int) -> FloatArray:
-        """The offset of the next chunk; a variation goes on for `chunks` of them."""
+        """The offset of the next chunk; a variation goes on for `chunks` of them.
+
+        As many are varied as `exploration` says, however many one goes on for.
+        """
+        begins = self.exploration / (chunks - (chunks - 1) * self.exploration)
         if self.varied:
             self.varied -= 1
-        elif self.exploration and self.rng.random() < self.exploration:
+        elif begins and self.rng.random() < begins:
             self.offset, self.varied = variations(self.rng, (), len(self.offset)), chunks - 1
         else:
             self.offset = np.zeros_like(self.offset)

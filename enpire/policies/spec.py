@@ -96,13 +96,18 @@ class PictureSpec(ChunkSpec):
         )
 
 
-def shape_for(task: str, stations: Workcells) -> ChunkSpec:
-    """Of a network for these stations: one that sees by cameras where policies do."""
+def shape_for(task: str, stations: Workcells, execute: int) -> ChunkSpec:
+    """Of a network for these stations: one that sees by cameras where policies do.
+
+    execute: how many actions of a chunk are carried out before it is asked again.
+    """
     sight = stations.sight
     sizes = stations.observation_size, stations.action_size
     if sight is None:
-        return ChunkSpec(task, *sizes)
-    return PictureSpec(task, *sizes, cameras=sight.cameras, size=sight.size, felt=sight.felt)
+        return ChunkSpec(task, *sizes, execute=execute)
+    return PictureSpec(
+        task, *sizes, execute=execute, cameras=sight.cameras, size=sight.size, felt=sight.felt
+    )
 
 
 def shape_of(text: str) -> ChunkSpec:

@@ -51,9 +51,10 @@ class LoopSettings:
     made the run has put there; demonstrations_of: a run whose demonstrations are this one's too.
     demonstrations: seed demonstrations.
     start_episodes: evaluation of the first policy. collect: episodes a round with exploration.
-    exploration: chance that a chunk of theirs is varied. max_pairs: after so many pairs without a
-    decision the incumbent stays, unless the candidate is promising (`comparison.decide`).
-    sealed_episodes: of an examination. recipe: of the rounds, in order, the last one goes on;
+    exploration: chance that a chunk of theirs is varied. execute: actions of a chunk that are
+    carried out before the policy is asked again. max_pairs: after so many pairs without a decision
+    the incumbent stays, unless the candidate is promising (`comparison.decide`). sealed_episodes:
+    of an examination. recipe: of the rounds, in order, the last one goes on;
     recipe_settings, first_recipe_settings: by dotted name. verify: by `sensors`, or by `cameras`
     where the task has eyes. images: size of the pictures that policies see [px], or 0. vary_looks:
     each episode looks different in them. staleness: rounds that a round's collection may begin
@@ -78,6 +79,7 @@ class LoopSettings:
     start_episodes: int = 200
     collect: int = 300
     exploration: float = 0.3
+    execute: int = 8
     max_pairs: int = 100
     sealed_episodes: int = 300
     alpha: float = 0.05
@@ -170,7 +172,7 @@ class Loop:
         self.trainer = trainer
         self.budget = budget
         self.state = state
-        self.spec = shape_for(settings.task, self.stations)
+        self.spec = shape_for(settings.task, self.stations, settings.execute)
         self._sealed = Sealed(run.ledger, settings.target, settings.sealed_episodes)
         self._known = Known(run, self.stations)
         self._begun: dict[int, _Collecting] = {}  # collections under way, by round

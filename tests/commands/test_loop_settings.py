@@ -15,6 +15,7 @@ recipe = "heuristic"
 first_recipe = "mine.py"
 demonstrations = 150
 exploration = 0.25
+execute = 2
 [recipe_settings]
 candidates = 10
 [first_recipe_settings]
@@ -35,6 +36,7 @@ def test_a_task_has_a_loop_of_its_own(tmp_path: Path) -> None:
         "first_recipe": str(tmp_path / "mine.py"),
         "demonstrations": 150,
         "exploration": 0.25,
+        "execute": 2,
         "recipe_settings": {"candidates": "10"},
         "first_recipe_settings": {"policy": "flow", "training.steps": "3000"},
     }
@@ -47,6 +49,7 @@ def test_a_task_has_a_loop_of_its_own(tmp_path: Path) -> None:
         ("demonstrations = ", "loop.toml"),
         ("demonstrations = 0", "demonstrations"),
         ("exploration = 1.5", "exploration"),
+        ("execute = 9", "a chunk has 8 actions"),
         ("seed = 3", "unknown 'seed'"),
         ("[settings]\nlr = 1", "unknown 'settings'"),
         ("recipe_settings = 3", "unknown 'recipe_settings'"),

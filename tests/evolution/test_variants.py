@@ -30,7 +30,7 @@ def variant(name: str, **settings: Any) -> recipes.Recipe:
 
 def small(path: Path, **settings: Any) -> recipes.Recipe:
     made: Any = recipes.find(str(path)).recipe
-    known = {n: v for n, v in {"steps_per_episode": 0.0}.items() if hasattr(made, n)}
+    known = {n: v for n, v in {"passes": 0.0}.items() if hasattr(made, n)}
     return replace(made, training=Training(steps=3, batch=8), **known, **settings)  # type: ignore[no-any-return]
 
 

@@ -19,7 +19,7 @@ from enpire.improvement.recipes.replay_bc import ReplayCloning
 from enpire.improvement.trainer import Training
 from enpire.improvement.value import returns
 from enpire.people import OneHelper
-from enpire.policies import ChunkSpec, PictureSpec
+from enpire.policies import ChunkSpec
 from enpire.types import Episode, Outcome, Purpose, Verdict
 from tests.environment.reach import Speed, reach_stations
 from tests.store.samples import episode
@@ -53,7 +53,9 @@ def asked() -> Collection:
 
 def outcomes(**settings: Any) -> dict[str, Episode]:
     collection = asked()
-    jobs = list(Named("recover", Recover(estimate_steps=3, **settings)).collect(collection))
+    jobs = list(
+        Named("recover", Recover(**{"share": 0.5} | settings, estimate_steps=3)).collect(collection)
+    )
     stations, waiting, done = collection.stations, jobs, []
     while waiting or stations.busy:
         for row in stations.idle[: len(waiting)]:
@@ -116,19 +118,18 @@ def test_what_the_helper_did_is_cloned_and_what_the_policy_did_before_is_not() -
     assert any((one[name] != all_of_it[name]).any() for name in one)
 
 
-def test_a_policy_that_sees_learns_from_those_who_know() -> None:
+def test_a_policy_learns_from_those_who_know() -> None:
     shown = episode("shown", 4, purpose=Purpose.DEMONSTRATION)
     own, helped = episode("own", 4), episode("helped", 6, intervened=HELPED)
     lost = episode("lost", 6, intervened=HELPED, verdict=LOST)
-    felt = ChunkSpec("t", observation=6, action=3, chunk=2, execute=2, hidden=(8,))
-    seen = PictureSpec("t", observation=6, action=3, cameras=("front",), size=8, felt=(0, 1))
+    spec = ChunkSpec("t", observation=6, action=3, chunk=2, execute=2, hidden=(8,))
 
-    def chosen(spec: ChunkSpec, *episodes: Episode) -> list[str]:
-        return [e.id for e in Recover().chosen(Given(spec, list(episodes), None, seed=1))]
+    def chosen(recipe: Recover, *episodes: Episode) -> list[str]:
+        return [e.id for e in recipe.chosen(Given(spec, list(episodes), None, seed=1))]
 
-    assert chosen(felt, shown, own, helped, lost) == ["shown", "own", "helped"]
-    assert chosen(seen, shown, own, helped, lost) == ["shown", "helped"]
-    assert chosen(seen, own, lost) == ["own"], "nobody has shown anything"
+    assert chosen(Recover(), shown, own, helped, lost) == ["shown", "helped"]
+    assert chosen(Recover(), own, lost) == ["own"], "nobody has shown anything"
+    assert chosen(Recover(cloned="all"), shown, own, helped, lost) == ["shown", "own", "helped"]
 
 
 def test_a_success_is_not_the_policys_before_somebody_helped() -> None:
@@ -146,7 +147,7 @@ def test_only_where_there_are_hands() -> None:
 
 
 def test_the_loops_helper_corrects_where_it_is_asked_to() -> None:
-    recipe = Named("recover", Recover(estimate_steps=3, corrector="helper"))
+    recipe = Named("recover", Recover(estimate_steps=3, share=0.5, corrector="helper"))
     assert recipe.needs_helper
     assert not Named("recover", Recover()).needs_helper
     desk = OneHelper()
@@ -168,6 +169,6 @@ def test_a_corrector_of_ones_own() -> None:
         def helper(self, asked: Collection) -> Helper:
             return Helper("me", Speed(1.0))
 
-    jobs = list(Named("mine", Mine(estimate_steps=3)).collect(asked()))
+    jobs = list(Named("mine", Mine(estimate_steps=3, share=0.5)).collect(asked()))
     assert [job.policy for job in jobs[3:]] == ["p1+me"] * 3
     assert all(isinstance(job.controller, Corrected) for job in jobs[3:])

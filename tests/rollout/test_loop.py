@@ -371,6 +371,19 @@ def test_a_first_recipe_that_fails_ends_the_run(tmp_path: Path) -> None:
         go(tmp_path / "run", Diverges(0.0), Moves(FAST))
 
 
+def test_recipes_are_told_how_much_of_a_chunk_is_carried_out(tmp_path: Path) -> None:
+    told: list[int] = []
+
+    class Told(Moves):
+        def improve(self, given: Given) -> Candidate:
+            told.append(given.spec.execute)
+            return super().improve(given)
+
+    few = LoopSettings(**{**_values(TINY), "execute": 2})
+    go(tmp_path / "run", Told(SLOW), Told(FAST), settings=few)
+    assert told == [2, 2]
+
+
 def test_recipes_are_given_everything_but_sealed_episodes(tmp_path: Path) -> None:
     recipe = Moves(FAST)
     go(tmp_path / "run", Moves(SLOW), recipe)

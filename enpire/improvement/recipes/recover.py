@@ -2,9 +2,9 @@
 
 In some of a round's episodes a corrector stands beside the policy. It takes over when the policy
 makes no progress any more, goes back to the start, or to where things were well, and corrects.
-All successes are cloned: the policy's own whole, and of those in which somebody helped what the
-helper did. A policy that sees learns from demonstrations and helpers alone: they know where things
-are, and what it did itself tells no more of that than it knew.
+Demonstrations are cloned, and what the helper did. What the policy did itself tells no more than it
+knew, and where it barely came off it did not know enough: with its own successes a policy comes to
+less (`tasks/pin_box/README.md`, `docs/policies.md`).
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from enpire.improvement.recipe import Given
 from enpire.improvement.recipes.replay_bc import ReplayCloning
 from enpire.improvement.trouble import FromTheStart, NoProgress
 from enpire.improvement.value import Value
-from enpire.policies import PictureSpec
 from enpire.types import Episode, Purpose
 
 DEMONSTRATOR, HELPER = "demonstrator", "helper"
 Rewind = Literal["start", "best"]
+Cloned = Literal["helped", "all"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,8 @@ class Recover(ReplayCloning):
     """Replay of successes, some of which a corrector has brought about."""
 
     corrector: str = DEMONSTRATOR  # the task's, a policy of the run by name, or the loop's helper
-    share: float = 0.5  # of a round's episodes with a corrector beside the policy
+    share: float = 1.0  # of a round's episodes with a corrector beside the policy
+    cloned: Cloned = "helped"  # beside demonstrations: what helpers did, or all successes
     rewind: Rewind = (
         "start"  # how far hands go back before help: to the best moment, or to the start
     )
@@ -67,7 +68,7 @@ class Recover(ReplayCloning):
         """See `ReplayCloning`."""
         successes = ReplayCloning.chosen(self, given)
         taught = [e for e in successes if e.helped or e.purpose is Purpose.DEMONSTRATION]
-        return taught if taught and isinstance(given.spec, PictureSpec) else successes
+        return taught if taught and self.cloned == "helped" else successes
 
     def collect(self, asked: Collection) -> Iterator[Job]:
         """See `Collector.collect`: the policy alone, exploring, and with a corrector beside it."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
+from enpire.improvement.data import instructive
 from enpire.improvement.recipe import Candidate, Given
 from enpire.improvement.trainer import Kind, Training, clone
 from enpire.types import Episode
@@ -20,13 +21,14 @@ class ReplayCloning:
 
     policy: Kind = "chunk"  # what is made: one chunk for what is seen, or one that flows from noise
     training: Training = field(default_factory=lambda: Training(steps=2500))  # its steps at least
-    steps_per_episode: float = 6.0  # gradient steps, where there are more episodes
+    passes: float = 16.0  # over all examples, where that is more
     most_steps: int = 9000  # gradient steps
 
     def improve(self, given: Given) -> Candidate:
         """See `Recipe.improve`; starts from new weights, which forgets earlier mistakes."""
         chosen = self.chosen(given)
-        steps = int(max(self.training.steps, self.steps_per_episode * len(chosen)))
+        examples = sum(int(instructive(episode).sum()) for episode in chosen)
+        steps = int(max(self.training.steps, self.passes * examples / self.training.batch))
         training = replace(self.training, steps=min(steps, self.most_steps))
         fitted = clone(given, chosen, self.policy, training)
         numbers = {
