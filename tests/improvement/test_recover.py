@@ -53,9 +53,8 @@ def asked() -> Collection:
 
 def outcomes(**settings: Any) -> dict[str, Episode]:
     collection = asked()
-    jobs = list(
-        Named("recover", Recover(**{"share": 0.5} | settings, estimate_steps=3)).collect(collection)
-    )
+    recipe = Recover(estimate_steps=3, share=0.5, **settings)
+    jobs = list(Named("recover", recipe).collect(collection))
     stations, waiting, done = collection.stations, jobs, []
     while waiting or stations.busy:
         for row in stations.idle[: len(waiting)]:
