@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from argparse import ArgumentTypeError
+
 import pytest
 
-from enpire.commands.options import Parser, add_start, task_asked
+from enpire.commands.options import CHUNK, Parser, add_start, of_a_chunk, task_asked
 from enpire.errors import UsageError
+from enpire.policies import ChunkSpec
 
 
 def asked(*arguments: str, default: str = "") -> str:
@@ -24,3 +27,11 @@ def test_where_a_task_begins() -> None:
     assert asked(default="of_a_run@start") == "of_a_run@start"
     with pytest.raises(UsageError, match="start"):
         asked("--from", "end")
+
+
+def test_as_much_is_carried_out_as_a_chunk_has() -> None:
+    assert ChunkSpec("t", 1, 1).chunk == CHUNK
+    assert [of_a_chunk(text) for text in ("1", str(CHUNK))] == [1, CHUNK]
+    for wrong in ("0", str(CHUNK + 1)):
+        with pytest.raises(ArgumentTypeError):
+            of_a_chunk(wrong)
