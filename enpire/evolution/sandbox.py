@@ -238,6 +238,7 @@ class Process:
         self._first = -1
         self._watch: Watch | None = None
         self._ending = threading.Lock()
+        self._pipes = threading.Lock()  # one thread may end it while another hands it its input
         if first:
             with suppress(ProcessLookupError):
                 self._first = os.pidfd_open(first)
@@ -258,10 +259,12 @@ class Process:
 
     def communicate(self, given: bytes = b"") -> Ended:
         """Hand it its input and wait for its end; only where nobody else reads its output."""
-        self._out = Tail(self.stdout, self._sandbox.limits.output)
-        with suppress(BrokenPipeError):
-            self.stdin.write(given)
-            self.stdin.close()
+        with self._pipes:
+            if not self.stdout.closed:  # else somebody has ended it before it was asked
+                self._out = Tail(self.stdout, self._sandbox.limits.output)
+                with suppress(BrokenPipeError):
+                    self.stdin.write(given)
+                    self.stdin.close()
         return self.wait()
 
     def wait(self) -> Ended:
@@ -287,12 +290,13 @@ class Process:
                 select.select([self._first], [], [])  # the first process goes last
                 os.close(self._first)  # nobody else uses it by now
                 self._first = -1
-        self._err.close()
-        if self._out is not None:
-            self._out.close()
-        with suppress(BrokenPipeError):
-            self.stdin.close()
-        self.stdout.close()
+        with self._pipes:
+            self._err.close()
+            if self._out is not None:
+                self._out.close()
+            with suppress(BrokenPipeError):
+                self.stdin.close()
+            self.stdout.close()
 
     def __enter__(self) -> Self:
         return self

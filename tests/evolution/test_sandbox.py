@@ -97,6 +97,12 @@ class TestRun:
         thread.join()
         assert started[0].communicate(b"still here").out == b"still here"
 
+    def test_ended_before_it_is_given_anything(self) -> None:
+        process = Sandbox().start(["cat"])
+        process.end()
+        ended = process.communicate(b"too late")
+        assert (ended.code, ended.out) == (137, b"")
+
     def test_nothing_is_left_open(self) -> None:
         Sandbox().run(["true"])
         before = len(os.listdir("/proc/self/fd"))
