@@ -12,7 +12,7 @@ from torch import Tensor
 
 from enpire.errors import RecipeError
 from enpire.policies import ChunkSpec, PictureSpec
-from enpire.types import Episode, Flags, Image
+from enpire.types import Episode, Flags, Image, Purpose
 
 MIN_STD = 1e-3  # of an observation or action that hardly varies
 
@@ -113,6 +113,15 @@ def instructive(episode: Episode) -> Flags:
     if episode.helped:
         return episode.intervened & ~episode.rewound
     return np.arange(len(episode)) >= episode.forked
+
+
+def known_well(episodes: Sequence[Episode]) -> list[Episode]:
+    """Successes of those who know: demonstrations, and what somebody helped with.
+
+    All successes, where nobody did. What a policy did itself tells no more than it knew.
+    """
+    won = [episode for episode in episodes if episode.success]
+    return [e for e in won if e.helped or e.purpose is Purpose.DEMONSTRATION] or won
 
 
 def examples(

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from enpire.errors import RecipeError
+from enpire.improvement.data import known_well
 from enpire.improvement.recipe import Given
 from enpire.improvement.trainer import Training, clone_flow
 from enpire.policies import FlowPolicy, PictureSpec
 
 
 def begun(given: Given, training: Training) -> FlowPolicy:
-    """The incumbent if it flows; else one that is cloned from all successes, as stage `flow`.
+    """The incumbent if it flows; else one cloned from those who know, as stage `flow`.
 
     Raises:
         RecipeError: the incumbent is of another kind, and no episode succeeded; or policies see by
@@ -22,5 +23,4 @@ def begun(given: Given, training: Training) -> FlowPolicy:
         )
     if isinstance(given.incumbent, FlowPolicy):
         return given.incumbent
-    won = [episode for episode in given.episodes if episode.success]
-    return clone_flow(given, won, training, stage="flow").policy
+    return clone_flow(given, known_well(given.episodes), training, stage="flow").policy

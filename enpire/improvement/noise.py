@@ -61,9 +61,11 @@ class NoiseAgent[P: Noisy](Agent[P]):
         data: Transitions,
         learning: Learning,
         generator: torch.Generator,
+        usual: float = 1.0,
     ) -> None:
-        """begun: a policy that chooses its noise."""
+        """begun: a policy that chooses its noise; usual: deviation of what nobody chooses."""
         super().__init__(begun, data, learning, generator)
+        self.usual = usual
         spec = begun.spec
         inputs = spec.history * spec.observation + begun.noise_size
         self.noise_critic = Ensemble(inputs, learning.width, learning.members).to(self.where)
@@ -116,7 +118,7 @@ class NoiseAgent[P: Noisy](Agent[P]):
         noise, density = self.actor.noise(batch.history, self.generator)
         with torch.no_grad():
             drawn = torch.randn(noise.shape, generator=self.generator).to(noise)
-            before = self.noise_odds(batch.history, drawn)
+            before = self.noise_odds(batch.history, self.usual * drawn)
         sure = surely(self.noise_odds(batch.history, noise) - before, self.learning.caution)
         heat = self.temperature["log"].exp().detach()
         return (heat * density - sure).mean(), density

@@ -32,6 +32,11 @@ from enpire.types import Episode
 Kind = Literal["chunk", "flow"]
 """What a recipe that clones makes: a `ChunkPolicy` or a `FlowPolicy`."""
 
+# Of flows, by what came of it at `push_t` (`tasks/push_t/README.md`).
+WIDER = 2  # times as wide as what answers with one chunk
+PASSES = 64.0  # over all examples: each comes with another noise and time every time it is shown
+CALM = 0.5  # deviation of the noise that they act with
+
 
 @dataclass(frozen=True, slots=True)
 class Training:
@@ -46,6 +51,7 @@ class Training:
     shift: int = 0  # of pictures, up to so many pixels along both axes, drawn in each step
     relight: float = 0.0  # of pictures, share of brightness and contrast, up or down
     late: int = 0  # control periods that chunks may come late: a flow learns to bridge them
+    flow_steps: int = 12_000  # of a flow at most, where examples are many: it has `steps` at least
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,32 +76,53 @@ def fresh_flow(spec: FlowSpec, data: Examples, seed: int) -> FlowPolicy:
 
 
 def clone(
-    given: Given, chosen: Sequence[Episode], kind: Kind, training: Training
+    given: Given,
+    chosen: Sequence[Episode],
+    kind: Kind,
+    training: Training,
+    weight: Tensor | None = None,
 ) -> Fit[ChunkPolicy] | Fit[FlowPolicy] | Fit[PicturePolicy]:
     """A new policy that does as in what is `instructive` of the `chosen` episodes; see `fit`.
 
-    Where policies see by cameras it is one that does.
+    Where policies see by cameras it is one that does. weight: of all their periods end to end,
+    (N,), where it is this that tells what each is worth.
     """
     if isinstance(given.spec, PictureSpec):
-        return clone_picture(given, given.spec, seen_examples(chosen, given.spec), training)
+        data = seen_examples(chosen, given.spec, weight)
+        return clone_picture(given, given.spec, data, training)
     if training.shift or training.relight:
         raise RecipeError("shift and relight are of pictures, which nobody takes here: --images 64")
     if kind == "flow":
-        return clone_flow(given, chosen, training)
+        return clone_flow(given, chosen, training, weight)
     if training.late:
         raise RecipeError("a chunk that may come late has to flow: --recipe.policy flow")
-    data = _taught(given.spec, chosen)
+    data = _taught(given.spec, chosen, weight)
     return fit(fresh(given.spec, data, given.seed), data, training, given.seed, given.checkpoint)
 
 
 def clone_flow(
-    given: Given, chosen: Sequence[Episode], training: Training, stage: str = "policy"
+    given: Given,
+    chosen: Sequence[Episode],
+    training: Training,
+    weight: Tensor | None = None,
+    stage: str = "policy",
 ) -> Fit[FlowPolicy]:
-    """The same, and one that flows; chunks that may come late are longer by that."""
+    """The same, and one that flows; chunks that may come late are longer by that.
+
+    It is wider and learns for longer, for what it has to tell apart is more than one chunk.
+    """
     spec, late = FlowSpec.of(given.spec), training.late
-    spec = replace(spec, chunk=spec.chunk + late, pending=late)
-    data = _taught(spec, chosen)
+    spec = replace(
+        spec,
+        hidden=tuple(WIDER * width for width in spec.hidden),
+        chunk=spec.chunk + late,
+        pending=late,
+        deviation=CALM,
+    )
+    data = _taught(spec, chosen, weight)
     flow = fresh_flow(spec, data, given.seed)
+    wanted = min(int(PASSES * len(data) / training.batch), training.flow_steps)
+    training = replace(training, steps=max(training.steps, wanted))
     return fit(flow, data, training, given.seed, given.checkpoint, stage)
 
 
@@ -117,8 +144,10 @@ def clone_picture(
     return fit(policy, data, training, given.seed, given.checkpoint)
 
 
-def _taught(spec: ChunkSpec, chosen: Sequence[Episode]) -> Examples:
+def _taught(spec: ChunkSpec, chosen: Sequence[Episode], weight: Tensor | None) -> Examples:
     data = examples(chosen, spec)
+    if weight is not None:
+        return replace(data, weight=weight)
     return data.only(np.concatenate([instructive(episode) for episode in chosen]))
 
 

@@ -17,6 +17,10 @@ always does the same where it is stuck stays stuck.
 A policy whose chunks come late may have learned to go on from the actions that will have been
 carried out by then (training-time action conditioning, Black et al. 2025, arXiv 2512.05964): they
 stand at the beginning of the chunk from the start of the flow, and it is told how many they are.
+
+It may act with less noise than it was taught with: what is in the middle is what is usual at a
+moment, and what few have shown, or one of them by mistake, is at the edge. Several ways to go on
+are still told apart, for the way from noise to a chunk is steep between them.
 """
 
 from __future__ import annotations
@@ -121,7 +125,7 @@ class FlowPolicy(nn.Module):
     def chosen(self, seen: Tensor, drawn: Tensor) -> Tensor:
         """The noise (batch, noise_size) to begin from, of normal draws: steered if it has to be."""
         if not self.spec.steering:
-            return drawn
+            return self.spec.deviation * drawn
         return NOISE_LIMIT * torch.tanh(self.steer(seen) + self.log_std.exp() * drawn)
 
     def forward(self, history: Tensor, drawn: Tensor) -> Tensor:
@@ -220,7 +224,7 @@ class FlowInference:
         """
         spec = self._spec
         seen = normalised(history, self._mean, self._std)
-        x = drawn
+        x = np.float32(spec.deviation) * drawn
         if self._steer is not None:
             network, deviation = self._steer
             x = steer(network(seen), deviation, drawn)

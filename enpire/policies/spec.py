@@ -53,12 +53,14 @@ class FlowSpec(ChunkSpec):
 
     steps: from noise to actions. steering: width of each hidden layer of the network that chooses
     the noise; without one it is drawn. pending: the most actions, still to be carried out when a
-    chunk is asked for, that it has learned to go on from.
+    chunk is asked for, that it has learned to go on from. deviation: of the noise that is drawn
+    when it acts; it was taught with one.
     """
 
     steps: int = 5
     steering: tuple[int, ...] = ()
     pending: int = 0
+    deviation: float = 1.0
 
     @classmethod
     def of(cls, spec: ChunkSpec) -> FlowSpec:

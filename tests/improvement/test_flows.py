@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
 
+from enpire.improvement import trainer
+from enpire.improvement.flows import begun
 from enpire.improvement.noise import SteeredFlowActor, SteeredFlowAgent
 from enpire.improvement.recipe import Given
 from enpire.improvement.recipes.dsrl import NoiseLearning, steered
 from enpire.improvement.recipes.sac_flow import FlowActor, FlowAgent, FlowLearning
 from enpire.improvement.replay import Transitions
 from enpire.improvement.sac import NORMAL, Agent, Learning
-from enpire.improvement.trainer import Training
-from enpire.policies import FlowPolicy, FlowSpec
+from enpire.improvement.trainer import CALM, Training
+from enpire.policies import ChunkSpec, FlowPolicy, FlowSpec
 from enpire.policies.flow import DEVIATION, NOISE_LIMIT
-from enpire.types import Outcome, Verdict
+from enpire.types import Outcome, Purpose, Verdict
 from tests.store.samples import episode
 
 SPEC = FlowSpec(
@@ -48,6 +51,15 @@ def test_a_flow_is_steered_alone() -> None:
     np.testing.assert_array_equal(noise.detach(), 0.0)
 
 
+def test_steering_begins_with_as_much_noise_as_the_flow_acts_with() -> None:
+    torch.manual_seed(0)
+    deviations = [
+        float(steered(FlowPolicy(replace(SPEC, deviation=each))).log_std.detach().exp().mean())
+        for each in (1.0, 0.5)
+    ]
+    assert deviations == pytest.approx([DEVIATION, DEVIATION / 2])
+
+
 def test_a_flow_that_is_steered_goes_on_from_its_steering() -> None:
     once = steered(flow())
     with torch.no_grad():
@@ -55,6 +67,29 @@ def test_a_flow_that_is_steered_goes_on_from_its_steering() -> None:
     again = steered(once)
     for name, values in once.tensors().items():
         np.testing.assert_array_equal(again.tensors()[name], values)
+
+
+def test_flows_are_wider_and_learn_for_longer_and_of_those_who_know(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    shown = episode("shown", 8, purpose=Purpose.DEMONSTRATION)
+    own = episode("own", 8, actions=shown.actions + 5.0)
+    spec = ChunkSpec("t", observation=6, action=3, chunk=3, execute=2, hidden=(8, 16))
+    steps: list[int] = []
+
+    def fit(policy: FlowPolicy, data: object, training: Training, *rest: object) -> object:
+        steps.append(training.steps)
+        return trainer.Fit(policy, 0.0, 0.0)
+
+    monkeypatch.setattr(trainer, "fit", fit)
+    given = Given(spec, [shown, own], None, seed=1)
+    made = begun(given, Training(steps=2, batch=8))
+    begun(given, Training(steps=2, batch=8, flow_steps=10))
+    begun(given, Training(steps=100, batch=8))
+    assert steps == [64, 10, 100], "64 times each of eight examples, eight a step"
+    assert made.spec.hidden == (16, 32)
+    assert made.spec.deviation == CALM
+    assert float(made.centre.max()) < 4.0, "what a policy did itself is not cloned"
 
 
 @pytest.mark.parametrize("recipe", [NoiseLearning, FlowLearning])

@@ -131,6 +131,23 @@ def test_a_policy_learns_from_those_who_know() -> None:
     assert chosen(Recover(cloned="all"), shown, own, helped, lost) == ["shown", "own", "helped"]
 
 
+def test_successes_that_took_long_are_not_replayed() -> None:
+    shown = [episode(f"shown-{n}", n, purpose=Purpose.DEMONSTRATION) for n in (4, 6, 8)]
+    own = [episode(f"own-{n}", n) for n in (3, 6, 7)]
+    helped = episode("helped", 9, intervened=np.arange(9) > 3)
+    lost = episode("lost", 3, verdict=LOST)
+    spec = ChunkSpec("t", observation=6, action=3, chunk=2, execute=2, hidden=(8,))
+
+    def chosen(recipe: ReplayCloning, *episodes: Episode) -> list[str]:
+        return [e.id for e in recipe.chosen(Given(spec, list(episodes), None, seed=1))]
+
+    names = [e.id for e in shown]
+    known = (*shown, *own, helped, lost)
+    assert chosen(ReplayCloning(), *known) == [*names, "own-3", "own-6", "helped"]
+    assert chosen(ReplayCloning(quick=0.5), *known) == [*names, "own-3", "helped"]
+    assert chosen(ReplayCloning(), *own, lost) == ["own-3", "own-6", "own-7"], "none is usual"
+
+
 def test_a_success_is_not_the_policys_before_somebody_helped() -> None:
     worth = returns([episode("b", 6, intervened=HELPED), episode("a", 3)], 0.5)
     assert worth.tolist() == [0, 0, 0, 0, 0.5, 1, 0.25, 0.5, 1]

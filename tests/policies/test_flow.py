@@ -47,7 +47,9 @@ def drawn(rows: int = 6) -> np.ndarray:
     return np.random.default_rng(2).standard_normal((rows, size)).astype(np.float32)
 
 
-@pytest.mark.parametrize("spec", [SPEC, STEERED, replace(SPEC, hidden=(256, 256, 256), steps=8)])
+@pytest.mark.parametrize(
+    "spec", [SPEC, STEERED, replace(SPEC, hidden=(256, 256, 256), steps=8, deviation=0.3)]
+)
 def test_inference_is_the_forward_pass(spec: FlowSpec) -> None:
     made = policy(spec)
     with torch.no_grad():
@@ -73,6 +75,14 @@ def test_rows_do_not_mix(spec: FlowSpec) -> None:
 def test_noise_chooses_the_chunk(spec: FlowSpec) -> None:
     infer = policy(spec).inference()
     assert (infer(history(), drawn()) != infer(history(), -drawn())).all(axis=(1, 2)).all()
+
+
+def test_it_may_act_with_less_noise_than_it_was_taught_with() -> None:
+    calm = policy(replace(SPEC, deviation=0.5)).inference()(history(), drawn())
+    np.testing.assert_array_equal(calm, policy().inference()(history(), 0.5 * drawn()))
+    steered, chosen = policy(STEERED), policy(replace(STEERED, deviation=0.5))
+    same = (made.inference()(history(), drawn()) for made in (steered, chosen))
+    np.testing.assert_array_equal(*same)
 
 
 def test_steered_noise_is_bounded() -> None:

@@ -9,13 +9,14 @@ An action is a chunk of `execute` periods. A policy of LeRobot's that diffuses o
 from beside it, and so is one that sees by cameras: what comes of it is both, a policy of kind
 `steered`. It is asked for a fixed number of chunks only, before anything is learned; one that sees,
 once more about each moment of which there are pictures. An incumbent of any other kind is replaced
-by a flow cloned from all successes, which is then steered; one that is steered already goes on from
-its own steering.
+by a flow cloned from demonstrations and help, which is then steered; one that is steered already
+goes on from its own steering.
 """
 
 from __future__ import annotations
 
 import copy
+import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -81,7 +82,9 @@ class NoiseLearning:
         generator = torch.Generator().manual_seed(given.seed)
         episodes = [episode for episode in given.episodes if len(episode)]
         replay = Uniform(transitions(episodes, flow.spec, learning.discount))
-        agent = SteeredFlowAgent(steered(flow), replay.data, learning, generator)
+        usual = flow.spec.deviation  # it is to draw about as much
+        learning = replace(learning, deviation=usual * learning.deviation)
+        agent = SteeredFlowAgent(steered(flow), replay.data, learning, generator, usual)
 
         def step(at: int) -> Tensor:
             return agent.learn_both(replay.sample(learning.batch, generator), at)[0]
@@ -192,6 +195,7 @@ def steered(flow: FlowPolicy) -> FlowPolicy:
     if not flow.spec.steering:
         nn.init.zeros_(made.get_parameter(f"steer.{3 * len(STEERING)}.weight"))
         nn.init.zeros_(made.get_parameter(f"steer.{3 * len(STEERING)}.bias"))
+        nn.init.constant_(made.log_std, math.log(DEVIATION * flow.spec.deviation))
     made.load_state_dict({**made.state_dict(), **flow.state_dict()})
     made.net.requires_grad_(False)
     return made

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 
 import numpy as np
@@ -26,12 +26,11 @@ from torch import Tensor
 
 from enpire.errors import RecipeError
 from enpire.improvement.checkpoint import Checkpoint
-from enpire.improvement.data import examples, seen_examples
 from enpire.improvement.recipe import Candidate, Given
 from enpire.improvement.recipes.finetune import FineTuning
-from enpire.improvement.trainer import Training, clone_picture, fit, fresh
+from enpire.improvement.trainer import Kind, Training, clone
 from enpire.improvement.value import Normaliser, regress, returns
-from enpire.policies import LeRobotPolicy, PictureSpec, Policy, base_of
+from enpire.policies import LeRobotPolicy, Policy, base_of
 from enpire.types import Episode, Flags, Purpose
 
 WIDTH = 128  # of the critics
@@ -43,10 +42,12 @@ LEAST_SPREAD = 1e-3  # of a gain that hardly varies
 class AdvantageWeighted:
     """Clone every moment with a weight of exp(advantage / temperature)."""
 
+    policy: Kind = "flow"  # what is made: one chunk for what is seen, or one that flows from noise
     training: Training = field(default_factory=lambda: Training(steps=3000))
     tuning: FineTuning = field(default_factory=FineTuning)  # of a policy of LeRobot's
     members: int = 3  # networks of a critic's ensemble
     critic_steps: int = 1500  # gradient steps of each critic
+    horizon: int = 50  # control periods over which gains are told, or until somebody took over
     temperature: float = 0.5  # of the weights, in standard deviations of the advantage
     most: float = 8.0  # times the usual weight
     viable: float = 0.9  # chance of success from which haste counts as much as viability
@@ -68,14 +69,8 @@ class AdvantageWeighted:
         policy: Policy
         if isinstance(base, LeRobotPolicy):
             policy, loss = self.tuning.tuned(base, chosen, given, weight)
-        elif isinstance(given.spec, PictureSpec):
-            data = seen_examples(chosen, given.spec, weight)
-            seeing = clone_picture(given, given.spec, data, self.training)
-            policy, loss = seeing.policy, seeing.loss
         else:
-            data = replace(examples(chosen, given.spec), weight=weight)
-            begun = fresh(given.spec, data, given.seed)
-            fitted = fit(begun, data, self.training, given.seed, given.checkpoint)
+            fitted = clone(given, chosen, self.policy, self.training, weight)
             policy, loss = fitted.policy, fitted.loss
         numbers = {
             "episodes": len(chosen),
@@ -106,7 +101,7 @@ class AdvantageWeighted:
         winning = torch.where(won)[0]
         left = longest * learn(to_go[winning] / longest, stage="efficiency", rows=winning)
         until = segments([episode.intervened for episode in chosen])
-        safer, faster = gains(chance, left, won, until, lengths, given.spec.execute)
+        safer, faster = gains(chance, left, won, until, lengths, self.horizon)
         weight = torch.where(own, self._weight(safer, faster, chance, own), 1.0)
         return (weight / weight.mean()).float(), won, own
 
@@ -136,6 +131,8 @@ class AdvantageWeighted:
         safer, faster = (each / each[own].std().clamp_min(LEAST_SPREAD) for each in (safer, faster))
         gate = torch.sigmoid((chance - self.viable) / self.sharpness)
         advantage = (1 - gate) * safer + gate * faster
+        if not own.all():  # what those gain who know is what weighs one
+            advantage = advantage - advantage[~own].mean()
         return (advantage / self.temperature).exp().clamp(max=self.most)
 
 

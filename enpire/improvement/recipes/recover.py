@@ -17,6 +17,7 @@ from typing import Literal
 from enpire.environment import Corrected, Helper, Job, Tasked, Watch, Workcells
 from enpire.errors import RecipeError, UsageError
 from enpire.improvement.collection import Collection, meanwhile
+from enpire.improvement.data import known_well
 from enpire.improvement.recipe import Given
 from enpire.improvement.recipes.replay_bc import ReplayCloning
 from enpire.improvement.trouble import FromTheStart, NoProgress
@@ -34,7 +35,7 @@ class Recover(ReplayCloning):
 
     corrector: str = DEMONSTRATOR  # the task's, a policy of the run by name, or the loop's helper
     share: float = 1.0  # of a round's episodes with a corrector beside the policy
-    cloned: Cloned = "helped"  # beside demonstrations: what helpers did, or all successes
+    cloned: Cloned = "helped"  # beside demonstrations: what helpers did, or quick successes too
     rewind: Rewind = (
         "start"  # how far hands go back before help: to the best moment, or to the start
     )
@@ -66,9 +67,9 @@ class Recover(ReplayCloning):
 
     def chosen(self, given: Given) -> list[Episode]:
         """See `ReplayCloning`."""
-        successes = ReplayCloning.chosen(self, given)
-        taught = [e for e in successes if e.helped or e.purpose is Purpose.DEMONSTRATION]
-        return taught if taught and self.cloned == "helped" else successes
+        if self.cloned == "helped":
+            return known_well(given.episodes)
+        return ReplayCloning.chosen(self, given)
 
     def collect(self, asked: Collection) -> Iterator[Job]:
         """See `Collector.collect`: the policy alone, exploring, and with a corrector beside it."""

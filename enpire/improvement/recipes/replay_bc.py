@@ -1,28 +1,33 @@
 """Replay of verified successes, old and fresh (RLEP, arXiv 2507.07451; filtered behaviour cloning).
 
-The candidate clones every episode that the verifier called a success, demonstrations among them.
-What an explored episode did differently and still succeeded with is kept; what failed is not
-imitated, nor what a policy did before somebody helped it, or before it left the way of a failure.
+The candidate clones what the verifier called a success: demonstrations, and what policies did about
+as quickly as those. What an explored episode did differently and still succeeded with is kept; what
+failed is not imitated, nor what a policy did before somebody helped it, or before it left the way
+of a failure. A success that took much longer shows for most of its time how not to get on: with
+all of them a policy comes to less than with demonstrations alone (`tasks/push_t/README.md`).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
+import numpy as np
+
 from enpire.improvement.data import instructive
 from enpire.improvement.recipe import Candidate, Given
 from enpire.improvement.trainer import Kind, Training, clone
-from enpire.types import Episode
+from enpire.types import Episode, Purpose
 
 
 @dataclass(frozen=True, slots=True)
 class ReplayCloning:
     """Clone all successes, every example about equally often."""
 
-    policy: Kind = "chunk"  # what is made: one chunk for what is seen, or one that flows from noise
+    policy: Kind = "flow"  # what is made: one chunk for what is seen, or one that flows from noise
     training: Training = field(default_factory=lambda: Training(steps=2500))  # its steps at least
     passes: float = 16.0  # over all examples, where that is more
     most_steps: int = 9000  # gradient steps
+    quick: float = 1.0  # of a policy's success: its time, in those of a usual demonstration
 
     def improve(self, given: Given) -> Candidate:
         """See `Recipe.improve`; starts from new weights, which forgets earlier mistakes."""
@@ -41,7 +46,16 @@ class ReplayCloning:
 
     def chosen(self, given: Given) -> list[Episode]:
         """Episodes to clone."""
-        return [episode for episode in given.episodes if episode.success]
+        won = [episode for episode in given.episodes if episode.success]
+        shown = [len(episode) for episode in won if episode.purpose is Purpose.DEMONSTRATION]
+        if not shown:
+            return won
+        longest = self.quick * float(np.median(shown))
+        return [e for e in won if len(e) <= longest or e.helped or _shown(e)]
+
+
+def _shown(episode: Episode) -> bool:
+    return episode.purpose is Purpose.DEMONSTRATION
 
 
 RECIPE = ReplayCloning

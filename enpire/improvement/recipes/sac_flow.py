@@ -9,7 +9,8 @@ its steps', and its entropy is what the temperature holds. What is returned draw
 Everything is offline within a round, so the flow is held to what it knows, as the paper's is when
 it begins from demonstrations: by flow matching to the better, by the critic, of a chunk that was
 carried out and of what the flow did where it began. An action is a chunk of `execute` periods. An
-incumbent of another kind is replaced by a flow cloned from all successes, which then learns.
+incumbent of another kind is replaced by a flow cloned from demonstrations and help, which then
+learns.
 """
 
 from __future__ import annotations
