@@ -27,7 +27,7 @@ class ReplayCloning:
     training: Training = field(default_factory=lambda: Training(steps=2500))  # its steps at least
     passes: float = 16.0  # over all examples, where that is more
     most_steps: int = 9000  # gradient steps
-    quick: float = 1.0  # of a policy's success: its time, in those of a usual demonstration
+    quick: float = 1.0  # usual demonstrations that a policy's success may last, to be cloned
 
     def improve(self, given: Given) -> Candidate:
         """See `Recipe.improve`; starts from new weights, which forgets earlier mistakes."""
@@ -51,7 +51,7 @@ class ReplayCloning:
         if not shown:
             return won
         longest = self.quick * float(np.median(shown))
-        return [e for e in won if len(e) <= longest or e.helped or _shown(e)]
+        return [e for e in won if len(e) - e.forked <= longest or e.helped or _shown(e)]
 
 
 def _shown(episode: Episode) -> bool:
