@@ -35,6 +35,7 @@ Kind = Literal["chunk", "flow"]
 # Of flows, by what came of it at `push_t` (`tasks/push_t/README.md`).
 WIDER = 2  # times as wide as what answers with one chunk
 PASSES = 64.0  # over all examples: each comes with another noise and time every time it is shown
+MOST_STEPS = 12_000  # for that, where examples are many
 CALM = 0.5  # deviation of the noise that they act with
 
 
@@ -51,7 +52,6 @@ class Training:
     shift: int = 0  # of pictures, up to so many pixels along both axes, drawn in each step
     relight: float = 0.0  # of pictures, share of brightness and contrast, up or down
     late: int = 0  # control periods that chunks may come late: a flow learns to bridge them
-    flow_steps: int = 12_000  # of a flow at most, where examples are many: it has `steps` at least
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +121,7 @@ def clone_flow(
     )
     data = _taught(spec, chosen, weight)
     flow = fresh_flow(spec, data, given.seed)
-    wanted = min(int(PASSES * len(data) / training.batch), training.flow_steps)
+    wanted = min(int(PASSES * len(data) / training.batch), MOST_STEPS)
     training = replace(training, steps=max(training.steps, wanted))
     return fit(flow, data, training, given.seed, given.checkpoint, stage)
 

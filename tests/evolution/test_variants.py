@@ -66,7 +66,7 @@ def test_the_fastest_successes_are_cloned() -> None:
 def test_demonstrations_are_left_out_once_there_are_enough_others() -> None:
     given = Given(SPEC, some(), None, seed=1)
     assert variant("own_successes", enough=4).improve(given).numbers["episodes"] == 4
-    assert variant("own_successes", enough=5).improve(given).numbers["episodes"] == 8
+    assert variant("own_successes", enough=5, quick=2.0).improve(given).numbers["episodes"] == 8
 
 
 def test_cloning_goes_on_from_the_incumbent() -> None:

@@ -21,7 +21,7 @@ from enpire.types import Episode, Purpose
 
 @dataclass(frozen=True, slots=True)
 class ReplayCloning:
-    """Clone all successes, every example about equally often."""
+    """Clone successes that are worth it, every example about equally often."""
 
     policy: Kind = "flow"  # what is made: one chunk for what is seen, or one that flows from noise
     training: Training = field(default_factory=lambda: Training(steps=2500))  # its steps at least
