@@ -38,15 +38,6 @@ def test_a_gate_between_safety_and_haste() -> None:
     assert weight.max() <= recipe.most
 
 
-def test_what_those_gain_who_know_weighs_one() -> None:
-    recipe = AdvantageWeighted(temperature=1.0, viable=0.5, sharpness=0.01)
-    safer, own = torch.tensor([0.0, 2.0, 1.0, 1.0]), torch.tensor([True, True, False, False])
-    weight = recipe._weight(safer, torch.zeros(4), torch.full((4,), 0.1), own)
-    deviation = 2**0.5
-    expected = torch.tensor([-1 / deviation, 1 / deviation, 0.0, 0.0]).exp()
-    torch.testing.assert_close(weight, expected)
-
-
 def test_it_follows_what_succeeds() -> None:
     """One observation, two actions: up in the episodes that are won, down in those lost."""
     rng = np.random.default_rng(0)

@@ -78,7 +78,7 @@ OF_LEROBOT = "finetune"  # needs a policy of LeRobot's: `test_finetune` holds it
 TRAINS = [name for name in recipes.names() if name not in (SEARCHES, OF_LEROBOT)] + [
     "bc to flow",
     "replay_bc to chunk",
-    "habc to chunk",
+    "habc to flow",
 ]
 PARAMETERS = (Parameter("speed", 0.3, 0.0, 1.0), Parameter("reach", 0.1, 0.0, 0.2, "m"))
 

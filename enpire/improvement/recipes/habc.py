@@ -42,12 +42,11 @@ LEAST_SPREAD = 1e-3  # of a gain that hardly varies
 class AdvantageWeighted:
     """Clone every moment with a weight of exp(advantage / temperature)."""
 
-    policy: Kind = "flow"  # what is made: one chunk for what is seen, or one that flows from noise
+    policy: Kind = "chunk"  # what is made: one chunk for what is seen, or one that flows from noise
     training: Training = field(default_factory=lambda: Training(steps=3000))
     tuning: FineTuning = field(default_factory=FineTuning)  # of a policy of LeRobot's
     members: int = 3  # networks of a critic's ensemble
     critic_steps: int = 1500  # gradient steps of each critic
-    horizon: int = 50  # control periods over which gains are told, or until somebody took over
     temperature: float = 0.5  # of the weights, in standard deviations of the advantage
     most: float = 8.0  # times the usual weight
     viable: float = 0.9  # chance of success from which haste counts as much as viability
@@ -101,7 +100,7 @@ class AdvantageWeighted:
         winning = torch.where(won)[0]
         left = longest * learn(to_go[winning] / longest, stage="efficiency", rows=winning)
         until = segments([episode.intervened for episode in chosen])
-        safer, faster = gains(chance, left, won, until, lengths, self.horizon)
+        safer, faster = gains(chance, left, won, until, lengths, given.spec.execute)
         weight = torch.where(own, self._weight(safer, faster, chance, own), 1.0)
         return (weight / weight.mean()).float(), won, own
 
@@ -131,8 +130,6 @@ class AdvantageWeighted:
         safer, faster = (each / each[own].std().clamp_min(LEAST_SPREAD) for each in (safer, faster))
         gate = torch.sigmoid((chance - self.viable) / self.sharpness)
         advantage = (1 - gate) * safer + gate * faster
-        if not own.all():  # what those gain who know is what weighs one
-            advantage = advantage - advantage[~own].mean()
         return (advantage / self.temperature).exp().clamp(max=self.most)
 
 

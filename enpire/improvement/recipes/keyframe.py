@@ -1,12 +1,11 @@
-"""Begin where failures begin: keyframe-initialised rollouts, and replay of what comes of them.
+"""Begin where failures begin: keyframe-initialised rollouts, and a step of lookahead on them.
 
 After WoVR (arXiv 2602.13977), which restarts rollouts from moments near which policies fail. A
 failed episode is repeated up to a little before the step that went wrong, and several variants go
 on from there, exploring. The step that went wrong is where an estimate of success falls most; it is
 learned from the other episodes, for of those it has seen it knows from the start how they ended. On
 a twin, repeating the actions on the same seed brings about the same moment to the last bit; no real
-scene can be repeated so. What goes on to success shows how to get away from there, from where it
-began; the candidate is `replay_bc`'s of that and all else.
+scene can be repeated so. The candidate is `lookahead`'s.
 """
 
 from __future__ import annotations
@@ -19,23 +18,21 @@ import numpy as np
 from enpire.environment import Job, Replay, Workcells
 from enpire.errors import RecipeError, UsageError
 from enpire.improvement.collection import Collection, meanwhile
-from enpire.improvement.recipes.replay_bc import ReplayCloning
+from enpire.improvement.recipes.lookahead import Lookahead
 from enpire.improvement.value import Value
 from enpire.types import Episode, Float32Array, Outcome, Purpose
 
 
 @dataclass(frozen=True, slots=True)
-class Keyframe(ReplayCloning):
-    """Replay of successes, some of which begin shortly before earlier episodes failed."""
+class Keyframe(Lookahead):
+    """Lookahead on episodes of which some begin shortly before earlier ones failed."""
 
     share: float = 0.5  # of a round's episodes that begin so, at most
     variants: int = 4  # that go on from one failure
     boldness: float = 0.5  # chance that a chunk of theirs is varied
     span: float = 0.6  # in which the estimate falls most [s]
     before: float = 0.4  # that a variant has before it falls [s]
-    discount: float = 0.99  # of the estimate of success, a control period
-    members: int = 6  # networks of its ensemble
-    keyframe_steps: int = 800  # gradient steps of it
+    keyframe_steps: int = 800  # gradient steps of the estimate
 
     def require(self, stations: Workcells) -> None:
         """Raise UsageError where an episode's start cannot be repeated."""
