@@ -121,7 +121,12 @@ def known_well(episodes: Sequence[Episode]) -> list[Episode]:
     All successes, where nobody did. What a policy did itself tells no more than it knew.
     """
     won = [episode for episode in episodes if episode.success]
-    return [e for e in won if e.helped or e.purpose is Purpose.DEMONSTRATION] or won
+    return [episode for episode in won if told(episode)] or won
+
+
+def told(episode: Episode) -> bool:
+    """Whether somebody who knows had a hand in it."""
+    return episode.helped or episode.purpose is Purpose.DEMONSTRATION
 
 
 def examples(

@@ -224,8 +224,9 @@ class FlowInference:
         """
         spec = self._spec
         seen = normalised(history, self._mean, self._std)
-        x = np.float32(spec.deviation) * drawn
-        if self._steer is not None:
+        if self._steer is None:
+            x = np.float32(spec.deviation) * drawn
+        else:
             network, deviation = self._steer
             x = steer(network(seen), deviation, drawn)
         pending = np.zeros((len(x), 0), np.float32) if left is None else left.reshape(len(x), -1)

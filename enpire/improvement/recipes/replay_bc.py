@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from enpire.improvement.data import instructive
+from enpire.improvement.data import instructive, told
 from enpire.improvement.recipe import Candidate, Given
 from enpire.improvement.trainer import Kind, Training, clone
 from enpire.types import Episode, Purpose
@@ -51,11 +51,7 @@ class ReplayCloning:
         if not shown:
             return won
         longest = self.quick * float(np.median(shown))
-        return [e for e in won if len(e) - e.forked <= longest or e.helped or _shown(e)]
-
-
-def _shown(episode: Episode) -> bool:
-    return episode.purpose is Purpose.DEMONSTRATION
+        return [e for e in won if len(e) - e.forked <= longest or told(e)]
 
 
 RECIPE = ReplayCloning
