@@ -29,12 +29,13 @@ HEAD = """\
 # Recipes
 
 What `enpire bench recipes` measured: each recipe from the same first policy (the seed's), under
-the same budget of {budget}, {robots} stations. *sealed*: the last incumbent on {episodes} seeds a
-run, drawn after it was frozen, over all runs together; *each seed*: each run's. *raised*: the
-interval lies above that of the start. *Robot-hours*, sealed evaluations apart, until an incumbent's
-own evaluations (60 or more; the last one's sealed ones) were at 90% and 99%: the median over the
-runs that got there, which are counted where some did not; *training* and *on the clock*: medians
-over all runs, on a machine that may have had other work. {versions}.
+the same budget of {budget}, {robots} stations. *start*: the first policy, and *sealed*: the last
+incumbent, each on seeds drawn after it was frozen, over all runs together; *each seed*: each run's.
+*raised*: the interval lies above that of the start. *Robot-hours*, sealed evaluations apart, until
+an incumbent's own evaluations (60 or more; the last one's sealed ones) were at 90% and 99%: the
+median over the runs that got there, which are counted where some did not; *training* and *on the
+clock*: medians over all runs, on a machine that may have had other work. A recipe's settings, where
+they are not its own, follow its name. {versions}.
 
 """
 
@@ -46,7 +47,8 @@ def add_options(parser: Parser) -> None:
     group.add_argument(
         "--recipes",
         metavar="A,B",
-        help="default all; a+b is a schedule, a:allocate, a:abort, a:hard=0.25 spends otherwise",
+        help="default all; a+b is a schedule, a:lr=3e-4 has a setting, a:allocate, a:abort, "
+        "a:hard=0.25 spends otherwise",
     )
     group.add_argument("--seeds", metavar="A,B", default="0,1,2", help="default 0,1,2")
     group.add_argument(
@@ -91,8 +93,8 @@ def run(options: Namespace) -> int:
     until = time.monotonic() + (options.stop_after or math.inf)
     cells = list(bench.cells(options.folder, tasks, chosen, seeds))
     for cell in cells:
-        recipes.schedule(cell.schedule, {})
         _ = cell.spending
+        recipes.schedule(cell.schedule, cell.settings)
     kept = (
         bench.Kept(options.write.with_suffix(".json"), _budget(options)) if options.write else None
     )
@@ -122,7 +124,7 @@ def run(options: Namespace) -> int:
 
 
 def _budget(options: Namespace) -> dict[str, float | None]:
-    names = ("max_time", "max_robot_hours", "max_rounds", "episodes", "robots")
+    names = ("max_time", "max_robot_hours", "max_rounds", "robots")
     found = {name: getattr(options, name) for name in names}
     return found if options.collect is None else found | {"collect": options.collect}
 
@@ -130,18 +132,27 @@ def _budget(options: Namespace) -> dict[str, float | None]:
 def _complete(cell: Cell, options: Namespace, children: Children) -> None:
     """Begin a cell, or go on with it, until it has its sealed evaluation or time is up."""
     from enpire.observe import recipe_bench as bench
-    from enpire.store.durable import publish_file
 
+    first = bench.first_part(cell)
+    if not bench.ended(first):
+        _loop(first, options, ["--max-rounds", "0"], children)
+    if not bench.ended(first):
+        return
+    _sealed(first, options, children)
     if not bench.ended(cell):
         if not cell.run.exists():
-            first = bench.first_part(cell)
-            if not bench.ended(first):
-                _loop(first, options, ["--max-rounds", "0"], children)
-            if not bench.ended(first):
-                return
             bench.branched(cell)
         _loop(cell, options, _limits(options), children)
-    if bench.ended(cell) and not (cell.folder / bench.SEALED).is_file():
+    if bench.ended(cell):
+        _sealed(cell, options, children)
+
+
+def _sealed(cell: Cell, options: Namespace, children: Children) -> None:
+    """Evaluate what its run has ended with, once, on seeds drawn now."""
+    from enpire.observe import recipe_bench as bench
+    from enpire.store.durable import publish_file
+
+    if not (cell.folder / bench.SEALED).is_file():
         words = ["eval", "--policy", str(cell.run), "--episodes", str(options.episodes)]
         words += ["--robots", str(options.robots), "--json"]
         text = children.run(words, str(cell), cell.folder / bench.LOG)
@@ -185,9 +196,7 @@ def _write(options: Namespace, lines: Sequence[Line]) -> None:
     if options.max_rounds is not None:
         budget += f" ({options.max_rounds} rounds)"
     found = ", ".join(f"{name} {version}" for name, version in versions().items())
-    head = HEAD.format(
-        budget=budget, robots=options.robots, episodes=options.episodes, versions=found
-    )
+    head = HEAD.format(budget=budget, robots=options.robots, versions=found)
     try:
         images.mkdir(parents=True, exist_ok=True)
         text = head + bench.markdown(lines)

@@ -1,8 +1,9 @@
 """Every recipe on the same tasks, from the same start, under the same budget: what it came to.
 
 A cell is one loop: a task, a recipe, a seed. Demonstrations, first policy and its evaluation are
-run once for all cells of a task and a seed; the budget is the same for all. What a cell
-ends with is measured once more on seeds drawn then, which nothing in it has seen.
+run once for all cells of a task and a seed; the budget is the same for all. What a cell begins with
+and what it ends with are measured once more on seeds drawn then, which nothing in it has seen: on
+how many is no part of the budget, it is how finely the bench can tell.
 
 A bench takes days. What finished cells came to is kept in a file beside the table, which a later
 session, on another machine too, begins from.
@@ -31,6 +32,7 @@ from enpire.types import Estimate, Purpose
 RUN, SEALED, LOG = "run", "sealed.json", "log.txt"
 START = "start"  # stands for a recipe in the folder of what cells begin with
 GOALS = (0.9, 0.99)
+SPENDS = ("allocate", "abort")
 BEFORE = (Purpose.DEMONSTRATION, Purpose.EVALUATION)  # of round 0: what the start takes
 
 
@@ -38,7 +40,8 @@ BEFORE = (Purpose.DEMONSTRATION, Purpose.EVALUATION)  # of round 0: what the sta
 class Cell:
     """One loop of the bench; folder: of its run, its sealed evaluation and its log.
 
-    recipe: a schedule, and where its episodes are spent, `lookahead:abort:hard=0.25` for one.
+    recipe: a schedule, then where its episodes are spent and settings of its recipes:
+    `lookahead:abort:hard=0.25` and `bc:policy=flow`, for two.
     """
 
     task: str
@@ -64,15 +67,28 @@ class Cell:
             UsageError: what is said of it means nothing.
         """
         found = Spending()
-        for said in self.recipe.split(":")[1:]:
+        for said in self._said:
             name, _, value = said.partition("=")
-            if said in ("allocate", "abort"):
+            if said in SPENDS:
                 found = replace(found, **{said: True})
             elif name == "hard" and re.fullmatch(r"0?\.\d+|1", value):
                 found = replace(found, hard=float(value))
-            else:
-                raise UsageError(f"{self.recipe}: {said!r} is none of allocate, abort, hard=0.25")
+            elif name in (*SPENDS, "hard") or not value:
+                raise UsageError(
+                    f"{self.recipe}: {said!r} is none of allocate, abort, hard=0.25, and no "
+                    "recipe's setting=value"
+                )
         return found
+
+    @property
+    def settings(self) -> dict[str, str]:
+        """Of its recipes, by dotted name."""
+        pairs = (said.partition("=") for said in self._said)
+        return {name: value for name, _, value in pairs if value and name != "hard"}
+
+    @property
+    def _said(self) -> list[str]:
+        return self.recipe.split(":")[1:]
 
     def __str__(self) -> str:
         return f"{self.task}, {self.recipe}, seed {self.seed}"
@@ -82,8 +98,9 @@ class Cell:
 class Result:
     """What a cell came to.
 
-    sealed: of its last incumbent. curve: robot-hours (sealed evaluations apart) and the incumbent's
-    evaluations, at the start and after each round. ended: why. pack: sha256 of the task's.
+    start, sealed: of its first policy and of its last incumbent. curve: robot-hours (sealed
+    evaluations apart) and the incumbent's evaluations, at the start and after each round. ended:
+    why. pack: sha256 of the task's.
     """
 
     cell: Cell
@@ -160,7 +177,7 @@ def branched(cell: Cell) -> None:
     source = first_part(cell).run
     with Run.open(source) as run:
         config = dict(run.config)
-    recipe = {"recipe": cell.schedule, "recipe_settings": {}}
+    recipe = {"recipe": cell.schedule, "recipe_settings": cell.settings}
     config["loop"] = config["loop"] | recipe | asdict(cell.spending)
     config["budget"] = {}  # that of the first part was to end there
     branch(source, cell.run, config, {"state": overview.INTERRUPTED})
@@ -172,10 +189,9 @@ def ended(cell: Cell) -> bool:
 
 
 def read(cell: Cell) -> Result | None:
-    """What a cell came to; None before it has a sealed evaluation."""
-    try:
-        figures = json.loads((cell.folder / SEALED).read_text(encoding="utf-8"))
-    except FileNotFoundError:
+    """What a cell came to; None before it and what it begins with have a sealed evaluation."""
+    start, last = _sealed(first_part(cell)), _sealed(cell)
+    if start is None or last is None:
         return None
     with Run.open(cell.run) as run:
         ledger, facts = run.ledger, run.ledger.facts()
@@ -188,14 +204,22 @@ def read(cell: Cell) -> Result | None:
         trained = [note.numbers for note in ledger.decisions() if note.kind == "trained"]
         return Result(
             cell=cell,
-            start=account.start(ledger),
-            sealed=estimate(figures["successes"], figures["n"]),
+            start=start,
+            sealed=last,
             curve=tuple(curve),
             training_s=sum(numbers.get("seconds", 0.0) for numbers in trained),
             wall_s=float(facts.get("wall_s", 0.0)),
             ended=overview.state(run),
             pack=json.loads(facts.get("packs", "{}")).get(f"tasks/{cell.task}", ""),
         )
+
+
+def _sealed(cell: Cell) -> Estimate | None:
+    try:
+        figures = json.loads((cell.folder / SEALED).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return None
+    return estimate(figures["successes"], figures["n"])
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,6 +38,9 @@ def cell(folder: Path, recipe: str, seed: int, won: int, rounds: list[tuple[int,
         facts = {"state": "--max-rounds is used up", "wall_s": "90.0", "packs": PACKS}
         run.ledger.set_facts(facts)
     (made.folder / bench.SEALED).write_text(json.dumps({"successes": won, "n": 100}))
+    first = bench.first_part(made).folder
+    first.mkdir(parents=True, exist_ok=True)
+    (first / bench.SEALED).write_text(json.dumps({"successes": 50, "n": 100}))
 
 
 @pytest.fixture
@@ -57,7 +60,7 @@ def test_the_best_recipe_comes_first_and_says_what_it_took(folder: Path) -> None
     good, poor = found(folder)
     assert (good.recipe, poor.recipe) == ("good", "poor,good")
     assert (good.sealed.successes, good.sealed.trials) == (196, 200)
-    assert (good.start.successes, good.start.trials) == (80, 160)
+    assert (good.start.successes, good.start.trials) == (100, 200), "sealed, not the run's own"
     assert good.raised
     assert not poor.raised
     assert good.hours_to(0.9) == (1.5, 2)  # 50 evaluations of 50 are too few to tell
@@ -128,7 +131,26 @@ def test_a_recipe_may_spend_its_episodes_otherwise(tmp_path: Path) -> None:
     assert loop["hard"] == 0.25
 
 
-@pytest.mark.parametrize("said", ["hard", "hard=2", "abort=no", "soft"])
+def test_a_recipe_may_have_settings(tmp_path: Path) -> None:
+    (made,) = bench.cells(tmp_path, ["t"], ["good:training.steps=3:abort"], [0])
+    assert made.schedule == "good"
+    assert made.spending == Spending(abort=True)
+    start = bench.first_part(made)
+    with Run.create(start.run, {"loop": {"task": "t", "recipe": "other", "seed": 0}}):
+        pass
+    bench.branched(made)
+    with Run.open(made.run) as run:
+        assert run.config["loop"]["recipe_settings"] == {"training.steps": "3"}
+
+
+def test_a_cell_counts_once_its_start_is_sealed_too(folder: Path) -> None:
+    (one,) = bench.cells(folder, ["t"], ["good"], [0])
+    assert bench.read(one) is not None
+    (bench.first_part(one).folder / bench.SEALED).unlink()
+    assert bench.read(one) is None
+
+
+@pytest.mark.parametrize("said", ["hard", "hard=2", "abort=no", "soft", "lr="])
 def test_what_spends_nothing_is_named(said: str, tmp_path: Path) -> None:
     (made,) = bench.cells(tmp_path, ["t"], [f"good:{said}"], [0])
     with pytest.raises(UsageError, match=f"good:{said}"):

@@ -8,9 +8,12 @@ its steps', and its entropy is what the temperature holds. What is returned draw
 
 Everything is offline within a round, so the flow is held to what it knows, as the paper's is when
 it begins from demonstrations: by flow matching to the better, by the critic, of a chunk that was
-carried out and of what the flow did where it began. An action is a chunk of `execute` periods. An
-incumbent of another kind is replaced by a flow cloned from demonstrations and help, which then
-learns.
+carried out and of what the flow did where it began. An action is a chunk of `execute` periods.
+
+An incumbent of another kind is replaced by a flow cloned from demonstrations and help, which is a
+candidate as it is: what critics know of what another policy did misleads a flow that nobody has
+seen act, and it learns when it has acted. (At `push_t`, cloned and taught at once, it was better
+than what it replaced on none of 8 seeds and worse on 3.)
 """
 
 from __future__ import annotations
@@ -39,10 +42,13 @@ class FlowLearning:
     def improve(self, given: Given) -> Candidate:
         """See `Recipe.improve`."""
         started, learning = time.monotonic(), self.learning
+        episodes = [episode for episode in given.episodes if len(episode)]
         flow = begun(given, self.cloning)
+        if flow is not given.incumbent:
+            numbers = {"episodes": len(episodes), "seconds": time.monotonic() - started}
+            return Candidate(flow, numbers)
         torch.manual_seed(given.seed)
         generator = torch.Generator().manual_seed(given.seed)
-        episodes = [episode for episode in given.episodes if len(episode)]
         replay = Uniform(transitions(episodes, flow.spec, learning.discount))
         agent = FlowAgent(flow, replay.data, learning, generator)
 
