@@ -169,9 +169,11 @@ def _limits(options: Namespace) -> list[str]:
 
 
 def _loop(cell: Cell, options: Namespace, limits: Sequence[str], children: Children) -> None:
-    """Begin the cell's run, or go on with it."""
-    from enpire.observe.recipe_bench import LOG
+    """Begin the cell's run, or go on with it, unless another bench has ended it meanwhile."""
+    from enpire.observe.recipe_bench import LOG, ended
 
+    if not children.alone(cell.run) or ended(cell):
+        return
     cell.folder.mkdir(parents=True, exist_ok=True)
     if (cell.run / "config.toml").is_file():
         words = ["--resume", str(cell.run)]
@@ -181,8 +183,7 @@ def _loop(cell: Cell, options: Namespace, limits: Sequence[str], children: Child
         words += ["--sealed-episodes", str(options.episodes)]
         if options.collect is not None:
             words += ["--collect", str(options.collect)]
-    if children.alone(cell.run):
-        children.run(["loop", *words, *limits], str(cell), cell.folder / LOG)
+    children.run(["loop", *words, *limits], str(cell), cell.folder / LOG)
 
 
 def _write(options: Namespace, lines: Sequence[Line]) -> None:
