@@ -103,15 +103,17 @@ def test_an_incumbent_of_another_kind_gives_way_to_a_flow(recipe: type) -> None:
     assert candidate.numbers["episodes"] == 4
 
 
-def test_a_flow_that_nobody_has_seen_act_is_a_candidate_as_it_was_cloned() -> None:
-    recipe = FlowLearning(cloning=Training(steps=2, batch=8), learning=SMALL)
+@pytest.mark.parametrize("kind", [NoiseLearning, FlowLearning])
+def test_a_flow_that_nobody_has_seen_act_is_a_candidate_as_it_was_cloned(kind: type) -> None:
+    recipe = kind(cloning=Training(steps=2, batch=8), learning=SMALL)
     given = Given(SPEC, [episode(f"e{n}", 8) for n in range(3)], None, seed=1)
     cloned = begun(given, recipe.cloning)
     first = recipe.improve(given).policy
     then = recipe.improve(replace(given, incumbent=cloned)).policy
+    assert first.tensors().keys() == cloned.tensors().keys()
     for name, values in cloned.tensors().items():
         np.testing.assert_array_equal(first.tensors()[name], values)
-    assert any((then.tensors()[name] != values).any() for name, values in cloned.tensors().items())
+    assert any((values != cloned.tensors().get(n)).any() for n, values in then.tensors().items())
 
 
 def test_the_density_of_noise_is_that_of_a_squashed_normal() -> None:

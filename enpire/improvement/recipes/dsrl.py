@@ -9,8 +9,8 @@ An action is a chunk of `execute` periods. A policy of LeRobot's that diffuses o
 from beside it, and so is one that sees by cameras: what comes of it is both, a policy of kind
 `steered`. It is asked for a fixed number of chunks only, before anything is learned; one that sees,
 once more about each moment of which there are pictures. An incumbent of any other kind is replaced
-by a flow cloned from demonstrations and help, which is then steered; one that is steered already
-goes on from its own steering.
+by a flow cloned from demonstrations and help, which is steered once it has acted (`flows.py`); one
+that is steered already goes on from its own steering.
 """
 
 from __future__ import annotations
@@ -77,10 +77,13 @@ class NoiseLearning:
     def _within(self, given: Given) -> Candidate:
         """Steer a flow of ours by a network within it."""
         started, learning = time.monotonic(), self.learning
+        episodes = [episode for episode in given.episodes if len(episode)]
         flow = flowing(given, self.cloning)
+        if flow is not given.incumbent:
+            numbers = {"episodes": len(episodes), "seconds": time.monotonic() - started}
+            return Candidate(flow, numbers)
         torch.manual_seed(given.seed)
         generator = torch.Generator().manual_seed(given.seed)
-        episodes = [episode for episode in given.episodes if len(episode)]
         replay = Uniform(transitions(episodes, flow.spec, learning.discount))
         usual = flow.spec.deviation  # it is to draw about as much
         learning = replace(learning, deviation=usual * learning.deviation)

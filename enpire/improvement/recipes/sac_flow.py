@@ -10,10 +10,8 @@ Everything is offline within a round, so the flow is held to what it knows, as t
 it begins from demonstrations: by flow matching to the better, by the critic, of a chunk that was
 carried out and of what the flow did where it began. An action is a chunk of `execute` periods.
 
-An incumbent of another kind is replaced by a flow cloned from demonstrations and help, which is a
-candidate as it is: what critics know of what another policy did misleads a flow that nobody has
-seen act, and it learns when it has acted. (At `push_t`, cloned and taught at once, it was better
-than what it replaced on none of 8 seeds and worse on 3.)
+An incumbent of another kind is replaced by a flow cloned from demonstrations and help, which learns
+once it has acted (`flows.py`).
 """
 
 from __future__ import annotations
