@@ -39,7 +39,8 @@ class Given:
     spec: the shape of a network for the task. episodes: all so far, demonstrations among them,
     failures too, never a sealed one. incumbent: the policy to improve on; None for a first one.
     seed: of everything random. checkpoint: where training keeps how far it is. parameters: of the
-    task's skill script, if it has one. instruction: the task in words.
+    task's skill script, if it has one. instruction: the task in words. name: of the incumbent, as
+    in `Episode.policy`.
     """
 
     spec: ChunkSpec
@@ -49,6 +50,7 @@ class Given:
     checkpoint: Checkpoint = NOWHERE
     parameters: tuple[Parameter, ...] = ()
     instruction: str = ""
+    name: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -69,6 +69,7 @@ def train(run: Run, asked: Asked) -> Candidate:
         checkpoint,
         asked.parameters,
         asked.instruction,
+        asked.parent,
     )
     return asked.recipe.improve(given)
 

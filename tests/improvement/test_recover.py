@@ -19,7 +19,7 @@ from enpire.improvement.recipes.replay_bc import ReplayCloning
 from enpire.improvement.trainer import Training
 from enpire.improvement.value import returns
 from enpire.people import OneHelper
-from enpire.policies import ChunkSpec
+from enpire.policies import ChunkPolicy, ChunkSpec, FlowPolicy, FlowSpec
 from enpire.types import Episode, Outcome, Purpose, Verdict
 from tests.environment.reach import Speed, reach_stations
 from tests.store.samples import episode
@@ -92,7 +92,8 @@ def test_hands_go_back_first() -> None:
 
 
 def test_what_the_helper_did_is_cloned_and_what_the_policy_did_before_is_not() -> None:
-    plain, helped = episode("a", 4), episode("b", 6, intervened=HELPED)
+    plain = episode("a", 4, purpose=Purpose.DEMONSTRATION)
+    helped = episode("b", 6, intervened=HELPED)
     forked = episode("c", 5, variant=1, forked=2)
     assert instructive(plain).all()
     assert instructive(helped).tolist() == HELPED.tolist()
@@ -109,10 +110,10 @@ def test_what_the_helper_did_is_cloned_and_what_the_policy_did_before_is_not() -
     assert chosen.weight.mean() == pytest.approx(1.0)
 
     def cloned(*episodes: Episode) -> dict[str, Any]:
-        recipe = ReplayCloning(Training(steps=20, batch=8))
+        recipe = ReplayCloning("chunk", Training(steps=20, batch=8))
         return recipe.improve(Given(spec, episodes, None, seed=1)).policy.tensors()
 
-    other = episode("b", 6, observations=helped.observations, actions=helped.actions)
+    other = replace(helped, intervened=np.zeros(6, bool), purpose=Purpose.DEMONSTRATION)
     one, all_of_it = cloned(plain, helped), cloned(plain, other)
     assert any((one[name] != all_of_it[name]).any() for name in one)
 
@@ -121,14 +122,20 @@ def test_a_policy_learns_from_those_who_know() -> None:
     shown = episode("shown", 4, purpose=Purpose.DEMONSTRATION)
     own, helped = episode("own", 4), episode("helped", 6, intervened=HELPED)
     lost = episode("lost", 6, intervened=HELPED, verdict=LOST)
-    spec = ChunkSpec("t", observation=6, action=3, chunk=2, execute=2, hidden=(8,))
 
     def chosen(recipe: Recover, *episodes: Episode) -> list[str]:
-        return [e.id for e in recipe.chosen(Given(spec, list(episodes), None, seed=1))]
+        return [e.id for e in recipe.chosen(learning(FlowPolicy, *episodes))]
 
     assert chosen(Recover(), shown, own, helped, lost) == ["shown", "helped"]
     assert chosen(Recover(), own, lost) == ["own"], "nobody has shown anything"
     assert chosen(Recover(cloned="all"), shown, own, helped, lost) == ["shown", "own", "helped"]
+
+
+def learning(kind: type, *episodes: Episode) -> Given:
+    """What there is to learn from, where p0, of that kind, is the incumbent."""
+    spec = ChunkSpec("t", observation=6, action=3, chunk=2, execute=2, hidden=(8,))
+    incumbent = kind(FlowSpec.of(spec) if kind is FlowPolicy else spec)
+    return Given(spec, list(episodes), incumbent, seed=1, name="p0")
 
 
 def test_successes_that_took_long_are_not_replayed() -> None:
@@ -136,16 +143,28 @@ def test_successes_that_took_long_are_not_replayed() -> None:
     own = [episode(f"own-{n}", n) for n in (3, 6, 7)]
     helped = episode("helped", 9, intervened=np.arange(9) > 3)
     lost = episode("lost", 3, verdict=LOST)
-    spec = ChunkSpec("t", observation=6, action=3, chunk=2, execute=2, hidden=(8,))
 
     def chosen(recipe: ReplayCloning, *episodes: Episode) -> list[str]:
-        return [e.id for e in recipe.chosen(Given(spec, list(episodes), None, seed=1))]
+        return [e.id for e in recipe.chosen(learning(FlowPolicy, *episodes))]
 
     names = [e.id for e in shown]
     known = (*shown, *own, helped, lost)
     assert chosen(ReplayCloning(), *known) == [*names, "own-3", "own-6", "helped"]
     assert chosen(ReplayCloning(quick=0.5), *known) == [*names, "own-3", "helped"]
     assert chosen(ReplayCloning(), *own, lost) == ["own-3", "own-6", "own-7"], "none is usual"
+
+
+def test_a_policy_replays_what_its_kind_did() -> None:
+    shown = episode("shown", 8, purpose=Purpose.DEMONSTRATION)
+    own, before = episode("own", 6), episode("before", 6, policy="p")
+    beside = episode("beside", 6, policy="p0+demonstrator")
+
+    def chosen(recipe: ReplayCloning, kind: type) -> list[str]:
+        return [e.id for e in recipe.chosen(learning(kind, shown, own, before, beside))]
+
+    assert chosen(ReplayCloning(), FlowPolicy) == ["shown", "own", "beside"]
+    assert chosen(ReplayCloning(), ChunkPolicy) == ["shown"]
+    assert chosen(ReplayCloning("chunk"), ChunkPolicy) == ["shown", "own", "beside"]
 
 
 def test_a_success_is_not_the_policys_before_somebody_helped() -> None:

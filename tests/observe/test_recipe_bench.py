@@ -38,9 +38,9 @@ def cell(folder: Path, recipe: str, seed: int, won: int, rounds: list[tuple[int,
         facts = {"state": "--max-rounds is used up", "wall_s": "90.0", "packs": PACKS}
         run.ledger.set_facts(facts)
     (made.folder / bench.SEALED).write_text(json.dumps({"successes": won, "n": 100}))
-    first = bench.first_part(made).folder
-    first.mkdir(parents=True, exist_ok=True)
-    (first / bench.SEALED).write_text(json.dumps({"successes": 50, "n": 100}))
+    begun = bench.first_part(made).folder
+    begun.mkdir(parents=True, exist_ok=True)
+    (begun / bench.SEALED).write_text(json.dumps({"successes": 50, "n": 100}))
 
 
 @pytest.fixture
