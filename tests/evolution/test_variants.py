@@ -14,7 +14,7 @@ from enpire.improvement import recipe as recipes
 from enpire.improvement.recipe import Given
 from enpire.improvement.trainer import Training
 from enpire.packs.finder import shipped
-from enpire.policies import ChunkPolicy, ChunkSpec
+from enpire.policies import ChunkPolicy, ChunkSpec, FlowPolicy, FlowSpec
 from enpire.types import Episode, Outcome, Purpose, Verdict
 from tests.store.samples import episode
 
@@ -64,7 +64,8 @@ def test_the_fastest_successes_are_cloned() -> None:
 
 
 def test_demonstrations_are_left_out_once_there_are_enough_others() -> None:
-    given = Given(SPEC, some(), None, seed=1)
+    incumbent = FlowPolicy(FlowSpec.of(SPEC)).eval()
+    given = Given(SPEC, some(), incumbent, seed=1, name="p0")
     assert variant("own_successes", enough=4).improve(given).numbers["episodes"] == 4
     assert variant("own_successes", enough=5, quick=2.0).improve(given).numbers["episodes"] == 8
 

@@ -17,7 +17,7 @@ from enpire.types import Purpose
 class OwnSuccesses(ReplayCloning):
     """As `replay_bc`, without demonstrations."""
 
-    enough: int = 40  # successes of its own; with fewer, demonstrations are cloned too
+    enough: int = 40  # successes of its own; with fewer, as `replay_bc`
 
     def improve(self, given: Given) -> Candidate:
         """See `Recipe.improve`."""
