@@ -7,7 +7,7 @@ it, or before it left the way of a failure.
 
 A success that took much longer shows for most of its time how not to get on (`tasks/push_t`). And
 what a policy of another kind did shows what its kind cannot: from demonstrations alone a flow
-succeeds with 0.72 of 300 seeds at `push_t` and 0.86 of 200 at `pin_box`, with quick successes of a
+succeeds with 0.72 of 300 sealed seeds at `push_t` and 0.80 at `pin_box`, with quick successes of a
 policy that answers with one chunk among them with 0.63 and 0.66. So a flow replays what a flow did.
 """
 
