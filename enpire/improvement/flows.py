@@ -15,7 +15,7 @@ from enpire.improvement.trainer import Training, clone_flow
 from enpire.policies import FlowPolicy, PictureSpec
 
 
-def begun(given: Given, training: Training) -> FlowPolicy:
+def begun(given: Given) -> FlowPolicy:
     """The incumbent if it flows; else one cloned from those who know, as stage `flow`.
 
     Raises:
@@ -29,4 +29,4 @@ def begun(given: Given, training: Training) -> FlowPolicy:
         )
     if isinstance(given.incumbent, FlowPolicy):
         return given.incumbent
-    return clone_flow(given, known_well(given.episodes), training, stage="flow").policy
+    return clone_flow(given, known_well(given.episodes), Training(), stage="flow").policy

@@ -32,10 +32,11 @@ from enpire.types import Episode
 Kind = Literal["chunk", "flow"]
 """What a recipe that clones makes: a `ChunkPolicy` or a `FlowPolicy`."""
 
-# Of flows, by what came of it at `push_t` (`tasks/push_t/README.md`).
+# Of flows, by what came of it at `push_t` (`tasks/push_t/README.md`), and of few demonstrations, of
+# which they are soon too sure, at `zip_tie` (`tasks/zip_tie/README.md`).
 WIDER = 2  # times as wide as what answers with one chunk
 PASSES = 64.0  # over all examples: each comes with another noise and time every time it is shown
-MOST_STEPS = 12_000  # for that, where examples are many
+LEAST_STEPS, MOST_STEPS = 300, 12_000  # for that, where examples are few, and where they are many
 CALM = 0.5  # deviation of the noise that they act with
 
 
@@ -43,7 +44,7 @@ CALM = 0.5  # deviation of the noise that they act with
 class Training:
     """Settings of the optimiser."""
 
-    steps: int = 3000  # gradient steps
+    steps: int = 3000  # gradient steps, but of a flow, whose examples tell how many (`clone_flow`)
     batch: int = 256  # examples a step
     lr: float = 1e-3  # peak learning rate, warmed up and then cosine annealed
     decay: float = 1e-2  # AdamW's weight decay
@@ -61,6 +62,7 @@ class Fit[P: ChunkPolicy | FlowPolicy | PicturePolicy]:
     policy: P
     loss: float
     seconds: float
+    steps: int
 
 
 def fresh(spec: ChunkSpec, data: Examples, seed: int) -> ChunkPolicy:
@@ -109,7 +111,8 @@ def clone_flow(
 ) -> Fit[FlowPolicy]:
     """The same, and one that flows; chunks that may come late are longer by that.
 
-    It is wider and learns for longer, for what it has to tell apart is more than one chunk.
+    It is wider, for what it has to tell apart is more than one chunk, and learns for `PASSES` over
+    its examples: `training.steps` says nothing to it.
     """
     spec, late = FlowSpec.of(given.spec), training.late
     spec = replace(
@@ -121,8 +124,8 @@ def clone_flow(
     )
     data = _taught(spec, chosen, weight)
     flow = fresh_flow(spec, data, given.seed)
-    wanted = min(int(PASSES * len(data) / training.batch), MOST_STEPS)
-    training = replace(training, steps=max(training.steps, wanted))
+    wanted = int(PASSES * len(data) / training.batch)
+    training = replace(training, steps=min(max(wanted, LEAST_STEPS), MOST_STEPS))
     return fit(flow, data, training, given.seed, given.checkpoint, stage)
 
 
@@ -222,4 +225,4 @@ def fit[P: ChunkPolicy | FlowPolicy | PicturePolicy](
     learner = Learner(modules, {"policy": optimiser}, generator, {"policy": schedule})
     loss = learner.run(stage, training.steps, step, checkpoint)
     averaged.cpu().eval()
-    return Fit(averaged, loss, time.monotonic() - started)
+    return Fit(averaged, loss, time.monotonic() - started, training.steps)

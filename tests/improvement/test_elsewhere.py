@@ -52,8 +52,8 @@ ON_CHUNKS: list[Recipe] = [
     ProgressReward(LEARNING, progress_steps=3),
 ]
 ON_FLOWS: list[Recipe] = [
-    NoiseLearning(TRAINING, LEARNING),
-    FlowLearning(TRAINING, LEARNING),
+    NoiseLearning(LEARNING),
+    FlowLearning(LEARNING),
     ResidualLearning(LEARNING, TRAINING),
 ]
 
@@ -154,5 +154,5 @@ def test_a_training_on_a_gpu(recipe: Recipe, given: Given, monkeypatch: pytest.M
 def test_reinforcement_on_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(VARIABLE, "cuda")
     begun = BehaviourCloning("flow", TRAINING).improve(GIVEN).policy
-    made = FlowLearning(TRAINING, LEARNING).improve(replace(GIVEN, incumbent=begun))
+    made = FlowLearning(LEARNING).improve(replace(GIVEN, incumbent=begun))
     assert all(np.isfinite(values).all() for values in made.policy.tensors().values())

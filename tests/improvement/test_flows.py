@@ -79,15 +79,16 @@ def test_flows_are_wider_and_learn_for_longer_and_of_those_who_know(
 
     def fit(policy: FlowPolicy, data: object, training: Training, *rest: object) -> object:
         steps.append(training.steps)
-        return trainer.Fit(policy, 0.0, 0.0)
+        return trainer.Fit(policy, 0.0, 0.0, training.steps)
 
     monkeypatch.setattr(trainer, "fit", fit)
+    monkeypatch.setattr(trainer, "PASSES", 64.0 * Training().batch / 8)
     given = Given(spec, [shown, own], None, seed=1)
-    made = begun(given, Training(steps=2, batch=8))
-    begun(given, Training(steps=100, batch=8))
-    monkeypatch.setattr(trainer, "MOST_STEPS", 10)
-    begun(given, Training(steps=2, batch=8))
-    assert steps == [64, 100, 10], "64 times each of eight examples, eight a step"
+    for least, most in ((10, 100), (100, 200), (5, 10)):
+        monkeypatch.setattr(trainer, "LEAST_STEPS", least)
+        monkeypatch.setattr(trainer, "MOST_STEPS", most)
+        made = begun(given)
+    assert steps == [64, 100, 10], "each of eight examples as often as is said, but within bounds"
     assert made.spec.hidden == (16, 32)
     assert made.spec.deviation == CALM
     assert float(made.centre.max()) < 4.0, "what a policy did itself is not cloned"
@@ -97,7 +98,7 @@ def test_flows_are_wider_and_learn_for_longer_and_of_those_who_know(
 def test_an_incumbent_of_another_kind_gives_way_to_a_flow(recipe: type) -> None:
     won = [episode(f"e{n}", 8) for n in range(3)]
     lost = episode("lost", 8, verdict=Verdict(Outcome.FAILURE))
-    made = recipe(cloning=Training(steps=2, batch=8), learning=SMALL)
+    made = recipe(learning=SMALL)
     candidate = made.improve(Given(SPEC, [*won, lost], None, seed=1))
     assert isinstance(candidate.policy, FlowPolicy)
     assert candidate.numbers["episodes"] == 4
@@ -105,9 +106,9 @@ def test_an_incumbent_of_another_kind_gives_way_to_a_flow(recipe: type) -> None:
 
 @pytest.mark.parametrize("kind", [NoiseLearning, FlowLearning])
 def test_a_flow_that_nobody_has_seen_act_is_a_candidate_as_it_was_cloned(kind: type) -> None:
-    recipe = kind(cloning=Training(steps=2, batch=8), learning=SMALL)
+    recipe = kind(learning=SMALL)
     given = Given(SPEC, [episode(f"e{n}", 8) for n in range(3)], None, seed=1)
-    cloned = begun(given, recipe.cloning)
+    cloned = begun(given)
     first = recipe.improve(given).policy
     then = recipe.improve(replace(given, incumbent=cloned)).policy
     assert first.tensors().keys() == cloned.tensors().keys()

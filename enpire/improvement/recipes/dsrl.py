@@ -34,7 +34,6 @@ from enpire.improvement.noise import SteeredFlowAgent, Tried, TriedAgent
 from enpire.improvement.recipe import Candidate, Given
 from enpire.improvement.replay import Transitions, Uniform, transitions
 from enpire.improvement.sac import Learning
-from enpire.improvement.trainer import Training
 from enpire.policies import (
     Base,
     FlowPolicy,
@@ -62,7 +61,6 @@ STEERING = (128, 128)  # widths of the hidden layers of the network that chooses
 class NoiseLearning:
     """Steer a flow policy by soft actor-critic in its noise; `learning.cloning` is not used."""
 
-    cloning: Training = field(default_factory=lambda: Training(steps=2500))  # of a flow, if needed
     learning: Learning = field(default_factory=lambda: Learning(deviation=DEVIATION))
     trials: int = 4096  # chunks that what is steered from beside is asked for, to learn from
     chosen: int = 8  # first steps of its chunk whose noise is chosen; the last stands for the rest
@@ -78,7 +76,7 @@ class NoiseLearning:
         """Steer a flow of ours by a network within it."""
         started, learning = time.monotonic(), self.learning
         episodes = [episode for episode in given.episodes if len(episode)]
-        flow = flowing(given, self.cloning)
+        flow = flowing(given)
         if flow is not given.incumbent:
             numbers = {"episodes": len(episodes), "seconds": time.monotonic() - started}
             return Candidate(flow, numbers)

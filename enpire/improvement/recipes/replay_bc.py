@@ -31,9 +31,9 @@ class ReplayCloning:
     """Clone successes that are worth it, every example about equally often."""
 
     policy: Kind = "flow"  # what is made: one chunk for what is seen, or one that flows from noise
-    training: Training = field(default_factory=lambda: Training(steps=2500))  # its steps at least
-    passes: float = 16.0  # over all examples, where that is more
-    most_steps: int = 9000  # gradient steps
+    training: Training = field(default_factory=lambda: Training(steps=2500))
+    passes: float = 16.0  # of what is no flow, over all examples, where that is more
+    most_steps: int = 9000  # gradient steps, of what is no flow
     quick: float = 1.0  # usual demonstrations that a policy's success may last, to be cloned
 
     def improve(self, given: Given) -> Candidate:
@@ -45,7 +45,7 @@ class ReplayCloning:
         fitted = clone(given, chosen, self.policy, training)
         numbers = {
             "episodes": len(chosen),
-            "steps": training.steps,
+            "steps": fitted.steps,
             "loss": fitted.loss,
             "seconds": fitted.seconds,
         }

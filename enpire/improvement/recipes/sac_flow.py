@@ -26,7 +26,6 @@ from enpire.improvement.flows import begun
 from enpire.improvement.recipe import Candidate, Given
 from enpire.improvement.replay import Transitions, Uniform, transitions
 from enpire.improvement.sac import NORMAL, Actor, Agent, Learning
-from enpire.improvement.trainer import Training
 from enpire.policies import FlowPolicy
 
 
@@ -34,14 +33,13 @@ from enpire.policies import FlowPolicy
 class FlowLearning:
     """Improve a flow policy by soft actor-critic through its steps."""
 
-    cloning: Training = field(default_factory=lambda: Training(steps=2500))  # of a flow, if needed
     learning: Learning = field(default_factory=lambda: Learning(deviation=0.1))
 
     def improve(self, given: Given) -> Candidate:
         """See `Recipe.improve`."""
         started, learning = time.monotonic(), self.learning
         episodes = [episode for episode in given.episodes if len(episode)]
-        flow = begun(given, self.cloning)
+        flow = begun(given)
         if flow is not given.incumbent:
             numbers = {"episodes": len(episodes), "seconds": time.monotonic() - started}
             return Candidate(flow, numbers)
