@@ -16,7 +16,7 @@ from enpire.improvement.data import examples, instructive
 from enpire.improvement.recipe import Given, Named
 from enpire.improvement.recipes.recover import Recover
 from enpire.improvement.recipes.replay_bc import ReplayCloning
-from enpire.improvement.trainer import Training
+from enpire.improvement.trainer import LEAST_STEPS, Training
 from enpire.improvement.value import returns
 from enpire.people import OneHelper
 from enpire.policies import ChunkPolicy, ChunkSpec, FlowPolicy, FlowSpec
@@ -207,3 +207,12 @@ def test_a_corrector_of_ones_own() -> None:
     jobs = list(Named("mine", Mine(estimate_steps=3, share=0.5)).collect(asked()))
     assert [job.policy for job in jobs[3:]] == ["p1+me"] * 3
     assert all(isinstance(job.controller, Corrected) for job in jobs[3:])
+
+
+@pytest.mark.parametrize(("kind", "steps"), [("chunk", 20), ("flow", LEAST_STEPS)])
+def test_it_says_how_many_steps_were_learned(kind: Any, steps: int) -> None:
+    """Of a flow its examples tell, whatever the settings say."""
+    spec = ChunkSpec("t", observation=6, action=3, chunk=2, execute=2, hidden=(8,))
+    recipe = ReplayCloning(kind, Training(steps=20, batch=8))
+    made = recipe.improve(Given(spec, [episode("won", 4)], None, seed=1))
+    assert made.numbers["steps"] == steps
