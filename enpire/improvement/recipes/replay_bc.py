@@ -6,9 +6,9 @@ succeeded with is kept; what failed is not imitated, nor what a policy did befor
 it, or before it left the way of a failure.
 
 A success that took much longer shows for most of its time how not to get on (`tasks/push_t`). And
-what a policy of another kind did shows what its kind cannot: from demonstrations alone a flow
-succeeds with 0.72 of 300 sealed seeds at `push_t` and 0.80 at `pin_box`, with quick successes of a
-policy that answers with one chunk among them with 0.63 and 0.66. So a flow replays what a flow did.
+what a policy of another kind did shows what its kind cannot: runs whose flows cloned quick
+successes of a policy that answers with one chunk came to 0.63 of 300 sealed seeds at `push_t` and
+to 0.66 at `pin_box`, without them to 0.74 and 0.77. So a flow replays what a flow did.
 """
 
 from __future__ import annotations
