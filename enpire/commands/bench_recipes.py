@@ -21,7 +21,7 @@ from enpire.commands.options import (
 from enpire.errors import EnpireError, UsageError
 
 if TYPE_CHECKING:
-    from enpire.observe.recipe_bench import Cell, Line
+    from enpire.observe.recipe_bench import Cell, Line, Result
 
 TASKS = "pick_cube,zip_tie,pin_box,push_t"
 STARTERS = ("bc",)  # what makes the first policy and cannot make a better one of episodes
@@ -31,12 +31,13 @@ HEAD = """\
 What `enpire bench recipes` measured: each recipe from the same first policy (the seed's), under
 the same budget of {budget}, {robots} stations. *start*: the first policy, and *sealed*: the last
 incumbent, each on seeds drawn after it was frozen (starts of cells that were kept from earlier: the
-run's own evaluation), over all runs together; *each seed*: each run's.
-*raised*: the interval lies above that of the start. *Robot-hours*, sealed evaluations apart, until
-an incumbent's own evaluations (60 or more; the last one's sealed ones) were at 90% and 99%: the
-median over the runs that got there, which are counted where some did not; *training* and *on the
-clock*: medians over all runs, on a machine that may have had other work. A recipe's settings, where
-they are not its own, follow its name. {versions}.
+run's own evaluation), over all runs together; *each seed*: each run's. *raised*: the interval lies
+above that of the start. *pass@8*: the last incumbent on other seeds, where an episode may make up
+to eight attempts, each from where the last one has led. *Robot-hours*, sealed evaluations apart,
+until an incumbent's own evaluations (60 or more; the last one's sealed ones) were at 90% and 99%:
+the median over the runs that got there, which are counted where some did not; *training* and *on
+the clock*: medians over all runs, on a machine that may have had other work. A recipe's settings,
+where they are not its own, follow its name. {versions}.
 
 """
 
@@ -64,6 +65,13 @@ def add_options(parser: Parser) -> None:
     group.add_argument("--max-rounds", type=natural, metavar="N", help="default no limit")
     group.add_argument("--collect", type=positive, metavar="N", help="a round, default the loop's")
     group.add_argument("--episodes", type=positive, metavar="N", default=300, help="default 300")
+    group.add_argument(
+        "--retried",
+        type=natural,
+        metavar="N",
+        default=100,
+        help="episodes with retries, for pass@8 of the last policy: default 100",
+    )
     group.add_argument(
         "--stop-after", type=duration, metavar="TIME", help="of the bench; again: goes on"
     )
@@ -102,7 +110,7 @@ def run(options: Namespace) -> int:
     results = kept.load(options.folder, packs) if kept else {}
     with Children(until) as children:
         for cell in cells:
-            if cell in results:
+            if cell in results and not _to_retry(results[cell], options):
                 continue
             if time.monotonic() < until:
                 _complete(cell, options, children)
@@ -124,6 +132,11 @@ def run(options: Namespace) -> int:
     return 0
 
 
+def _to_retry(result: Result, options: Namespace) -> bool:
+    """Whether pass@8 is asked for and can still be measured: the run is here."""
+    return bool(options.retried) and result.retried is None and result.cell.run.exists()
+
+
 def _budget(options: Namespace) -> dict[str, float | None]:
     names = ("max_time", "max_robot_hours", "max_rounds", "robots")
     found = {name: getattr(options, name) for name in names}
@@ -134,31 +147,37 @@ def _complete(cell: Cell, options: Namespace, children: Children) -> None:
     """Begin a cell, or go on with it, until it has its sealed evaluation or time is up."""
     from enpire.observe import recipe_bench as bench
 
+    once = ["--episodes", str(options.episodes)]
+    again = ["--episodes", str(options.retried), "--attempts", str(bench.ATTEMPTS)]
     first = bench.first_part(cell)
     if not bench.ended(first):
         _loop(first, options, ["--max-rounds", "0"], children)
     if not bench.ended(first):
         return
-    _sealed(first, options, children)
+    _measure(first, bench.SEALED, once, options, children)
     if not bench.ended(cell):
         if not cell.run.exists():
             bench.branched(cell)
         _loop(cell, options, _limits(options), children)
     if bench.ended(cell):
-        _sealed(cell, options, children)
+        _measure(cell, bench.SEALED, once, options, children)
+        if options.retried:
+            _measure(cell, bench.RETRIED, again, options, children)
 
 
-def _sealed(cell: Cell, options: Namespace, children: Children) -> None:
-    """Evaluate what its run has ended with, once, on seeds drawn now."""
+def _measure(
+    cell: Cell, name: str, asked: Sequence[str], options: Namespace, children: Children
+) -> None:
+    """Evaluate what its run has ended with, once, on seeds drawn now; the file says `name`."""
     from enpire.observe import recipe_bench as bench
     from enpire.store.durable import publish_file
 
-    if not (cell.folder / bench.SEALED).is_file():
-        words = ["eval", "--policy", str(cell.run), "--episodes", str(options.episodes)]
+    if not (cell.folder / name).is_file():
+        words = ["eval", "--policy", str(cell.run), *asked]
         words += ["--robots", str(options.robots), "--json"]
         text = children.run(words, str(cell), cell.folder / bench.LOG)
         if text is not None:
-            publish_file(cell.folder / bench.SEALED, text.rstrip().splitlines()[-1].encode())
+            publish_file(cell.folder / name, text.rstrip().splitlines()[-1].encode())
 
 
 def _limits(options: Namespace) -> list[str]:

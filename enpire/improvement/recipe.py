@@ -220,13 +220,22 @@ def find(name: str) -> Named:
     Raises:
         UsageError: there is none, or its file does not import; the message says where.
     """
-    if name.endswith(".py") or os.sep in name:
+    if _of_a_file(name):
         path = Path(name).resolve()
         module = _import(path)
         return Named(module.__name__, _made(module, str(path)), str(path))
     if name not in names():
         raise UsageError(unknown("recipe", name, names()) + "; a file of your own ends in .py")
     return Named(name, _made(importlib.import_module(f"{recipes.__name__}.{name}"), name), name)
+
+
+def called(name: str) -> str:
+    """What policies of the recipe `name` are recorded with; see `find`.
+
+    Raises:
+        UsageError: its file is not there.
+    """
+    return _called(Path(name).resolve()) if _of_a_file(name) else name
 
 
 def schedule(text: str, settings: Mapping[str, str]) -> list[Named]:
@@ -264,10 +273,18 @@ def _made(module: ModuleType, where: str) -> Recipe:
     return recipe
 
 
-def _import(path: Path) -> ModuleType:
+def _of_a_file(name: str) -> bool:
+    return name.endswith(".py") or os.sep in name
+
+
+def _called(path: Path) -> str:
     if not path.is_file():
         raise UsageError(f"{path} is not there: --recipe takes a name or a file")
-    name = f"{path.stem}@{hashlib.sha256(path.read_bytes()).hexdigest()[:8]}"
+    return f"{path.stem}@{hashlib.sha256(path.read_bytes()).hexdigest()[:8]}"
+
+
+def _import(path: Path) -> ModuleType:
+    name = _called(path)
     try:
         return import_file(name, path)
     except PackError as error:

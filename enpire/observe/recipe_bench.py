@@ -3,7 +3,8 @@
 A cell is one loop: a task, a recipe, a seed. Demonstrations, first policy and its evaluation are
 run once for all cells of a task and a seed; the budget is the same for all. What a cell begins with
 and what it ends with are measured once more on seeds drawn then, which nothing in it has seen: on
-how many is no part of the budget, it is how finely the bench can tell.
+how many is no part of the budget, it is how finely the bench can tell. What it ends with is
+measured with retries, too.
 
 A bench takes days. What finished cells came to is kept in a file beside the table, which a later
 session, on another machine too, begins from.
@@ -14,13 +15,14 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from itertools import product
 from pathlib import Path
 from statistics import median
 from typing import Any
 
 from enpire.errors import EnpireError, UsageError
+from enpire.improvement.recipe import called
 from enpire.observe import account, overview
 from enpire.rollout.loop import ENOUGH
 from enpire.rollout.spending import Spending
@@ -29,7 +31,8 @@ from enpire.store import Run, branch
 from enpire.store.durable import disk_errors, publish_file
 from enpire.types import Estimate, Purpose
 
-RUN, SEALED, LOG = "run", "sealed.json", "log.txt"
+RUN, SEALED, RETRIED, LOG = "run", "sealed.json", "retried.json", "log.txt"
+ATTEMPTS = 8  # that an episode with retries may make: the paper's pass@8
 START = "start"  # stands for a recipe in the folder of what cells begin with
 GOALS = (0.9, 0.99)
 SPENDS = ("allocate", "abort")
@@ -41,23 +44,20 @@ class Cell:
     """One loop of the bench; folder: of its run, its sealed evaluation and its log.
 
     recipe: a schedule, then where its episodes are spent and settings of its recipes:
-    `lookahead:abort:hard=0.25` and `bc:policy=flow`, for two.
+    `lookahead:abort:hard=0.25` and `bc:policy=flow`, for two. One of the user's own is called after
+    what is in its file, so that one that was changed is another. schedule: as `--recipe` takes it.
     """
 
     task: str
     recipe: str
     seed: int
     folder: Path
+    schedule: str = field(compare=False)
 
     @property
     def run(self) -> Path:
         """The run's folder."""
         return self.folder / RUN
-
-    @property
-    def schedule(self) -> str:
-        """Of its recipes."""
-        return self.recipe.split(":")[0]
 
     @property
     def spending(self) -> Spending:
@@ -98,7 +98,8 @@ class Cell:
 class Result:
     """What a cell came to.
 
-    start, sealed: of its first policy and of its last incumbent. curve: robot-hours (sealed
+    start, sealed: of its first policy and of its last incumbent. retried: of the latter with up to
+    `ATTEMPTS` attempts an episode, None where nobody measured it. curve: robot-hours (sealed
     evaluations apart) and the incumbent's evaluations, at the start and after each round. ended:
     why. pack: sha256 of the task's.
     """
@@ -106,6 +107,7 @@ class Result:
     cell: Cell
     start: Estimate
     sealed: Estimate
+    retried: Estimate | None
     curve: tuple[tuple[float, Estimate], ...]
     training_s: float
     wall_s: float
@@ -140,6 +142,11 @@ class Line:
         return pooled(r.sealed for r in self.results)
 
     @property
+    def retried(self) -> Estimate:
+        """The same with up to `ATTEMPTS` attempts an episode, of those that were measured so."""
+        return pooled(r.retried for r in self.results if r.retried is not None)
+
+    @property
     def raised(self) -> bool:
         """Whether the one interval lies above the other."""
         return self.sealed.trials > 0 and self.sealed.low > self.start.high
@@ -159,13 +166,15 @@ def cells(
 
 
 def _cell(folder: Path, task: str, recipe: str, seed: int) -> Cell:
-    return Cell(task, recipe, seed, folder / task / recipe.replace(",", "+") / str(seed))
+    schedule, *said = recipe.split(":")
+    recipe = ":".join([",".join(map(called, schedule.split(","))), *said])
+    return Cell(task, recipe, seed, folder / task / recipe.replace(",", "+") / str(seed), schedule)
 
 
 def first_part(cell: Cell) -> Cell:
     """What all recipes have in common: demonstrations, first policy, how good it is."""
     folder = cell.folder.parent.parent / START / str(cell.seed)
-    return Cell(cell.task, cell.recipe, cell.seed, folder)
+    return replace(cell, folder=folder)
 
 
 def branched(cell: Cell) -> None:
@@ -190,9 +199,10 @@ def ended(cell: Cell) -> bool:
 
 def read(cell: Cell) -> Result | None:
     """What a cell came to; None before it and what it begins with have a sealed evaluation."""
-    start, last = _sealed(first_part(cell)), _sealed(cell)
+    start, last = (_said(each, SEALED) for each in (first_part(cell), cell))
     if start is None or last is None:
         return None
+    again = _said(cell, RETRIED)
     with Run.open(cell.run) as run:
         ledger, facts = run.ledger, run.ledger.facts()
         first = account.robot_seconds(
@@ -204,8 +214,9 @@ def read(cell: Cell) -> Result | None:
         trained = [note.numbers for note in ledger.decisions() if note.kind == "trained"]
         return Result(
             cell=cell,
-            start=start,
-            sealed=last,
+            start=_passed(start, 1),
+            sealed=_passed(last, 1),
+            retried=None if again is None else _passed(again, ATTEMPTS),
             curve=tuple(curve),
             training_s=sum(numbers.get("seconds", 0.0) for numbers in trained),
             wall_s=float(facts.get("wall_s", 0.0)),
@@ -214,12 +225,19 @@ def read(cell: Cell) -> Result | None:
         )
 
 
-def _sealed(cell: Cell) -> Estimate | None:
+def _said(cell: Cell, name: str) -> dict[str, Any] | None:
+    """What `enpire eval` has said in a file of the cell's."""
     try:
-        figures = json.loads((cell.folder / SEALED).read_text(encoding="utf-8"))
+        figures: dict[str, Any] = json.loads((cell.folder / name).read_text(encoding="utf-8"))
     except FileNotFoundError:
         return None
-    return estimate(figures["successes"], figures["n"])
+    return figures
+
+
+def _passed(figures: dict[str, Any], attempts: int) -> Estimate:
+    """Success within so many attempts an episode."""
+    passed = figures["pass_at"][str(attempts)]
+    return estimate(round(passed["success"] * passed["n"]), passed["n"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,6 +290,7 @@ def _as_row(result: Result) -> dict[str, Any]:
         "seed": result.cell.seed,
         "start": _counted(result.start),
         "sealed": _counted(result.sealed),
+        "retried": None if result.retried is None else _counted(result.retried),
         "curve": [[round(hours, 4), *_counted(some)] for hours, some in result.curve],
         "training_s": round(result.training_s, 1),
         "wall_s": round(result.wall_s, 1),
@@ -285,6 +304,7 @@ def _of_row(row: dict[str, Any], folder: Path) -> Result:
         cell=_cell(folder, row["task"], row["recipe"], row["seed"]),
         start=estimate(*row["start"]),
         sealed=estimate(*row["sealed"]),
+        retried=None if row["retried"] is None else estimate(*row["retried"]),
         curve=tuple((hours, estimate(k, n)) for hours, k, n in row["curve"]),
         training_s=row["training_s"],
         wall_s=row["wall_s"],
@@ -324,9 +344,9 @@ def markdown(of: Sequence[Line]) -> str:
         rows = [line for line in of if line.task == task]
         parts += [
             f"## {task}\n",
-            "| recipe | seeds | start | sealed | each seed | raised | robot-hours to 90% | "
-            "to 99% | training | on the clock |",
-            "|---|---|---|---|---|---|---|---|---|---|",
+            f"| recipe | seeds | start | sealed | each seed | raised | pass@{ATTEMPTS} | "
+            "robot-hours to 90% | to 99% | training | on the clock |",
+            "|---|---|---|---|---|---|---|---|---|---|---|",
             *map(_row, rows),
             "",
         ]
@@ -341,8 +361,8 @@ def _row(line: Line) -> str:
     wall = median(r.wall_s for r in line.results) / 60
     return (
         f"| `{line.recipe}` | {number} | {line.start} | {line.sealed} | {each} | "
-        f"{'yes' if line.raised else 'no'} | {to[0]} | {to[1]} | {training:.0f} s | "
-        f"{wall:.1f} min |"
+        f"{'yes' if line.raised else 'no'} | {line.retried if line.retried.trials else '-'} | "
+        f"{to[0]} | {to[1]} | {training:.0f} s | {wall:.1f} min |"
     )
 
 
@@ -363,6 +383,7 @@ def as_json(of: Sequence[Line]) -> list[dict[str, Any]]:
             "sealed": account.as_json(line.sealed),
             "each": [r.sealed.rate for r in line.results],
             "raised": line.raised,
+            f"pass_at_{ATTEMPTS}": account.as_json(line.retried),
             "robot_hours_to": {f"{goal:g}": line.hours_to(goal)[0] for goal in GOALS},
             "training_s": [r.training_s for r in line.results],
             "wall_s": [r.wall_s for r in line.results],

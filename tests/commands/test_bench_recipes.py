@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from argparse import Namespace
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -15,14 +16,20 @@ from enpire.store import Run
 from tests.store.samples import episode
 
 OPTIONS = Namespace(
-    max_time=60.0, max_robot_hours=1.0, max_rounds=2, episodes=5, robots=2, collect=None
+    max_time=60.0,
+    max_robot_hours=1.0,
+    max_rounds=2,
+    episodes=5,
+    retried=3,
+    robots=2,
+    collect=None,
 )
 LIMITS = "--max-time 60s --max-robot-hours 1 --max-rounds 2"
 OVER = {"state": "--max-rounds is used up", "packs": "{}"}
 
 
 class Pretended(Children):
-    """Loops that end at once, and evaluations of which four of five succeed."""
+    """Loops that end at once, and evaluations of which all but one succeed."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -39,7 +46,9 @@ class Pretended(Children):
         elif "--resume" in said:
             with Run.open(Path(said["--resume"]), writable=True) as run:
                 run.ledger.set_facts(OVER)
-        return f"some text\n{json.dumps({'successes': 4, 'n': 5})}\n"
+        n = int(said.get("--episodes", "1"))
+        passed = {said.get("--attempts", "1"): {"success": (n - 1) / n, "n": n}}
+        return f"some text\n{json.dumps({'pass_at': passed})}\n"
 
 
 def test_a_start_is_run_and_sealed_once_for_all_its_cells(tmp_path: Path) -> None:
@@ -47,6 +56,7 @@ def test_a_start_is_run_and_sealed_once_for_all_its_cells(tmp_path: Path) -> Non
     first, second = bench.cells(tmp_path, ["t"], ["good", "other:lr=1"], [0])
     start = bench.first_part(first).run
     sealed = "eval --policy {} --episodes 5 --robots 2 --json"
+    retried = "eval --policy {} --episodes 3 --attempts 8 --robots 2 --json"
     bench_recipes._complete(first, OPTIONS, children)
     bench_recipes._complete(second, OPTIONS, children)
     assert children.asked == [
@@ -55,14 +65,18 @@ def test_a_start_is_run_and_sealed_once_for_all_its_cells(tmp_path: Path) -> Non
         sealed.format(start),
         f"loop --resume {first.run} {LIMITS}",
         sealed.format(first.run),
+        retried.format(first.run),
         f"loop --resume {second.run} {LIMITS}",
         sealed.format(second.run),
+        retried.format(second.run),
     ]
     said = bench.read(second)
     assert said is not None
     assert (said.start.trials, said.sealed.successes) == (5, 4)
+    assert said.retried is not None
+    assert (said.retried.successes, said.retried.trials) == (2, 3)
     bench_recipes._complete(second, OPTIONS, children)
-    assert len(children.asked) == 6, "all of it is there"
+    assert len(children.asked) == 8, "all of it is there"
 
 
 def test_what_another_bench_has_ended_meanwhile_is_not_begun_again(tmp_path: Path) -> None:
@@ -72,3 +86,20 @@ def test_what_another_bench_has_ended_meanwhile_is_not_begun_again(tmp_path: Pat
         run.ledger.set_facts({"state": "reached"})
     bench_recipes._loop(cell, OPTIONS, [], children)
     assert not children.asked
+
+
+def test_retries_are_measured_where_the_run_is_still_there(tmp_path: Path) -> None:
+    children = Pretended()
+    (cell,) = bench.cells(tmp_path, ["t"], ["good"], [0])
+    bench_recipes._complete(cell, Namespace(**vars(OPTIONS) | {"retried": 0}), children)
+    said = bench.read(cell)
+    assert said is not None
+    assert said.retried is None
+    assert bench_recipes._to_retry(said, OPTIONS)
+    bench_recipes._complete(cell, OPTIONS, children)
+    assert children.asked[-1].startswith(f"eval --policy {cell.run} --episodes 3 --attempts 8")
+    said = bench.read(cell)
+    assert said is not None
+    assert not bench_recipes._to_retry(said, OPTIONS)
+    (gone,) = bench.cells(tmp_path / "elsewhere", ["t"], ["good"], [0])
+    assert not bench_recipes._to_retry(replace(said, cell=gone, retried=None), OPTIONS)

@@ -37,10 +37,16 @@ def cell(folder: Path, recipe: str, seed: int, won: int, rounds: list[tuple[int,
             run.ledger.add_decision(note)
         facts = {"state": "--max-rounds is used up", "wall_s": "90.0", "packs": PACKS}
         run.ledger.set_facts(facts)
-    (made.folder / bench.SEALED).write_text(json.dumps({"successes": won, "n": 100}))
-    begun = bench.first_part(made).folder
-    begun.mkdir(parents=True, exist_ok=True)
-    (begun / bench.SEALED).write_text(json.dumps({"successes": 50, "n": 100}))
+    evaluated(made, bench.SEALED, 1, won)
+    begun = bench.first_part(made)
+    begun.folder.mkdir(parents=True, exist_ok=True)
+    evaluated(begun, bench.SEALED, 1, 50)
+
+
+def evaluated(cell: bench.Cell, name: str, attempts: int, won: int) -> None:
+    """Its last incumbent, on a hundred seeds."""
+    passed = {str(attempts): {"success": won / 100, "n": 100}}
+    (cell.folder / name).write_text(json.dumps({"pass_at": passed}))
 
 
 @pytest.fixture
@@ -75,10 +81,40 @@ def test_the_table_counts_what_did_not_get_there(folder: Path) -> None:
     text = bench.markdown(found(folder))
     assert "## t" in text
     good = next(line for line in text.splitlines() if line.startswith("| `good`"))
-    assert "0.980 [0.950, 0.995] of 200 | 0.990, 0.970 | yes | 1.50 | 2.00 (1 of 2)" in good
+    assert "0.980 [0.950, 0.995] of 200 | 0.990, 0.970 | yes | - | 1.50 | 2.00 (1 of 2)" in good
     poor = next(line for line in text.splitlines() if line.startswith("| `poor,good`"))
-    assert "| no | - | - | 20 s | 1.5 min |" in poor
+    assert "| no | - | - | - | 20 s | 1.5 min |" in poor
     assert [line["recipe"] for line in bench.as_json(found(folder))] == ["good", "poor,good"]
+
+
+def test_what_retries_come_to_stands_beside_the_first_attempt(folder: Path) -> None:
+    first, _ = bench.cells(folder, ["t"], ["good"], [0, 1])
+    evaluated(first, bench.RETRIED, bench.ATTEMPTS, 100)
+    good, _ = found(folder)
+    assert good.results[1].retried is None
+    assert (good.retried.successes, good.retried.trials) == (100, 100), "of the run that has it"
+    row = next(line for line in bench.markdown([good]).splitlines() if "`good`" in line)
+    assert "| yes | 1.000 [0.964, 1.000] of 100 | 1.50 |" in row
+    kept = bench.Kept(folder / "recipes.json", BUDGET)
+    kept.save(good.results)
+    again = kept.load(folder, {"t": "abc"})
+    assert [result.retried for result in again.values()] == [r.retried for r in good.results]
+
+
+def test_a_recipe_in_a_file_is_another_once_it_was_changed(tmp_path: Path) -> None:
+    path = tmp_path / "mine.py"
+    path.write_text("one")
+    before, beside = bench.cells(tmp_path, ["t"], [str(path), f"good,{path}:lr=1"], [0])
+    path.write_text("two")
+    (after,) = bench.cells(tmp_path, ["t"], [str(path)], [0])
+    assert before != after
+    assert before.folder.parent.parent == after.folder.parent.parent == tmp_path / "t"
+    assert before.folder != after.folder
+    assert before.recipe.startswith("mine@")
+    assert (before.schedule, beside.schedule) == (str(path), f"good,{path}")
+    assert beside.recipe.endswith(":lr=1")
+    with pytest.raises(UsageError, match=r"absent\.py"):
+        list(bench.cells(tmp_path, ["t"], ["./absent.py"], [0]))
 
 
 def test_cells_of_one_seed_come_before_the_next(tmp_path: Path) -> None:
