@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from enpire.errors import RecipeError
 from enpire.improvement.data import known_well
-from enpire.improvement.recipe import Given
+from enpire.improvement.recipe import Candidate, Given
 from enpire.improvement.trainer import Training, clone_flow
 from enpire.policies import FlowPolicy, PictureSpec
 
 
-def begun(given: Given) -> FlowPolicy:
-    """The incumbent if it flows; else one cloned from those who know, as stage `flow`.
+def begun(given: Given) -> FlowPolicy | Candidate:
+    """The incumbent if it flows; else a candidate, cloned from those who know as stage `flow`.
 
     Raises:
         RecipeError: the incumbent is of another kind, and no episode succeeded; or policies see by
@@ -29,4 +29,6 @@ def begun(given: Given) -> FlowPolicy:
         )
     if isinstance(given.incumbent, FlowPolicy):
         return given.incumbent
-    return clone_flow(given, known_well(given.episodes), Training(), stage="flow").policy
+    known = known_well(given.episodes)
+    fitted = clone_flow(given, known, Training(), stage="flow")
+    return Candidate(fitted.policy, fitted.numbers(len(known)))

@@ -64,6 +64,15 @@ class Fit[P: ChunkPolicy | FlowPolicy | PicturePolicy]:
     seconds: float
     steps: int
 
+    def numbers(self, episodes: int) -> dict[str, float]:
+        """What a candidate that was learned from so many episodes shows of it."""
+        return {
+            "episodes": episodes,
+            "steps": self.steps,
+            "loss": self.loss,
+            "seconds": self.seconds,
+        }
+
 
 def fresh(spec: ChunkSpec, data: Examples, seed: int) -> ChunkPolicy:
     """A policy that knows nothing yet, with the data's normalisation."""

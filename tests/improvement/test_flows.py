@@ -12,12 +12,12 @@ import torch
 from enpire.improvement import trainer
 from enpire.improvement.flows import begun
 from enpire.improvement.noise import SteeredFlowActor, SteeredFlowAgent
-from enpire.improvement.recipe import Given
+from enpire.improvement.recipe import Candidate, Given
 from enpire.improvement.recipes.dsrl import NoiseLearning, steered
 from enpire.improvement.recipes.sac_flow import FlowActor, FlowAgent, FlowLearning
 from enpire.improvement.replay import Transitions
 from enpire.improvement.sac import NORMAL, Agent, Learning
-from enpire.improvement.trainer import CALM, Training
+from enpire.improvement.trainer import CALM, LEAST_STEPS, Training
 from enpire.policies import ChunkSpec, FlowPolicy, FlowSpec
 from enpire.policies.flow import DEVIATION, NOISE_LIMIT
 from enpire.types import Outcome, Purpose, Verdict
@@ -87,7 +87,10 @@ def test_flows_are_wider_and_learn_for_longer_and_of_those_who_know(
     for least, most in ((10, 100), (100, 200), (5, 10)):
         monkeypatch.setattr(trainer, "LEAST_STEPS", least)
         monkeypatch.setattr(trainer, "MOST_STEPS", most)
-        made = begun(given)
+        cloned = begun(given)
+    assert isinstance(cloned, Candidate)
+    made = cloned.policy
+    assert isinstance(made, FlowPolicy)
     assert steps == [64, 100, 10], "each of eight examples as often as is said, but within bounds"
     assert made.spec.hidden == (16, 32)
     assert made.spec.deviation == CALM
@@ -101,14 +104,16 @@ def test_an_incumbent_of_another_kind_gives_way_to_a_flow(recipe: type) -> None:
     made = recipe(learning=SMALL)
     candidate = made.improve(Given(SPEC, [*won, lost], None, seed=1))
     assert isinstance(candidate.policy, FlowPolicy)
-    assert candidate.numbers["episodes"] == 4
+    assert (candidate.numbers["episodes"], candidate.numbers["steps"]) == (3, LEAST_STEPS)
 
 
 @pytest.mark.parametrize("kind", [NoiseLearning, FlowLearning])
 def test_a_flow_that_nobody_has_seen_act_is_a_candidate_as_it_was_cloned(kind: type) -> None:
     recipe = kind(learning=SMALL)
     given = Given(SPEC, [episode(f"e{n}", 8) for n in range(3)], None, seed=1)
-    cloned = begun(given)
+    candidate = begun(given)
+    assert isinstance(candidate, Candidate)
+    cloned = candidate.policy
     first = recipe.improve(given).policy
     then = recipe.improve(replace(given, incumbent=cloned)).policy
     assert first.tensors().keys() == cloned.tensors().keys()

@@ -23,8 +23,7 @@ class BehaviourCloning:
         """See `Recipe.improve`; the incumbent is not used."""
         chosen = [e for e in given.episodes if e.success and e.purpose is Purpose.DEMONSTRATION]
         fitted = clone(given, chosen, self.policy, self.training)
-        numbers = {"episodes": len(chosen), "loss": fitted.loss, "seconds": fitted.seconds}
-        return Candidate(fitted.policy, numbers)
+        return Candidate(fitted.policy, fitted.numbers(len(chosen)))
 
 
 RECIPE = BehaviourCloning

@@ -29,7 +29,7 @@ from torch import Tensor, nn
 from enpire.errors import RecipeError
 from enpire.improvement.asking import Moments, standing
 from enpire.improvement.data import MIN_STD
-from enpire.improvement.flows import begun as flowing
+from enpire.improvement.flows import begun
 from enpire.improvement.noise import SteeredFlowAgent, Tried, TriedAgent
 from enpire.improvement.recipe import Candidate, Given
 from enpire.improvement.replay import Transitions, Uniform, transitions
@@ -75,11 +75,10 @@ class NoiseLearning:
     def _within(self, given: Given) -> Candidate:
         """Steer a flow of ours by a network within it."""
         started, learning = time.monotonic(), self.learning
+        flow = begun(given)
+        if isinstance(flow, Candidate):
+            return flow
         episodes = [episode for episode in given.episodes if len(episode)]
-        flow = flowing(given)
-        if flow is not given.incumbent:
-            numbers = {"episodes": len(episodes), "seconds": time.monotonic() - started}
-            return Candidate(flow, numbers)
         torch.manual_seed(given.seed)
         generator = torch.Generator().manual_seed(given.seed)
         replay = Uniform(transitions(episodes, flow.spec, learning.discount))
@@ -112,9 +111,9 @@ class NoiseLearning:
         torch.manual_seed(given.seed)
         generator = torch.Generator().manual_seed(given.seed)
         data, at = self._seen(moments, episodes, given)
-        begun = self._steering(given.incumbent, moments, data)
-        trials = self._trials(moments, begun, data, at, given)
-        agent = TriedAgent(begun, data, trials, learning, generator)
+        steering = self._steering(given.incumbent, moments, data)
+        trials = self._trials(moments, steering, data, at, given)
+        agent = TriedAgent(steering, data, trials, learning, generator)
         replay = Uniform(data)
 
         def step(at: int) -> Tensor:

@@ -43,13 +43,7 @@ class ReplayCloning:
         steps = int(max(self.training.steps, self.passes * examples / self.training.batch))
         training = replace(self.training, steps=min(steps, self.most_steps))
         fitted = clone(given, chosen, self.policy, training)
-        numbers = {
-            "episodes": len(chosen),
-            "steps": fitted.steps,
-            "loss": fitted.loss,
-            "seconds": fitted.seconds,
-        }
-        return Candidate(fitted.policy, numbers)
+        return Candidate(fitted.policy, fitted.numbers(len(chosen)))
 
     def chosen(self, given: Given) -> list[Episode]:
         """Episodes to clone."""

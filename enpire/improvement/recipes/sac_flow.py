@@ -40,11 +40,10 @@ class FlowLearning:
     def improve(self, given: Given) -> Candidate:
         """See `Recipe.improve`."""
         started, learning = time.monotonic(), self.learning
-        episodes = [episode for episode in given.episodes if len(episode)]
         flow = begun(given)
-        if flow is not given.incumbent:
-            numbers = {"episodes": len(episodes), "seconds": time.monotonic() - started}
-            return Candidate(flow, numbers)
+        if isinstance(flow, Candidate):
+            return flow
+        episodes = [episode for episode in given.episodes if len(episode)]
         torch.manual_seed(given.seed)
         generator = torch.Generator().manual_seed(given.seed)
         replay = Uniform(transitions(episodes, flow.spec, learning.discount))
