@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from functools import cache
 
 from enpire.evolution.experiment import Experiment
-from enpire.evolution.space import choice
 from enpire.evolution.words import tokens
-from enpire.improvement.recipe import names
+from enpire.improvement.recipe import find, names
+from enpire.improvement.settings import defaults
 
 THRESHOLD = 0.6  # counts as the same: between 0.50 and 0.70, where the tests' examples leave a gap
 CHANGE = 0.5  # weight of what is changed, beside the words; words alone where nothing is
@@ -71,7 +71,7 @@ def changed(experiment: Experiment) -> list[str]:
 @cache
 def usual(recipe: str) -> dict[str, str]:
     """The defaults of a built-in recipe's settings; of any other none are known."""
-    return {s.name: s.default for s in choice(recipe).settings} if recipe in names() else {}
+    return defaults(find(recipe).recipe) if recipe in names() else {}
 
 
 def _direction(text: str, default: str) -> str:

@@ -7,6 +7,7 @@ import io
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import fields, is_dataclass, make_dataclass
+from operator import attrgetter
 from typing import Any
 
 import tyro
@@ -37,6 +38,11 @@ def configured[T](recipe: T, settings: Mapping[str, str]) -> tuple[T, set[str]]:
         message = f"{why[1]}: {why[2].strip(' │')}" if why else _one_line(told.getvalue())
         raise UsageError(message) from None
     return getattr(made, FLAG), set(taken)
+
+
+def defaults(recipe: Any) -> dict[str, str]:
+    """Of all settings, as texts, by dotted name."""
+    return {name: str(attrgetter(name)(recipe)) for name in _names(recipe)}
 
 
 def described(recipe: Any) -> str:

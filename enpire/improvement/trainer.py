@@ -44,7 +44,7 @@ CALM = 0.5  # deviation of the noise that they act with
 class Training:
     """Settings of the optimiser."""
 
-    steps: int = 3000  # gradient steps, but of a flow, whose examples tell how many (`clone_flow`)
+    steps: int = 0  # gradient steps; 0: as many as are usual for what is made
     batch: int = 256  # examples a step
     lr: float = 1e-3  # peak learning rate, warmed up and then cosine annealed
     decay: float = 1e-2  # AdamW's weight decay
@@ -91,16 +91,19 @@ def clone(
     chosen: Sequence[Episode],
     kind: Kind,
     training: Training,
+    usual: int,
     weight: Tensor | None = None,
 ) -> Fit[ChunkPolicy] | Fit[FlowPolicy] | Fit[PicturePolicy]:
     """A new policy that does as in what is `instructive` of the `chosen` episodes; see `fit`.
 
-    Where policies see by cameras it is one that does. weight: of all their periods end to end,
+    Where policies see by cameras it is one that does. usual: gradient steps of what does not flow
+    (`clone_flow`), where `training` does not say how many. weight: of all their periods end to end,
     (N,), where it is this that tells what each is worth.
     """
+    said = replace(training, steps=training.steps or usual)
     if isinstance(given.spec, PictureSpec):
         data = seen_examples(chosen, given.spec, weight)
-        return clone_picture(given, given.spec, data, training)
+        return clone_picture(given, given.spec, data, said)
     if training.shift or training.relight:
         raise RecipeError("shift and relight are of pictures, which nobody takes here: --images 64")
     if kind == "flow":
@@ -108,7 +111,7 @@ def clone(
     if training.late:
         raise RecipeError("a chunk that may come late has to flow: --recipe.policy flow")
     data = _taught(given.spec, chosen, weight)
-    return fit(fresh(given.spec, data, given.seed), data, training, given.seed, given.checkpoint)
+    return fit(fresh(given.spec, data, given.seed), data, said, given.seed, given.checkpoint)
 
 
 def clone_flow(
@@ -121,7 +124,7 @@ def clone_flow(
     """The same, and one that flows; chunks that may come late are longer by that.
 
     It is wider, for what it has to tell apart is more than one chunk, and learns for `PASSES` over
-    its examples: `training.steps` says nothing to it.
+    its examples where `training` does not say for how long.
     """
     spec, late = FlowSpec.of(given.spec), training.late
     spec = replace(
@@ -134,7 +137,8 @@ def clone_flow(
     data = _taught(spec, chosen, weight)
     flow = fresh_flow(spec, data, given.seed)
     wanted = int(PASSES * len(data) / training.batch)
-    training = replace(training, steps=min(max(wanted, LEAST_STEPS), MOST_STEPS))
+    usual = min(max(wanted, LEAST_STEPS), MOST_STEPS)
+    training = replace(training, steps=training.steps or usual)
     return fit(flow, data, training, given.seed, given.checkpoint, stage)
 
 

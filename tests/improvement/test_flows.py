@@ -91,7 +91,8 @@ def test_flows_are_wider_and_learn_for_longer_and_of_those_who_know(
     assert isinstance(cloned, Candidate)
     made = cloned.policy
     assert isinstance(made, FlowPolicy)
-    assert steps == [64, 100, 10], "each of eight examples as often as is said, but within bounds"
+    trainer.clone_flow(given, [shown], Training(steps=7))
+    assert steps == [64, 100, 10, 7], "each of eight examples as often as is usual, or as told"
     assert made.spec.hidden == (16, 32)
     assert made.spec.deviation == CALM
     assert float(made.centre.max()) < 4.0, "what a policy did itself is not cloned"

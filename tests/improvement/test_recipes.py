@@ -23,7 +23,7 @@ from enpire.improvement.recipes.rlpd import PriorData
 from enpire.improvement.recipes.specialist import Specialist
 from enpire.improvement.recipes.wsrl import WarmStart
 from enpire.improvement.sac import Learning
-from enpire.improvement.settings import described
+from enpire.improvement.settings import defaults, described
 from enpire.improvement.trainer import Training
 from enpire.policies import ChunkPolicy, ChunkSpec
 from enpire.types import Episode, Outcome, Purpose, Verdict
@@ -227,13 +227,13 @@ def test_a_file_that_is_none(tmp_path: Path, text: str, words: str) -> None:
 
 
 def test_a_schedule_and_its_settings() -> None:
-    settings = {"training.steps": "7", "most_steps": "9", "discount": "0.5"}
+    settings = {"training.steps": "7", "quick": "9", "discount": "0.5"}
     one, two = recipes.schedule("lookahead,replay_bc", settings)
     lookahead: Any = one.recipe
     replay: Any = two.recipe
     assert (one.name, two.name) == ("lookahead", "replay_bc")
     assert (lookahead.training.steps, lookahead.further.steps, lookahead.discount) == (7, 800, 0.5)
-    assert (replay.training.steps, replay.most_steps) == (7, 9)
+    assert (replay.training.steps, replay.quick) == (7, 9.0)
 
 
 @pytest.mark.parametrize(
@@ -255,6 +255,15 @@ def test_a_choice_that_is_none() -> None:
         recipes.schedule("bc", {"policy": "oracle"})
     made: Any = recipes.schedule("bc", {"policy": "flow"})[0].recipe
     assert made.policy == "flow"
+
+
+def test_settings_have_defaults_by_dotted_name() -> None:
+    usual = defaults(recipes.find("bc").recipe)
+    assert (usual["policy"], usual["training.steps"], usual["training.lr"]) == (
+        "chunk",
+        "0",
+        "0.001",
+    )
 
 
 def test_settings_are_described() -> None:

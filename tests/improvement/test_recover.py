@@ -209,10 +209,11 @@ def test_a_corrector_of_ones_own() -> None:
     assert all(isinstance(job.controller, Corrected) for job in jobs[3:])
 
 
-@pytest.mark.parametrize(("kind", "steps"), [("chunk", 20), ("flow", LEAST_STEPS)])
-def test_it_says_how_many_steps_were_learned(kind: Any, steps: int) -> None:
-    """Of a flow its examples tell, whatever the settings say."""
+@pytest.mark.parametrize(
+    ("kind", "asked", "steps"), [("chunk", 20, 20), ("flow", 20, 20), ("flow", 0, LEAST_STEPS)]
+)
+def test_it_says_how_many_steps_were_learned(kind: Any, asked: int, steps: int) -> None:
     spec = ChunkSpec("t", observation=6, action=3, chunk=2, execute=2, hidden=(8,))
-    recipe = ReplayCloning(kind, Training(steps=20, batch=8))
+    recipe = ReplayCloning(kind, Training(steps=asked, batch=8))
     made = recipe.improve(Given(spec, [episode("won", 4)], None, seed=1))
     assert made.numbers["steps"] == steps

@@ -55,7 +55,7 @@ def test_it_learns_a_linear_function() -> None:
 def test_without_pictures_none_are_shifted() -> None:
     given = Given(SPEC, [linear("a")], None, 0)
     with pytest.raises(RecipeError, match="--images 64"):
-        clone(given, given.episodes, "chunk", replace(TRAINING, shift=2))
+        clone(given, given.episodes, "chunk", replace(TRAINING, shift=2), usual=1)
 
 
 def test_the_same_seed_gives_the_same_weights() -> None:

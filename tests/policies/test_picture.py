@@ -180,7 +180,7 @@ def test_cloning_learns_from_what_is_shown() -> None:
         episodes.append(replace(one, actions=actions, pictures=pictures))
     given = Given(SPEC, episodes, None, 0)
     training = Training(steps=300, batch=16, average=0.9, noise=0.0)
-    fitted = clone(given, episodes, "chunk", training)
+    fitted = clone(given, episodes, "chunk", training, usual=1)
     made = fitted.policy
     assert isinstance(made, PicturePolicy)
     infer = made.inference()
@@ -189,7 +189,7 @@ def test_cloning_learns_from_what_is_shown() -> None:
         said = infer(one.observations[None, :2], drawn, [one.pictures[0]])
         np.testing.assert_allclose(said[0].mean(), one.actions.mean(), atol=0.25)
     again = clone(
-        given, episodes, "chunk", Training(steps=300, batch=16, average=0.9, noise=0.0)
+        given, episodes, "chunk", Training(batch=16, average=0.9, noise=0.0), usual=300
     ).policy
     for name, values in again.tensors().items():
         np.testing.assert_array_equal(values, made.tensors()[name])
@@ -204,8 +204,8 @@ def test_a_candidate_looks_as_the_incumbent_does_to_begin_with() -> None:
     episodes = [filmed("a"), filmed("bb")]
     made = policy(seed=3)
     still = Training(steps=1, batch=16, lr=0.0)
-    again = clone(Given(SPEC, episodes, made, 0), episodes, "chunk", still).policy
-    new = clone(Given(SPEC, episodes, None, 0), episodes, "chunk", still).policy
+    again = clone(Given(SPEC, episodes, made, 0), episodes, "chunk", still, usual=9).policy
+    new = clone(Given(SPEC, episodes, None, 0), episodes, "chunk", still, usual=9).policy
     name = "encoders.0.net.0.weight"
     np.testing.assert_array_equal(again.tensors()[name], made.tensors()[name])
     assert (new.tensors()[name] != made.tensors()[name]).any()

@@ -11,18 +11,20 @@ from enpire.improvement.recipe import Candidate, Given
 from enpire.improvement.trainer import Kind, Training, clone
 from enpire.types import Purpose
 
+STEPS = 1500  # gradient steps, of what does not flow
+
 
 @dataclass(frozen=True, slots=True)
 class BehaviourCloning:
     """Clone the successful demonstrations."""
 
     policy: Kind = "chunk"  # what is made: one chunk for what is seen, or one that flows from noise
-    training: Training = field(default_factory=lambda: Training(steps=1500))
+    training: Training = field(default_factory=Training)
 
     def improve(self, given: Given) -> Candidate:
         """See `Recipe.improve`; the incumbent is not used."""
         chosen = [e for e in given.episodes if e.success and e.purpose is Purpose.DEMONSTRATION]
-        fitted = clone(given, chosen, self.policy, self.training)
+        fitted = clone(given, chosen, self.policy, self.training, STEPS)
         return Candidate(fitted.policy, fitted.numbers(len(chosen)))
 
 

@@ -33,6 +33,7 @@ from enpire.improvement.value import Normaliser, regress, returns
 from enpire.policies import LeRobotPolicy, Policy, base_of
 from enpire.types import Episode, Flags, Purpose
 
+STEPS = 3000  # gradient steps of the cloning, of what does not flow
 WIDTH = 128  # of the critics
 NOISE = 0.1  # added to what critics are shown, in units of a `Normaliser`
 LEAST_SPREAD = 1e-3  # of a gain that hardly varies
@@ -43,7 +44,7 @@ class AdvantageWeighted:
     """Clone every moment with a weight of exp(advantage / temperature)."""
 
     policy: Kind = "chunk"  # what is made: one chunk for what is seen, or one that flows from noise
-    training: Training = field(default_factory=lambda: Training(steps=3000))
+    training: Training = field(default_factory=Training)
     tuning: FineTuning = field(default_factory=FineTuning)  # of a policy of LeRobot's
     members: int = 3  # networks of a critic's ensemble
     critic_steps: int = 1500  # gradient steps of each critic
@@ -69,7 +70,7 @@ class AdvantageWeighted:
         if isinstance(base, LeRobotPolicy):
             policy, loss = self.tuning.tuned(base, chosen, given, weight)
         else:
-            fitted = clone(given, chosen, self.policy, self.training, weight)
+            fitted = clone(given, chosen, self.policy, self.training, STEPS, weight)
             policy, loss = fitted.policy, fitted.loss
         numbers = {
             "episodes": len(chosen),

@@ -13,7 +13,7 @@ to 0.66 at `pin_box`, without them to 0.74 and 0.77. So a flow replays what a fl
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -23,6 +23,10 @@ from enpire.improvement.trainer import Kind, Training, clone
 from enpire.policies import ChunkPolicy, FlowPolicy, PicturePolicy, PictureSpec
 from enpire.types import Episode, Purpose
 
+# Of what does not flow, gradient steps: passes over all examples, within bounds.
+PASSES = 16.0
+LEAST_STEPS, MOST_STEPS = 2500, 9000
+
 MADE: dict[Kind, type] = {"chunk": ChunkPolicy, "flow": FlowPolicy}
 
 
@@ -31,18 +35,15 @@ class ReplayCloning:
     """Clone successes that are worth it, every example about equally often."""
 
     policy: Kind = "flow"  # what is made: one chunk for what is seen, or one that flows from noise
-    training: Training = field(default_factory=lambda: Training(steps=2500))
-    passes: float = 16.0  # of what is no flow, over all examples, where that is more
-    most_steps: int = 9000  # gradient steps, of what is no flow
+    training: Training = field(default_factory=Training)
     quick: float = 1.0  # usual demonstrations that a policy's success may last, to be cloned
 
     def improve(self, given: Given) -> Candidate:
         """See `Recipe.improve`; starts from new weights, which forgets earlier mistakes."""
         chosen = self.chosen(given)
         examples = sum(int(instructive(episode).sum()) for episode in chosen)
-        steps = int(max(self.training.steps, self.passes * examples / self.training.batch))
-        training = replace(self.training, steps=min(steps, self.most_steps))
-        fitted = clone(given, chosen, self.policy, training)
+        usual = int(max(LEAST_STEPS, PASSES * examples / self.training.batch))
+        fitted = clone(given, chosen, self.policy, self.training, min(usual, MOST_STEPS))
         return Candidate(fitted.policy, fitted.numbers(len(chosen)))
 
     def chosen(self, given: Given) -> list[Episode]:
