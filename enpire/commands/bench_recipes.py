@@ -21,7 +21,8 @@ from enpire.commands.options import (
 from enpire.errors import EnpireError, UsageError
 
 if TYPE_CHECKING:
-    from enpire.observe.recipe_bench import Cell, Line, Result
+    from enpire.observe.recipe_bench import Cell, Result
+    from enpire.observe.recipe_table import Line
 
 TASKS = "pick_cube,zip_tie,pin_box,push_t"
 STARTERS = ("bc",)  # what makes the first policy and cannot make a better one of episodes
@@ -87,6 +88,7 @@ def run(options: Namespace) -> int:
     """Run what is missing, print the table, write it where asked."""
     from enpire.improvement import recipe as recipes
     from enpire.observe import recipe_bench as bench
+    from enpire.observe import recipe_table as table
     from enpire.packs import available, find
 
     tasks = options.tasks.split(",")
@@ -123,12 +125,12 @@ def run(options: Namespace) -> int:
     missing = sum(cell not in results for cell in cells)
     if missing:
         print(f"{missing} of {len(cells)} runs to go: the same command goes on")
-    lines = bench.lines(results.values())
-    print(bench.markdown(lines))
+    lines = table.lines(results.values())
+    print(table.markdown(lines))
     if options.write is not None:
         _write(options, lines)
     if options.json:
-        print_json({"lines": bench.as_json(lines)})
+        print_json({"lines": table.as_json(lines)})
     return 0
 
 
@@ -207,7 +209,7 @@ def _loop(cell: Cell, options: Namespace, limits: Sequence[str], children: Child
 
 
 def _write(options: Namespace, lines: Sequence[Line]) -> None:
-    from enpire.observe import recipe_bench as bench
+    from enpire.observe import recipe_table as table
     from enpire.observe.plots import success_against_hours
     from enpire.observe.result import versions
 
@@ -220,7 +222,7 @@ def _write(options: Namespace, lines: Sequence[Line]) -> None:
     head = HEAD.format(budget=budget, robots=options.robots, versions=found)
     try:
         images.mkdir(parents=True, exist_ok=True)
-        text = head + bench.markdown(lines)
+        text = head + table.markdown(lines)
         for task in dict.fromkeys(line.task for line in lines):
             picture = images / f"recipes-{task}.png"
             success_against_hours([line for line in lines if line.task == task], picture)

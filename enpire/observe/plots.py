@@ -9,7 +9,8 @@ from pathlib import Path
 import matplotlib as mpl
 from matplotlib.figure import Figure
 
-from enpire.observe.recipe_bench import GOALS, Line, Result
+from enpire.observe.recipe_bench import Result
+from enpire.observe.recipe_table import GOALS, Line
 
 SIZE = (7.0, 4.2)  # inches
 FEW = 10  # names, which have a hue each

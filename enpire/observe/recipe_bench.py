@@ -18,7 +18,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from itertools import product
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 from enpire.errors import EnpireError, UsageError
@@ -34,7 +33,6 @@ from enpire.types import Estimate, Purpose
 RUN, SEALED, RETRIED, LOG = "run", "sealed.json", "retried.json", "log.txt"
 ATTEMPTS = 8  # that an episode with retries may make: the paper's pass@8
 START = "start"  # stands for a recipe in the folder of what cells begin with
-GOALS = (0.9, 0.99)
 SPENDS = ("allocate", "abort")
 BEFORE = (Purpose.DEMONSTRATION, Purpose.EVALUATION)  # of round 0: what the start takes
 
@@ -121,40 +119,6 @@ class Result:
         """
         shown = (*self.curve, (self.curve[-1][0], self.sealed))
         return next((h for h, e in shown if e.trials >= ENOUGH and e.rate >= goal), None)
-
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    """One recipe on one task, over all its seeds."""
-
-    task: str
-    recipe: str
-    results: tuple[Result, ...]
-
-    @property
-    def start(self) -> Estimate:
-        """Success of the first policies together."""
-        return pooled(r.start for r in self.results)
-
-    @property
-    def sealed(self) -> Estimate:
-        """Success of the last incumbents together, on seeds drawn after they were frozen."""
-        return pooled(r.sealed for r in self.results)
-
-    @property
-    def retried(self) -> Estimate:
-        """The same with up to `ATTEMPTS` attempts an episode, of those that were measured so."""
-        return pooled(r.retried for r in self.results if r.retried is not None)
-
-    @property
-    def raised(self) -> bool:
-        """Whether the one interval lies above the other."""
-        return self.sealed.trials > 0 and self.sealed.low > self.start.high
-
-    def hours_to(self, goal: float) -> tuple[float | None, int]:
-        """The median over seeds that got there, and how many did."""
-        found = [h for r in self.results if (h := r.hours_to(goal)) is not None]
-        return (median(found) if found else None), len(found)
 
 
 def cells(
@@ -315,79 +279,3 @@ def _of_row(row: dict[str, Any], folder: Path) -> Result:
 
 def _counted(some: Estimate) -> tuple[int, int]:
     return some.successes, some.trials
-
-
-def pooled(estimates: Iterable[Estimate]) -> Estimate:
-    """All episodes together."""
-    each = list(estimates)
-    return estimate(sum(e.successes for e in each), sum(e.trials for e in each))
-
-
-def lines(results: Iterable[Result]) -> list[Line]:
-    """By task, the best recipe first: by success, then by robot-hours to 90%."""
-    by: dict[tuple[str, str], list[Result]] = {}
-    for result in results:
-        by.setdefault((result.cell.task, result.cell.recipe), []).append(result)
-    found = [Line(task, recipe, tuple(some)) for (task, recipe), some in by.items()]
-
-    def rank(line: Line) -> tuple[str, float, float]:
-        hours, _ = line.hours_to(GOALS[0])
-        return line.task, -line.sealed.rate, hours if hours is not None else float("inf")
-
-    return sorted(found, key=rank)
-
-
-def markdown(of: Sequence[Line]) -> str:
-    """A table a task."""
-    parts: list[str] = []
-    for task in dict.fromkeys(line.task for line in of):
-        rows = [line for line in of if line.task == task]
-        parts += [
-            f"## {task}\n",
-            f"| recipe | seeds | start | sealed | each seed | raised | pass@{ATTEMPTS} | "
-            "robot-hours to 90% | to 99% | training | on the clock |",
-            "|---|---|---|---|---|---|---|---|---|---|---|",
-            *map(_row, rows),
-            "",
-        ]
-    return "\n".join(parts)
-
-
-def _row(line: Line) -> str:
-    number = len(line.results)
-    each = ", ".join(f"{r.sealed.rate:.3f}" for r in line.results)
-    to = [_hours(*line.hours_to(goal), number) for goal in GOALS]
-    training = median(r.training_s for r in line.results)
-    wall = median(r.wall_s for r in line.results) / 60
-    return (
-        f"| `{line.recipe}` | {number} | {line.start} | {line.sealed} | {each} | "
-        f"{'yes' if line.raised else 'no'} | {line.retried if line.retried.trials else '-'} | "
-        f"{to[0]} | {to[1]} | {training:.0f} s | {wall:.1f} min |"
-    )
-
-
-def _hours(hours: float | None, reached: int, of: int) -> str:
-    if hours is None:
-        return "-"
-    return f"{hours:.2f}" + (f" ({reached} of {of})" if reached < of else "")
-
-
-def as_json(of: Sequence[Line]) -> list[dict[str, Any]]:
-    """The table as plain values."""
-    return [
-        {
-            "task": line.task,
-            "recipe": line.recipe,
-            "seeds": [r.cell.seed for r in line.results],
-            "start": account.as_json(line.start),
-            "sealed": account.as_json(line.sealed),
-            "each": [r.sealed.rate for r in line.results],
-            "raised": line.raised,
-            f"pass_at_{ATTEMPTS}": account.as_json(line.retried),
-            "robot_hours_to": {f"{goal:g}": line.hours_to(goal)[0] for goal in GOALS},
-            "training_s": [r.training_s for r in line.results],
-            "wall_s": [r.wall_s for r in line.results],
-            "ended": [r.ended for r in line.results],
-        }
-        for line in of
-    ]

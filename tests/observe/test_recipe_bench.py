@@ -1,8 +1,7 @@
-"""Recipes side by side, from runs written by hand."""
+"""Cells of a bench of recipes: what they are, and what is kept of them."""
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from pathlib import Path
 
@@ -10,95 +9,16 @@ import pytest
 
 from enpire.errors import EnpireError, UsageError
 from enpire.observe import recipe_bench as bench
-from enpire.observe.plots import success_against_hours
+from enpire.observe import recipe_table as table
 from enpire.rollout.spending import Spending
-from enpire.store import Decision, RoundRow, Run
-from enpire.types import Outcome, Purpose, Verdict
+from enpire.store import Run
+from tests.observe.recipes import bench_of, evaluated, found
 from tests.store.samples import episode
-
-PACKS = json.dumps({"tasks/t": "abc", "sim/bench": "def"})
-LOST = Verdict(Outcome.FAILURE)
-
-
-def cell(folder: Path, recipe: str, seed: int, won: int, rounds: list[tuple[int, int]]) -> None:
-    """A run of ten seconds of robot time an episode: its start, its rounds, its sealed success."""
-    (made,) = bench.cells(folder, ["t"], [recipe], [seed])
-    first = {"policy": "policy-0", "round": 0, "purpose": Purpose.EVALUATION}
-    shown = episode("shown", round=0, policy="expert", purpose=Purpose.DEMONSTRATION)
-    tried = [episode(f"e{i}", **first, **({} if i < 40 else {"verdict": LOST})) for i in range(80)]
-    config = {"loop": {"task": "t", "seed": seed, "target": 0.99, "sealed_episodes": 300}}
-    with Run.create(made.run, config) as run:
-        run.add_episodes([shown, *tried], [])
-        for number, (successes, trials) in enumerate(rounds, 1):
-            run.ledger.put_round(
-                RoundRow(number, f"policy-{number}", successes, trials, robot_s=number * 3600.0)
-            )
-            note = Decision(number, "trained", "", numbers={"seconds": 20.0})
-            run.ledger.add_decision(note)
-        facts = {"state": "--max-rounds is used up", "wall_s": "90.0", "packs": PACKS}
-        run.ledger.set_facts(facts)
-    evaluated(made, bench.SEALED, 1, won)
-    begun = bench.first_part(made)
-    begun.folder.mkdir(parents=True, exist_ok=True)
-    evaluated(begun, bench.SEALED, 1, 50)
-
-
-def evaluated(cell: bench.Cell, name: str, attempts: int, won: int) -> None:
-    """Its last incumbent, on a hundred seeds."""
-    passed = {str(attempts): {"success": won / 100, "n": 100}}
-    (cell.folder / name).write_text(json.dumps({"pass_at": passed}))
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    cell(tmp_path, "good", 0, 99, [(93, 100), (199, 200)])
-    cell(tmp_path, "good", 1, 97, [(50, 50), (95, 100)])
-    cell(tmp_path, "poor,good", 0, 52, [(55, 100)])
-    return tmp_path
-
-
-def found(folder: Path) -> list[bench.Line]:
-    cells = bench.cells(folder, ["t"], ["poor,good", "good", "absent"], [0, 1])
-    return bench.lines(result for each in cells if (result := bench.read(each)) is not None)
-
-
-def test_the_best_recipe_comes_first_and_says_what_it_took(folder: Path) -> None:
-    good, poor = found(folder)
-    assert (good.recipe, poor.recipe) == ("good", "poor,good")
-    assert (good.sealed.successes, good.sealed.trials) == (196, 200)
-    assert (good.start.successes, good.start.trials) == (100, 200), "sealed, not the run's own"
-    assert good.raised
-    assert not poor.raised
-    assert good.hours_to(0.9) == (1.5, 2)  # 50 evaluations of 50 are too few to tell
-    assert good.hours_to(0.99) == (2.0, 1)
-    assert good.results[1].hours_to(0.96) == 2.0  # by its sealed evaluation
-    assert poor.hours_to(0.9) == (None, 0)
-    assert good.results[0].curve[0][0] == pytest.approx(81 * 3.5 / 3600)
-    assert good.results[0].training_s == 40.0
-
-
-def test_the_table_counts_what_did_not_get_there(folder: Path) -> None:
-    text = bench.markdown(found(folder))
-    assert "## t" in text
-    good = next(line for line in text.splitlines() if line.startswith("| `good`"))
-    assert "0.980 [0.950, 0.995] of 200 | 0.990, 0.970 | yes | - | 1.50 | 2.00 (1 of 2)" in good
-    poor = next(line for line in text.splitlines() if line.startswith("| `poor,good`"))
-    assert "| no | - | - | - | 20 s | 1.5 min |" in poor
-    assert [line["recipe"] for line in bench.as_json(found(folder))] == ["good", "poor,good"]
-
-
-def test_what_retries_come_to_stands_beside_the_first_attempt(folder: Path) -> None:
-    first, _ = bench.cells(folder, ["t"], ["good"], [0, 1])
-    evaluated(first, bench.RETRIED, bench.ATTEMPTS, 100)
-    good, _ = found(folder)
-    assert good.results[1].retried is None
-    assert (good.retried.successes, good.retried.trials) == (100, 100), "of the run that has it"
-    row = next(line for line in bench.markdown([good]).splitlines() if "`good`" in line)
-    assert "| yes | 1.000 [0.964, 1.000] of 100 | 1.50 |" in row
-    kept = bench.Kept(folder / "recipes.json", BUDGET)
-    kept.save(good.results)
-    again = kept.load(folder, {"t": "abc"})
-    assert [result.retried for result in again.values()] == [r.retried for r in good.results]
+    return bench_of(tmp_path)
 
 
 def test_a_recipe_in_a_file_is_another_once_it_was_changed(tmp_path: Path) -> None:
@@ -193,22 +113,18 @@ def test_what_spends_nothing_is_named(said: str, tmp_path: Path) -> None:
         _ = made.spending
 
 
-def test_a_plot(folder: Path, tmp_path: Path) -> None:
-    success_against_hours(found(folder), tmp_path / "plot.png")
-    assert (tmp_path / "plot.png").read_bytes().startswith(b"\x89PNG")
-
-
 BUDGET: dict[str, float | None] = {"max_time": 2700.0, "max_rounds": None}
 
 
 def test_what_was_measured_is_kept_for_a_later_session(folder: Path, tmp_path: Path) -> None:
     kept = bench.Kept(tmp_path / "recipes.json", BUDGET)
     assert kept.load(folder, {"t": "abc"}) == {}
+    evaluated(next(bench.cells(folder, ["t"], ["good"], [0])), bench.RETRIED, bench.ATTEMPTS, 100)
     before = [result for line in found(folder) for result in line.results]
     kept.save(before)
     again = kept.load(folder, {"t": "abc"})
     assert list(again) == [result.cell for result in before]
-    assert bench.markdown(bench.lines(again.values())) == bench.markdown(found(folder))
+    assert table.markdown(table.lines(again.values())) == table.markdown(found(folder))
     assert kept.load(folder, {"t": "another"}) == {}, "the task is no longer the same"
 
 
