@@ -25,12 +25,17 @@ NUMBERS = ("stamp", "mode", "rules", "measured")
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """One stop, as written beside its record: monotonic ns, state after it, names of the rules."""
+    """One stop, as written beside its record.
+
+    issued: monotonic ns. mode: after it. rules: names of those that it was for. driver: what the
+    driver raised last, since somebody armed or recovered the station; empty for nothing.
+    """
 
     number: int
     issued: int
     mode: str
     rules: tuple[str, ...]
+    driver: str
 
 
 class Recorder:
@@ -79,7 +84,7 @@ class Recorder:
         for name, value in given.items():
             self._columns[name][row] = value
 
-    def dump(self, issued: int, mode: Mode, rules: Rule) -> None:
+    def dump(self, issued: int, mode: Mode, rules: Rule, driver: str) -> None:
         """Write down what is kept, oldest first, in a thread of its own: the arms go on braking.
 
         Two stops in a row are written one after the other.
@@ -90,7 +95,7 @@ class Recorder:
         for name, numbers in zip(NUMBERS, self._numbers, strict=True):
             columns[name] = numbers[order]
         self._stops += 1
-        stop = Stop(self._stops, issued, mode.name.lower(), tuple(rules.names))
+        stop = Stop(self._stops, issued, mode.name.lower(), tuple(rules.names), driver)
         before = self._writing
         self._writing = threading.Thread(target=self._write, args=(stop, columns, before))
         self._writing.start()

@@ -96,6 +96,7 @@ class Supervisor:
         self._reading: Reading | None = None
         self._ticked = clock()
         self._sent: FloatArray | None = None
+        self._raised: Exception | None = None  # by the driver, the last
 
     # What is asked of it between two ticks.
 
@@ -182,7 +183,8 @@ class Supervisor:
         """Stand where the arms are, for a new epoch; raises SafetyError if they are not fit."""
         now, reading, limits = self._clock(), self._reading, self._limits
         if reading is None or too_old(reading.stamp, now, self._watched.ages.driver):
-            raise SafetyError("the driver says nothing of where the arms are: check the bus")
+            said = f" ({self._driver_said})" if self._raised else ""
+            raise SafetyError(f"the driver says nothing of where the arms are{said}: check the bus")
         if (abs(reading.velocity) > STILL * limits.speed).any():
             raise SafetyError("the arms are moving: wait till they stand still")
         within = np.clip(reading.position, limits.low, limits.high)
@@ -201,7 +203,7 @@ class Supervisor:
             self._driver.stop()  # the arms, too, forget where they were sent: somebody moved them
         except Exception as error:  # as when reading
             raise SafetyError(f"the driver does not stop: {error}") from error
-        self._motion, self._wanted, self._resting = motion, None, False
+        self._motion, self._wanted, self._resting, self._raised = motion, None, False, None
         self._goal = np.where(np.isnan(self._park), motion.position, self._park)
         self.epoch += 1
         newest = self._inbox.newest()
@@ -211,8 +213,8 @@ class Supervisor:
         """Rules that the arms themselves break."""
         try:
             reading = self._driver.read()
-        except Exception:  # whatever a driver raises: it is not to be relied on
-            self._reading = None
+        except Exception as error:  # whatever a driver raises: it is not to be relied on
+            self._reading, self._raised = None, error
             return Rule.DRIVER
         numbers = (reading.position, reading.velocity)
         if any(n.shape != self._limits.low.shape or not np.isfinite(n).all() for n in numbers):
@@ -313,7 +315,7 @@ class Supervisor:
             return
         if self.mode is Mode.STOPPING:
             self.mode = after(self.mode, Event.STANDSTILL)
-            self._recorder.dump(self.stopped, self.mode, self.rules)
+            self._recorder.dump(self.stopped, self.mode, self.rules, self._driver_said)
         elif self.mode is Mode.MOVING and self._resting:
             self.mode = after(self.mode, Event.RESTED)
         elif self.mode is Mode.PARKING:
@@ -325,7 +327,8 @@ class Supervisor:
     def _send(self, motion: Motion) -> bool:
         try:
             self._driver.send(motion.position)
-        except Exception:  # as when reading
+        except Exception as error:  # as when reading
+            self._raised = error
             self._hold(Rule.DRIVER)
             return False
         self._motion, self._sent = motion, motion.position
@@ -333,15 +336,20 @@ class Supervisor:
             self.latency = self._clock() - self._stamp
         return True
 
+    @property
+    def _driver_said(self) -> str:
+        return f"{type(self._raised).__name__}: {self._raised}" if self._raised else ""
+
     def _hold(self, rules: Rule) -> None:
         """Stop by the arms' own means, at once."""
         try:
             self._driver.stop()
-        except Exception:
+        except Exception as error:
+            self._raised = error
             rules |= Rule.DRIVER
         if self.mode is Mode.STOPPING and self.stopped:
             self.rules |= rules  # the stop was issued when braking began
         else:
             self.stopped, self.rules = self._clock(), rules
         self.mode = after(self.mode, Event.LATCH if rules & LATCHES else Event.HOLD)
-        self._recorder.dump(self.stopped, self.mode, self.rules)
+        self._recorder.dump(self.stopped, self.mode, self.rules, self._driver_said)

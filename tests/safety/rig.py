@@ -77,7 +77,7 @@ class Arms(Mock):
 class Unwritten(Recorder):
     """Writes nothing: for many stops in a row."""
 
-    def dump(self, issued: int, mode: Mode, rules: Rule) -> None:
+    def dump(self, issued: int, mode: Mode, rules: Rule, driver: str) -> None:
         pass
 
 

@@ -267,6 +267,26 @@ def test_every_stop_leaves_a_record_of_what_led_to_it(rig: Rig, tmp_path) -> Non
     assert json.loads((tmp_path / "00002.json").read_text())["mode"] == "latched"
 
 
+def test_a_record_says_what_the_driver_raised(rig: Rig, tmp_path) -> None:
+    rig.moving()
+    rig.arms.broken = True
+    rig.tick()
+    rig.recorder.wait()
+    said = json.loads((tmp_path / "00001.json").read_text())
+    assert said["rules"] == ["driver"]
+    assert said["driver"] == "OSError: bus"
+    rig.supervisor.clear()
+    with pytest.raises(SafetyError, match=r"nothing of where the arms are \(OSError: bus\)"):
+        rig.supervisor.recover()
+    rig.arms.broken = False
+    rig.tick()
+    rig.supervisor.recover()
+    rig.supervisor.stop(Rule.EMERGENCY)
+    rig.tick()
+    rig.recorder.wait()
+    assert json.loads((tmp_path / "00002.json").read_text())["driver"] == "", "that was before"
+
+
 def test_the_ring_keeps_thirty_seconds(rig: Rig, tmp_path) -> None:
     rig.tick(3100)
     rig.supervisor.stop(Rule.EMERGENCY)
