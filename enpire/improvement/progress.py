@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -66,10 +67,11 @@ def learn_progress(
     Raises:
         RecipeError: fewer than one success of two rows or more.
     """
-    won = [torch.from_numpy(e.observations) for e in episodes if e.success and len(e) > 1]
-    if not won:
+    found = [e.observations for e in episodes if e.success and len(e) > 1]
+    if not found:
         raise RecipeError("no episode succeeded: there is no progress to learn from")
-    rows = torch.cat(won)
+    rows = torch.from_numpy(np.concatenate(found))
+    won = torch.split(rows, [len(each) for each in found])
     normalise = Normaliser.of(rows)
     seen = normalise(rows)
     done = torch.cat([torch.linspace(0.0, 1.0, len(each)) for each in won])

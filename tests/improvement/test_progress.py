@@ -24,7 +24,9 @@ def way(name: str, length: int, won: bool = True) -> Episode:
     made = episode(name, length, verdict=verdict)
     place = np.linspace(-1, 1 if won else -0.9, length)
     seen = np.stack([place, rng.standard_normal(length)], axis=1)
-    return replace(made, observations=seen.astype(np.float32))
+    seen = seen.astype(np.float32)
+    seen.flags.writeable = False  # as what is read from a run
+    return replace(made, observations=seen)
 
 
 def test_hops_by_hand() -> None:
@@ -44,6 +46,7 @@ def test_hops_add_up_within_start_and_goal() -> None:
         assert 0.0 <= progress <= 1.0
 
 
+@pytest.mark.filterwarnings("error")
 def test_progress_is_by_place_and_not_by_time() -> None:
     torch.manual_seed(0)
     episodes = [way(f"w{i}", 20 + 4 * (i % 5)) for i in range(20)]
