@@ -210,6 +210,11 @@ class Episode:
         return self.verdict.outcome is Outcome.SUCCESS
 
     @property
+    def shown(self) -> bool:
+        """Whether it is a demonstration, by a person or who stands for one."""
+        return self.purpose is Purpose.DEMONSTRATION
+
+    @property
     def helped(self) -> bool:
         """Whether somebody intervened."""
         return bool(self.intervened.any())

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from enpire.errors import RecipeError
 from enpire.policies import ChunkSpec, PictureSpec
-from enpire.types import Episode, Flags, Image, Purpose
+from enpire.types import Episode, Flags, Image
 
 MIN_STD = 1e-3  # of an observation or action that hardly varies
 
@@ -126,7 +126,7 @@ def known_well(episodes: Sequence[Episode]) -> list[Episode]:
 
 def told(episode: Episode) -> bool:
     """Whether somebody who knows had a hand in it."""
-    return episode.helped or episode.purpose is Purpose.DEMONSTRATION
+    return episode.helped or episode.shown
 
 
 def examples(

@@ -216,7 +216,7 @@ class Loop:
         name = self._policy_of(0)
         if name is None:
             known = self._known.episodes.values()
-            shown = [e.success for e in known if e.purpose is Purpose.DEMONSTRATION]
+            shown = [e.success for e in known if e.shown]
             if not any(shown):
                 raise RecipeError(
                     f"none of the {len(shown)} first episodes ({who}) is a success, so there is "

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 
 from enpire.improvement.recipe import Candidate, Given
 from enpire.improvement.trainer import Kind, Training, clone
-from enpire.types import Purpose
 
 STEPS = 1500  # gradient steps, of what does not flow
 
@@ -23,7 +22,7 @@ class BehaviourCloning:
 
     def improve(self, given: Given) -> Candidate:
         """See `Recipe.improve`; the incumbent is not used."""
-        chosen = [e for e in given.episodes if e.success and e.purpose is Purpose.DEMONSTRATION]
+        chosen = [e for e in given.episodes if e.success and e.shown]
         fitted = clone(given, chosen, self.policy, self.training, STEPS)
         return Candidate(fitted.policy, fitted.numbers(len(chosen)))
 

@@ -31,7 +31,7 @@ from enpire.improvement.recipes.finetune import FineTuning
 from enpire.improvement.trainer import Kind, Training, clone
 from enpire.improvement.value import Normaliser, regress, returns
 from enpire.policies import LeRobotPolicy, Policy, base_of
-from enpire.types import Episode, Flags, Purpose
+from enpire.types import Episode, Flags
 
 STEPS = 3000  # gradient steps of the cloning, of what does not flow
 WIDTH = 128  # of the critics
@@ -59,7 +59,7 @@ class AdvantageWeighted:
         A policy of LeRobot's, or what stands on one, goes on from its own.
         """
         started = time.monotonic()
-        chosen = [e for e in given.episodes if len(e) and (e.success or not _shown(e))]
+        chosen = [e for e in given.episodes if len(e) and (e.success or not e.shown)]
         if not any(e.success for e in chosen):
             raise RecipeError("no episode succeeded: there is nothing good to clone")
         torch.manual_seed(given.seed)
@@ -92,7 +92,7 @@ class AdvantageWeighted:
         rows = rows[:, rows.isfinite().all(dim=0)]  # who tracks things does not always see them
         lengths = torch.tensor([len(e) for e in chosen])
         won = torch.tensor([e.success for e in chosen]).repeat_interleave(lengths)
-        own = torch.from_numpy(np.concatenate([~e.intervened & (not _shown(e)) for e in chosen]))
+        own = torch.from_numpy(np.concatenate([~e.intervened & (not e.shown) for e in chosen]))
         seen = Normaliser.of(rows)(rows)
         learn = partial(self._critic, seen, generator=generator, checkpoint=given.checkpoint)
         chance = learn(torch.from_numpy(returns(chosen, 1.0)), stage="viability")
@@ -164,11 +164,6 @@ def gains(
     safer = torch.where(inside, chance[at], won.float()) - chance
     still = torch.where(inside, left[at], torch.where(won, 0.0, left))
     return safer, left - still - (later - now)
-
-
-def _shown(episode: Episode) -> bool:
-    """Whether a person did it, or whoever stands for one."""
-    return episode.purpose is Purpose.DEMONSTRATION
 
 
 RECIPE = AdvantageWeighted

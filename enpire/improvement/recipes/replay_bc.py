@@ -21,7 +21,7 @@ from enpire.improvement.data import instructive, told
 from enpire.improvement.recipe import Candidate, Given
 from enpire.improvement.trainer import Kind, Training, clone
 from enpire.policies import ChunkPolicy, FlowPolicy, PicturePolicy, PictureSpec
-from enpire.types import Episode, Purpose
+from enpire.types import Episode
 
 # Of what does not flow, gradient steps: passes over all examples, within bounds.
 PASSES = 16.0
@@ -53,7 +53,7 @@ class ReplayCloning:
             return won
         made = PicturePolicy if isinstance(given.spec, PictureSpec) else MADE[self.policy]
         like = isinstance(given.incumbent, made)
-        shown = [len(episode) for episode in won if episode.purpose is Purpose.DEMONSTRATION]
+        shown = [len(episode) for episode in won if episode.shown]
         longest = self.quick * float(np.median(shown)) if shown else np.inf
 
         def worth(own: Episode) -> bool:
