@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import time
 from argparse import Namespace
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -146,25 +147,52 @@ def _budget(options: Namespace) -> dict[str, float | None]:
 
 
 def _complete(cell: Cell, options: Namespace, children: Children) -> None:
-    """Begin a cell, or go on with it, until it has its sealed evaluation or time is up."""
+    """Begin a cell, or go on with it, until it has its sealed evaluation or time is up.
+
+    What it begins with is waited for where another bench is at it, a cell is left to that one.
+    """
     from enpire.observe import recipe_bench as bench
+    from enpire.store import under_way
 
     once = ["--episodes", str(options.episodes)]
     again = ["--episodes", str(options.retried), "--attempts", str(bench.ATTEMPTS)]
     first = bench.first_part(cell)
-    if not bench.ended(first):
-        _loop(first, options, ["--max-rounds", "0"], children)
-    if not bench.ended(first):
+    if not children.alone(first.folder):
         return
-    _measure(first, bench.SEALED, once, options, children)
-    if not bench.ended(cell):
-        if not cell.run.exists():
-            bench.branched(cell)
-        _loop(cell, options, _limits(options), children)
-    if bench.ended(cell):
-        _measure(cell, bench.SEALED, once, options, children)
-        if options.retried:
-            _measure(cell, bench.RETRIED, again, options, children)
+    with _taken(first.folder):
+        if not bench.ended(first):
+            _loop(first, options, ["--max-rounds", "0"], children)
+        if not bench.ended(first):
+            return
+        _measure(first, bench.SEALED, once, options, children)
+    if under_way(cell.folder):
+        print(f"{cell}: another bench is at it", flush=True)
+        return
+    with _taken(cell.folder):
+        if not bench.ended(cell):
+            if not cell.run.exists():
+                bench.branched(cell)
+            _loop(cell, options, _limits(options), children)
+        if bench.ended(cell):
+            _measure(cell, bench.SEALED, once, options, children)
+            if options.retried:
+                _measure(cell, bench.RETRIED, again, options, children)
+
+
+@contextmanager
+def _taken(folder: Path) -> Iterator[None]:
+    """Other benches see that somebody is at it."""
+    from enpire.store.durable import disk_errors
+    from enpire.store.lock import WriterLock
+    from enpire.store.run import LOCK
+
+    with disk_errors(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+    lock = WriterLock(folder / LOCK)
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 def _measure(
@@ -191,12 +219,11 @@ def _limits(options: Namespace) -> list[str]:
 
 
 def _loop(cell: Cell, options: Namespace, limits: Sequence[str], children: Children) -> None:
-    """Begin the cell's run, or go on with it, unless another bench has ended it meanwhile."""
+    """Begin the cell's run, or go on with it; first a child of a bench that was killed may end."""
     from enpire.observe.recipe_bench import LOG, ended
 
     if not children.alone(cell.run) or ended(cell):
         return
-    cell.folder.mkdir(parents=True, exist_ok=True)
     if (cell.run / "config.toml").is_file():
         words = ["--resume", str(cell.run)]
     else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from argparse import Namespace
 from collections.abc import Sequence
 from dataclasses import replace
@@ -31,8 +32,8 @@ OVER = {"state": "--max-rounds is used up", "packs": "{}"}
 class Pretended(Children):
     """Loops that end at once, and evaluations of which all but one succeed."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, until: float = math.inf) -> None:
+        super().__init__(until)
         self.asked: list[str] = []
 
     def run(self, words: Sequence[str], label: str, log: Path) -> str:
@@ -77,6 +78,27 @@ def test_a_start_is_run_and_sealed_once_for_all_its_cells(tmp_path: Path) -> Non
     assert (said.retried.successes, said.retried.trials) == (2, 3)
     bench_recipes._complete(second, OPTIONS, children)
     assert len(children.asked) == 8, "all of it is there"
+
+
+def test_what_another_bench_is_at_is_left_to_it(tmp_path: Path) -> None:
+    children = Pretended()
+    first, second = bench.cells(tmp_path, ["t"], ["good", "other"], [0])
+    with bench_recipes._taken(first.folder):
+        bench_recipes._complete(first, OPTIONS, children)
+        assert not any(str(first.run) in asked for asked in children.asked)
+        bench_recipes._complete(second, OPTIONS, children)
+    assert bench.read(first) is None
+    assert bench.read(second) is not None
+    bench_recipes._complete(first, OPTIONS, children)
+    assert bench.read(first) is not None
+
+
+def test_a_start_that_another_bench_is_at_is_waited_for(tmp_path: Path) -> None:
+    children = Pretended(until=0.0)
+    (cell,) = bench.cells(tmp_path, ["t"], ["good"], [0])
+    with bench_recipes._taken(bench.first_part(cell).folder):
+        bench_recipes._complete(cell, OPTIONS, children)
+    assert not children.asked, "until time was up"
 
 
 def test_what_another_bench_has_ended_meanwhile_is_not_begun_again(tmp_path: Path) -> None:
