@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from enpire.observe.recipe_table import Line
 
 TASKS = "pick_cube,zip_tie,pin_box,push_t"
-STARTERS = ("bc",)  # what makes the first policy and cannot make a better one of episodes
+FLOW = "bc:policy=flow"  # bc has made the first policy; what it makes of another kind
+ELSEWHERE = ("bc", "finetune", "specialist")  # the last two need a policy of LeRobot's
 HEAD = """\
 # Recipes
 
@@ -51,8 +52,8 @@ def add_options(parser: Parser) -> None:
     group.add_argument(
         "--recipes",
         metavar="A,B",
-        help="default all; a+b is a schedule, a:lr=3e-4 has a setting, a:allocate, a:abort, "
-        "a:hard=0.25 spends otherwise",
+        help="default all that go on from what bc makes; a+b is a schedule, a:lr=3e-4 has a "
+        "setting, a:allocate, a:abort, a:hard=0.25 spends otherwise",
     )
     group.add_argument("--seeds", metavar="A,B", default="0,1,2", help="default 0,1,2")
     group.add_argument(
@@ -94,9 +95,8 @@ def run(options: Namespace) -> int:
 
     tasks = options.tasks.split(",")
     packs = {task: find("tasks", task).sha256 for task in (*tasks, *available("tasks"))}
-    chosen = (options.recipes or ",".join(n for n in recipes.names() if n not in STARTERS)).split(
-        ","
-    )
+    usual = [FLOW, *(name for name in recipes.names() if name not in ELSEWHERE)]
+    chosen = options.recipes.split(",") if options.recipes else usual
     chosen = [name.replace("+", ",") for name in chosen]
     try:
         seeds = [int(text) for text in options.seeds.split(",")]
