@@ -70,9 +70,10 @@ def lines(results: Iterable[Result]) -> list[Line]:
 
 
 def markdown(of: Sequence[Line]) -> str:
-    """A table a task."""
-    parts: list[str] = []
-    for task in dict.fromkeys(line.task for line in of):
+    """A table of all tasks, where there are several, and one a task."""
+    tasks = list(dict.fromkeys(line.task for line in of))
+    parts = [*_together(of, tasks), ""] if len(tasks) > 1 else []
+    for task in tasks:
         rows = [line for line in of if line.task == task]
         parts += [
             f"## {task}\n",
@@ -83,6 +84,37 @@ def markdown(of: Sequence[Line]) -> str:
             "",
         ]
     return "\n".join(parts)
+
+
+def _together(of: Sequence[Line], tasks: Sequence[str]) -> list[str]:
+    """Sealed success by recipe and task, bold where it is raised; what raises most comes first."""
+    by: dict[str, dict[str, Line]] = {}
+    for line in of:
+        by.setdefault(line.recipe, {})[line.task] = line
+
+    def rank(recipe: str) -> tuple[int, float]:
+        found = by[recipe].values()
+        return -sum(line.raised for line in found), -sum(line.sealed.rate for line in found)
+
+    def row(recipe: str) -> str:
+        found = by[recipe]
+        cells = [_rate(found[task]) if task in found else "-" for task in tasks]
+        raised = sum(line.raised for line in found.values())
+        return f"| `{recipe}` | {' | '.join(cells)} | {raised} of {len(found)} |"
+
+    starts = (max((e.start for e in of if e.task == t), key=lambda s: s.trials) for t in tasks)
+    return [
+        "## All tasks\n",
+        f"| sealed, bold where raised | {' | '.join(tasks)} | raised |",
+        f"|---|{'---|' * len(tasks)}---|",
+        f"| start | {' | '.join(f'{start.rate:.3f}' for start in starts)} | |",
+        *map(row, sorted(by, key=rank)),
+    ]
+
+
+def _rate(line: Line) -> str:
+    rate = f"{line.sealed.rate:.3f}"
+    return f"**{rate}**" if line.raised else rate
 
 
 def _row(line: Line) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -40,6 +41,21 @@ def test_the_table_counts_what_did_not_get_there(folder: Path) -> None:
     poor = next(line for line in text.splitlines() if line.startswith("| `poor,good`"))
     assert "| no | - | - | - | 20 s | 1.5 min |" in poor
     assert [line["recipe"] for line in table.as_json(found(folder))] == ["good", "poor,good"]
+
+
+def test_all_tasks_are_told_together(folder: Path) -> None:
+    good, poor = found(folder)
+    elsewhere = replace(good, task="u", results=good.results[:1])
+    text = table.markdown([good, poor, elsewhere]).splitlines()
+    assert text[0] == "## All tasks"
+    assert text[2:7] == [
+        "| sealed, bold where raised | t | u | raised |",
+        "|---|---|---|---|",
+        "| start | 0.500 | 0.500 | |",
+        "| `good` | **0.980** | **0.990** | 2 of 2 |",
+        "| `poor,good` | 0.520 | - | 0 of 1 |",
+    ]
+    assert "## All tasks" not in table.markdown([good, poor]), "of one task"
 
 
 def test_what_retries_come_to_stands_beside_the_first_attempt(folder: Path) -> None:
