@@ -20,26 +20,23 @@ import numpy as np
 import torch
 
 from enpire.datasets.bench import held
-from enpire.datasets.columns import Layout
 from enpire.datasets.exported import BACKEND, export
-from enpire.environment import Sight
+from enpire.datasets.made_up import made_up, shapes, smooth_pictures
 from enpire.improvement.recipes.finetune import FineTuning, Tuner, Windows, adapted
 from enpire.observe.gpu import Watch
-from enpire.policies import ChunkSpec, LeRobotPolicy, PictureSpec, Seen
+from enpire.policies import ChunkSpec, LeRobotPolicy, Seen
 from enpire.policies.device import halves
 from enpire.policies.lerobot.blank import TOLD
 from enpire.policies.lerobot.controller import ChunkedModel
 from enpire.policies.lerobot.model import Model, quiet
 from enpire.policies.seeing import NOTHING
-from enpire.types import Episode, Image, Outcome, Purpose, Times, Verdict
+from enpire.types import Episode
 
 BLOCKS = 3  # turns of each side
 BATCHES = 1, 8  # of stations that ask at one time
 RANK = 16  # of adapters, which is LeRobot's own
 WARM = 2  # steps, or answers, that are not counted
-EPISODES, PERIODS, FPS = 8, 80, 25
 LOOK_S = 0.5  # between looks at how busy a GPU is
-COARSE = 8  # pixels of a picture that are drawn; the rest lie between, as real ones do
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +122,7 @@ def bench_policy(policy: LeRobotPolicy, folder: Path, effort: Effort) -> PolicyB
     """
     torch.backends.cuda.matmul.allow_tf32 = True  # as `lerobot-train` has it, for both
     episodes = made_up(policy, effort.seed)
-    spec, layout = _shapes(policy)
+    spec, layout = shapes(policy)
     export(episodes, layout, folder / "set", held if layout.sight else None)
     model = Model.load(policy.files)
     answering = tuple(_answering(policy, model, batch, effort) for batch in BATCHES)
@@ -153,62 +150,6 @@ def called(where: torch.device) -> str:
     return f"processor, {torch.get_num_threads()} threads"
 
 
-def made_up(policy: LeRobotPolicy, seed: int) -> list[Episode]:
-    """Successes that never were, in which the policy's cameras show something in every period."""
-    rng, said = np.random.default_rng(seed), policy.spec
-    return [
-        Episode(
-            id=f"e{number}",
-            task=said.task,
-            seed=number,
-            purpose=Purpose.DEMONSTRATION,
-            policy="",
-            round=0,
-            station=0,
-            verdict=Verdict(Outcome.SUCCESS, (), 1.0, "", ""),
-            times=Times(1.0, 1.0, 1.0),
-            observations=rng.standard_normal((PERIODS, max(said.observation, 1)), np.float32),
-            actions=rng.uniform(-1, 1, (PERIODS, said.action)).astype(np.float32),
-            stamps=np.arange(PERIODS) / FPS,
-            rewards=np.zeros(PERIODS, np.float32),
-            packs={},
-            **_pictured(rng, (PERIODS, len(said.cameras)), said.size),
-        )
-        for number in range(EPISODES)
-    ]
-
-
-def _pictured(rng: np.random.Generator, shape: tuple[int, int], size: int) -> dict[str, Any]:
-    if not size:
-        return {}
-    return {"pictures": _pictures(rng, shape, size), "pictured": np.arange(shape[0])}
-
-
-def _pictures(rng: np.random.Generator, shape: tuple[int, int], size: int) -> Image:
-    """(*shape, size, size, 3), smooth."""
-    coarse = torch.from_numpy(rng.uniform(0, 255, (shape[0] * shape[1], 3, COARSE, COARSE)))
-    fine = torch.nn.functional.interpolate(coarse, size, mode="bilinear").to(torch.uint8)
-    pictures: Image = fine.movedim(1, -1).reshape(*shape, size, size, 3).contiguous().numpy()
-    return pictures
-
-
-def _shapes(policy: LeRobotPolicy) -> tuple[ChunkSpec, Layout]:
-    said = policy.spec
-    width = max(said.observation, 1)
-    seen, done = (
-        tuple(f"{what}{i}" for i in range(n))
-        for what, n in zip("oa", (width, said.action), strict=True)
-    )
-    if not said.size:
-        return ChunkSpec(said.task, width, said.action), Layout(FPS, TOLD, "", seen, done)
-    felt = tuple(range(width))
-    spec = PictureSpec(
-        said.task, width, said.action, cameras=said.cameras, size=said.size, felt=felt
-    )
-    sight = Sight(said.cameras, said.size, felt)
-    return spec, Layout(FPS, TOLD, "", seen, done, sight)
-
-
 def _answering(policy: LeRobotPolicy, model: Model, batch: int, effort: Effort) -> Answering:
     """From arrays to arrays by each way, in turns."""
     from lerobot.envs.utils import preprocess_observation
@@ -221,7 +162,7 @@ def _answering(policy: LeRobotPolicy, model: Model, batch: int, effort: Effort) 
     now, seeds, pictures = history[:, -1], list(range(batch)), None
     shown: dict[str, Any] = {"agent_pos": now}
     if cameras:
-        drawn = _pictures(rng, (batch, len(cameras)), said.size)
+        drawn = smooth_pictures(rng, (batch, len(cameras)), said.size)
         pictures = np.repeat(drawn[:, None], asked.looks, axis=1)
         shown["pixels"] = {camera: drawn[:, i] for i, camera in enumerate(cameras)}
     else:

@@ -5,11 +5,10 @@ from __future__ import annotations
 import math
 from pathlib import Path
 
-import numpy as np
 import pytest
 import torch
 
-from enpire.datasets.policy_bench import RANK, Effort, bench_policy, made_up
+from enpire.datasets.policy_bench import RANK, Effort, bench_policy
 from enpire.policies import LeRobotPolicy
 from enpire.policies.lerobot.blank import SIZES, smolvla
 from tests.policies.lerobots import folder_of
@@ -38,13 +37,3 @@ def test_a_smolvla_is_measured_both_ways(tmp_path: Path) -> None:
 def test_so_is_any_other_folder(kind: str, tmp_path: Path) -> None:
     policy = LeRobotPolicy.read(folder_of(kind, tmp_path / kind, 6, 3))
     assert bench_policy(policy, tmp_path, QUICK).pictures == (0, 0)
-
-
-def test_made_up_episodes_fit_the_policy(tmp_path: Path) -> None:
-    policy = LeRobotPolicy.read(folder_of("act", tmp_path / "act", 6, 3, ("top",), 32))
-    one, other = made_up(policy, 0)[:2]
-    assert one.observations.shape[1] == 6
-    assert one.pictures.shape == (len(one), 1, 32, 32, 3)
-    assert not np.array_equal(one.pictures, other.pictures)
-    again = made_up(policy, 0)[0]
-    np.testing.assert_array_equal(one.pictures, again.pictures)
