@@ -49,7 +49,7 @@ def test_a_flight_record_gives_the_stretches_in_which_arms_were_sent_somewhere(t
         reading = Reading(row * 10**7, at, np.full(7, speed), np.zeros(7), np.zeros((1, 3)))
         sent = at if row == 20 or 80 <= row < 150 or row >= 200 else None
         recorder.note(row * 10**7, Mode.MOVING, Rule.NONE, reading, at, sent)
-    recorder.dump(0, Mode.HOLDING, Rule.ASKED)
+    recorder.dump(0, Mode.HOLDING, Rule.ASKED, "")
     recorder.wait()
     found = recordings.read([tmp_path / "00001.npz"], "yam")
     assert [len(each) for each in found] == [70, 50]  # the second one begins where it rests
@@ -63,7 +63,7 @@ def test_a_flight_record_knows_that_readings_are_older_than_setpoints(tmp_path) 
         read = row * 10**7 - 4 * 10**6 * (row % 2)
         at = Reading(read, np.zeros(7), np.zeros(7), np.zeros(7), np.ones((1, 3)))
         recorder.note(row * 10**7, Mode.MOVING, Rule.NONE, at, np.zeros(7), np.zeros(7))
-    recorder.dump(0, Mode.HOLDING, Rule.ASKED)
+    recorder.dump(0, Mode.HOLDING, Rule.ASKED, "")
     recorder.wait()
     (found,) = recordings.read([tmp_path / "00001.npz"], "yam")
     assert found.age == pytest.approx(0.004 * (np.arange(100) % 2))
