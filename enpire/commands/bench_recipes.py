@@ -34,13 +34,14 @@ HEAD = """\
 What `enpire bench recipes` measured: each recipe from the same first policy (the seed's), under
 the same budget of {budget}, {robots} stations. *start*: the first policy, and *sealed*: the last
 incumbent, each on seeds drawn after it was frozen (starts of cells that were kept from earlier: the
-run's own evaluation), over all runs together; *each seed*: each run's. *raised*: the interval lies
-above that of the start. *pass@8*: the last incumbent on other seeds, where an episode may make up
-to eight attempts, each from where the last one has led. *Robot-hours*, sealed evaluations apart,
-until an incumbent's own evaluations (60 or more; the last one's sealed ones) were at 90% and 99%:
-the median over the runs that got there, which are counted where some did not; *training* and *on
-the clock*: medians over all runs, on a machine that may have had other work. A recipe's settings,
-where they are not its own, follow its name. {versions}.
+run's own evaluation), over all runs together; *each seed*: each run's, which tells how runs differ:
+intervals are of episodes. *raised*: the interval lies above that of the start. *pass@8*: the last
+incumbent on other seeds, where an episode may make up to eight attempts, each from where the last
+one has led. *Robot-hours*, sealed evaluations apart, until an incumbent's own evaluations (60 or
+more; the last one's sealed ones) were at 90% and 99%: the median over the runs that got there,
+which are counted where some did not; *training* and *on the clock*: medians over all runs, on a
+machine that may have had other work. A recipe's settings, where they are not its own, follow its
+name. {versions}.
 
 """
 
