@@ -206,6 +206,20 @@ def test_a_file_is_a_recipe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert recipes.find("mine.py").name != first.name
 
 
+def test_the_recipe_of_the_documents(tmp_path: Path) -> None:
+    documents = Path(__file__).parents[2] / "docs/improvement.md"
+    text = documents.read_text(encoding="utf-8").split("```python\n")[1].split("```")[0]
+    (tmp_path / "recent.py").write_text(text)
+    said = {"half_life": "2", "training.steps": "3", "training.batch": "8"}
+    (recent,) = recipes.schedule(str(tmp_path / "recent.py"), said)
+    one, same = (recent.improve(Given(SPEC, some(), None, seed=1)) for _ in range(2))
+    assert (one.policy.kind, one.numbers["episodes"]) == ("flow", 9)
+    for name, value in one.policy.tensors().items():
+        np.testing.assert_array_equal(value, same.policy.tensors()[name])
+    with pytest.raises(RecipeError, match="no episode succeeded yet"):
+        recent.improve(Given(SPEC, [e for e in some() if not e.success], None, seed=1))
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [
