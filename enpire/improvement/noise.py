@@ -108,6 +108,19 @@ class NoiseAgent[P: Noisy](Agent[P]):
         """See `Agent.tried`; nothing is cloned, the flow holds the actor to what was shown."""
         return batch.actions
 
+    def learn_both(
+        self, batch: Transitions, at: int, weight: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
+        """See `Agent.learn_both`; the critic of noise learns while the actor stands still, too.
+
+        What the actor climbs first, and what `TriedAgent` takes for the value of where an episode
+        goes on, is then no network that knows nothing.
+        """
+        result = super().learn_both(batch, at, weight)
+        if self.warming_up(at) and at % self.learning.delay == 0:
+            self.learn_noise_critic(batch.to(self.where))
+        return result
+
     def learn_actor(self, batch: Transitions, cloned: Tensor, at: int) -> None:
         """See `Agent.learn_actor`; what it climbs is taught first."""
         self.learn_noise_critic(batch)

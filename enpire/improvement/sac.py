@@ -220,12 +220,16 @@ class Agent[P: Chunks]:
         """
         batch = batch.to(self.where)
         weight = None if weight is None else weight.to(self.where)
-        if at < self.learning.warm_up * self.learning.steps:
+        if self.warming_up(at):
             return self.learn_critic(batch, batch.followed, weight)
         result = self.learn_critic(batch, self.target_of(batch), weight)
         if at % self.learning.delay == 0:
             self.learn_actor(batch, self.tried(batch), at)
         return result
+
+    def warming_up(self, at: int) -> bool:
+        """Whether the actor stands still in step `at`."""
+        return at < self.learning.warm_up * self.learning.steps
 
     def learn_critic(
         self, batch: Transitions, worth: Tensor, weight: Tensor | None = None

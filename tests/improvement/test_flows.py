@@ -196,6 +196,59 @@ def shut() -> FlowPolicy:
     return made
 
 
+def test_the_critic_of_noise_knows_something_when_the_actor_begins() -> None:
+    """Where a chunk is its noise, noise to the right is worth more before a step of the actor."""
+    data, generator = right_is_good(), torch.Generator().manual_seed(2)
+    learning = Learning(steps=300, batch=64, width=32, lr=3e-3, delay=1, warm_up=1.0)
+    made = SteeredFlowAgent(steered(shut()), data, learning, generator)
+    start = made.policy.tensors()
+    for at in range(learning.steps):
+        made.learn_both(data.at(torch.randint(len(data), (64,), generator=generator)), at)
+    for name, values in start.items():
+        np.testing.assert_array_equal(made.actor.policy.tensors()[name], values)
+    right = torch.zeros(50, 3, 3)
+    right[:, :, 0] = 1.0
+    with torch.no_grad():
+        better, worse = (made.noise_odds(seen(50), sign * right.flatten(1)) for sign in (1, -1))
+    assert (better - worse).mean() > 0.5
+
+
+@pytest.mark.parametrize("agent", [SteeredFlowAgent, FlowAgent])
+def test_slopes_of_the_actors_loss_by_finite_differences(
+    agent: Callable[..., Agent[FlowPolicy]],
+) -> None:
+    """What a flow is held to is apart: its own chunk, where that goes on, has no slope there."""
+    data, generator = right_is_good(16), torch.Generator().manual_seed(2)
+    start = steered(flow()) if agent is SteeredFlowAgent else flow()
+    learning = Learning(steps=1, width=16, deviation=0.3, cloning=0.0)
+    made = agent(start, data, learning, generator)
+    for module in made.modules.values():
+        module.double()
+    made.begun.double()
+    exact = Transitions(*(getattr(data, name).double() for name in data.__slots__))
+    net = made.actor.policy.steer if agent is SteeredFlowAgent else made.actor.policy.net
+    parameter = list(net.parameters())[-2]
+
+    def loss() -> torch.Tensor:
+        made.generator.manual_seed(0)  # the same draws each time
+        value = made.actor_loss(exact, exact.actions)[0]
+        if isinstance(made, FlowAgent):
+            value = value + made.flow_error(exact.history, chunks).mean()
+        return value
+
+    chunks = torch.cat([exact.actions, exact.actions[:, :1]], dim=1)
+    (slope,) = torch.autograd.grad(loss(), parameter)
+    for entry in (0, 5, 11):
+        ends = []
+        for by in (1e-6, -1e-6):
+            with torch.no_grad():
+                parameter.view(-1)[entry] += by
+                ends.append(loss().item())
+                parameter.view(-1)[entry] -= by
+        difference = (ends[0] - ends[1]) / 2e-6
+        assert slope.view(-1)[entry].item() == pytest.approx(difference, rel=1e-4, abs=1e-7)
+
+
 @pytest.mark.parametrize("agent", [SteeredFlowAgent, FlowAgent])
 def test_it_goes_where_success_is(agent: Callable[..., Agent[FlowPolicy]]) -> None:
     data, generator = right_is_good(), torch.Generator().manual_seed(2)

@@ -10,7 +10,7 @@ import torch
 
 from enpire.errors import RecipeError
 from enpire.improvement.recipe import Given
-from enpire.improvement.recipes.lookahead import Lookahead
+from enpire.improvement.recipes.lookahead import Lookahead, found_later
 from enpire.improvement.trainer import Training
 from enpire.improvement.value import Normaliser, regress, returns
 from enpire.policies import ChunkPolicy, ChunkSpec
@@ -114,6 +114,13 @@ def test_the_same_seed_gives_the_same_candidate(episodes: list[Episode]) -> None
     one, two = (FAST.improve(Given(SPEC, episodes, idle(), seed=3)).policy for _ in range(2))
     for a, b in zip(one.parameters(), two.parameters(), strict=True):
         assert torch.equal(a, b)
+
+
+def test_what_was_found_a_chunk_later_is_the_value_there_or_what_came_of_the_episode() -> None:
+    chance = torch.tensor([0.1, 0.2, 0.3, 0.4, 0.5, 0.6])
+    came = torch.tensor([1.0, 1.0, 1.0, 1.0, 0.0, 0.0])
+    found = found_later(chance, came, torch.tensor([4, 2]), 2)
+    torch.testing.assert_close(found, torch.tensor([0.3, 0.4, 1.0, 1.0, 0.0, 0.0]))
 
 
 def test_it_needs_an_incumbent_and_episodes(episodes: list[Episode]) -> None:

@@ -25,7 +25,7 @@ from enpire.improvement.recipes.wsrl import WarmStart
 from enpire.improvement.sac import Learning
 from enpire.improvement.settings import defaults, described
 from enpire.improvement.trainer import Training
-from enpire.policies import ChunkPolicy, ChunkSpec
+from enpire.policies import ChunkPolicy, ChunkSpec, FlowPolicy, FlowSpec, Policy
 from enpire.types import Episode, Outcome, Purpose, Verdict
 from tests.store.samples import episode
 
@@ -83,10 +83,26 @@ TRAINS = [name for name in recipes.names() if name not in (SEARCHES, OF_LEROBOT)
 PARAMETERS = (Parameter("speed", 0.3, 0.0, 1.0), Parameter("reach", 0.1, 0.0, 0.2, "m"))
 
 
+OF_FLOWS = ("dsrl", "sac_flow")  # what they do to another kind is to clone a flow in its place
+
+
+def made(text: str) -> recipes.Recipe:
+    """The small recipe of a name, or of `NAME to KIND`."""
+    name, _, kind = text.partition(" to ")
+    return replace(small(name), policy=kind) if kind else small(name)  # type: ignore[call-arg]
+
+
 @pytest.fixture(params=TRAINS)
 def recipe(request: pytest.FixtureRequest) -> recipes.Recipe:
-    name, _, kind = request.param.partition(" to ")
-    return replace(small(name), policy=kind) if kind else small(name)  # type: ignore[call-arg]
+    return made(request.param)
+
+
+@pytest.fixture(params=[*TRAINS, *(f"{name} of a flow" for name in OF_FLOWS)])
+def trained(request: pytest.FixtureRequest) -> tuple[recipes.Recipe, Policy]:
+    """A recipe, and an incumbent that it learns from."""
+    name, _, of_flow = request.param.partition(" of ")
+    incumbent = FlowPolicy(FlowSpec.of(SPEC)) if of_flow else ChunkPolicy(SPEC)
+    return made(name), incumbent.eval()
 
 
 @pytest.mark.parametrize("with_incumbent", [False, True])
@@ -112,8 +128,8 @@ def test_a_candidate_fits_and_acts(recipe: recipes.Recipe, with_incumbent: bool)
         np.testing.assert_array_equal(incumbent.tensors()[name], value)
 
 
-def test_the_same_seed_gives_the_same_candidate(recipe: recipes.Recipe) -> None:
-    incumbent = ChunkPolicy(SPEC).eval()
+def test_the_same_seed_gives_the_same_candidate(trained: tuple[recipes.Recipe, Policy]) -> None:
+    recipe, incumbent = trained
     one, same, other = (
         recipe.improve(Given(SPEC, some(), incumbent, seed)).policy.tensors() for seed in (1, 1, 2)
     )
@@ -131,9 +147,10 @@ class Cut(Checkpoint):
 
 
 def test_training_that_is_cut_short_goes_on_to_the_same_weights(
-    recipe: recipes.Recipe, tmp_path: Path
+    trained: tuple[recipes.Recipe, Policy], tmp_path: Path
 ) -> None:
-    given = Given(SPEC, some(), ChunkPolicy(SPEC).eval(), seed=1)
+    recipe, incumbent = trained
+    given = Given(SPEC, some(), incumbent, seed=1)
     whole = recipe.improve(given).policy.tensors()
     times = itertools.count()
     candidate, cuts = None, 0

@@ -124,12 +124,9 @@ class Lookahead:
             expected = torch.cat(
                 [dynamics(seen[window], actions) for window, actions in zip(*parts, strict=True)]
             )
-        lengths = [len(episode) for episode in episodes]
-        ends = torch.from_numpy(np.cumsum(lengths).repeat(lengths))
-        later = torch.arange(len(data)) + data.actions.shape[1]
-        found = value.chance(seen)[later.clamp(max=len(data) - 1)]
-        # Where the episode ended within the chunk, how it ended is known.
-        found = torch.where(later < ends, found, result)
+        lengths = torch.tensor([len(episode) for episode in episodes])
+        came = torch.from_numpy(returns(episodes, 1.0))
+        found = found_later(value.chance(seen), came, lengths, data.actions.shape[1])
         worth = learn(
             lambda i: noisy(expected[i], 0.05), found, steps=self.promise_steps, stage="promise"
         )
@@ -171,6 +168,17 @@ class Lookahead:
         with ThreadPoolExecutor(os.cpu_count()) as threads:
             labels, gains = zip(*threads.map(improved, drawn()), strict=True)
         return torch.cat(labels), float(torch.cat(gains).mean())
+
+
+def found_later(chance: Tensor, came: Tensor, lengths: Tensor, chunk: int) -> Tensor:
+    """The value that was found `chunk` periods after every row, (N,).
+
+    Where the episode ended within them it is what came of it. chance: the value of every row; came:
+    1 in a success, else 0. lengths: of the episodes.
+    """
+    ends = torch.cumsum(lengths, 0).repeat_interleave(lengths)
+    later = torch.arange(len(chance)) + chunk
+    return torch.where(later < ends, chance[later.clamp(max=len(chance) - 1)], came)
 
 
 def _renewed(incumbent: ChunkPolicy, data: Examples, usual: Normaliser, seed: int) -> ChunkPolicy:
