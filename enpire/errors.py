@@ -41,6 +41,10 @@ class StoreError(EnpireError):
     """A run folder cannot be written, read or continued."""
 
 
+class LockedError(StoreError):
+    """Another process writes to a run folder."""
+
+
 class RecipeError(EnpireError):
     """A recipe diverged or lacks what it needs; the incumbent stays."""
 

@@ -39,6 +39,10 @@ JUDGED = (Outcome.SUCCESS, Outcome.FAILURE)
 """Outcomes that say something of a policy; rates are over these."""
 
 
+GIVEN_UP = "given up"
+"""Stage of an episode that was aborted because it would hardly have become a success."""
+
+
 class Purpose(StrEnum):
     """Why an episode was run."""
 
@@ -208,6 +212,14 @@ class Episode:
     def success(self) -> bool:
         """Judged a success by the harness; if somebody `helped`, it is not the policy's."""
         return self.verdict.outcome is Outcome.SUCCESS
+
+    @property
+    def tells(self) -> bool:
+        """Whether how it ended says something of who acted: judged, or given up as hopeless."""
+        verdict = self.verdict
+        return verdict.outcome in JUDGED or (
+            verdict.outcome is Outcome.ABORTED and verdict.stage == GIVEN_UP
+        )
 
     @property
     def shown(self) -> bool:

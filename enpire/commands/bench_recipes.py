@@ -19,7 +19,7 @@ from enpire.commands.options import (
     positive,
     print_json,
 )
-from enpire.errors import EnpireError, UsageError
+from enpire.errors import EnpireError, LockedError, UsageError
 
 if TYPE_CHECKING:
     from enpire.observe.recipe_bench import Cell, Result
@@ -34,14 +34,19 @@ HEAD = """\
 What `enpire bench recipes` measured: each recipe from the same first policy (the seed's), under
 the same budget of {budget}, {robots} stations. *start*: the first policy, and *sealed*: the last
 incumbent, each on seeds drawn after it was frozen (starts of cells that were kept from earlier: the
-run's own evaluation), over all runs together; *each seed*: each run's, which tells how runs differ:
-intervals are of episodes. *raised*: the interval lies above that of the start. *pass@8*: the last
-incumbent on other seeds, where an episode may make up to eight attempts, each from where the last
-one has led. *Robot-hours*, sealed evaluations apart, until an incumbent's own evaluations (60 or
-more; the last one's sealed ones) were at 90% and 99%: the median over the runs that got there,
-which are counted where some did not; *training* and *on the clock*: medians over all runs, on a
-machine that may have had other work. A recipe's settings, where they are not its own, follow its
-name. {versions}.
+run's own evaluation): the mean over its runs, whose starts are those of the same runs; *each seed*:
+each run's, which tells how runs differ, while intervals are of episodes. *raised*: the interval
+lies above that of the start. *pass@8*: the last incumbent on other seeds, where an episode may make
+up to eight attempts, each from where the last one has led. *Robot-hours*, sealed evaluations apart,
+until an incumbent's own evaluations (60 or more; the last one's sealed ones) were at 90% and 99%,
+of runs whose sealed success is too: their median, and how many they are where some are not.
+*training*, of the first policy too, and *on the clock*: medians over all runs, on a machine that
+may have had other work. A recipe's settings, where they are not its own, follow its name.
+{versions}.
+
+Recipes of flows (`replay_bc`, `dsrl`, `sac_flow`, `recover`) replace a first policy of another kind
+by a cloned flow in their first round. Where the budget ends soon after, as at `push_t`, what they
+came to is what cloning comes to (`bc:policy=flow`), and says nothing of what they learn further.
 
 """
 
@@ -120,6 +125,8 @@ def run(options: Namespace) -> int:
                 _complete(cell, options, children)
             said = bench.read(cell)
             if said is not None and said.pack == packs[cell.task]:
+                if kept:  # another bench may have written more of them meanwhile
+                    results |= kept.load(options.folder, packs)
                 results[cell] = said
                 print(f"{cell}: {said.start} to {said.sealed} sealed, {said.ended}", flush=True)
                 if kept:
@@ -153,26 +160,23 @@ def _complete(cell: Cell, options: Namespace, children: Children) -> None:
     What it begins with is waited for where another bench is at it, a cell is left to that one.
     """
     from enpire.observe import recipe_bench as bench
-    from enpire.store import under_way
 
     once = ["--episodes", str(options.episodes)]
     again = ["--episodes", str(options.retried), "--attempts", str(bench.ATTEMPTS)]
     first = bench.first_part(cell)
-    if not children.alone(first.folder):
-        return
-    with _taken(first.folder):
-        if not bench.ended(first):
+    with _taken(first.folder, children) as ours:
+        if ours and not bench.ended(first):
             _loop(first, options, ["--max-rounds", "0"], children)
-        if not bench.ended(first):
+        if not (ours and bench.ended(first)):
             return
         _measure(first, bench.SEALED, once, options, children)
-    if under_way(cell.folder):
-        print(f"{cell}: another bench is at it", flush=True)
-        return
-    with _taken(cell.folder):
+        if not cell.run.exists():
+            bench.branched(cell)
+    with _taken(cell.folder) as ours:
+        if not ours:
+            print(f"{cell}: another bench is at it", flush=True)
+            return
         if not bench.ended(cell):
-            if not cell.run.exists():
-                bench.branched(cell)
             _loop(cell, options, _limits(options), children)
         if bench.ended(cell):
             _measure(cell, bench.SEALED, once, options, children)
@@ -181,19 +185,30 @@ def _complete(cell: Cell, options: Namespace, children: Children) -> None:
 
 
 @contextmanager
-def _taken(folder: Path) -> Iterator[None]:
-    """Other benches see that somebody is at it."""
+def _taken(folder: Path, waiting: Children | None = None) -> Iterator[bool]:
+    """Have a folder to oneself among benches, or not: which of both is given.
+
+    waiting: until another bench has ended what it does there, or time is up.
+    """
     from enpire.store.durable import disk_errors
     from enpire.store.lock import WriterLock
     from enpire.store.run import LOCK
 
     with disk_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
-    lock = WriterLock(folder / LOCK)
+    lock: WriterLock | None = None
+    while waiting is None or waiting.alone(folder):
+        try:
+            lock = WriterLock(folder / LOCK)
+        except LockedError:
+            if waiting is not None:
+                continue
+        break
     try:
-        yield
+        yield lock is not None
     finally:
-        lock.release()
+        if lock is not None:
+            lock.release()
 
 
 def _measure(

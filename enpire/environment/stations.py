@@ -42,6 +42,7 @@ from enpire.twin import Twin, compose
 from enpire.twin.scene import Scene
 from enpire.twin.twin import Rows
 from enpire.types import (
+    GIVEN_UP,
     LOST,
     NO_PICTURES,
     Episode,
@@ -474,7 +475,7 @@ class Stations:
             (seen,) = self.task.observe(readings.row(i))
             reason = ask(seen, state.execute / self.execute_periods)
             if reason is not None:
-                state.verdict = Verdict(Outcome.ABORTED, reason=reason)
+                state.verdict = Verdict(Outcome.ABORTED, stage=GIVEN_UP, reason=reason)
                 state.verify += 1  # the verdict takes a period of its own
 
     def _attend(self, rows: Rows, states: list[Running]) -> None:

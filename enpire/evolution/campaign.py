@@ -353,7 +353,7 @@ class Campaign:
         earlier = (
             e
             for e in self.known.episodes.values()
-            if e.round < number and e.purpose is not Purpose.SEALED
+            if e.tells and e.round < number and e.purpose is not Purpose.SEALED
         )
         asked = Collection(
             stations=self.stations,
@@ -469,7 +469,7 @@ class Campaign:
             on.queue.share = LEADING if name == leading else 1.0
 
     def _run_out(
-        self, jobs: Iterator[Job], share: float = 1.0, match: tuple[int, Match] | None = None
+        self, jobs: Iterator[Job | None], share: float = 1.0, match: tuple[int, Match] | None = None
     ) -> Life:
         """Have those of the jobs run that have no episode yet, beside whatever else is."""
         queue: Queue = self.fleet.beside(self.known.missing(jobs), share)

@@ -1,13 +1,14 @@
 """What a round's episodes are: the policy on fresh seeds with exploration, unless a recipe differs.
 
 The jobs of a round follow from its seeds and the episodes of earlier rounds, and from nothing else,
-so that a round that was cut short asks for the same ones again.
+so that a round that was cut short asks for the same ones again. `None` among them says that none is
+due yet: how often that is said is a matter of time, and of no consequence.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from itertools import islice
 
@@ -15,6 +16,8 @@ from enpire.environment import Controller, Helper, Job, Workcells
 from enpire.errors import RecipeError
 from enpire.policies import Policy
 from enpire.types import Episode, Purpose
+
+WAIT = 0.001  # that whoever asks for a job is held up, where none is due [s]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +51,7 @@ class Collection:
             yield Job(seed, Purpose.COLLECTION, controller, self.base, self.round, self.exploration)
 
 
-def caught(jobs: Iterator[Job], errors: list[RecipeError]) -> Iterator[Job]:
+def caught(jobs: Iterator[Job | None], errors: list[RecipeError]) -> Iterator[Job | None]:
     """These jobs; they end with what the recipe raises, which is put to `errors`.
 
     It is of this round, whichever is under way when a job is drawn.
@@ -59,9 +62,25 @@ def caught(jobs: Iterator[Job], errors: list[RecipeError]) -> Iterator[Job]:
         errors.append(error)
 
 
-def meanwhile[T](jobs: Iterable[Job], learn: Callable[[], T]) -> Generator[Job, None, T]:
-    """These jobs, while something is learned in a thread; `yield from` it gives what was."""
+def meanwhile[T](
+    jobs: Iterable[Job | None], learn: Callable[[], T]
+) -> Generator[Job | None, None, T]:
+    """These jobs, while something is learned in a thread; `yield from` it gives what was.
+
+    After them none is due until it is learned: what else is under way on stations goes on.
+    """
     with ThreadPoolExecutor(1) as beside:
         learning = beside.submit(learn)
         yield from jobs
+        while not wait([learning], WAIT).done:
+            yield None
         return learning.result()
+
+
+def first(jobs: Iterator[Job | None], count: int) -> Iterator[Job | None]:
+    """The first `count` jobs, and where none is due before them."""
+    for job in jobs if count else ():
+        yield job
+        count -= job is not None
+        if not count:
+            return

@@ -81,11 +81,12 @@ class Collector(Protocol):
         """Raise UsageError unless these stations can run its episodes."""
         ...
 
-    def collect(self, asked: Collection) -> Iterator[Job]:
+    def collect(self, asked: Collection) -> Iterator[Job | None]:
         """The round's jobs, `asked.count` of them; the same ones whenever it is asked the same.
 
         They are asked for one by one as stations come free: what takes time to find out is found
-        out in a thread, while jobs that do not need it are run.
+        out in a thread, while jobs that do not need it are run (`meanwhile`). None among them: none
+        is due yet, ask again.
 
         Raises:
             RecipeError: nothing can be collected; the round ends without a candidate.
@@ -129,7 +130,7 @@ class Named:
         if isinstance(self.recipe, Collector):
             self.recipe.require(stations)
 
-    def collect(self, asked: Collection) -> Iterator[Job]:
+    def collect(self, asked: Collection) -> Iterator[Job | None]:
         """As `Collector.collect`; whatever goes wrong in it is a RecipeError.
 
         A job that is no collection of this round, or two of one id, are wrong too.
@@ -140,6 +141,9 @@ class Named:
         ids: set[str] = set()
         with self._blamed():
             for job in self.recipe.collect(asked):
+                if job is None:
+                    yield None
+                    continue
                 if (job.purpose, job.round) != (Purpose.COLLECTION, asked.round):
                     raise RecipeError(
                         f"{self.name}: {job.id} is no collection of round {asked.round}"

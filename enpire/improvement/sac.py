@@ -42,7 +42,7 @@ class Learning:
 
     steps: int = 3000  # gradient steps of the critic
     batch: int = 256  # chunks a step
-    lr: float = 5e-4  # of all, cosine annealed
+    lr: float = 5e-4  # of all, from which it falls along a cosine
     discount: float = 0.99  # a control period
     width: int = 128  # of the critics
     members: int = 5  # critics

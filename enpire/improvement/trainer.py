@@ -201,8 +201,10 @@ def fit[P: ChunkPolicy | FlowPolicy | PicturePolicy](
         checkpoint: what was done before is taken from there, under the name `stage`.
 
     Raises:
-        RecipeError: the loss or a weight is no longer a number.
+        RecipeError: the loss or a weight is no longer a number, or no steps are asked for.
     """
+    if training.steps < 1:
+        raise RecipeError(f"training.steps is {training.steps}: nothing says what is usual here")
     started = time.monotonic()
     generator, where = torch.Generator().manual_seed(seed), device()
     policy = copy.deepcopy(policy)

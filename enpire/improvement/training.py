@@ -78,12 +78,14 @@ def learned_from(episodes: Iterable[Episode], number: int) -> list[Episode]:
     """All before round `number`, and what was collected for it.
 
     Its evaluations are left out, and what is collected ahead of later rounds: how many there are by
-    now is a matter of time, and a training that begins again must learn from the same.
+    now is a matter of time, and a training that begins again must learn from the same. So are
+    episodes that tell nothing: of a station that broke, or that a stop of the run has cut short.
     """
     return [
         e
         for e in episodes
-        if e.round < number or (e.round == number and e.purpose is not Purpose.EVALUATION)
+        if e.tells
+        and (e.round < number or (e.round == number and e.purpose is not Purpose.EVALUATION))
     ]
 
 

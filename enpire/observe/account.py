@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from enpire.observe.gpu import BUSY, SAMPLES
-from enpire.rollout.statistics import Stratum, chance_alike, estimate, mru, unlikely
+from enpire.rollout.statistics import Mean, Stratum, chance_alike, estimate, mru, unlikely
 from enpire.store import EpisodeRow, Phase
 from enpire.store.ledger import Ledger
 from enpire.types import Estimate, Outcome, Purpose
@@ -136,7 +136,7 @@ def stations(rows: Iterable[EpisodeRow]) -> dict[int, Station]:
     }
 
 
-def as_json(measured: Estimate) -> dict[str, Any]:
+def as_json(measured: Estimate | Mean) -> dict[str, Any]:
     """`{success, n, ci95}`; success is None when nothing was measured."""
     rate = measured.rate if measured.trials else None
     return {"success": rate, "n": measured.trials, "ci95": [measured.low, measured.high]}

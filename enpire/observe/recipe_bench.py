@@ -115,8 +115,11 @@ class Result:
     def hours_to(self, goal: float) -> float | None:
         """Robot-hours until an incumbent's evaluations, of 60 or more, were at `goal`.
 
-        Of the last one there is the sealed evaluation too.
+        None where the sealed one of the last is not: comparisons end when they go well, so what
+        they show is too high.
         """
+        if self.sealed.rate < goal:
+            return None
         shown = (*self.curve, (self.curve[-1][0], self.sealed))
         return next((h for h, e in shown if e.trials >= ENOUGH and e.rate >= goal), None)
 

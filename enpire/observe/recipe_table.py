@@ -9,8 +9,7 @@ from typing import Any
 
 from enpire.observe import account
 from enpire.observe.recipe_bench import ATTEMPTS, Result
-from enpire.rollout.statistics import estimate
-from enpire.types import Estimate
+from enpire.rollout.statistics import Mean, averaged
 
 GOALS = (0.9, 0.99)
 
@@ -24,19 +23,19 @@ class Line:
     results: tuple[Result, ...]
 
     @property
-    def start(self) -> Estimate:
-        """Success of the first policies together."""
-        return pooled(r.start for r in self.results)
+    def start(self) -> Mean:
+        """Success of the first policies, the mean over runs."""
+        return averaged([r.start for r in self.results])
 
     @property
-    def sealed(self) -> Estimate:
-        """Success of the last incumbents together, on seeds drawn after they were frozen."""
-        return pooled(r.sealed for r in self.results)
+    def sealed(self) -> Mean:
+        """Success of the last incumbents, likewise, on seeds drawn after they were frozen."""
+        return averaged([r.sealed for r in self.results])
 
     @property
-    def retried(self) -> Estimate:
+    def retried(self) -> Mean:
         """The same with up to `ATTEMPTS` attempts an episode, of those that were measured so."""
-        return pooled(r.retried for r in self.results if r.retried is not None)
+        return averaged([r.retried for r in self.results if r.retried is not None])
 
     @property
     def raised(self) -> bool:
@@ -47,12 +46,6 @@ class Line:
         """The median over seeds that got there, and how many did."""
         found = [h for r in self.results if (h := r.hours_to(goal)) is not None]
         return (median(found) if found else None), len(found)
-
-
-def pooled(estimates: Iterable[Estimate]) -> Estimate:
-    """All episodes together."""
-    each = list(estimates)
-    return estimate(sum(e.successes for e in each), sum(e.trials for e in each))
 
 
 def lines(results: Iterable[Result]) -> list[Line]:
@@ -87,7 +80,7 @@ def markdown(of: Sequence[Line]) -> str:
 
 
 def _together(of: Sequence[Line], tasks: Sequence[str]) -> list[str]:
-    """Sealed success by recipe and task, bold where it is raised; what raises most comes first."""
+    """From which start to which sealed success, bold where raised; what raises most comes first."""
     by: dict[str, dict[str, Line]] = {}
     for line in of:
         by.setdefault(line.recipe, {})[line.task] = line
@@ -102,19 +95,17 @@ def _together(of: Sequence[Line], tasks: Sequence[str]) -> list[str]:
         raised = sum(line.raised for line in found.values())
         return f"| `{recipe}` | {' | '.join(cells)} | {raised} of {len(found)} |"
 
-    starts = (max((e.start for e in of if e.task == t), key=lambda s: s.trials) for t in tasks)
     return [
         "## All tasks\n",
-        f"| sealed, bold where raised | {' | '.join(tasks)} | raised |",
+        f"| from start to sealed, bold where raised | {' | '.join(tasks)} | raised |",
         f"|---|{'---|' * len(tasks)}---|",
-        f"| start | {' | '.join(f'{start.rate:.3f}' for start in starts)} | |",
         *map(row, sorted(by, key=rank)),
     ]
 
 
 def _rate(line: Line) -> str:
     rate = f"{line.sealed.rate:.3f}"
-    return f"**{rate}**" if line.raised else rate
+    return f"{line.start.rate:.3f} → {f'**{rate}**' if line.raised else rate}"
 
 
 def _row(line: Line) -> str:

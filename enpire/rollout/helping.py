@@ -9,11 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from itertools import islice
 
 from enpire.environment import Controller, Corrected, Helper, Job, Tasked, Watch
 from enpire.environment.controller import Assisted
-from enpire.improvement.collection import meanwhile
+from enpire.improvement.collection import first, meanwhile
 from enpire.rollout.detector import Detector, Never, interventions, learn_detector
 from enpire.rollout.statistics import estimate
 from enpire.store import Decision
@@ -38,7 +37,7 @@ class Help:
     detector: Detector | None = None
     _made: dict[tuple[int, int], Corrected] = field(default_factory=dict)
 
-    def jobs(self, jobs: Iterator[Job]) -> Iterator[Job]:
+    def jobs(self, jobs: Iterator[Job | None]) -> Iterator[Job | None]:
         """A round's jobs, the policy's own with the helper beside it.
 
         The first ones are let run, while the detector learns.
@@ -47,13 +46,14 @@ class Help:
             RecipeError: its training diverged.
         """
         periods, nobody = self.stations.execute_periods, Never()
-        first = (self._beside(job, nobody) for job in islice(jobs, 2 * len(self.stations)))
+        few = first(jobs, 2 * len(self.stations))
+        alone = (job and self._beside(job, nobody) for job in few)
         self.detector = yield from meanwhile(
-            first, lambda: learn_detector(self.episodes, periods, self.seed)
+            alone, lambda: learn_detector(self.episodes, periods, self.seed)
         )
         watch = self.detector.watch() if self.detector else nobody
         for job in jobs:
-            yield self._beside(job, watch)
+            yield job and self._beside(job, watch)
 
     def _beside(self, job: Job, watch: Watch) -> Job:
         """A job with the helper beside its policy; another recipe's ways are left to it."""

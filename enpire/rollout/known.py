@@ -35,9 +35,9 @@ class Known:
         """One more."""
         self.episodes[episode.id] = episode
 
-    def missing(self, jobs: Iterable[Job]) -> Iterator[Job]:
-        """Those whose episodes are not in the store."""
-        return (job for job in jobs if job.id not in self.episodes)
+    def missing(self, jobs: Iterable[Job | None]) -> Iterator[Job | None]:
+        """Those whose episodes are not in the store, and where none is due."""
+        return (job for job in jobs if job is None or job.id not in self.episodes)
 
     def evaluations(self, name: str) -> list[Episode]:
         """Of a policy, as far as they were judged; sealed ones are none."""

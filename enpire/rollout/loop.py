@@ -319,7 +319,8 @@ class Loop:
         earlier = (
             e
             for e in self._known.episodes.values()
-            if e.round < number
+            if e.tells
+            and e.round < number
             and e.purpose is not Purpose.SEALED
             and (e.round < before or e.purpose is not Purpose.EVALUATION)
         )
@@ -347,7 +348,7 @@ class Loop:
             help = Help(self.helper, self.stations, base, episodes, seed)
             collected = help.jobs(collected)
         jobs = caught(collected, errors)
-        jobs = (replace(job, staleness=stale) for job in jobs)
+        jobs = (job and replace(job, staleness=stale) for job in jobs)
         weight = settings.collect_share / (1.0 - settings.collect_share)  # an evaluation has 1.0
         queue = self.fleet.beside(self._known.missing(jobs), weight)
         return _Collecting(queue, errors, spent, help)

@@ -10,13 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import islice
 
 import numpy as np
 
 from enpire.environment import Job, Task, Tasked, Workcells
 from enpire.errors import UsageError
-from enpire.improvement.collection import meanwhile
+from enpire.improvement.collection import first, meanwhile
 from enpire.rollout.abort import Abort, Tally, learn_abort, let_run
 from enpire.rollout.allocation import allocated, strata
 from enpire.rollout.hard import VARIANTS, hard_cases, mixed
@@ -89,23 +88,23 @@ class Round:
             fresh = mixed(fresh, hard, self.spending.hard, np.random.default_rng((self.seed, 2)))
         return fresh
 
-    def jobs(self, jobs: Iterator[Job]) -> Iterator[Job]:
+    def jobs(self, jobs: Iterator[Job | None]) -> Iterator[Job | None]:
         """A recipe's jobs, with hard cases as new variants; some may be ended early.
 
         The first ones are let run, while what ends episodes is learned.
         """
-        jobs = (self._varied(job) for job in jobs)
+        jobs = (job and self._varied(job) for job in jobs)
         stations = self.stations
         if not self.spending.abort or not isinstance(stations, Tasked):
             yield from jobs
             return
         periods = stations.execute_periods
-        first = islice(jobs, 2 * len(self.stations))
+        let = first(jobs, 2 * len(self.stations))
         self._abort = yield from meanwhile(
-            first, lambda: learn_abort(self.episodes, periods, self.seed)
+            let, lambda: learn_abort(self.episodes, periods, self.seed)
         )
         for job in jobs:
-            if self._abort is None or not self._alone(job):
+            if job is None or self._abort is None or not self._alone(job):
                 yield job
                 continue
             self._judged.add(job.id)

@@ -9,6 +9,9 @@ Sources:
         of Epidemiology 1978: a rate seen through a judge whose errors are known.
     Lang and Reiczigel, "Confidence limits for prevalence of disease adjusted for estimated
         sensitivity and specificity", Preventive Veterinary Medicine 2014.
+    Zou and Donner, "Construction of confidence intervals about effect measures: a general
+        approach", Statistics in Medicine 2008 (MOVER): the interval of a sum of independent
+        estimates, by how far the interval of each reaches.
     Mantel and Haenszel, "Statistical aspects of the analysis of data from retrospective studies of
         disease", Journal of the National Cancer Institute 1959: like is compared with like, in
         strata, and what is found there added up.
@@ -20,7 +23,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import astuple, dataclass
 
 import numpy as np
@@ -30,6 +33,21 @@ from enpire.errors import UsageError
 from enpire.types import Estimate, FloatArray
 
 # Intervals
+
+
+@dataclass(frozen=True, slots=True)
+class Mean:
+    """A mean of success rates with the episodes of all and its 95% interval."""
+
+    rate: float
+    trials: int
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        if not self.trials:
+            return "not measured"
+        return f"{self.rate:.3f} [{self.low:.3f}, {self.high:.3f}] of {self.trials}"
 
 
 def estimate(successes: int, trials: int, confidence: float = 0.95) -> Estimate:
@@ -43,6 +61,20 @@ def estimate(successes: int, trials: int, confidence: float = 0.95) -> Estimate:
     low = _lower(successes, trials, tail)
     high = 1.0 - _lower(trials - successes, trials, tail)
     return Estimate(successes, trials, low, high)
+
+
+def averaged(each: Sequence[Estimate]) -> Mean:
+    """The mean of independent rates, each as heavy as the others, with its interval (MOVER).
+
+    That of one is its own. Those that nothing was measured of are left out.
+    """
+    some = [one for one in each if one.trials]
+    if not some:
+        return Mean(math.nan, 0, 0.0, 1.0)
+    rate = sum(one.rate for one in some) / len(some)
+    below = math.hypot(*(one.rate - one.low for one in some)) / len(some)
+    above = math.hypot(*(one.high - one.rate for one in some)) / len(some)
+    return Mean(rate, sum(one.trials for one in some), rate - below, rate + above)
 
 
 def lower_bound(successes: int, trials: int, confidence: float = 0.95) -> float:

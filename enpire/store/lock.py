@@ -6,7 +6,7 @@ import fcntl
 import os
 from pathlib import Path
 
-from enpire.errors import StoreError
+from enpire.errors import LockedError, StoreError
 from enpire.store.durable import disk_errors
 
 
@@ -30,7 +30,7 @@ class WriterLock:
     """An exclusive lock on a file, held from construction until `release` or the process's death.
 
     The kernel lets go of it when the process dies, so it is never stale; the file itself stays and
-    its content (the holder's process id) is only for the message. Raises StoreError when held.
+    its content (the holder's process id) is only for the message. Raises LockedError when held.
     """
 
     def __init__(self, path: Path) -> None:
@@ -41,7 +41,7 @@ class WriterLock:
         except BlockingIOError as error:
             holder = os.read(self._handle, 32).decode(errors="replace").strip() or "unknown"
             os.close(self._handle)
-            raise StoreError(
+            raise LockedError(
                 f"{path.parent} is being written by another process (id {holder}): "
                 "wait for it or stop it, or open the run for reading only"
             ) from error

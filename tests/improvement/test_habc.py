@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
 import torch
 
 from enpire.improvement.recipe import Given
-from enpire.improvement.recipes.habc import AdvantageWeighted, gains, segments
+from enpire.improvement.recipes.habc import AdvantageWeighted, _told, gains, segments
 from enpire.improvement.trainer import Training
 from enpire.policies import ChunkSpec
 from enpire.types import Episode, Outcome, Purpose, Verdict
@@ -36,6 +37,20 @@ def test_a_gate_between_safety_and_haste() -> None:
     assert weight[0] > 1 > weight[1], "in doubt, the safer counts"
     assert weight[2] < 1 < weight[3], "nearly sure, the faster"
     assert weight.max() <= recipe.most
+
+
+def test_weights_by_hand() -> None:
+    """Gains in units of their spread, weighed by a gate, over a temperature, up to a limit."""
+    recipe = AdvantageWeighted(temperature=0.5, viable=0.5, sharpness=0.1, most=5.0)
+    safer, faster = torch.tensor([0.2, -0.2, 9.0]), torch.tensor([3.0, -3.0, 9.0])
+    chance, own = torch.tensor([0.5, 0.7, 0.5]), torch.tensor([True, True, False])
+    weight = recipe._weight(safer, faster, chance, own)
+    spread = [math.sqrt(2 * 0.2**2), math.sqrt(2 * 3.0**2)]  # of the policy's own two
+    gate = 1 / (1 + math.exp(-2.0))  # of a chance of 0.7
+    both = -0.2 / spread[0] * (1 - gate) - 3.0 / spread[1] * gate
+    first = 0.5 * 0.2 / spread[0] + 0.5 * 3.0 / spread[1]
+    expected = [math.exp(first / 0.5), math.exp(both / 0.5), 5.0]
+    torch.testing.assert_close(weight, torch.tensor(expected))
 
 
 def test_it_follows_what_succeeds() -> None:
@@ -73,3 +88,14 @@ def test_credit_ends_where_somebody_takes_over() -> None:
     left, won = torch.zeros(7), torch.tensor([True] * 5 + [False] * 2)
     safer, _ = gains(chance, left, won, until, torch.tensor([5, 2]), chunk=3)
     torch.testing.assert_close(safer, torch.tensor([-0.1, 0.0, 0.0, 0.0, 0.1, -0.5, -0.6]))
+
+
+def test_neither_the_way_back_nor_help_that_failed_is_cloned() -> None:
+    went_back, helped = np.array([0, 1, 0, 0], bool), np.array([0, 1, 1, 0], bool)
+    won, lost = (
+        replace(episode(name, 4, verdict=Verdict(outcome)), intervened=helped, rewound=went_back)
+        for name, outcome in (("w", Outcome.SUCCESS), ("l", Outcome.FAILURE))
+    )
+    assert _told(won).tolist() == [True, False, True, True]
+    assert _told(lost).tolist() == [True, False, False, True]
+    assert _told(replace(won, forked=3, variant=1)).tolist() == [False, False, False, True]

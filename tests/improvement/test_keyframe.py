@@ -67,7 +67,7 @@ def test_variants_begin_before_the_wrong_step() -> None:
     lost = [made(id) for id in "abcdefghij"]
     won = [made("w" + id, verdict=Verdict(Outcome.SUCCESS)) for id in "abc"]
     recipe = Named("keyframe", Keyframe(share=0.5, variants=4, keyframe_steps=3))
-    jobs, again = (list(recipe.collect(asked([*lost, *won]))) for _ in range(2))
+    jobs, again = ([job for job in recipe.collect(asked([*lost, *won])) if job] for _ in range(2))
     plain, begun = jobs[:12], jobs[12:]
     assert [job.seed for job in plain] == list(range(1000, 1012))
     assert {(job.variant, job.exploration) for job in plain} == {(0, 0.3)}

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import torch
 
 from enpire.errors import RecipeError
 from enpire.improvement.data import examples
@@ -94,6 +95,30 @@ def test_weights_decide_whom_it_follows() -> None:
         data = examples([left, right], SPEC, weights)
         actions = fit(fresh(SPEC, data, seed=0), data, TRAINING, seed=1).policy.infer(seen[:, None])
         assert (sign * actions > 0.6).mean() > 0.95
+
+
+def test_the_weighted_error_by_hand() -> None:
+    """One example of two periods, of a chunk of four: the others are not there to be missed."""
+    spec = replace(SPEC, chunk=4)
+    acted = np.array([[0.5, -0.5], [0.25, 0.0]], np.float32)
+    data = examples(
+        [episode("e", 2, observations=np.zeros((2, 3), np.float32), actions=acted)], spec
+    )
+    first = replace(data.only(np.array([True, False])), weight=torch.tensor([3.0]))
+    policy = fresh(spec, first, seed=0)
+    with torch.no_grad():
+        for values in policy.net[-1].parameters():
+            values.zero_()  # it does what is usual, the centre
+        policy.centre.zero_()
+        policy.spread.fill_(0.5)
+    one, two = (1.0 + 1.0) / 2, (0.25 + 0.0) / 2  # squares in units of the spread, over actions
+    fitted = fit(policy, first, replace(TRAINING, steps=1), seed=1)
+    assert fitted.loss == pytest.approx(3.0 * (one + two) / 2)
+
+
+def test_no_steps_are_no_training() -> None:
+    with pytest.raises(RecipeError, match=r"training\.steps is 0"):
+        fit(start(), DATA, replace(TRAINING, steps=0), seed=1)
 
 
 def test_what_lies_beyond_the_end_is_not_learned() -> None:

@@ -16,7 +16,7 @@ from enpire.improvement.recipe import Candidate
 from enpire.improvement.training import FOLDER, Asked, Beside, Training, learned_from, train
 from enpire.policies import ChunkSpec
 from enpire.store import Run
-from enpire.types import Purpose
+from enpire.types import GIVEN_UP, Outcome, Purpose, Verdict
 from tests.store.samples import episode
 
 SPEC = ChunkSpec("t", observation=6, action=3, history=1, stride=1, chunk=2, hidden=(8,))
@@ -134,3 +134,14 @@ def test_what_is_evaluated_meanwhile_teaches_later_rounds_only() -> None:
         ["a", "b", "c"],
         ["a", "b", "c", "d"],
     ]
+
+
+def test_what_tells_nothing_teaches_nothing() -> None:
+    ends = {
+        "judged": Verdict(Outcome.FAILURE),
+        "hopeless": Verdict(Outcome.ABORTED, stage=GIVEN_UP),
+        "stopped": Verdict(Outcome.ABORTED, reason="--max-time is used up"),
+        "broken": Verdict(Outcome.INVALID),
+    }
+    episodes = [episode(id, verdict=verdict) for id, verdict in ends.items()]
+    assert [e.id for e in learned_from(episodes, 9)] == ["judged", "hopeless"]

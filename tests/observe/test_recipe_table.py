@@ -21,13 +21,14 @@ def folder(tmp_path: Path) -> Path:
 def test_the_best_recipe_comes_first_and_says_what_it_took(folder: Path) -> None:
     good, poor = found(folder)
     assert (good.recipe, poor.recipe) == ("good", "poor,good")
-    assert (good.sealed.successes, good.sealed.trials) == (196, 200)
-    assert (good.start.successes, good.start.trials) == (100, 200), "sealed, not the run's own"
+    assert (good.sealed.rate, good.sealed.trials) == (0.98, 200)
+    assert (good.start.rate, good.start.trials) == (0.5, 200), "sealed, not the run's own"
     assert good.raised
     assert not poor.raised
     assert good.hours_to(0.9) == (1.5, 2)  # 50 evaluations of 50 are too few to tell
     assert good.hours_to(0.99) == (2.0, 1)
     assert good.results[1].hours_to(0.96) == 2.0  # by its sealed evaluation
+    assert good.results[1].hours_to(0.98) is None, "what went well may not last"
     assert poor.hours_to(0.9) == (None, 0)
     assert good.results[0].curve[0][0] == pytest.approx(81 * 3.5 / 3600)
     assert good.results[0].training_s == 40.0
@@ -37,7 +38,7 @@ def test_the_table_counts_what_did_not_get_there(folder: Path) -> None:
     text = table.markdown(found(folder))
     assert "## t" in text
     good = next(line for line in text.splitlines() if line.startswith("| `good`"))
-    assert "0.980 [0.950, 0.995] of 200 | 0.990, 0.970 | yes | - | 1.50 | 2.00 (1 of 2)" in good
+    assert "0.980 [0.945, 0.993] of 200 | 0.990, 0.970 | yes | - | 1.50 | 2.00 (1 of 2)" in good
     poor = next(line for line in text.splitlines() if line.startswith("| `poor,good`"))
     assert "| no | - | - | - | 20 s | 1.5 min |" in poor
     assert [line["recipe"] for line in table.as_json(found(folder))] == ["good", "poor,good"]
@@ -48,12 +49,11 @@ def test_all_tasks_are_told_together(folder: Path) -> None:
     elsewhere = replace(good, task="u", results=good.results[:1])
     text = table.markdown([good, poor, elsewhere]).splitlines()
     assert text[0] == "## All tasks"
-    assert text[2:7] == [
-        "| sealed, bold where raised | t | u | raised |",
+    assert text[2:6] == [
+        "| from start to sealed, bold where raised | t | u | raised |",
         "|---|---|---|---|",
-        "| start | 0.500 | 0.500 | |",
-        "| `good` | **0.980** | **0.990** | 2 of 2 |",
-        "| `poor,good` | 0.520 | - | 0 of 1 |",
+        "| `good` | 0.500 → **0.980** | 0.500 → **0.990** | 2 of 2 |",
+        "| `poor,good` | 0.500 → 0.520 | - | 0 of 1 |",
     ]
     assert "## All tasks" not in table.markdown([good, poor]), "of one task"
 
@@ -63,7 +63,7 @@ def test_what_retries_come_to_stands_beside_the_first_attempt(folder: Path) -> N
     evaluated(first, bench.RETRIED, bench.ATTEMPTS, 100)
     good, _ = found(folder)
     assert good.results[1].retried is None
-    assert (good.retried.successes, good.retried.trials) == (100, 100), "of the run that has it"
+    assert (good.retried.rate, good.retried.trials) == (1.0, 100), "of the run that has it"
     row = next(line for line in table.markdown([good]).splitlines() if "`good`" in line)
     assert "| yes | 1.000 [0.964, 1.000] of 100 | 1.50 |" in row
 

@@ -13,6 +13,7 @@ from enpire.errors import UsageError
 from enpire.rollout.statistics import (
     Confusion,
     Stratum,
+    averaged,
     chance_alike,
     estimate,
     lower_bound,
@@ -37,6 +38,27 @@ def binomial(successes: int, trials: int, rate: float) -> float:
 
 
 # Intervals
+
+
+@pytest.mark.parametrize("rates", [(0.5, 0.9), (0.99, 0.6), (0.95, 0.95), (0.02, 0.3)])
+def test_the_interval_of_a_mean_covers_it(rates: tuple[float, float]) -> None:
+    """Two runs of which one has three times the other's episodes, all outcomes listed."""
+    few, many = 12, 36
+    covered = 0.0
+    for one in range(few + 1):
+        for other in range(many + 1):
+            found = averaged([estimate(one, few), estimate(other, many)])
+            chance = binomial(one, few, rates[0]) * binomial(other, many, rates[1])
+            covered += chance * (found.low <= sum(rates) / 2 <= found.high)
+    assert covered >= 0.95
+
+
+def test_a_mean_weighs_runs_alike() -> None:
+    found = averaged([estimate(10, 10), estimate(50, 100), estimate(0, 0)])
+    assert (found.rate, found.trials) == (0.75, 110)
+    alone = averaged([estimate(7, 20)])
+    assert (alone.low, alone.high) == pytest.approx((estimate(7, 20).low, estimate(7, 20).high))
+    assert str(averaged([])) == "not measured"
 
 
 @pytest.mark.parametrize("trials", TRIALS)

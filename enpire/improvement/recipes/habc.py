@@ -103,6 +103,7 @@ class AdvantageWeighted:
         until = segments([episode.intervened for episode in chosen])
         safer, faster = gains(chance, left, won, until, lengths, given.spec.execute)
         weight = torch.where(own, self._weight(safer, faster, chance, own), 1.0)
+        weight = weight * torch.from_numpy(np.concatenate([_told(each) for each in chosen]))
         return (weight / weight.mean()).float(), won, own
 
     def _critic(
@@ -164,6 +165,16 @@ def gains(
     safer = torch.where(inside, chance[at], won.float()) - chance
     still = torch.where(inside, left[at], torch.where(won, 0.0, left))
     return safer, left - still - (later - now)
+
+
+def _told(episode: Episode) -> Flags:
+    """Rows that may be cloned at all, (T,).
+
+    Not the way back to where help begins, nor help that came to nothing, nor what only repeats
+    another episode.
+    """
+    helped = episode.intervened & (not episode.success)
+    return ~(episode.rewound | helped) & (np.arange(len(episode)) >= episode.forked)
 
 
 RECIPE = AdvantageWeighted

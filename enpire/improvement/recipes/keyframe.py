@@ -41,7 +41,7 @@ class Keyframe(Lookahead):
                 "keyframe repeats the starts of episodes, which only a twin with --reset fast can"
             )
 
-    def collect(self, asked: Collection) -> Iterator[Job]:
+    def collect(self, asked: Collection) -> Iterator[Job | None]:
         """See `Collector.collect`: the policy on fresh seeds, and variants of what failed."""
         failed = failures(asked)[: int(self.share * asked.count / self.variants)]
         begun = {episode.id for episode in failed}

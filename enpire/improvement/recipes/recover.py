@@ -71,7 +71,7 @@ class Recover(ReplayCloning):
             return known_well(given.episodes)
         return ReplayCloning.chosen(self, given)
 
-    def collect(self, asked: Collection) -> Iterator[Job]:
+    def collect(self, asked: Collection) -> Iterator[Job | None]:
         """See `Collector.collect`: the policy alone, exploring, and with a corrector beside it."""
         stations, count = asked.stations, int(self.share * asked.count)
         plain = asked.plain(asked.count - count)
