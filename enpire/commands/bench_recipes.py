@@ -22,7 +22,7 @@ from enpire.commands.options import (
 from enpire.errors import EnpireError, LockedError, UsageError
 
 if TYPE_CHECKING:
-    from enpire.observe.recipe_bench import Cell, Result
+    from enpire.observe.recipe_bench import Budget, Cell, Kept, Result
     from enpire.observe.recipe_table import Line
 
 TASKS = "pick_cube,zip_tie,pin_box,push_t"
@@ -41,8 +41,8 @@ up to eight attempts, each from where the last one has led. *Robot-hours*, seale
 until an incumbent's own evaluations (60 or more; the last one's sealed ones) were at 90% and 99%,
 of runs whose sealed success is too: their median, and how many they are where some are not.
 *training*, of the first policy too, and *on the clock*: medians over all runs, on a machine that
-may have had other work. A recipe's settings, where they are not its own, follow its name.
-{versions}.
+may have had other work. A recipe's settings, where they are not its own, follow its name;
+*first=flow* begins from a flow of bc's. {versions}.
 
 Recipes of flows (`replay_bc`, `dsrl`, `sac_flow`, `recover`) replace a first policy of another kind
 by a cloned flow in their first round. Where the budget ends soon after, as at `push_t`, what they
@@ -59,7 +59,7 @@ def add_options(parser: Parser) -> None:
         "--recipes",
         metavar="A,B",
         help="default all that go on from what bc makes; a+b is a schedule, a:lr=3e-4 has a "
-        "setting, a:allocate, a:abort, a:hard=0.25 spends otherwise",
+        "setting, a:allocate, a:abort, a:hard=0.25 spends otherwise, a:first=flow begins at a flow",
     )
     group.add_argument("--seeds", metavar="A,B", default="0,1,2", help="default 0,1,2")
     group.add_argument(
@@ -125,12 +125,8 @@ def run(options: Namespace) -> int:
                 _complete(cell, options, children)
             said = bench.read(cell)
             if said is not None and said.pack == packs[cell.task]:
-                if kept:  # another bench may have written more of them meanwhile
-                    results |= kept.load(options.folder, packs)
-                results[cell] = said
                 print(f"{cell}: {said.start} to {said.sealed} sealed, {said.ended}", flush=True)
-                if kept:
-                    kept.save(results.values())
+                results = added(said, results, kept, options.folder, packs)
     missing = sum(cell not in results for cell in cells)
     if missing:
         print(f"{missing} of {len(cells)} runs to go: the same command goes on")
@@ -143,12 +139,27 @@ def run(options: Namespace) -> int:
     return 0
 
 
+def added(
+    said: Result,
+    results: dict[Cell, Result],
+    kept: Kept | None,
+    folder: Path,
+    packs: dict[str, str],
+) -> dict[Cell, Result]:
+    """The results with one more, kept; what another bench has kept meanwhile is among them."""
+    if kept is None:
+        return results | {said.cell: said}
+    results = results | kept.load(folder, packs) | {said.cell: said}
+    kept.save(results.values())
+    return results
+
+
 def _to_retry(result: Result, options: Namespace) -> bool:
     """Whether pass@8 is asked for and can still be measured: the run is here."""
     return bool(options.retried) and result.retried is None and result.cell.run.exists()
 
 
-def _budget(options: Namespace) -> dict[str, float | None]:
+def _budget(options: Namespace) -> Budget:
     names = ("max_time", "max_robot_hours", "max_rounds", "robots")
     found = {name: getattr(options, name) for name in names}
     return found if options.collect is None else found | {"collect": options.collect}
@@ -171,7 +182,8 @@ def _complete(cell: Cell, options: Namespace, children: Children) -> None:
             return
         _measure(first, bench.SEALED, once, options, children)
         if not cell.run.exists():
-            bench.branched(cell)
+            bench.branched(cell, _budget(options))
+    bench.require_budget(cell, _budget(options))
     with _taken(cell.folder) as ours:
         if not ours:
             print(f"{cell}: another bench is at it", flush=True)
@@ -246,6 +258,8 @@ def _loop(cell: Cell, options: Namespace, limits: Sequence[str], children: Child
         words = ["--task", cell.task, "--recipe", cell.schedule, "--seed", str(cell.seed)]
         words += ["--robots", str(options.robots), "--run", str(cell.run)]
         words += ["--sealed-episodes", str(options.episodes)]
+        if cell.from_flow:  # for as long as is usual for it, whatever the task's network takes
+            words += ["--first-recipe.policy", "flow", "--first-recipe.training.steps", "0"]
         if options.collect is not None:
             words += ["--collect", str(options.collect)]
     children.run(["loop", *words, *limits], str(cell), cell.folder / LOG)

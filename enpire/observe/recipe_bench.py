@@ -33,8 +33,14 @@ from enpire.types import Estimate, Purpose
 RUN, SEALED, RETRIED, LOG = "run", "sealed.json", "retried.json", "log.txt"
 ATTEMPTS = 8  # that an episode with retries may make: the paper's pass@8
 START = "start"  # stands for a recipe in the folder of what cells begin with
+FROM_FLOW = "first=flow"
 SPENDS = ("allocate", "abort")
+BUDGET = "bench"  # in a cell's config: the budget that it has
 BEFORE = (Purpose.DEMONSTRATION, Purpose.EVALUATION)  # of round 0: what the start takes
+
+
+Budget = dict[str, float | None]
+"""What all cells of a bench have, by the names of its options; None: no limit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +48,9 @@ class Cell:
     """One loop of the bench; folder: of its run, its sealed evaluation and its log.
 
     recipe: a schedule, then where its episodes are spent and settings of its recipes:
-    `lookahead:abort:hard=0.25` and `bc:policy=flow`, for two. One of the user's own is called after
-    what is in its file, so that one that was changed is another. schedule: as `--recipe` takes it.
+    `lookahead:abort:hard=0.25` and `bc:policy=flow`, for two; `sac_flow:first=flow` begins from a
+    flow. One of the user's own is called after what is in its file, so that one that was changed is
+    another. schedule: as `--recipe` takes it.
     """
 
     task: str
@@ -71,10 +78,10 @@ class Cell:
                 found = replace(found, **{said: True})
             elif name == "hard" and re.fullmatch(r"0?\.\d+|1", value):
                 found = replace(found, hard=float(value))
-            elif name in (*SPENDS, "hard") or not value:
+            elif said != FROM_FLOW and (name in (*SPENDS, "hard", "first") or not value):
                 raise UsageError(
-                    f"{self.recipe}: {said!r} is none of allocate, abort, hard=0.25, and no "
-                    "recipe's setting=value"
+                    f"{self.recipe}: {said!r} is none of allocate, abort, hard=0.25, first=flow, "
+                    "and no recipe's setting=value"
                 )
         return found
 
@@ -82,7 +89,12 @@ class Cell:
     def settings(self) -> dict[str, str]:
         """Of its recipes, by dotted name."""
         pairs = (said.partition("=") for said in self._said)
-        return {name: value for name, _, value in pairs if value and name != "hard"}
+        return {name: value for name, _, value in pairs if value and name not in ("hard", "first")}
+
+    @property
+    def from_flow(self) -> bool:
+        """Whether the first policy is a flow."""
+        return FROM_FLOW in self._said
 
     @property
     def _said(self) -> list[str]:
@@ -140,12 +152,12 @@ def _cell(folder: Path, task: str, recipe: str, seed: int) -> Cell:
 
 def first_part(cell: Cell) -> Cell:
     """What all recipes have in common: demonstrations, first policy, how good it is."""
-    folder = cell.folder.parent.parent / START / str(cell.seed)
-    return replace(cell, folder=folder)
+    start = f"{START}:{FROM_FLOW}" if cell.from_flow else START
+    return replace(cell, folder=cell.folder.parent.parent / start / str(cell.seed))
 
 
-def branched(cell: Cell) -> None:
-    """Have a cell's run begin where the first part of it has ended.
+def branched(cell: Cell, budget: Budget) -> None:
+    """Have a cell's run begin where the first part of it has ended, with a budget to end at.
 
     Raises:
         StoreError: the disk does not take it.
@@ -156,7 +168,20 @@ def branched(cell: Cell) -> None:
     recipe = {"recipe": cell.schedule, "recipe_settings": cell.settings}
     config["loop"] = config["loop"] | recipe | asdict(cell.spending)
     config["budget"] = {}  # that of the first part was to end there
+    config[BUDGET] = {name: value for name, value in budget.items() if value is not None}
     branch(source, cell.run, config, {"state": overview.INTERRUPTED})
+
+
+def require_budget(cell: Cell, budget: Budget) -> None:
+    """Raise EnpireError where a cell's run began with another budget."""
+    with Run.open(cell.run) as run:
+        had = run.config.get(BUDGET)
+    wanted = {name: value for name, value in budget.items() if value is not None}
+    if had is not None and had != wanted:
+        raise EnpireError(
+            f"{cell.run} had the budget {had}, this bench has {wanted}: ask for the same, or have "
+            "another --folder"
+        )
 
 
 def ended(cell: Cell) -> bool:
@@ -212,7 +237,7 @@ class Kept:
     """The file that finished cells are kept in, all of them measured under one budget."""
 
     path: Path
-    budget: dict[str, float | None]
+    budget: Budget
 
     def load(self, folder: Path, packs: dict[str, str]) -> dict[Cell, Result]:
         """All of them whose task is still the same; none without the file.

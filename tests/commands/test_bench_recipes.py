@@ -80,6 +80,27 @@ def test_a_start_is_run_and_sealed_once_for_all_its_cells(tmp_path: Path) -> Non
     assert len(children.asked) == 8, "all of it is there"
 
 
+def test_a_start_that_flows_is_cloned_for_as_long_as_is_usual(tmp_path: Path) -> None:
+    children = Pretended()
+    (cell,) = bench.cells(tmp_path, ["t"], ["good:first=flow"], [0])
+    bench_recipes._complete(cell, OPTIONS, children)
+    assert "--first-recipe.policy flow --first-recipe.training.steps 0" in children.asked[0]
+    assert children.asked[2] == f"loop --resume {cell.run} {LIMITS}"
+
+
+def test_two_benches_that_write_to_one_file_keep_each_others_cells(tmp_path: Path) -> None:
+    kept = bench.Kept(tmp_path / "table.json", {})
+    (cell,) = bench.cells(tmp_path, ["t"], ["good"], [0])
+    bench_recipes._complete(cell, OPTIONS, Pretended())
+    said = bench.read(cell)
+    assert said is not None
+    kept.save([said])
+    (other,) = bench.cells(tmp_path, ["t"], ["other"], [0])
+    results = bench_recipes.added(replace(said, cell=other), {}, kept, tmp_path, {"t": said.pack})
+    assert set(results) == {cell, other}
+    assert set(kept.load(tmp_path, {"t": said.pack})) == {cell, other}
+
+
 def test_what_another_bench_is_at_is_left_to_it(tmp_path: Path) -> None:
     children = Pretended()
     first, second = bench.cells(tmp_path, ["t"], ["good", "other"], [0])

@@ -63,7 +63,7 @@ def test_all_recipes_begin_with_the_same_episodes(tmp_path: Path) -> None:
     with Run.create(first.run, config) as run:
         run.add_episodes([episode("shown")], [])
         run.ledger.set_facts({"state": "--max-rounds is used up"})
-    bench.branched(one)
+    bench.branched(one, BUDGET)
     assert bench.ended(first)
     assert not bench.ended(one)
     with Run.open(one.run) as run:
@@ -71,6 +71,19 @@ def test_all_recipes_begin_with_the_same_episodes(tmp_path: Path) -> None:
         loop = {"task": "t", "recipe": "good", "recipe_settings": {}}
         assert run.config["loop"] == loop | asdict(Spending())
         assert not run.config["budget"]
+    bench.require_budget(one, BUDGET)
+    with pytest.raises(EnpireError, match="another --folder"):
+        bench.require_budget(one, BUDGET | {"max_rounds": 3})
+
+
+def test_a_cell_may_begin_from_a_flow(tmp_path: Path) -> None:
+    plain, flowing = bench.cells(tmp_path, ["t"], ["good", "good:first=flow:lr=1"], [3])
+    assert flowing.from_flow
+    assert not plain.from_flow
+    assert flowing.settings == {"lr": "1"}
+    assert flowing.spending == Spending()
+    assert bench.first_part(flowing).run == tmp_path / "t" / "start:first=flow" / "3" / "run"
+    assert bench.first_part(flowing).from_flow
 
 
 def test_a_recipe_may_spend_its_episodes_otherwise(tmp_path: Path) -> None:
@@ -80,7 +93,7 @@ def test_a_recipe_may_spend_its_episodes_otherwise(tmp_path: Path) -> None:
     start = bench.first_part(made)
     with Run.create(start.run, {"loop": {"task": "t", "recipe": "other", "seed": 0}}):
         pass
-    bench.branched(made)
+    bench.branched(made, BUDGET)
     with Run.open(made.run) as run:
         loop = run.config["loop"]
     assert (loop["recipe"], loop["abort"], loop["allocate"]) == ("poor,good", True, False)
@@ -94,7 +107,7 @@ def test_a_recipe_may_have_settings(tmp_path: Path) -> None:
     start = bench.first_part(made)
     with Run.create(start.run, {"loop": {"task": "t", "recipe": "other", "seed": 0}}):
         pass
-    bench.branched(made)
+    bench.branched(made, BUDGET)
     with Run.open(made.run) as run:
         assert run.config["loop"]["recipe_settings"] == {"training.steps": "3"}
 
@@ -106,14 +119,14 @@ def test_a_cell_counts_once_its_start_is_sealed_too(folder: Path) -> None:
     assert bench.read(one) is None
 
 
-@pytest.mark.parametrize("said", ["hard", "hard=2", "abort=no", "soft", "lr="])
+@pytest.mark.parametrize("said", ["hard", "hard=2", "abort=no", "soft", "lr=", "first=chunk"])
 def test_what_spends_nothing_is_named(said: str, tmp_path: Path) -> None:
     (made,) = bench.cells(tmp_path, ["t"], [f"good:{said}"], [0])
     with pytest.raises(UsageError, match=f"good:{said}"):
         _ = made.spending
 
 
-BUDGET: dict[str, float | None] = {"max_time": 2700.0, "max_rounds": None}
+BUDGET: bench.Budget = {"max_time": 2700.0, "max_rounds": None}
 
 
 def test_what_was_measured_is_kept_for_a_later_session(folder: Path, tmp_path: Path) -> None:
