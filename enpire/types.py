@@ -235,6 +235,11 @@ class Episode:
         return int(self.actions.shape[0])
 
 
+def with_interval(rate: float, low: float, high: float, trials: int) -> str:
+    """A rate for a person: `0.980 [0.950, 0.995] of 200`."""
+    return f"{rate:.3f} [{low:.3f}, {high:.3f}] of {trials}"
+
+
 @dataclass(frozen=True, slots=True)
 class Estimate:
     """A success rate with its count and 95% interval."""
@@ -252,4 +257,4 @@ class Estimate:
     def __str__(self) -> str:
         if not self.trials:
             return "not measured"
-        return f"{self.rate:.3f} [{self.low:.3f}, {self.high:.3f}] of {self.trials}"
+        return with_interval(self.rate, self.low, self.high, self.trials)

@@ -6,7 +6,7 @@ import math
 import time
 from argparse import Namespace
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -181,9 +181,10 @@ def _complete(cell: Cell, options: Namespace, children: Children) -> None:
         if not (ours and bench.ended(first)):
             return
         _measure(first, bench.SEALED, once, options, children)
-        if not cell.run.exists():
+        if cell.run.exists():
+            bench.require_budget(cell, _budget(options))
+        else:
             bench.branched(cell, _budget(options))
-    bench.require_budget(cell, _budget(options))
     with _taken(cell.folder) as ours:
         if not ours:
             print(f"{cell}: another bench is at it", flush=True)
@@ -209,13 +210,11 @@ def _taken(folder: Path, waiting: Children | None = None) -> Iterator[bool]:
     with disk_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
     lock: WriterLock | None = None
-    while waiting is None or waiting.alone(folder):
-        try:
+    while lock is None and (waiting is None or waiting.alone(folder)):
+        with suppress(LockedError):
             lock = WriterLock(folder / LOCK)
-        except LockedError:
-            if waiting is not None:
-                continue
-        break
+        if waiting is None:
+            break
     try:
         yield lock is not None
     finally:

@@ -116,9 +116,10 @@ class NoiseAgent[P: Noisy](Agent[P]):
         What the actor climbs first, and what `TriedAgent` takes for the value of where an episode
         goes on, is then no network that knows nothing.
         """
+        batch = batch.to(self.where)
         result = super().learn_both(batch, at, weight)
         if self.warming_up(at) and at % self.learning.delay == 0:
-            self.learn_noise_critic(batch.to(self.where))
+            self.learn_noise_critic(batch)
         return result
 
     def learn_actor(self, batch: Transitions, cloned: Tensor, at: int) -> None:

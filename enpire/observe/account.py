@@ -11,7 +11,7 @@ from enpire.observe.gpu import BUSY, SAMPLES
 from enpire.rollout.statistics import Mean, Stratum, chance_alike, estimate, mru, unlikely
 from enpire.store import EpisodeRow, Phase
 from enpire.store.ledger import Ledger
-from enpire.types import Estimate, Outcome, Purpose
+from enpire.types import Estimate, Outcome, Purpose, with_interval
 
 FIRST = "policy-0"
 JUDGED = (Outcome.SUCCESS, Outcome.FAILURE)
@@ -147,4 +147,4 @@ def text(measured: Mapping[str, Any]) -> str:
     if not measured["n"]:
         return "nothing measured"
     low, high = measured["ci95"]
-    return f"{measured['success']:.3f} [{low:.3f}, {high:.3f}] of {measured['n']}"
+    return with_interval(measured["success"], low, high, measured["n"])

@@ -168,7 +168,7 @@ def branched(cell: Cell, budget: Budget) -> None:
     recipe = {"recipe": cell.schedule, "recipe_settings": cell.settings}
     config["loop"] = config["loop"] | recipe | asdict(cell.spending)
     config["budget"] = {}  # that of the first part was to end there
-    config[BUDGET] = {name: value for name, value in budget.items() if value is not None}
+    config[BUDGET] = _limited(budget)
     branch(source, cell.run, config, {"state": overview.INTERRUPTED})
 
 
@@ -176,12 +176,16 @@ def require_budget(cell: Cell, budget: Budget) -> None:
     """Raise EnpireError where a cell's run began with another budget."""
     with Run.open(cell.run) as run:
         had = run.config.get(BUDGET)
-    wanted = {name: value for name, value in budget.items() if value is not None}
-    if had is not None and had != wanted:
+    if had is not None and had != _limited(budget):
         raise EnpireError(
-            f"{cell.run} had the budget {had}, this bench has {wanted}: ask for the same, or have "
-            "another --folder"
+            f"{cell.run} had the budget {had}, this bench has {_limited(budget)}: "
+            "ask for the same, or have another --folder"
         )
+
+
+def _limited(budget: Budget) -> dict[str, float]:
+    """What a config takes of it, which has no None."""
+    return {name: value for name, value in budget.items() if value is not None}
 
 
 def ended(cell: Cell) -> bool:

@@ -30,7 +30,7 @@ import numpy as np
 from scipy import special, stats
 
 from enpire.errors import UsageError
-from enpire.types import Estimate, FloatArray
+from enpire.types import Estimate, FloatArray, with_interval
 
 # Intervals
 
@@ -47,7 +47,7 @@ class Mean:
     def __str__(self) -> str:
         if not self.trials:
             return "not measured"
-        return f"{self.rate:.3f} [{self.low:.3f}, {self.high:.3f}] of {self.trials}"
+        return with_interval(self.rate, self.low, self.high, self.trials)
 
 
 def estimate(successes: int, trials: int, confidence: float = 0.95) -> Estimate:

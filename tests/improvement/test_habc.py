@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from enpire.improvement.recipe import Given
-from enpire.improvement.recipes.habc import AdvantageWeighted, _told, gains, segments
+from enpire.improvement.recipes.habc import AdvantageWeighted, _clonable, gains, segments
 from enpire.improvement.trainer import Training
 from enpire.policies import ChunkSpec
 from enpire.types import Episode, Outcome, Purpose, Verdict
@@ -96,6 +96,6 @@ def test_neither_the_way_back_nor_help_that_failed_is_cloned() -> None:
         replace(episode(name, 4, verdict=Verdict(outcome)), intervened=helped, rewound=went_back)
         for name, outcome in (("w", Outcome.SUCCESS), ("l", Outcome.FAILURE))
     )
-    assert _told(won).tolist() == [True, False, True, True]
-    assert _told(lost).tolist() == [True, False, False, True]
-    assert _told(replace(won, forked=3, variant=1)).tolist() == [False, False, False, True]
+    assert _clonable(won).tolist() == [True, False, True, True]
+    assert _clonable(lost).tolist() == [True, False, False, True]
+    assert _clonable(replace(won, forked=3, variant=1)).tolist() == [False, False, False, True]

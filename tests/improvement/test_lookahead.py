@@ -10,9 +10,9 @@ import torch
 
 from enpire.errors import RecipeError
 from enpire.improvement.recipe import Given
-from enpire.improvement.recipes.lookahead import Lookahead, found_later
+from enpire.improvement.recipes.lookahead import Lookahead
 from enpire.improvement.trainer import Training
-from enpire.improvement.value import Normaliser, regress, returns
+from enpire.improvement.value import Normaliser, found_later, regress, returns
 from enpire.policies import ChunkPolicy, ChunkSpec
 from enpire.types import Episode, Outcome, Purpose, Times, Verdict
 
@@ -119,7 +119,7 @@ def test_the_same_seed_gives_the_same_candidate(episodes: list[Episode]) -> None
 def test_what_was_found_a_chunk_later_is_the_value_there_or_what_came_of_the_episode() -> None:
     chance = torch.tensor([0.1, 0.2, 0.3, 0.4, 0.5, 0.6])
     came = torch.tensor([1.0, 1.0, 1.0, 1.0, 0.0, 0.0])
-    found = found_later(chance, came, torch.tensor([4, 2]), 2)
+    found = found_later(chance, torch.arange(6) + 2, torch.tensor([4, 2]), came)
     torch.testing.assert_close(found, torch.tensor([0.3, 0.4, 1.0, 1.0, 0.0, 0.0]))
 
 

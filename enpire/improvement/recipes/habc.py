@@ -29,7 +29,7 @@ from enpire.improvement.checkpoint import Checkpoint
 from enpire.improvement.recipe import Candidate, Given
 from enpire.improvement.recipes.finetune import FineTuning
 from enpire.improvement.trainer import Kind, Training, clone
-from enpire.improvement.value import Normaliser, regress, returns
+from enpire.improvement.value import Normaliser, found_later, regress, returns
 from enpire.policies import LeRobotPolicy, Policy, base_of
 from enpire.types import Episode, Flags
 
@@ -103,7 +103,7 @@ class AdvantageWeighted:
         until = segments([episode.intervened for episode in chosen])
         safer, faster = gains(chance, left, won, until, lengths, given.spec.execute)
         weight = torch.where(own, self._weight(safer, faster, chance, own), 1.0)
-        weight = weight * torch.from_numpy(np.concatenate([_told(each) for each in chosen]))
+        weight = weight * torch.from_numpy(np.concatenate([_clonable(each) for each in chosen]))
         return (weight / weight.mean()).float(), won, own
 
     def _critic(
@@ -158,16 +158,14 @@ def gains(
     Where that was within the chunk, the end itself is known. until: see `segments`: that
     somebody came to the rescue is no credit of who needed it. lengths: of the episodes.
     """
-    ends = torch.cumsum(lengths, 0).repeat_interleave(lengths)
     now = torch.arange(len(chance))
     later = torch.minimum(now + chunk, until)
-    inside, at = later < ends, later.clamp(max=len(chance) - 1)
-    safer = torch.where(inside, chance[at], won.float()) - chance
-    still = torch.where(inside, left[at], torch.where(won, 0.0, left))
+    safer = found_later(chance, later, lengths, won.float()) - chance
+    still = found_later(left, later, lengths, torch.where(won, 0.0, left))
     return safer, left - still - (later - now)
 
 
-def _told(episode: Episode) -> Flags:
+def _clonable(episode: Episode) -> Flags:
     """Rows that may be cloned at all, (T,).
 
     Not the way back to where help begins, nor help that came to nothing, nor what only repeats

@@ -30,7 +30,7 @@ from enpire.improvement.data import Examples, examples
 from enpire.improvement.dynamics import fit_dynamics
 from enpire.improvement.recipe import Candidate, Given, required
 from enpire.improvement.trainer import Training, fit, fresh
-from enpire.improvement.value import Normaliser, regress, returns, surely
+from enpire.improvement.value import Normaliser, found_later, regress, returns, surely
 from enpire.policies import ChunkPolicy, variations
 from enpire.types import Episode, FloatArray
 
@@ -126,7 +126,8 @@ class Lookahead:
             )
         lengths = torch.tensor([len(episode) for episode in episodes])
         came = torch.from_numpy(returns(episodes, 1.0))
-        found = found_later(value.chance(seen), came, lengths, data.actions.shape[1])
+        later = torch.arange(len(data)) + data.actions.shape[1]
+        found = found_later(value.chance(seen), later, lengths, came)
         worth = learn(
             lambda i: noisy(expected[i], 0.05), found, steps=self.promise_steps, stage="promise"
         )
@@ -168,17 +169,6 @@ class Lookahead:
         with ThreadPoolExecutor(os.cpu_count()) as threads:
             labels, gains = zip(*threads.map(improved, drawn()), strict=True)
         return torch.cat(labels), float(torch.cat(gains).mean())
-
-
-def found_later(chance: Tensor, came: Tensor, lengths: Tensor, chunk: int) -> Tensor:
-    """The value that was found `chunk` periods after every row, (N,).
-
-    Where the episode ended within them it is what came of it. chance: the value of every row; came:
-    1 in a success, else 0. lengths: of the episodes.
-    """
-    ends = torch.cumsum(lengths, 0).repeat_interleave(lengths)
-    later = torch.arange(len(chance)) + chunk
-    return torch.where(later < ends, chance[later.clamp(max=len(chance) - 1)], came)
 
 
 def _renewed(incumbent: ChunkPolicy, data: Examples, usual: Normaliser, seed: int) -> ChunkPolicy:
