@@ -11,10 +11,9 @@ from enpire.observe.gpu import BUSY, SAMPLES
 from enpire.rollout.statistics import Mean, Stratum, chance_alike, estimate, mru, unlikely
 from enpire.store import EpisodeRow, Phase
 from enpire.store.ledger import Ledger
-from enpire.types import Estimate, Outcome, Purpose, with_interval
+from enpire.types import JUDGED, Estimate, Outcome, Purpose, with_interval
 
 FIRST = "policy-0"
-JUDGED = (Outcome.SUCCESS, Outcome.FAILURE)
 APART = 0.01  # chance to say of any station that it is not like the others, where all are
 
 

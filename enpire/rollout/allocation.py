@@ -19,7 +19,7 @@ from itertools import islice
 
 import numpy as np
 
-from enpire.types import Episode, Flags, FloatArray, Outcome
+from enpire.types import JUDGED, Episode, Flags, FloatArray
 
 CANDIDATES = 4  # fresh seeds that one is chosen from
 LEAST = 20.0  # episodes of a stratum, by their weights
@@ -28,8 +28,6 @@ DEPTH = 3  # splits from all initial conditions to a stratum, at most
 QUANTILES = np.linspace(0.1, 0.9, 9)  # of an entry, where it may be split
 AGED = 0.5  # weight of an episode of the policy that the present one was made from
 PRIOR = 1.0  # of the Beta posteriors, both its counts: uniform
-
-JUDGED = (Outcome.SUCCESS, Outcome.FAILURE)
 
 
 @dataclass(frozen=True, slots=True)
