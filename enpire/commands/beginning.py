@@ -14,11 +14,14 @@ if TYPE_CHECKING:
 
 GIVEN = "given"  # the recipe of a policy that nothing here has made
 FINETUNE = "finetune"
+FROM_HELP, FROM_PICTURES = "replay_bc", "recover"
 BEGINS = ("policy", "demonstrations_of")  # settings that name where it is
 
 
 def of_begun(given: dict[str, Any]) -> dict[str, Any]:
-    """With what goes with a policy or demonstrations that are given, unless it is given too.
+    """With what goes with a policy, demonstrations or a helper that are given, if not given too.
+
+    A task's own recipe may be one that no help and no picture reaches: a script's.
 
     Raises:
         StoreError, PolicyError: there is no such policy.
@@ -36,6 +39,10 @@ def of_begun(given: dict[str, Any]) -> dict[str, Any]:
             begun = begun.base
         if isinstance(begun, LeRobotPolicy):
             goes["recipe"] = FINETUNE
+    if given.get("helper"):
+        goes.setdefault("recipe", FROM_HELP)
+    elif (goes | given).get("images"):
+        goes.setdefault("recipe", FROM_PICTURES)
     return goes | given | paths
 
 

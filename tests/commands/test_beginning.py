@@ -1,0 +1,31 @@
+"""What goes with a policy, demonstrations or a helper that a loop is given."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from enpire.commands.beginning import of_begun
+
+
+@pytest.mark.parametrize(
+    ("given", "recipe"),
+    [
+        ({}, None),
+        ({"images": 0, "helper": ""}, None),
+        ({"helper": "keyboard"}, "replay_bc"),
+        ({"images": 64}, "recover"),
+        ({"images": 64, "helper": "script"}, "replay_bc"),
+        ({"images": 64, "recipe": "bc"}, "bc"),
+        ({"helper": "script", "recipe": "lookahead"}, "lookahead"),
+    ],
+)
+def test_who_is_helped_or_sees_learns_from_that(given: dict[str, Any], recipe: str | None) -> None:
+    assert of_begun(given).get("recipe") == recipe
+
+
+def test_demonstrations_that_are_there_are_not_given_again() -> None:
+    made = of_begun({"demonstrations_of": "runs/shown"})
+    assert made["demonstrations"] == 0
+    assert made["demonstrations_of"].startswith("/")
