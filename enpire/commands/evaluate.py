@@ -255,7 +255,7 @@ def _measure(
     from enpire.rollout.seeds import stream
     from enpire.rollout.statistics import estimate
     from enpire.store import EpisodeWriter, Run
-    from enpire.types import Purpose
+    from enpire.types import JUDGED, Purpose
 
     task = stations.name
     asked = {"policy": acting.label, "task": task, "entropy": entropy, "reset": reset}
@@ -278,7 +278,7 @@ def _measure(
         wall_s, ledger = time.monotonic() - began, run.ledger
         rows = ledger.episodes()
         predicates, stages = account.failures(ledger, rows)
-        judged = [episode for episode in done if episode.verdict.outcome in account.JUDGED]
+        judged = [episode for episode in done if episode.verdict.outcome in JUDGED]
         passed = {
             k: estimate(sum(e.success and e.attempts <= k for e in judged), len(judged))
             for k in sorted({1, attempts})

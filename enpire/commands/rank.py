@@ -111,11 +111,10 @@ def _outcomes(
 
     from enpire.environment import Job
     from enpire.evolution import hosting
-    from enpire.observe import account
     from enpire.rollout.fleet import Fleet
     from enpire.rollout.seeds import stream
     from enpire.store import EpisodeWriter, Run
-    from enpire.types import Purpose
+    from enpire.types import JUDGED, Purpose
 
     seeds = list(islice(stream(entropy, "eval"), episodes))
     controllers = {name: hosting.controller(one.policy, stations) for name, one in chosen.items()}
@@ -132,7 +131,7 @@ def _outcomes(
         done = {(e.policy, e.seed): e for e in fleet.run(jobs)}
     return {
         name: [
-            done[name, seed].success if done[name, seed].verdict.outcome in account.JUDGED else None
+            done[name, seed].success if done[name, seed].verdict.outcome in JUDGED else None
             for seed in seeds
         ]
         for name in chosen
