@@ -123,6 +123,7 @@ def test_a_loop_with_a_script_in_a_persons_place(tmp_path: Path) -> None:
     asked += ["--demonstrations", "2", "--start-episodes", "2", "--collect", "2"]
     asked += ["--max-rounds", "1", "--max-pairs", "1", "--first-recipe.training.steps", "20"]
     asked += [*HELP, "--recipe.training.steps", "20", "--recipe.estimate_steps", "20"]
+    asked += ["--recipe.share", "0.5"]
     assert main([*asked, "--run", str(tmp_path / "run")]) == 3
     with Run.open(tmp_path / "run") as run:
         collected = list(run.episodes(Purpose.COLLECTION))
