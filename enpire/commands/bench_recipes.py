@@ -119,7 +119,7 @@ def run(options: Namespace) -> int:
     results = kept.load(options.folder, packs) if kept else {}
     with Children(until) as children:
         for cell in cells:
-            if cell in results and not _to_retry(results[cell], options):
+            if cell in results and not _lacks(results[cell], options):
                 continue
             if time.monotonic() < until:
                 _complete(cell, options, children)
@@ -154,9 +154,11 @@ def added(
     return results
 
 
-def _to_retry(result: Result, options: Namespace) -> bool:
-    """Whether pass@8 is asked for and can still be measured: the run is here."""
-    return bool(options.retried) and result.retried is None and result.cell.run.exists()
+def _lacks(result: Result, options: Namespace) -> bool:
+    """Whether more episodes are asked for than were measured, and can be: the run is here."""
+    retried = 0 if result.retried is None else result.retried.trials
+    few = min(result.start.trials, result.sealed.trials) < options.episodes
+    return (few or retried < options.retried) and result.cell.run.exists()
 
 
 def _budget(options: Namespace) -> Budget:
@@ -172,15 +174,13 @@ def _complete(cell: Cell, options: Namespace, children: Children) -> None:
     """
     from enpire.observe import recipe_bench as bench
 
-    once = ["--episodes", str(options.episodes)]
-    again = ["--episodes", str(options.retried), "--attempts", str(bench.ATTEMPTS)]
     first = bench.first_part(cell)
     with _taken(first.folder, children) as ours:
         if ours and not bench.ended(first):
             _loop(first, options, ["--max-rounds", "0"], children)
         if not (ours and bench.ended(first)):
             return
-        _measure(first, bench.SEALED, once, options, children)
+        _measure(first, bench.SEALED, 1, options.episodes, options, children)
         if cell.run.exists():
             bench.require_budget(cell, _budget(options))
         else:
@@ -192,9 +192,8 @@ def _complete(cell: Cell, options: Namespace, children: Children) -> None:
         if not bench.ended(cell):
             _loop(cell, options, _limits(options), children)
         if bench.ended(cell):
-            _measure(cell, bench.SEALED, once, options, children)
-            if options.retried:
-                _measure(cell, bench.RETRIED, again, options, children)
+            _measure(cell, bench.SEALED, 1, options.episodes, options, children)
+            _measure(cell, bench.RETRIED, bench.ATTEMPTS, options.retried, options, children)
 
 
 @contextmanager
@@ -223,18 +222,23 @@ def _taken(folder: Path, waiting: Children | None = None) -> Iterator[bool]:
 
 
 def _measure(
-    cell: Cell, name: str, asked: Sequence[str], options: Namespace, children: Children
+    cell: Cell, name: str, attempts: int, asked: int, options: Namespace, children: Children
 ) -> None:
-    """Evaluate what its run has ended with, once, on seeds drawn now; the file says `name`."""
-    from enpire.observe import recipe_bench as bench
-    from enpire.store.durable import publish_file
+    """Evaluate what its run has ended with, on seeds drawn now, until so many were judged.
 
-    if not (cell.folder / name).is_file():
-        words = ["eval", "--policy", str(cell.run), *asked]
+    name: of the file that says so. How many are added hangs on how many there are, not on how they
+    went.
+    """
+    from enpire.observe import recipe_bench as bench
+
+    missing = asked - bench.measured(cell, name, attempts).trials
+    if missing > 0:
+        words = ["eval", "--policy", str(cell.run), "--episodes", str(missing)]
+        words += ["--attempts", str(attempts)] if attempts > 1 else []
         words += ["--robots", str(options.robots), "--json"]
         text = children.run(words, str(cell), cell.folder / bench.LOG)
         if text is not None:
-            publish_file(cell.folder / name, text.rstrip().splitlines()[-1].encode())
+            bench.add(cell, name, text.rstrip().splitlines()[-1])
 
 
 def _limits(options: Namespace) -> list[str]:

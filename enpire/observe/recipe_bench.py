@@ -3,8 +3,8 @@
 A cell is one loop: a task, a recipe, a seed. Demonstrations, first policy and its evaluation are
 run once for all cells of a task and a seed; the budget is the same for all. What a cell begins with
 and what it ends with are measured once more on seeds drawn then, which nothing in it has seen: on
-how many is no part of the budget, it is how finely the bench can tell. What it ends with is
-measured with retries, too.
+how many is no part of the budget, it is how finely the bench can tell, and more can be added.
+What it ends with is measured with retries, too.
 
 A bench takes days. What finished cells came to is kept in a file beside the table, which a later
 session, on another machine too, begins from.
@@ -30,7 +30,7 @@ from enpire.store import Run, branch
 from enpire.store.durable import disk_errors, publish_file
 from enpire.types import Estimate, Purpose
 
-RUN, SEALED, RETRIED, LOG = "run", "sealed.json", "retried.json", "log.txt"
+RUN, SEALED, RETRIED, LOG = "run", "sealed.jsonl", "retried.jsonl", "log.txt"
 ATTEMPTS = 8  # that an episode with retries may make: the paper's pass@8
 START = "start"  # stands for a recipe in the folder of what cells begin with
 FROM_FLOW = "first=flow"
@@ -195,10 +195,10 @@ def ended(cell: Cell) -> bool:
 
 def read(cell: Cell) -> Result | None:
     """What a cell came to; None before it and what it begins with have a sealed evaluation."""
-    start, last = (_said(each, SEALED) for each in (first_part(cell), cell))
-    if start is None or last is None:
+    start, last = (measured(each, SEALED, 1) for each in (first_part(cell), cell))
+    if not (start.trials and last.trials):
         return None
-    again = _said(cell, RETRIED)
+    again = measured(cell, RETRIED, ATTEMPTS)
     with Run.open(cell.run) as run:
         ledger, facts = run.ledger, run.ledger.facts()
         first = account.robot_seconds(
@@ -210,9 +210,9 @@ def read(cell: Cell) -> Result | None:
         trained = [note.numbers for note in ledger.decisions() if note.kind == "trained"]
         return Result(
             cell=cell,
-            start=_passed(start, 1),
-            sealed=_passed(last, 1),
-            retried=None if again is None else _passed(again, ATTEMPTS),
+            start=start,
+            sealed=last,
+            retried=again if again.trials else None,
             curve=tuple(curve),
             training_s=sum(numbers.get("seconds", 0.0) for numbers in trained),
             wall_s=float(facts.get("wall_s", 0.0)),
@@ -221,19 +221,25 @@ def read(cell: Cell) -> Result | None:
         )
 
 
-def _said(cell: Cell, name: str) -> dict[str, Any] | None:
-    """What `enpire eval` has said in a file of the cell's."""
-    try:
-        figures: dict[str, Any] = json.loads((cell.folder / name).read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return None
-    return figures
+def measured(cell: Cell, name: str, attempts: int) -> Estimate:
+    """Success within so many attempts an episode, by all evaluations in a file of the cell's."""
+    passed = [json.loads(line)["pass_at"][str(attempts)] for line in _said(cell, name).splitlines()]
+    successes = sum(round(each["success"] * each["n"]) for each in passed)
+    return estimate(successes, sum(each["n"] for each in passed))
 
 
-def _passed(figures: dict[str, Any], attempts: int) -> Estimate:
-    """Success within so many attempts an episode."""
-    passed = figures["pass_at"][str(attempts)]
-    return estimate(round(passed["success"] * passed["n"]), passed["n"])
+def add(cell: Cell, name: str, line: str) -> None:
+    """Add to a file of the cell's what `enpire eval` has said in one line of JSON.
+
+    Raises:
+        StoreError: the disk does not take it.
+    """
+    publish_file(cell.folder / name, f"{_said(cell, name)}{line}\n".encode())
+
+
+def _said(cell: Cell, name: str) -> str:
+    path = cell.folder / name
+    return path.read_text(encoding="utf-8") if path.is_file() else ""
 
 
 @dataclass(frozen=True, slots=True)

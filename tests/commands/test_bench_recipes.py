@@ -131,6 +131,26 @@ def test_what_another_bench_has_ended_meanwhile_is_not_begun_again(tmp_path: Pat
     assert not children.asked
 
 
+def test_more_episodes_are_added_to_those_there_are(tmp_path: Path) -> None:
+    children = Pretended()
+    (cell,) = bench.cells(tmp_path, ["t"], ["good"], [0])
+    bench_recipes._complete(cell, OPTIONS, children)
+    del children.asked[:]
+    more = Namespace(**vars(OPTIONS) | {"episodes": 12})
+    said = bench.read(cell)
+    assert said is not None
+    assert not bench_recipes._lacks(said, OPTIONS)
+    assert bench_recipes._lacks(said, more)
+    bench_recipes._complete(cell, more, children)
+    runs = (bench.first_part(cell).run, cell.run)
+    assert children.asked == [f"eval --policy {r} --episodes 7 --robots 2 --json" for r in runs]
+    said = bench.read(cell)
+    assert said is not None
+    assert (said.start.successes, said.start.trials) == (4 + 6, 12)
+    assert (said.sealed.successes, said.sealed.trials) == (4 + 6, 12)
+    assert not bench_recipes._lacks(said, more)
+
+
 def test_retries_are_measured_where_the_run_is_still_there(tmp_path: Path) -> None:
     children = Pretended()
     (cell,) = bench.cells(tmp_path, ["t"], ["good"], [0])
@@ -138,11 +158,11 @@ def test_retries_are_measured_where_the_run_is_still_there(tmp_path: Path) -> No
     said = bench.read(cell)
     assert said is not None
     assert said.retried is None
-    assert bench_recipes._to_retry(said, OPTIONS)
+    assert bench_recipes._lacks(said, OPTIONS)
     bench_recipes._complete(cell, OPTIONS, children)
     assert children.asked[-1].startswith(f"eval --policy {cell.run} --episodes 3 --attempts 8")
     said = bench.read(cell)
     assert said is not None
-    assert not bench_recipes._to_retry(said, OPTIONS)
+    assert not bench_recipes._lacks(said, OPTIONS)
     (gone,) = bench.cells(tmp_path / "elsewhere", ["t"], ["good"], [0])
-    assert not bench_recipes._to_retry(replace(said, cell=gone, retried=None), OPTIONS)
+    assert not bench_recipes._lacks(replace(said, cell=gone, retried=None), OPTIONS)
