@@ -61,6 +61,7 @@ def summary(run: Run, figures: dict[str, Any], command: str) -> str:
     if figures["stations_apart"]:
         numbers = ", ".join(map(str, figures["stations_apart"]))
         lines.append(f"not like the other stations: {numbers}; {program()} show says by how much")
+    lines += _undecided(run)
     if figures["reached"]:
         lines.append(f"next: {program()} eval --policy {run.folder} --episodes 200")
     else:
@@ -72,3 +73,24 @@ def summary(run: Run, figures: dict[str, Any], command: str) -> str:
             )
         lines.append(f"to look at it: {program()} show {run.folder}")
     return "\n".join(lines)
+
+
+def _undecided(run: Run) -> list[str]:
+    """How a comparison went so far that the end cut short: the candidate may be the better one."""
+    from enpire.observe import account
+    from enpire.rollout.loop import DECIDED
+    from enpire.types import Purpose
+
+    ledger, incumbent = run.ledger, account.incumbent(run.ledger)
+    decided = {note.candidate for note in ledger.decisions() if note.kind in DECIDED}
+    latest = [row for row in ledger.policies() if row.name not in decided | {incumbent}][-1:]
+    lines = []
+    for row in latest:
+        pair = [
+            account.success(ledger.episodes({Purpose.EVALUATION}, {name}, {row.round}))
+            for name in (row.name, incumbent)
+        ]
+        if all(each.trials for each in pair):
+            ours, theirs = (f"{each.successes} of {each.trials}" for each in pair)
+            lines.append(f"undecided yet: {row.name} with {ours}, {incumbent} with {theirs}")
+    return lines

@@ -1,0 +1,51 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from enpire.commands.closing import summary
+from enpire.store import Decision, PolicyRow, RoundRow, Run
+from enpire.types import Outcome, Purpose, Verdict
+from tests.store.samples import episode
+
+MEASURED = {"success": 0.5, "n": 2, "ci95": (0.01, 0.99), "sealed": False}
+FIGURES: dict[str, Any] = {
+    "task": "t",
+    "start": MEASURED,
+    "final": MEASURED,
+    "verified_by": "sensors only",
+    "target": 0.99,
+    "reached": False,
+    "rounds": 0,
+    "episodes": 6,
+    "sealed_attempts": 0,
+    "robot_hours": 5.0,
+    "robot_hours_sealed": 0.0,
+    "mru": 0.9,
+    "at_work": 0.9,
+    "wall_s": 60.0,
+    "stations_apart": [],
+    "ended": "--max-robot-hours is used up (5.00 h)",
+}
+WON, LOST = Verdict(Outcome.SUCCESS), Verdict(Outcome.FAILURE)
+UNDECIDED = "undecided yet: policy-1 with 2 of 3, policy-0 with 1 of 3"
+
+
+def test_a_comparison_that_was_cut_short_is_said(tmp_path: Path) -> None:
+    with Run.create(tmp_path, {"loop": {"task": "t"}}) as run:
+        for number, name in enumerate(("policy-0", "policy-1")):
+            run.ledger.add_policy(PolicyRow(name, "", f"{name}.npz", round=number))
+        assert UNDECIDED not in summary(run, FIGURES, "again"), "nothing is compared"
+        told: dict[str, Any] = {"round": 1, "purpose": Purpose.EVALUATION}
+        outcomes = {"policy-0": (WON, LOST, LOST), "policy-1": (WON, WON, LOST)}
+        episodes = [
+            episode(f"{name}-{i}", policy=name, verdict=verdict, **told)
+            for name, verdicts in outcomes.items()
+            for i, verdict in enumerate(verdicts)
+        ]
+        run.add_episodes(episodes, [])
+        assert UNDECIDED in summary(run, FIGURES, "again").splitlines()
+        kept = Decision(1, "kept", "", "policy-0", "policy-1")
+        run.ledger.add_decision(kept)
+        run.ledger.put_round(RoundRow(1, "policy-0", 1, 3))
+        assert "undecided" not in summary(run, FIGURES, "again")
