@@ -82,15 +82,18 @@ def _undecided(run: Run) -> list[str]:
     from enpire.types import Purpose
 
     ledger, incumbent = run.ledger, account.incumbent(run.ledger)
+    policies = ledger.policies()
     decided = {note.candidate for note in ledger.decisions() if note.kind in DECIDED}
-    latest = [row for row in ledger.policies() if row.name not in decided | {incumbent}][-1:]
-    lines = []
-    for row in latest:
-        pair = [
-            account.success(ledger.episodes({Purpose.EVALUATION}, {name}, {row.round}))
-            for name in (row.name, incumbent)
-        ]
-        if all(each.trials for each in pair):
-            ours, theirs = (f"{each.successes} of {each.trials}" for each in pair)
-            lines.append(f"undecided yet: {row.name} with {ours}, {incumbent} with {theirs}")
-    return lines
+    if not policies or policies[-1].name in decided | {incumbent}:
+        return []
+    latest = policies[-1]
+    ours, theirs = (
+        account.success(ledger.episodes({Purpose.EVALUATION}, {name}, {latest.round}))
+        for name in (latest.name, incumbent)
+    )
+    if not (ours.trials and theirs.trials):
+        return []
+    return [
+        f"undecided yet: {latest.name} with {ours.successes} of {ours.trials}, "
+        f"{incumbent} with {theirs.successes} of {theirs.trials}"
+    ]
