@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields
@@ -10,7 +11,7 @@ from itertools import islice
 
 import numpy as np
 
-from enpire.certification import hostile, repeat, verifier
+from enpire.certification import fakes, hostile, repeat, verifier
 from enpire.certification.controllers import Nothing, Stopped, Unsteady
 from enpire.certification.episodes import run
 from enpire.certification.limits import Limits
@@ -47,7 +48,8 @@ class Counts:
 
     demonstrator, nothing, random, after_reset: of the checks called so. repeat: seeds that are run
     four times. audit: unsteady ones, and as many cut short. near: made to be near misses. messes:
-    to be put back by physical resets. hostile: in each scene made to deceive cameras.
+    to be put back by physical resets. fakes: seeds of each constructed fake. hostile: in each scene
+    made to deceive cameras.
     """
 
     demonstrator: int
@@ -58,6 +60,7 @@ class Counts:
     audit: int
     near: int
     messes: int
+    fakes: int
     hostile: int
 
     @classmethod
@@ -66,8 +69,8 @@ class Counts:
         return cls(*(number for _ in fields(cls)))
 
 
-REDUCED = Counts(40, 20, 20, 60, 8, 40, 40, 24, 4)
-FULL = Counts(200, 200, 200, 500, 40, 250, 200, 200, 20)
+REDUCED = Counts(40, 20, 20, 60, 8, 40, 40, 24, 1, 4)
+FULL = Counts(200, 200, 200, 500, 40, 250, 200, 200, 3, 20)
 
 
 class Examination:
@@ -181,6 +184,19 @@ class Examination:
             )
             return [Row("verifier agrees", "", 0, 0, "at least 99%", False, detail)]
         return verifier.rows(mixed, near, left_out=len(self._mixed) - len(mixed))
+
+    def fakes(self) -> list[Row]:
+        """What the task constructs deceives nobody: sensors, nor cameras where it has eyes."""
+        stations, seeds = self.stations, self._seeds("fakes", self.counts.fakes)
+        eyes: TwinEyes | None = None
+        if stations.task.looks:
+            with contextlib.suppress(NoGraphics):
+                eyes = TwinEyes(stations.twin)
+        try:
+            return fakes.rows(list(fakes.show(stations, seeds, eyes)))
+        finally:
+            if eyes is not None:
+                eyes.close()
 
     def cameras(self) -> list[Row]:
         """So do the cameras, over episodes of the same kinds; and nobody deceives them."""
@@ -309,6 +325,7 @@ CHECKS: dict[str, Callable[[Examination], list[Row]]] = {
     "physical": Examination.physical,
     "repeat": Examination.repeat,
     "verifier": Examination.verifier,
+    "fakes": Examination.fakes,
     "cameras": Examination.cameras,
 }
 """By the name that `--checks` takes."""

@@ -36,6 +36,7 @@ NAMES = [
     "physical",
     "repeat",
     "verifier",
+    "fakes",
     "cameras",
 ]
 MISSED = 1

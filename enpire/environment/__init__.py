@@ -25,6 +25,7 @@ from enpire.environment.controller import (
     Word,
 )
 from enpire.environment.correcting import Corrected, Desk, Helper, Watch
+from enpire.environment.fake import Fake
 from enpire.environment.jobs import Job
 from enpire.environment.loading import Order, build_stations, load_task, open_stations
 from enpire.environment.replay import Replay
@@ -49,6 +50,7 @@ __all__ = [
     "Eventful",
     "Evidence",
     "Eyes",
+    "Fake",
     "Happening",
     "Helper",
     "Job",

@@ -124,6 +124,22 @@ def small_rotation(vector: FloatArray, result: FloatArray) -> None:
 
 
 @compiled
+def turn_between(now: FloatArray, before: FloatArray, result: FloatArray) -> None:
+    """Small rotation vector (3,) that takes the frame `now` to the frame `before` [rad].
+
+    Frames are rotation matrices, row by row, (9,). The vector is the skew part of before now^T:
+    right to second order in the angle.
+    """
+    for a in range(3):
+        b, c = (a + 1) % 3, (a + 2) % 3
+        lower, upper = 0.0, 0.0
+        for k in range(3):
+            lower += before[3 * c + k] * now[3 * b + k]
+            upper += before[3 * b + k] * now[3 * c + k]
+        result[a] = 0.5 * (lower - upper)
+
+
+@compiled
 def read(
     rows: Indices,
     now: Indices,
@@ -137,15 +153,17 @@ def read(
     """The `jacobian`, and all that is sensed, in the order and the shapes of `Readings`.
 
     now: (m,), which of the errors, (stations, periods, ...), is due; those of rotations are small
-    rotation vectors in the world frame [rad]. setpoints: (stations, arms, dof) rad. The tare, the
-    last of the errors, is (stations, arms, 3) N. live, tables and errors: `Sensors` has them.
+    rotation vectors in the world frame [rad]. setpoints: (stations, arms, dof) rad. The tare is
+    (stations, arms, 3) N. The tracker is late by a share of a period, late[:, 0]; late[:, 1] is the
+    period that was read last, and past (stations, 2, objects, 12) has the true poses of the period
+    before it and of that one. live, tables and errors: `Sensors` has them.
     """
     qpos, actuator_length, xanchor, xaxis, site_xpos, site_xmat, history = live
     joints, joint_qpos, gripper, grasp, wrist, force, tracked = tables
-    joint_error, force_error, position_error, rotation_error, tare = errors
+    joint_error, force_error, position_error, rotation_error, tare, late, past = errors
     angles, opening, hand_position, hand_rotation, felt, ahead, position, rotation = sensed
     arms, dof = joint_qpos.shape
-    error = np.empty((3, 3))
+    error, ago = np.empty((3, 3)), np.empty(3)
     jacobian(rows, site_xpos, xanchor, xaxis, grasp, joints, J)
     wrist_force(rows, site_xmat, history, wrist, force, felt)
     lead(rows, qpos, setpoints, joint_qpos, J, ahead)
@@ -160,10 +178,21 @@ def read(
                 felt[i, arm, a] += force_error[row, t, arm, a] - tare[row, arm, a]
                 for b in range(3):
                     hand_rotation[i, arm, a, b] = site_xmat[row, grasp[arm], 3 * a + b]
+        if late[row, 1] != t:  # a period that waits for something is read again: nothing has moved
+            late[row, 1] = t
+            past[row, 0] = past[row, 1]
+            for k, site in enumerate(tracked):
+                past[row, 1, k, :3] = site_xpos[row, site]
+                past[row, 1, k, 3:] = site_xmat[row, site]
+        share = late[row, 0]
         for k, site in enumerate(tracked):
             for a in range(3):
-                position[i, k, a] = site_xpos[row, site, a] + position_error[row, t, k, a]
-            small_rotation(rotation_error[row, t, k], error)
+                here, before = site_xpos[row, site, a], past[row, 0, k, a]
+                position[i, k, a] = here + share * (before - here) + position_error[row, t, k, a]
+            turn_between(site_xmat[row, site], past[row, 0, k, 3:], ago)
+            for a in range(3):
+                ago[a] = share * ago[a] + rotation_error[row, t, k, a]
+            small_rotation(ago, error)
             for a in range(3):
                 for b in range(3):
                     turned = 0.0

@@ -15,6 +15,7 @@ from enpire.environment.restoring import Restoring
 from enpire.environment.running import Phase, Running
 from enpire.environment.sensing import Sensors
 from enpire.environment.task import Task
+from enpire.environment.varied_arms import VariedArms
 from enpire.errors import ResetFailed
 from enpire.twin.twin import Rows
 from enpire.types import FloatArray, Outcome, Verdict
@@ -48,7 +49,7 @@ class Resets:
         self.task, self.sensors, self.period = task, sensors, period
         self.control, self.twin = sensors.control, sensors.twin
         self._planted = planted
-        self._identified = Identified(self.twin)
+        self._arms, self._identified = VariedArms(self.twin), Identified(self.twin)
         self._perturber = Perturber(perturbation, task, self.twin)
         names = task.variation_names
         self._target = np.array([names.index(name) for name in task.target_names], np.int64)
@@ -57,6 +58,7 @@ class Resets:
         """Draw the initial condition, and begin to bring it about."""
         self._perturber.restore(row)
         self._identified.vary(row, running.streams.dynamics)
+        self._arms.vary(row, running.streams.dynamics)
         if not physical:
             self._place(row, running)
             return

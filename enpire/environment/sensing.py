@@ -2,7 +2,8 @@
 
 Joint positions and wrist forces come from the arm, object poses from a tracker (or, on the bench,
 from cameras). The tracker's error is white noise at every reading plus a bias that stays for the
-episode.
+episode. The tracker is also late, by a time that stays for the episode: a pose is between those of
+the last control period and of this one.
 """
 
 from __future__ import annotations
@@ -15,16 +16,21 @@ import numpy as np
 from enpire.environment import kernels
 from enpire.environment.control import CartesianControl
 from enpire.environment.kernels import Indices
+from enpire.errors import PackError
 from enpire.twin import Twin
 from enpire.twin.twin import Rows
 from enpire.types import FloatArray
+
+UNREAD = -1.0  # no control period has been read yet
 
 
 @dataclass(frozen=True, slots=True)
 class SensorNoise:
     """Standard deviations: white per reading, bias per episode.
 
-    position [m] and rotation [rad] of the tracked objects, joint [rad], force [N].
+    position [m] and rotation [rad] of the tracked objects, joint [rad], force [N]. latency: the
+    most that the tracker is late [s], drawn evenly from 0 up for each episode. A latency is at most
+    one control period.
     """
 
     position: float = 0.0003
@@ -33,6 +39,7 @@ class SensorNoise:
     rotation_bias: float = 0.006
     joint: float = 0.0001
     force: float = 0.08
+    latency: float = 0.03  # a camera at 60 frames a second, half a frame exposed, one processed
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +94,7 @@ class Sensors:
     """Reads a twin as an arm would be read.
 
     READ names the twin's arrays, tables say where each arm's quantities stand in them, and errors
-    are those of each station, the tare the last; all as `kernels.read` takes them.
+    are those of each station; all as `kernels.read` takes them.
     """
 
     READ = ("qpos", "actuator_length", "xanchor", "xaxis", "site_xpos", "site_xmat", "history")
@@ -95,7 +102,16 @@ class Sensors:
     def __init__(
         self, control: CartesianControl, tracked: tuple[str, ...], noise: SensorNoise, periods: int
     ) -> None:
-        """Track the sites `tracked`; `periods` is the longest episode, in control periods."""
+        """Track the sites `tracked`; `periods` is the longest episode, in control periods.
+
+        Raises:
+            PackError: the noise's latency is longer than a control period.
+        """
+        if not 0.0 <= noise.latency <= control.period:
+            raise PackError(
+                f"the tracker's latency is {noise.latency} s; it must be from 0 to one control "
+                f"period, {control.period} s"
+            )
         self.twin: Twin = control.twin
         self.control = control
         self.noise = noise
@@ -114,35 +130,42 @@ class Sensors:
             self._force,
             self._tracked,
         )
-        self.errors: tuple[FloatArray, ...] = (
+        self._white: tuple[FloatArray, ...] = (  # and what stays for an episode
             np.zeros((n, periods, *self._joint_qpos.shape)),
             np.zeros((n, periods, len(arms), 3)),
             np.zeros((n, periods, len(tracked), 3)),
             np.zeros((n, periods, len(tracked), 3)),
-            np.zeros((n, len(arms), 3)),
         )
+        self._tare = np.zeros((n, len(arms), 3))
+        self._late = np.zeros((n, 2))  # share of a period; the period read last
+        self._past = np.zeros((n, 2, len(tracked), 12))  # true poses of the last two periods
+        self.errors: tuple[FloatArray, ...] = (*self._white, self._tare, self._late, self._past)
         self._bias = np.zeros((n, 2, len(tracked), 3))  # of position and rotation, in their units
 
     def begin(self, row: int, rng: np.random.Generator) -> None:
         """Draw one episode's sensor errors and zero the force sensors as they stand."""
         self.draw(row, rng)
-        twin, here, mine = self.twin, np.array([row]), self.errors[-1][row : row + 1]
+        twin, here, mine = self.twin, np.array([row]), self._tare[row : row + 1]
         kernels.wrist_force(here, twin.site_xmat, twin.history, self._wrist, self._force, mine)
 
     def tare(self, row: int) -> FloatArray:
         """What a station's wrists take for nothing, (arms, 3) [N], along the world's axes."""
-        tare: FloatArray = self.errors[-1][row]
+        tare: FloatArray = self._tare[row]
         return tare
 
     def draw(self, row: int, rng: np.random.Generator) -> None:
         """Draw sensor errors anew, for `periods` readings."""
+        twin, tracked = self.twin, self._tracked
         self._bias[row] = rng.normal(0, 1, self._bias.shape[1:])
         self.draw_again(row, rng, 0)
+        self._late[row] = rng.uniform(0.0, self.noise.latency) / self.control.period, UNREAD
+        self._past[row, :, :, :3] = twin.site_xpos[row, tracked]
+        self._past[row, :, :, 3:] = twin.site_xmat[row, tracked].reshape(len(tracked), 9)
 
     def draw_again(self, row: int, rng: np.random.Generator, start: int) -> None:
         """Draw white noise anew from period `start` on; what stays for an episode stays."""
         noise, bias = self.noise, self._bias[row]
-        joint, force, position, rotation = (errors[row, start:] for errors in self.errors[:-1])
+        joint, force, position, rotation = (errors[row, start:] for errors in self._white)
         position[...] = noise.position * rng.standard_normal(position.shape)
         position += noise.position_bias * bias[0]
         rotation[...] = noise.rotation * rng.standard_normal(rotation.shape)

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from enpire.environment.cameras import View
 from enpire.environment.control import ActionSpec, CartesianControl
+from enpire.environment.fake import Fake
 from enpire.environment.sensing import Readings, SensorNoise
 from enpire.errors import PackError
 from enpire.twin import Twin
@@ -239,10 +240,19 @@ class Task(ABC):
     def truth(self, twin: Twin, row: int) -> tuple[Predicate, ...]:
         """The conditions of success as they truly are at the end of an episode, by the simulator.
 
-        Audits the verifier in `enpire task check` and is called by nothing else: an arm has no such
-        thing, and no policy runs and nothing is judged by it. The measures need not be those of
-        `judge`, and the better if they are come by in another way. Lengths in mm and angles in deg,
-        so that an episode near a threshold is known as one. Nothing by default: not audited.
+        It audits the verifier in `enpire task check` and `enpire stress`. An arm has no such thing,
+        so no policy runs and nothing is judged by it. Its measures and thresholds are its own: it
+        imports nothing of the verifier, or both would share their blind spots. Lengths are in mm
+        and angles in deg, so that an episode near a threshold is known as one. Nothing by default:
+        not audited.
+        """
+        return ()
+
+    def fakes(self) -> tuple[Fake, ...]:
+        """States that are no success, although they may pass for one, for `enpire task check`.
+
+        Ask of each predicate how it could hold without the task being done: with hands that still
+        touch, or with an object in a place that no predicate excludes.
         """
         return ()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 
 from enpire.errors import PackError
@@ -45,6 +45,23 @@ class Limits:
     workspace_high: tuple[float, ...]
 
 
+Range = tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class ArmVariation:
+    """How much two arms of one model differ: factors on the model's own values, from and to.
+
+    kp, kv: gains of a joint's servo. friction: a joint's dry friction. pad_friction: sliding
+    friction of an arm's finger pads. Each episode of a twin draws its arms evenly from these.
+    """
+
+    kp: Range = (1.0, 1.0)
+    kv: Range = (1.0, 1.0)
+    friction: Range = (1.0, 1.0)
+    pad_friction: Range = (1.0, 1.0)
+
+
 @dataclass(frozen=True, slots=True)
 class Robot:
     """Everything a station needs to know about its arms."""
@@ -54,6 +71,7 @@ class Robot:
     arms: tuple[Arm, ...]
     limits: Limits
     sha256: str
+    variation: ArmVariation = ArmVariation()
 
 
 def load_robot(pack: Pack) -> Robot:
@@ -83,7 +101,26 @@ def load_robot(pack: Pack) -> Robot:
             workspace_high=limits.numbers("workspace_high", 3),
         ),
         sha256=_both(pack.sha256, other),
+        variation=_variation(table),
     )
+
+
+def _variation(table: Table) -> ArmVariation:
+    """The table `variation`; arms are all alike where there is none."""
+    if not table.has("variation"):
+        return ArmVariation()
+    rows = table.table("variation")
+    ranges: dict[str, Range] = {}
+    for each in fields(ArmVariation):
+        if rows.has(each.name):
+            low, high = rows.numbers(each.name, 2)
+            if not 0.0 < low <= high:
+                raise PackError(
+                    f"{rows.where}: {each.name} must be two factors above 0, from and to; "
+                    f"found {low:g} and {high:g}"
+                )
+            ranges[each.name] = low, high
+    return ArmVariation(**ranges)
 
 
 def _both(sha256: str, other: Menagerie | None) -> str:

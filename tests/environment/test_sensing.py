@@ -7,8 +7,9 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from enpire.environment import Readings, SensorNoise, Stations
-from enpire.environment.kernels import small_rotation
+from enpire.environment.kernels import small_rotation, turn_between
 from enpire.environment.sensing import Sensors
+from enpire.errors import PackError
 
 from .reach import START, reach_stations
 
@@ -32,7 +33,7 @@ def read(stations: Stations, sensors: Sensors, seed: int = 0) -> list[Readings]:
     return [sensors.read(ROW, [i])[0] for i in range(PERIODS)]
 
 
-NONE = SensorNoise(*(0.0,) * 6)
+NONE = SensorNoise(*(0.0,) * 7)
 
 
 def test_without_noise_readings_are_the_truth() -> None:
@@ -82,6 +83,46 @@ def test_a_bias_stays_for_the_episode_and_changes_with_the_next() -> None:
     np.testing.assert_array_equal(first[0], first[-1])
     biases = np.array([read(stations, sensors, seed)[0].position[0, 0] for seed in range(60)])
     np.testing.assert_allclose(biases.std(axis=0), 0.002, rtol=0.35)
+
+
+def test_the_tracker_is_late_by_a_share_of_a_period() -> None:
+    stations = reach_stations()
+    twin, control = stations.twin, stations.control
+    site = twin.model.site("task_goal").id
+    latency = 0.75 * control.period
+    sensors = Sensors(control, ("task_goal",), SensorNoise(*(0.0,) * 6, latency), PERIODS)
+    shares = []
+    for seed in range(40):
+        twin.reset(0)
+        twin.forward(0)
+        start = twin.site_xpos[0, site].copy()
+        sensors.begin(0, np.random.default_rng(seed))
+        first = sensors.read(ROW, [0])[0].position[0, 0]
+        np.testing.assert_array_equal(first, start, "before it moves it is where it was")
+        twin.site_xpos[0, site, 0] += 0.01
+        moved = sensors.read(ROW, [1])[0].position[0, 0]
+        again = sensors.read(ROW, [1])[0].position[0, 0]
+        np.testing.assert_array_equal(again, moved, "a period may be read again")
+        shares.append(1.0 - (moved - start)[0] / 0.01)
+        arrived = sensors.read(ROW, [2])[0].position[0, 0]
+        np.testing.assert_allclose(arrived - start, (0.01, 0, 0), atol=1e-12)
+    assert 0.0 <= min(shares) < 0.15
+    assert 0.6 < max(shares) <= 0.75
+
+
+def test_a_late_turn_is_on_its_way() -> None:
+    vector = np.empty(3)
+    now = Rotation.from_rotvec([0.2, -0.1, 0.3])
+    turn = np.array([0.02, 0.01, -0.03])
+    before = Rotation.from_rotvec(turn) * now
+    turn_between(now.as_matrix().ravel(), before.as_matrix().ravel(), vector)
+    np.testing.assert_allclose(vector, turn, atol=1e-5)
+
+
+def test_a_tracker_later_than_a_period_is_refused() -> None:
+    control = reach_stations().control
+    with pytest.raises(PackError, match=r"latency is 0\.05 s"):
+        Sensors(control, ("task_goal",), SensorNoise(latency=0.05), PERIODS)
 
 
 def test_noise_drawn_again_leaves_the_bias_and_what_was_before() -> None:

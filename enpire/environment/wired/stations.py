@@ -23,7 +23,7 @@ from enpire.packs import Robot, World
 from enpire.twin.scene import Scene
 from enpire.types import LOST, Episode, FloatArray, Outcome, Verdict
 
-NONE = SensorNoise(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)  # added: the sensors have their own
+NONE = SensorNoise(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, latency=0.0)  # added: the sensors have their own
 IN_A_ROW = 3  # episodes that a station loses before it is set aside
 LOOK_S = 0.5  # between two looks at what has happened
 
