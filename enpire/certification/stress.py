@@ -6,8 +6,8 @@ Every episode is audited: the verifier's word is held against the simulator's tr
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from enpire.certification.episodes import Observer, run
@@ -18,6 +18,8 @@ from enpire.rollout.statistics import Confusion, estimate
 from enpire.types import JUDGED, Episode, Estimate, Outcome, Purpose
 
 FALSE_SUCCESS = 0.01  # share of audited episodes, at most, at every point
+NO_AUDIT = Confusion()
+ALWAYS = (Change.NOTHING, Change.NOISE)  # apply to whatever there is
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,16 +33,18 @@ class StressResult:
         tried_again: resets that failed and were tried with another initial condition.
         audit: the verifier against the truth.
         missing: why there is nothing to change, for a person; empty where it was measured.
-        detail: the most frequent reason of a failure or of an invalid episode.
+        failures: how often each predicate did not hold, the most frequent first.
+        reason: why an episode was invalid, the most frequent reason; empty if none was.
     """
 
     point: str
     success: Estimate
     invalid: int = 0
     tried_again: int = 0
-    audit: Confusion = Confusion()
+    audit: Confusion = NO_AUDIT
     missing: str = ""
-    detail: str = ""
+    failures: Mapping[str, int] = field(default_factory=dict)
+    reason: str = ""
 
     @property
     def false_successes(self) -> int:
@@ -72,7 +76,8 @@ class StressResult:
             "false_failures": self.audit.said_failure_was_success,
             "passed": self.passed,
             "missing": self.missing,
-            "detail": self.detail,
+            "failures_by_predicate": dict(self.failures),
+            "invalid_reason": self.reason,
         }
 
 
@@ -121,13 +126,15 @@ def measure(
     jobs = [Job(seed, Purpose.EVALUATION, controller, policy) for seed in seeds]
     done = run(stations, jobs, *observers)
     judged = [episode for episode in done if episode.verdict.outcome in JUDGED]
+    reasons = Counter(e.verdict.reason for e in done if e.verdict.outcome not in JUDGED)
     return StressResult(
         point.name,
         estimate(sum(episode.success for episode in judged), len(judged)),
         len(done) - len(judged),
         watch.tried_again,
         confusion(audit.of(done)),
-        detail=_reason(done),
+        failures=dict(Counter(n for e in judged for n in e.verdict.failed).most_common()),
+        reason=next((reason for reason, _ in reasons.most_common(1)), ""),
     )
 
 
@@ -150,21 +157,3 @@ def lacks(point: Perturbation, stations: Stations) -> str:
         sees = stations.eyes is not None or stations.glances is not None
         return "" if sees else "nobody sees by cameras"
     return "" if entries(stations.twin.scene, change) else "the scene has none"
-
-
-ALWAYS = (Change.NOTHING, Change.NOISE)
-
-
-def worst_first(results: Iterable[StressResult]) -> list[StressResult]:
-    """The lowest success first; last, points of which nothing was measured."""
-    return sorted(
-        results, key=lambda r: (not r.success.trials, r.success.rate if r.success.trials else 0.0)
-    )
-
-
-def _reason(done: Iterable[Episode]) -> str:
-    """The most frequent one of an episode that was no success."""
-    reasons = Counter(
-        f"{e.verdict.outcome}: {e.verdict.reason or e.verdict.stage}" for e in done if not e.success
-    )
-    return next((f"{reason} ({count})" for reason, count in reasons.most_common(1)), "")

@@ -93,7 +93,7 @@ def run(options: Namespace) -> int:
     names = NAMES if options.only is None else options.only.split(",")
     for name in names:
         if name not in NAMES:
-            raise UsageError(unknown("point", name, NAMES))
+            raise UsageError(unknown("point", name, list(NAMES)))
     choose_graphics()
     leave_cores_to_physics()
     from enpire.observe.result import versions
@@ -131,19 +131,22 @@ def table(points: Iterable[Mapping[str, Any]]) -> Table:
 
     from enpire.observe import account
 
-    result = Table("point", "success", "false successes", "invalid", "most frequent otherwise")
-    rows = sorted(points, key=lambda row: (not row["n"], row["success"] or 0.0))
-    for row in rows:
+    result = Table()
+    for title in ("point", "success", "false success", "invalid"):
+        result.add_column(title, no_wrap=True)
+    result.add_column("failed predicates", overflow="fold")
+    for row in sorted(points, key=lambda row: (not row["n"], row["success"] or 0.0)):
         if row["missing"]:
             result.add_row(row["point"], "not applicable", "", "", row["missing"])
             continue
         false = f"{row['false_successes']} of {row['audited']}" if row["audited"] else "not audited"
         if row["passed"] is False:
             false += " MISSED"
-        invalid = str(row["invalid"])
+        failed = [f"{name} {count}" for name, count in row["failures_by_predicate"].items()]
         if row["resets_tried_again"]:
-            invalid += f", {row['resets_tried_again']} tried again"
-        result.add_row(row["point"], account.text(row), false, invalid, row["detail"])
+            failed.append(f"{row['resets_tried_again']} resets tried again")
+        cells = account.text(row), false, str(row["invalid"]), ", ".join(failed)
+        result.add_row(row["point"], *cells)
     return result
 
 
@@ -167,7 +170,7 @@ def _measure(
     """Every point, and what the stations say of themselves."""
     from itertools import islice
 
-    from enpire.certification.stress import measure, worst_first
+    from enpire.certification.stress import measure
     from enpire.environment import build_stations
     from enpire.rollout.seeds import stream
 
@@ -193,7 +196,7 @@ def _measure(
         result = measure(build, subject.act, point, seeds, subject.name)
         print(f"{result.point}: {result.missing or result.success}", flush=True)
         results.append(result)
-    return worst_first(results), told
+    return results, told
 
 
 def _of_a_script(options: Namespace) -> StressSubject:
@@ -221,7 +224,9 @@ def _of_a_policy(options: Namespace) -> StressSubject:
     from enpire.observe import frozen
 
     if not options.policy:
-        raise UsageError("say what is to be measured: RUN[:NAME], or --task NAME --controller skill")
+        raise UsageError(
+            "say what is to be measured: RUN[:NAME], or --task NAME --controller skill"
+        )
     chosen = frozen.load(options.policy)
     task = _task_pack(task_asked(options, chosen.task))
     if not task:

@@ -70,7 +70,13 @@ class Perturbation:
     def noise(self, noise: SensorNoise) -> SensorNoise:
         """What is added to readings, where `noise` usually is."""
         if self.change is Change.NOISE:
-            return replace(noise, **{name: self.value * getattr(noise, name) for name in DEVIATIONS})
+            return replace(
+                noise, **{name: self.value * getattr(noise, name) for name in DEVIATIONS}
+            )
+        if self.change is Change.TRACKER_OFFSET:
+            return replace(noise, offset=self.value)
+        if self.change is Change.TRACKER_LATENCY:
+            return replace(noise, delay=self.value)
         return noise
 
     @property
@@ -190,7 +196,8 @@ class Perturber:
         self._entries = entries(twin.scene, self._change)
         self._fields = [twin.expand(each.field) for each in self._entries]
         self._clean: list[list[NDArray[Any]]] = [[] for _ in range(twin.stations)]
-        self._centre = self._stretched = np.zeros(0)
+        self._centre: FloatArray = np.zeros(0)
+        self._stretched: NDArray[np.bool_] = np.zeros(0, bool)
         if self._change is Change.POSES:
             rng = np.random.default_rng(0)
             self._centre = np.mean([task.sample(rng) for _ in range(DRAWS)], axis=0)
@@ -206,9 +213,7 @@ class Perturber:
 
     def restore(self, row: int) -> None:
         """Take the change back, before the model's fields are written for another reset."""
-        for field, each, clean in zip(
-            self._fields, self._entries, self._clean[row], strict=False
-        ):
+        for field, each, clean in zip(self._fields, self._entries, self._clean[row], strict=False):
             field[row][each.index] = clean
         self._clean[row] = []
 
