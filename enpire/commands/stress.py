@@ -127,14 +127,15 @@ def run(options: Namespace) -> int:
 
 def table(points: Iterable[Mapping[str, Any]]) -> Table:
     """Rows as `StressResult.as_json` gives them, worst first."""
+    from rich import box
     from rich.table import Table
 
     from enpire.observe import account
 
-    result = Table()
+    result = Table(box=box.SIMPLE_HEAD, padding=0)
     for title in ("point", "success", "false success", "invalid"):
-        result.add_column(title, no_wrap=True)
-    result.add_column("failed predicates", overflow="fold")
+        result.add_column(title, no_wrap=title != "false success")
+    result.add_column("failed", overflow="fold")
     for row in sorted(points, key=lambda row: (not row["n"], row["success"] or 0.0)):
         if row["missing"]:
             result.add_row(row["point"], "not applicable", "", "", row["missing"])
