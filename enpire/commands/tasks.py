@@ -8,7 +8,10 @@ from pathlib import Path
 
 from enpire.commands.options import Parser
 
-DESCRIPTION = "The tasks that can be found, a line each, from where the first of each name is."
+DESCRIPTION = """\
+The tasks that can be found, a line each, from where the first of each name is. A task is certified
+once `enpire task check NAME --full` has passed it; a certificate is old once the task, its robot
+or its world has changed."""
 
 
 def add_options(parser: Parser) -> None:
@@ -17,6 +20,7 @@ def add_options(parser: Parser) -> None:
 
 def run(options: Namespace) -> int:
     """Print the list."""
+    from enpire.packs.certificates import certificate_state
     from enpire.packs.finder import FROM_START, available, find
     from enpire.packs.signing import standing
 
@@ -27,7 +31,8 @@ def run(options: Namespace) -> int:
         folder = pack.folder
         both = "  (--from start)" if (folder / FROM_START).is_file() else ""
         signed = f"  ({said})" if (said := standing(pack)) else ""
-        print(f"{name:<{width}}  {first_line(folder / 'task.py')}{both}{signed}")
+        certified = f"  ({certificate_state(folder)})"
+        print(f"{name:<{width}}  {first_line(folder / 'task.py')}{both}{certified}{signed}")
     if not names:
         print("no task found: make ./tasks/<name>/task.py")
     return 0

@@ -1,0 +1,57 @@
+"""Whether a task's certificate still counts: it names the packs that it was measured for.
+
+`enpire/certification/certificate.py` writes and reads what was measured. This module needs none of
+that, so that a list of tasks is quick.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from enpire.errors import EnpireError, PackError
+from enpire.packs.finder import CERTIFICATE, find
+
+
+def changed_packs(folder: Path) -> tuple[str, ...] | None:
+    """Packs, as `kind/name`, that are no longer those of the certificate in a task's folder.
+
+    A pack that cannot be found any more counts as changed. None where there is no certificate.
+
+    Raises:
+        PackError: the certificate cannot be read.
+    """
+    path = folder / CERTIFICATE
+    try:
+        packs: dict[str, str] = json.loads(path.read_text(encoding="utf-8"))["packs"]
+        return tuple(name for name, sha256 in packs.items() if _now(name, folder) != sha256)
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise PackError(f"{path} is no certificate ({error}): delete it") from error
+
+
+def certificate_state(folder: Path) -> str:
+    """One phrase for a person on the certificate of the task in `folder`."""
+    try:
+        changed = changed_packs(folder)
+    except PackError as error:
+        return str(error)
+    if changed is None:
+        return "not certified"
+    return f"certificate is old: {', '.join(changed)} changed since" if changed else "certified"
+
+
+def _now(name: str, folder: Path) -> str:
+    """The hash of the pack `kind/name` as it is now; empty where there is none.
+
+    The task is the one in `folder`, whatever else has its name.
+    """
+    try:
+        if name.startswith("robots/"):
+            return find("robots", name.removeprefix("robots/")).sha256
+        if name.startswith("sim/"):
+            return find("sim", name.removeprefix("sim/")).sha256
+        return find("tasks", str(folder)).sha256
+    except EnpireError:
+        return ""

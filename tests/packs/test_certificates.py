@@ -1,0 +1,62 @@
+"""A certificate counts for the packs that it names, and is told to be old once one has changed."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from enpire.cli import main
+from enpire.packs import find
+from enpire.packs.certificates import certificate_state, changed_packs
+
+
+@pytest.fixture
+def task(tmp_path: Path) -> Path:
+    """A copy of a task, certified as it is, beside nothing else."""
+    folder = tmp_path / "tasks" / "pick_cube"
+    shutil.copytree(find("tasks", "pick_cube").folder, folder)
+    packs = {
+        "tasks/pick_cube": find("tasks", str(folder)).sha256,
+        "robots/so101": find("robots", "so101").sha256,
+        "sim/bench": find("sim", "bench").sha256,
+    }
+    (folder / "certificate.json").write_text(json.dumps({"packs": packs}))
+    return folder
+
+
+def test_a_certificate_of_these_packs_counts(task: Path) -> None:
+    assert changed_packs(task) == ()
+    assert certificate_state(task) == "certified"
+
+
+def test_a_changed_task_and_a_robot_that_is_gone_make_it_old(task: Path) -> None:
+    file = task / "certificate.json"
+    content = json.loads(file.read_text())
+    content["packs"]["robots/gone"] = content["packs"].pop("robots/so101")
+    file.write_text(json.dumps(content))
+    with (task / "task.py").open("a") as code:
+        code.write("# changed\n")
+    assert changed_packs(task) == ("tasks/pick_cube", "robots/gone")
+    expected = "certificate is old: tasks/pick_cube, robots/gone changed since"
+    assert certificate_state(task) == expected
+
+
+def test_no_certificate_and_a_broken_one_are_told_apart(task: Path) -> None:
+    file = task / "certificate.json"
+    file.write_text("[]")
+    assert certificate_state(task).startswith(f"{file} is no certificate")
+    file.unlink()
+    assert changed_packs(task) is None
+    assert certificate_state(task) == "not certified"
+
+
+def test_the_list_of_tasks_says_which_are_certified(
+    task: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(task.parent.parent)
+    assert main(["tasks"]) == 0
+    (line,) = [li for li in capsys.readouterr().out.splitlines() if li.startswith("pick_cube ")]
+    assert line.endswith("(certified)")
