@@ -88,13 +88,13 @@ class StressSubject:
 
 def run(options: Namespace) -> int:
     """Measure every point and print the table, worst first."""
+    choose_graphics()
     from enpire.certification.grid import GRID, NAMES
 
     names = NAMES if options.only is None else options.only.split(",")
     for name in names:
         if name not in NAMES:
             raise UsageError(unknown("point", name, list(NAMES)))
-    choose_graphics()
     leave_cores_to_physics()
     from enpire.observe.result import versions
     from enpire.rollout.seeds import fresh_entropy

@@ -11,6 +11,7 @@ import pytest
 
 from enpire.certification.grid import GRID
 from enpire.environment import Demonstrations, Job, ResetMode, Stations, build_stations
+from enpire.environment.eyes import NoGraphics
 from enpire.environment.perturbation import Change, Perturbation, entries
 from enpire.environment.running import Phase
 from enpire.types import Episode, FloatArray, Purpose
@@ -250,3 +251,25 @@ def test_without_a_change_episodes_are_the_same_to_the_bit() -> None:
                 assert mine.tobytes() == theirs.tobytes(), field.name
             else:
                 assert mine == theirs, field.name
+
+
+@pytest.mark.parametrize("name", ["light-moved", "cameras-off"])
+def test_policies_and_verifiers_that_see_are_shown_something_else(name: str) -> None:
+    shown = []
+    for change in (point(name), None):
+        try:
+            stations = build_stations(
+                "pick_cube", 1, 1, verify="cameras", images=32, perturbation=change
+            )
+        except NoGraphics as error:
+            pytest.skip(str(error))
+        begin(stations, SEEDS[0])
+        stations.twin.forward(0)
+        assert stations.glances is not None
+        assert stations.eyes is not None
+        glance = stations.glances.glance(0).result().astype(int)
+        views = stations.eyes.look(0, 0.0, list).result()
+        shown.append((glance, np.array([view.image for view in views], int)))
+    for changed, usual in zip(*shown, strict=True):
+        per_camera = abs(changed - usual).reshape(len(changed), -1)
+        assert (per_camera.mean(axis=1) > 0.5).all(), "each camera's picture"
