@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from enpire.certification.episodes import Observer, run
-from enpire.certification.verifier import Audit, confusion
+from enpire.certification.verifier import Audit, confusion, difference
 from enpire.environment import Controller, Job, Stations, Task
 from enpire.environment.perturbation import Change, Perturbation, entries
 from enpire.rollout.statistics import Confusion, estimate
@@ -35,6 +35,7 @@ class StressResult:
         missing: why there is nothing to change, for a person; empty where it was measured.
         failures: how often each predicate did not hold, the most frequent first.
         reason: why an episode was invalid, the most frequent reason; empty if none was.
+        example: one false success: its seed, what was said and what was; empty if there is none.
     """
 
     point: str
@@ -45,6 +46,7 @@ class StressResult:
     missing: str = ""
     failures: Mapping[str, int] = field(default_factory=dict)
     reason: str = ""
+    example: str = ""
 
     @property
     def false_successes(self) -> int:
@@ -78,6 +80,7 @@ class StressResult:
             "missing": self.missing,
             "failures_by_predicate": dict(self.failures),
             "invalid_reason": self.reason,
+            "false_success_example": self.example,
         }
 
 
@@ -126,15 +129,19 @@ def measure(
     jobs = [Job(seed, Purpose.EVALUATION, controller, policy) for seed in seeds]
     done = run(stations, jobs, *observers)
     judged = [episode for episode in done if episode.verdict.outcome in JUDGED]
+    audited = audit.of(done)
     reasons = Counter(e.verdict.reason for e in done if e.verdict.outcome not in JUDGED)
     return StressResult(
         point.name,
         estimate(sum(episode.success for episode in judged), len(judged)),
         len(done) - len(judged),
         watch.tried_again,
-        confusion(audit.of(done)),
+        confusion(audited),
         failures=dict(Counter(n for e in judged for n in e.verdict.failed).most_common()),
         reason=next((reason for reason, _ in reasons.most_common(1)), ""),
+        example=next(
+            (f"seed {a.seed}: {difference(a)}" for a in audited if a.said and not a.was), ""
+        ),
     )
 
 

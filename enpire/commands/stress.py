@@ -161,6 +161,9 @@ def _print(label: str, measured: Mapping[str, Any]) -> None:
         f"{measured['verified_by']}"
     )
     Console(highlight=False, markup=False).print(table(measured["points"]))
+    for row in measured["points"]:
+        if row["false_success_example"]:
+            print(f"false success at {row['point']}: {row['false_success_example']}")
     word = "holds" if measured["passed"] else "MISSED"
     print(f"verifier's bar, at most {FALSE_SUCCESS:.0%} false successes at every point: {word}")
 

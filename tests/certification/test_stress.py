@@ -48,6 +48,7 @@ def test_false_successes_miss_the_bar() -> None:
     result = measured(Credulous)
     assert (result.success.rate, result.false_successes, result.passed) == (1.0, 8, False)
     assert result.as_json()["false_successes_ci95"][0] > 0.6
+    assert result.example.startswith("seed 0: judged a success; truly near ")
 
 
 @pytest.mark.parametrize(
