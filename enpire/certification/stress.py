@@ -87,7 +87,9 @@ class StressResult:
 class ResetWatch(Observer):
     """Counts resets that are tried again, and takes stations back whose reset failed for good."""
 
-    def __init__(self) -> None:
+    def __init__(self, takes_back: bool) -> None:
+        """takes_back: without it a task's own fault ends the run, as it should without a change."""
+        self._takes_back = takes_back
         self._tries: dict[int, int] = {}
         self.tried_again = 0
 
@@ -99,7 +101,7 @@ class ResetWatch(Observer):
     def ended(self, stations: Stations, episode: Episode) -> None:
         """Count, and let the station go on: a change may put a scene where no reset brings it."""
         self.tried_again += max(self._tries.pop(episode.station, 0) - 1, 0)
-        if episode.verdict.outcome is Outcome.INVALID:
+        if self._takes_back and episode.verdict.outcome is Outcome.INVALID:
             stations.recover(episode.station)
 
 
@@ -124,10 +126,9 @@ def measure(
     if missing := lacks(point, stations):
         return StressResult(point.name, estimate(0, 0), missing=missing)
     controller = act(stations)
-    audit, watch = Audit(), ResetWatch()
-    observers = [audit] if point.change is Change.NOTHING else [audit, watch]
+    audit, watch = Audit(), ResetWatch(takes_back=point.change is not Change.NOTHING)
     jobs = [Job(seed, Purpose.EVALUATION, controller, policy) for seed in seeds]
-    done = run(stations, jobs, *observers)
+    done = run(stations, jobs, audit, watch)
     judged = [episode for episode in done if episode.verdict.outcome in JUDGED]
     audited = audit.of(done)
     reasons = Counter(e.verdict.reason for e in done if e.verdict.outcome not in JUDGED)

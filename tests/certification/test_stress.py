@@ -91,8 +91,9 @@ class Unsettled(Sound):
         return 1.0 if self.far[row] else 0.0
 
 
-def test_resets_that_are_tried_again_are_counted() -> None:
-    result = measured(Unsettled)
+@pytest.mark.parametrize("point", [FAR, BASELINE])
+def test_resets_that_are_tried_again_are_counted(point: Perturbation) -> None:
+    result = measured(Unsettled, point)
     draws = np.array([_tries(seed) for seed in SEEDS])
     assert result.tried_again == (np.minimum(draws, 4) - 1).sum() > 0
     assert result.invalid == (draws > 4).sum()
