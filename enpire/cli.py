@@ -23,6 +23,7 @@ VERBS = {
     "show": ("show", "what happened in a run"),
     "eval": ("evaluate", "measure a policy of a run on seeds it has never seen"),
     "rank": ("rank", "which of several policies are shown to be better than which"),
+    "stress": ("stress", "a policy and its verifier under changes that no training saw"),
     "export lerobot": ("export_lerobot", "a run's episodes as a LeRobot dataset"),
     "export policy": ("export_policy", "a run's policy as a folder that LeRobot takes"),
     "import lerobot": ("import_lerobot", "a LeRobot dataset as a run of demonstrations"),
@@ -46,8 +47,8 @@ VERBS = {
 EXIT_CODES = """\
 exit codes:
   0  done; for loop and campaign: the target holds on sealed seeds
-  1  stopped by an error, or a bar was missed (task check), or records do not agree (campaign
-     audit); what was recorded stays readable
+  1  stopped by an error, or a bar was missed (task check, stress), or records do not agree
+     (campaign audit); what was recorded stays readable
   2  the command line asks for something that is not there
   3  loop, campaign: a budget ended before the target was reached; new task --agent: before there
      was a pack; ablate: there is more to do

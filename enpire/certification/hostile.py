@@ -18,7 +18,7 @@ import numpy as np
 from enpire.certification.episodes import Observer
 from enpire.certification.row import Row
 from enpire.certification.verifier import Audited
-from enpire.environment import Camera, Stations, View
+from enpire.environment import Camera, Stations, View, looks
 from enpire.environment.eyes import TwinEyes
 from enpire.twin import Twin
 from enpire.types import Episode, FloatArray, Image
@@ -26,6 +26,7 @@ from enpire.types import Episode, FloatArray, Image
 MOVED = 0.005  # of a camera [m]
 PRINT = 0.20  # width of a picture that lies on the bench [m]
 GREY = (120, 122, 125)
+ANY = np.random.default_rng(0)  # for looks of which nothing is drawn
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -104,7 +105,7 @@ def scenes(model: mujoco.MjModel, tracked: str, at: FloatArray) -> list[Scene]:
     cameras = np.flatnonzero(model.cam_bodyid == 0).tolist()
     made = [
         Scene("an object of another colour", lambda m: _recolour(m, body), wrong=True),
-        Scene("the light moved", _move_light),
+        Scene("the light moved", lambda m: looks.dress(m, looks.other_light(m, ANY))),
         Scene("a picture of success lies on the bench", spoil=_lay_print),
     ]
     for i, camera in enumerate(cameras):
@@ -129,13 +130,6 @@ def _recolour(model: mujoco.MjModel, body: int) -> None:
     for geom in np.flatnonzero(model.geom_bodyid == body):
         red, green, blue, alpha = model.geom_rgba[geom]
         model.geom_rgba[geom] = blue, red, green, alpha
-
-
-def _move_light(model: mujoco.MjModel) -> None:
-    """The key light comes from the other side, warmer and weaker."""
-    model.light_pos[:, 1] *= -1
-    model.light_dir[:, :2] *= -1
-    model.light_diffuse[:] *= (0.75, 0.70, 0.60)
 
 
 def _shift(camera: int, axis: int, sign: int) -> Callable[[mujoco.MjModel], None]:

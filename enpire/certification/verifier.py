@@ -94,7 +94,7 @@ def rows(
     if left_out:
         detail += f"; {left_out} left out: invalid, or ended by a force"
     if wrong:
-        detail += f"; seed {wrong[0].seed}: {_difference(wrong[0])}"
+        detail += f"; seed {wrong[0].seed}: {difference(wrong[0])}"
     false = [a for a in wrong if a.said]
     enough = counts.successes > 0 and counts.failures > 0
     if not enough:
@@ -116,7 +116,7 @@ def rows(
             counts.failures,
             f"at most {FALSE_SUCCESS:.1%}",
             enough and counts.said_success_was_failure <= FALSE_SUCCESS * counts.failures,
-            _difference(false[0]) if false else "",
+            difference(false[0]) if false else "",
         ),
         Row(
             near_misses,
@@ -139,7 +139,7 @@ def _scaled(predicate: Predicate) -> float:
     return math.inf if predicate.holds else -math.inf
 
 
-def _difference(audited: Audited) -> str:
+def difference(audited: Audited) -> str:
     """What was said of an episode, and what was."""
     missed = [p for p in audited.truth if not p.holds]
     true = "; ".join(f"{p.name} {p.value:.2f} {p.unit} (needs {p.threshold:g})" for p in missed)

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from enpire.store import Run
 
 DESCRIPTION = """\
-Rounds, decisions, failures by predicate and stage, MRU and sealed evaluations; of a campaign also
-MTU and the tokens to success."""
+Rounds, decisions, failures by predicate and stage, MRU, sealed evaluations and stress tests; of a
+campaign also MTU and the tokens to success."""
 
 
 def add_options(parser: Parser) -> None:
@@ -47,6 +47,7 @@ def report(run: Run) -> dict[str, Any]:
     from enpire.evolution.accounts import accounts
     from enpire.observe import account
     from enpire.observe.overview import overview, sealed_of
+    from enpire.store.stress import read_stress
 
     ledger = run.ledger
     evaluations = sealed_of(run)
@@ -114,6 +115,7 @@ def report(run: Run) -> dict[str, Any]:
             }
             for row in ledger.sealed()
         ],
+        "stress": read_stress(run.folder),
     }
 
 
@@ -121,6 +123,7 @@ def _print(run: Run, console: Console) -> None:
     from rich.table import Table
 
     from enpire.certification import certificate
+    from enpire.commands import stress
     from enpire.evolution.accounts import accounts
     from enpire.observe import account, throughput
 
@@ -155,6 +158,9 @@ def _print(run: Run, console: Console) -> None:
         said = f"not like the others: chance {row['chance_alike']:.1g}" if row["apart"] else ""
         table.add_row(str(row["station"]), account.text(row), expected, said)
     console.print(table)
+    for policy, measured in figures["stress"].items():
+        console.print(f"stress, {policy}, verified by {measured['verified_by']}", soft_wrap=True)
+        console.print(stress.table(measured["points"]))
     for title in ("episodes", "failures_by_predicate", "failures_by_stage"):
         _histogram(console, title.replace("_", " "), figures[title])
     console.print("decisions")

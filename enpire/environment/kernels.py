@@ -154,16 +154,17 @@ def read(
 
     now: (m,), which of the errors, (stations, periods, ...), is due; those of rotations are small
     rotation vectors in the world frame [rad]. setpoints: (stations, arms, dof) rad. The tare is
-    (stations, arms, 3) N. The tracker is late by a share of a period, late[:, 0]; late[:, 1] is the
-    period that was read last, and past (stations, 2, objects, 12) has the true poses of the period
-    before it and of that one. live, tables and errors: `Sensors` has them.
+    (stations, arms, 3) N. The tracker is late by so many periods, late[:, 0]; late[:, 1] is the
+    period that was read last, and past (stations, k, objects, 12) has the true poses of the last k
+    periods, that one the last; late[:, 0] is at most k - 1. live, tables and errors: `Sensors` has
+    them.
     """
     qpos, actuator_length, xanchor, xaxis, site_xpos, site_xmat, history = live
     joints, joint_qpos, gripper, grasp, wrist, force, tracked = tables
     joint_error, force_error, position_error, rotation_error, tare, late, past = errors
     angles, opening, hand_position, hand_rotation, felt, ahead, position, rotation = sensed
     arms, dof = joint_qpos.shape
-    error, ago = np.empty((3, 3)), np.empty(3)
+    error, ago, newest = np.empty((3, 3)), np.empty(3), past.shape[1] - 1
     jacobian(rows, site_xpos, xanchor, xaxis, grasp, joints, J)
     wrist_force(rows, site_xmat, history, wrist, force, felt)
     lead(rows, qpos, setpoints, joint_qpos, J, ahead)
@@ -180,16 +181,19 @@ def read(
                     hand_rotation[i, arm, a, b] = site_xmat[row, grasp[arm], 3 * a + b]
         if late[row, 1] != t:  # a period that waits for something is read again: nothing has moved
             late[row, 1] = t
-            past[row, 0] = past[row, 1]
+            for k in range(newest):
+                past[row, k] = past[row, k + 1]
             for k, site in enumerate(tracked):
-                past[row, 1, k, :3] = site_xpos[row, site]
-                past[row, 1, k, 3:] = site_xmat[row, site]
-        share = late[row, 0]
-        for k, site in enumerate(tracked):
+                past[row, newest, k, :3] = site_xpos[row, site]
+                past[row, newest, k, 3:] = site_xmat[row, site]
+        whole = min(int(late[row, 0]), newest - 1)
+        share = late[row, 0] - whole
+        seen, older = past[row, newest - whole], past[row, newest - whole - 1]
+        for k in range(len(tracked)):
             for a in range(3):
-                here, before = site_xpos[row, site, a], past[row, 0, k, a]
+                here, before = seen[k, a], older[k, a]
                 position[i, k, a] = here + share * (before - here) + position_error[row, t, k, a]
-            turn_between(site_xmat[row, site], past[row, 0, k, 3:], ago)
+            turn_between(seen[k, 3:], older[k, 3:], ago)
             for a in range(3):
                 ago[a] = share * ago[a] + rotation_error[row, t, k, a]
             small_rotation(ago, error)
@@ -197,7 +201,7 @@ def read(
                 for b in range(3):
                     turned = 0.0
                     for c in range(3):
-                        turned += error[a, c] * site_xmat[row, site, 3 * c + b]
+                        turned += error[a, c] * seen[k, 3 + 3 * c + b]
                     rotation[i, k, a, b] = turned
 
 
@@ -350,7 +354,7 @@ def carry_out(
             mj_step(model, data)
         if t == len(plan) or warning.any():
             break
-        now[0] = min(first + t, errors[0].shape[1] - 1)
+        now[0] = (first + t) % errors[0].shape[1]  # overtime sees the same white noise again
         here = slice(t, t + 1)
         seen = (
             angles[here],

@@ -10,6 +10,8 @@ from types import ModuleType
 
 from enpire.environment.eyes import NoGraphics, TwinEyes
 from enpire.environment.faults import where
+from enpire.environment.looks import dresser, looks
+from enpire.environment.perturbation import Perturbation
 from enpire.environment.resets import ResetMode
 from enpire.environment.sight import TwinGlances
 from enpire.environment.stations import Stations
@@ -33,13 +35,15 @@ def build_stations(
     images: int = 0,
     world: str = "",
     vary_looks: bool = False,
+    perturbation: Perturbation | None = None,
 ) -> Stations:
     """Stations of the task called `task`, with the robot and the world that it names.
 
     verify: by `sensors`, or by `cameras`. Where the task has no eyes or this machine no OpenGL it
     is by sensors all the same, and `verified_by` says so. images: size of the pictures that
     policies see [px]; 0: none, they see what the tracker says. world: another than the task's.
-    vary_looks: in these pictures light, colours and cameras are each episode's own.
+    vary_looks: in these pictures light, colours and cameras are each episode's own. perturbation: a
+    change to every episode, on top of what it draws.
 
     Raises:
         NoGraphics: there are to be pictures, and this machine cannot render.
@@ -69,12 +73,16 @@ def build_stations(
         threads,
         seals | {f"{robot.kind}/{robot.name}": arms.sha256},
         reset,
+        perturbation,
     )
+    changed = None if perturbation is None else perturbation.looks
     if verify == CAMERAS and loaded.looks:
         with suppress(NoGraphics):
-            made.eyes = TwinEyes(made.twin)
+            made.eyes = TwinEyes(made.twin, dresser(changed))
     if images:
-        made.glances = TwinGlances(loaded, made.sensors, images, vary_looks)
+        made.glances = TwinGlances(
+            loaded, made.sensors, images, changed or (looks if vary_looks else None)
+        )
     return made
 
 

@@ -9,6 +9,7 @@ colours tint what there is.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import mujoco
 import numpy as np
@@ -23,8 +24,12 @@ STANDING = 0.01  # of a camera, along each axis [m]
 TURNED = math.radians(1.0)  # of a camera, about each axis [rad]
 VIEW = 0.03  # of a camera's field of view, its share
 
+OFF, TURNED_OFF = 0.005, math.radians(1.0)  # a camera that has been knocked [m], [rad]
+
 Looks = dict[str, NDArray[np.floating]]
 """Fields of a model, whole."""
+DrawLooks = Callable[[mujoco.MjModel, np.random.Generator], Looks]
+"""Draws an episode's looks about those of a model, which is not changed."""
 
 
 def looks(model: mujoco.MjModel, rng: np.random.Generator) -> Looks:
@@ -47,6 +52,47 @@ def looks(model: mujoco.MjModel, rng: np.random.Generator) -> Looks:
         mujoco.mju_quatIntegrate(drawn["cam_quat"][camera], rng.uniform(-TURNED, TURNED, 3), 1.0)
         drawn["cam_sensorsize"][camera] *= 1 + rng.uniform(-VIEW, VIEW)
     return drawn
+
+
+def other_light(model: mujoco.MjModel, rng: np.random.Generator) -> Looks:
+    """The lights come from the other side, warmer and weaker; nothing of it is drawn."""
+    return {
+        "light_pos": model.light_pos * (1, -1, 1),
+        "light_dir": model.light_dir * (-1, -1, 1),
+        "light_diffuse": model.light_diffuse * (0.75, 0.70, 0.60),
+    }
+
+
+def cameras_off(model: mujoco.MjModel, rng: np.random.Generator) -> Looks:
+    """Each camera of the world is `OFF` from its place and turned by `TURNED_OFF`, anyhow."""
+    drawn: Looks = {"cam_pos": model.cam_pos.copy(), "cam_quat": model.cam_quat.copy()}
+    for camera in np.flatnonzero(model.cam_bodyid == 0):
+        drawn["cam_pos"][camera] += OFF * _direction(rng)
+        mujoco.mju_quatIntegrate(drawn["cam_quat"][camera], _direction(rng), TURNED_OFF)
+    return drawn
+
+
+def dress(model: mujoco.MjModel, changed: Looks) -> None:
+    """Give a model these looks."""
+    for name, values in changed.items():
+        getattr(model, name)[...] = values
+
+
+def dresser(draw: DrawLooks | None) -> Callable[[mujoco.MjModel], None]:
+    """Gives a model looks that are drawn once and for all; None: leaves it as it is."""
+
+    def dress_once(model: mujoco.MjModel) -> None:
+        if draw is not None:
+            dress(model, draw(model, np.random.default_rng(0)))
+
+    return dress_once
+
+
+def _direction(rng: np.random.Generator) -> FloatArray:
+    """A unit vector (3,), any as likely as another."""
+    drawn = rng.standard_normal(3)
+    unit: FloatArray = drawn / np.linalg.norm(drawn)
+    return unit
 
 
 def _tints(count: int, rng: np.random.Generator) -> FloatArray:

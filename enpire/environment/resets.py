@@ -9,6 +9,7 @@ from enum import StrEnum
 import numpy as np
 
 from enpire.environment.identified import Identified
+from enpire.environment.perturbation import Perturbation, Perturber
 from enpire.environment.restoring import TRIES as RESTORE_TRIES
 from enpire.environment.restoring import Restoring
 from enpire.environment.running import Phase, Running
@@ -33,25 +34,38 @@ class ResetMode(StrEnum):
 class Resets:
     """The first phase of every episode of one twin's stations."""
 
-    def __init__(self, task: Task, sensors: Sensors, period: float, planted: bool) -> None:
-        """period: of control [s]. planted: the task looks at every period of a resting scene."""
+    def __init__(
+        self,
+        task: Task,
+        sensors: Sensors,
+        period: float,
+        planted: bool,
+        perturbation: Perturbation | None = None,
+    ) -> None:
+        """period: of control [s]. planted: the task looks at every period of a resting scene.
+
+        perturbation: comes on top of what episodes draw.
+        """
         self.task, self.sensors, self.period = task, sensors, period
         self.control, self.twin = sensors.control, sensors.twin
         self._planted = planted
         self._arms, self._identified = VariedArms(self.twin), Identified(self.twin)
+        self._perturber = Perturber(perturbation, task, self.twin)
         names = task.variation_names
         self._target = np.array([names.index(name) for name in task.target_names], np.int64)
 
     def begin(self, row: int, running: Running, physical: bool) -> None:
         """Draw the initial condition, and begin to bring it about."""
+        self._perturber.restore(row)
         self._identified.vary(row, running.streams.dynamics)
         self._arms.vary(row, running.streams.dynamics)
         if not physical:
             self._place(row, running)
             return
-        drawn = self.task.sample(running.streams.variation)
+        drawn = self._perturber.sample(running.streams.variation)
         self.task.vary(self.twin, row, drawn)
         self._identified.weigh(row)
+        self._perturber.scale(row)
         running.target = drawn[self._target]
         self._restore(row, running)
 
@@ -68,8 +82,10 @@ class Resets:
     def place(self, row: int, variation: FloatArray, poses: FloatArray | None = None) -> None:
         """See `Stations.place`."""
         self.twin.reset(row)
+        self._perturber.restore(row)
         self.task.vary(self.twin, row, variation)
         self._identified.weigh(row)
+        self._perturber.scale(row)
         self.task.place(self.twin, self.control, row, variation if poses is None else poses)
         self.twin.forward(row)
 
@@ -82,7 +98,7 @@ class Resets:
     def _place(self, row: int, running: Running) -> None:
         running.tries += 1
         running.settling = 0
-        self.place(row, self.task.sample(running.streams.variation))
+        self.place(row, self._perturber.sample(running.streams.variation))
 
     def _restore(self, row: int, running: Running) -> None:
         """Begin a try at a physical reset, for the same initial condition as the one before."""
@@ -154,6 +170,7 @@ class Resets:
             self._failed(row, running, error)
         if not left:
             self._identified.delay(row)
+            self._perturber.delay(row)
             streams = running.streams
             self.sensors.begin(row, streams.noise)
             if streams.forked_noise is not None:

@@ -8,6 +8,7 @@ the last control period and of this one.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -21,6 +22,7 @@ from enpire.twin import Twin
 from enpire.twin.twin import Rows
 from enpire.types import FloatArray
 
+ROUNDING = 1e-9  # of a count of periods
 UNREAD = -1.0  # no control period has been read yet
 
 
@@ -30,7 +32,9 @@ class SensorNoise:
 
     position [m] and rotation [rad] of the tracked objects, joint [rad], force [N]. latency: the
     most that the tracker is late [s], drawn evenly from 0 up for each episode. A latency is at most
-    one control period.
+    one control period. Two more are for stress tests. delay: by which the tracker is late besides,
+    in every episode [s]. offset: of all tracked positions alike, in a direction that each episode
+    draws [m].
     """
 
     position: float = 0.0003
@@ -40,6 +44,8 @@ class SensorNoise:
     joint: float = 0.0001
     force: float = 0.08
     latency: float = 0.03  # a camera at 60 frames a second, half a frame exposed, one processed
+    delay: float = 0.0
+    offset: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,8 +143,10 @@ class Sensors:
             np.zeros((n, periods, len(tracked), 3)),
         )
         self._tare = np.zeros((n, len(arms), 3))
-        self._late = np.zeros((n, 2))  # share of a period; the period read last
-        self._past = np.zeros((n, 2, len(tracked), 12))  # true poses of the last two periods
+        kept = 2 + math.ceil(noise.delay / control.period - ROUNDING)
+        self._late = np.zeros((n, 2))  # in control periods; the period read last
+        self._past = np.zeros((n, kept, len(tracked), 12))  # true poses of the last periods
+        self._offset = np.zeros((n, 3))  # of all tracked positions [m]
         self.errors: tuple[FloatArray, ...] = (*self._white, self._tare, self._late, self._past)
         self._bias = np.zeros((n, 2, len(tracked), 3))  # of position and rotation, in their units
 
@@ -156,9 +164,16 @@ class Sensors:
     def draw(self, row: int, rng: np.random.Generator) -> None:
         """Draw sensor errors anew, for `periods` readings."""
         twin, tracked = self.twin, self._tracked
+        noise = self.noise
         self._bias[row] = rng.normal(0, 1, self._bias.shape[1:])
+        self._offset[row] = 0.0
         self.draw_again(row, rng, 0)
-        self._late[row] = rng.uniform(0.0, self.noise.latency) / self.control.period, UNREAD
+        late = rng.uniform(0.0, noise.latency) + noise.delay
+        self._late[row] = late / self.control.period, UNREAD
+        if noise.offset:  # drawn last: all else is as without it
+            drawn = rng.standard_normal(3)
+            self._offset[row] = noise.offset * drawn / np.linalg.norm(drawn)
+            self._white[2][row] += self._offset[row]
         self._past[row, :, :, :3] = twin.site_xpos[row, tracked]
         self._past[row, :, :, 3:] = twin.site_xmat[row, tracked].reshape(len(tracked), 9)
 
@@ -168,6 +183,7 @@ class Sensors:
         joint, force, position, rotation = (errors[row, start:] for errors in self._white)
         position[...] = noise.position * rng.standard_normal(position.shape)
         position += noise.position_bias * bias[0]
+        position += self._offset[row]
         rotation[...] = noise.rotation * rng.standard_normal(rotation.shape)
         rotation += noise.rotation_bias * bias[1]
         joint[...] = noise.joint * rng.standard_normal(joint.shape)

@@ -17,7 +17,7 @@ import numpy as np
 
 from enpire.environment.control import ActionSpec
 from enpire.environment.eyes import SAMPLES, Renderings, calibrated
-from enpire.environment.looks import Looks, looks
+from enpire.environment.looks import DrawLooks, Looks
 from enpire.environment.sensing import Readings, Sensors
 from enpire.environment.task import Task
 from enpire.packs import Robot
@@ -59,10 +59,12 @@ class Glances(Protocol):
 class TwinGlances:
     """Renders the pictures; without shadows, which take most of the time and show the least."""
 
-    def __init__(self, task: Task, sensors: Sensors, size: int, vary: bool = False) -> None:
+    def __init__(
+        self, task: Task, sensors: Sensors, size: int, draw_looks: DrawLooks | None = None
+    ) -> None:
         """Pictures of `size` [px]; raises NoGraphics where nothing can be rendered.
 
-        vary: each episode has `looks` of its own.
+        draw_looks: each episode has looks of its own, that this draws.
         """
         twin = sensors.twin
         cameras = calibrated(twin.model)
@@ -74,13 +76,13 @@ class TwinGlances:
         self.sight = sight_of(task, sensors, size)
         shape = size, size
         self._renderings = Renderings(twin, model, self.sight.cameras, shape, shadows=False)
-        self._as_built = copy.copy(model) if vary else None
+        self._as_built, self._draw_looks = copy.copy(model), draw_looks
         self._looks: dict[int, Looks] = {}
 
     def begin(self, row: int, rng: np.random.Generator) -> None:
         """See `Glances`."""
-        if self._as_built is not None:
-            self._looks[row] = looks(self._as_built, rng)
+        if self._draw_looks is not None:
+            self._looks[row] = self._draw_looks(self._as_built, rng)
 
     def glance(self, row: int) -> Future[Image]:
         """See `Glances`; the station must not be under way."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import starmap
 
 import numpy as np
@@ -32,6 +33,7 @@ from enpire.environment.controller import (
 from enpire.environment.jobs import LOOKS, Job
 from enpire.environment.judging import Judging, too_hard
 from enpire.environment.periods import Periods
+from enpire.environment.perturbation import Perturbation
 from enpire.environment.resets import ResetMode, Resets
 from enpire.environment.running import Phase, Running
 from enpire.environment.sensing import Readings, SensorNoise, Sensors
@@ -80,13 +82,17 @@ class Stations:
         threads: int = 0,
         packs: dict[str, str] | None = None,
         reset: ResetMode = ResetMode.FAST,
+        perturbation: Perturbation | None = None,
     ) -> None:
         """Compile the scene and make `stations` of it; raises PackError if it does not compile.
 
         packs: content hashes by pack, written into every episode. threads: 0 is one a processor.
+        perturbation: a change to every episode, on top of what it draws.
         """
         self.task = task
-        scene = compose(world, robot, task.build)
+        self._perturbation = perturbation
+        build = task.build if perturbation is None else partial(perturbation.build, task)
+        scene = compose(world, robot, build)
         self.twin = self._twin(scene, stations, threads)
         self.period = 1.0 / task.control_hz
         self.substeps = round(self.period / scene.model.opt.timestep)
@@ -113,7 +119,7 @@ class Stations:
 
     def _made_resets(self) -> Resets:
         """What puts their scenes back."""
-        return Resets(self.task, self.sensors, self.period, self._planted)
+        return Resets(self.task, self.sensors, self.period, self._planted, self._perturbation)
 
     def _twin(self, scene: Scene, stations: int, threads: int) -> Twin:
         """What the stations are on."""
@@ -122,7 +128,8 @@ class Stations:
     @property
     def _noise(self) -> SensorNoise:
         """That is added to what sensors say."""
-        return self.task.noise
+        noise = self.task.noise
+        return noise if self._perturbation is None else self._perturbation.noise(noise)
 
     def __len__(self) -> int:
         return self.twin.stations

@@ -134,6 +134,14 @@ class Task(ABC):
         scene = mujoco.MjSpec.from_file(str(self.folder / "scene.xml"))
         spec.attach(scene, prefix="task_", frame=spec.worldbody.add_frame())
 
+    def tighten(self, spec: mujoco.MjSpec, by: float) -> None:  # noqa: B027  as `prepare`
+        """Take `by` [m], in diameter, from the clearance of what fits into something.
+
+        It changes a scene that `build` has just built, to see how much of the clearance a policy
+        needs. What the task's own code knows of sizes stays as it is. A task that does not override
+        it has no clearance.
+        """
+
     def prepare(self, twin: Twin) -> None:  # noqa: B027  most tasks need it, a plain one does not
         """Called once on a new twin, to expand the model fields that `place` varies."""
 

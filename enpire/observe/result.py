@@ -10,6 +10,7 @@ from typing import Any
 from enpire.observe import account
 from enpire.rollout.sealed import Sealed
 from enpire.store import Run
+from enpire.store.stress import read_stress
 from enpire.types import Estimate
 
 MEASURED_WITH = ("enpire", "mujoco", "torch", "numpy", "scipy", "zarr")
@@ -36,7 +37,8 @@ def result(run: Run, ended: str) -> dict[str, Any]:
     both count from reset to verdict. `wall_s` and `sim_steps_per_s` are over all starts of the run;
     the latter is of the time in which the stations stepped. `mru` is the share of all robot time in
     which stations executed, `at_work` see `account.at_work`, `gpu_use` is None where there is no
-    GPU. `stations_apart` do not succeed like the others.
+    GPU. `stations_apart` do not succeed like the others. `stress` is what `enpire stress` measured
+    of its policies, by name.
     """
     ledger, settings = run.ledger, run.config["loop"]
     facts, sealed, rows = ledger.facts(), ledger.sealed(), ledger.episodes()
@@ -77,4 +79,5 @@ def result(run: Run, ended: str) -> dict[str, Any]:
         "sim_steps_per_s": float(facts.get("sim_steps", 0.0)) / stepping_s if stepping_s else None,
         "versions": versions(),
         "packs": json.loads(facts.get("packs", "{}")),
+        "stress": read_stress(run.folder),
     }

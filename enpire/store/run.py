@@ -5,6 +5,7 @@ ledger.sqlite    what happened; an episode or a policy exists when it has a row 
 episodes/        zarr v3 group of batches
 evidence/        what cameras showed the verifier, <batch>-<place in it>-<camera>.png
 policies/        *.safetensors
+stress/          what policies achieve under changes, <policy>.json (`stress.py`)
 result.json      what came of it
 """
 

@@ -111,6 +111,16 @@ def add_pins(spec: mujoco.MjSpec) -> None:
         body.add_site(name=f"pin{i}", group=4)
 
 
+def thicken(spec: mujoco.MjSpec, prefix: str, by: float) -> None:
+    """Make the pins thicker by so much in diameter [m]; prefix: of their names in a scene."""
+    radius = PIN_RADIUS + by / 2
+    for i in range(PINS):
+        spec.geom(f"{prefix}pin{i}").size[0] = radius
+        for k in range(8):
+            edge = spec.geom(f"{prefix}edge{i}_{k}")
+            edge.pos[:2] *= (radius - EDGE) / (PIN_RADIUS - EDGE)
+
+
 def _skirt(spec: mujoco.MjSpec, box: mujoco.MjsBody, half: float) -> None:
     """Bristles at 60 degrees from below the box's edges down to the tray's, a slab a side.
 

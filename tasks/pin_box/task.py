@@ -36,7 +36,7 @@ from enpire.types import Float32Array, FloatArray, Predicate, Verdict
 from .demonstrator import Teleoperator
 from .frames import AHEAD, BOX_AT, GRIP, HAND_AT, active, hand_rotation, in_holes
 from .look import CAMERAS, CENTRE
-from .parts import DEPTH, HOLES, PIN_RADIUS, PINS, STAGE, add_pins, drill, in_tray
+from .parts import DEPTH, HOLES, PIN_RADIUS, PINS, STAGE, add_pins, drill, in_tray, thicken
 from .restorer import HoldAgain
 from .skill import PARAMETERS, Inserter
 from .start import Start, box_pose
@@ -105,6 +105,10 @@ class PinBox(Task):
         weld.data[10] = 0.1
         weld.solref = (0.005, 1)
         weld.solimp = (0.99, 0.99, 0.001, 0.5, 2.0)  # softer, the pin hangs 0.1 mm lower in it
+
+    def tighten(self, spec: mujoco.MjSpec, by: float) -> None:
+        """Make the pins thicker."""
+        thicken(spec, "task_", by)
 
     def prepare(self, twin: Twin) -> None:
         """Expand what the reset varies."""

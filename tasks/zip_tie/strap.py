@@ -71,6 +71,13 @@ def add_strap(spec: mujoco.MjSpec) -> None:
     body.add_site(name="tip", pos=(TAIL[-1] + TIP, 0, 0), group=4)
 
 
+def widen(spec: mujoco.MjSpec, prefix: str, by: float) -> None:
+    """Make the tail wider and thicker by so much [m]; prefix: of its names in a scene."""
+    names = [f"link{i}" for i in range(len(LOOP), len(LENGTHS))]
+    for name in (*names, "taper"):
+        spec.geom(prefix + name).size[1:] += by / 2
+
+
 def _hinge(
     body: mujoco.MjsBody,
     name: str,

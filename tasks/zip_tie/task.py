@@ -113,6 +113,10 @@ class ZipTie(Task):
             weld.data[10] = 0.1
             weld.solref = (0.01, 1)
 
+    def tighten(self, spec: mujoco.MjSpec, by: float) -> None:
+        """Make the strap wider and thicker."""
+        strap.widen(spec, "task_", by)
+
     def prepare(self, twin: Twin) -> None:
         """Expand what the reset varies."""
         scene = twin.scene

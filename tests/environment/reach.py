@@ -28,6 +28,7 @@ from enpire.environment import (
     Task,
     time_left,
 )
+from enpire.environment.perturbation import Perturbation
 from enpire.packs import find, load_robot, load_world
 from enpire.twin import Twin
 from enpire.twin.twin import Rows
@@ -185,12 +186,13 @@ def reach_stations(
     threads: int = 1,
     task: Task | None = None,
     reset: ResetMode = ResetMode.FAST,
+    perturbation: Perturbation | None = None,
 ) -> Stations:
     """Stations of this task, or of another on the same arm."""
     chosen = task or Reach()
     world, robot = find("sim", chosen.world), find("robots", chosen.robot)
     scene = load_world(world), load_robot(robot)
-    return Stations(chosen, *scene, stations, threads, reset=reset)
+    return Stations(chosen, *scene, stations, threads, reset=reset, perturbation=perturbation)
 
 
 def posture(joint1: float) -> tuple[FloatArray, FloatArray]:

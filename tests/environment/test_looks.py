@@ -8,7 +8,19 @@ import mujoco
 import numpy as np
 import pytest
 
-from enpire.environment.looks import BRIGHTNESS, STANDING, TINT, TURNED, VIEW, looks
+from enpire.environment.looks import (
+    BRIGHTNESS,
+    OFF,
+    STANDING,
+    TINT,
+    TURNED,
+    TURNED_OFF,
+    VIEW,
+    cameras_off,
+    dresser,
+    looks,
+    other_light,
+)
 
 SCENE = """
 <mujoco>
@@ -62,3 +74,28 @@ def test_they_stay_within_their_bounds(model: mujoco.MjModel) -> None:
         assert max(green, blue) <= 0.1 * (1 + TINT) + 1e-6
         assert alpha == 0.5
         assert 0 <= drawn["mat_rgba"].min() <= drawn["mat_rgba"].max() <= 1
+
+
+def test_a_camera_that_was_knocked_is_off_by_so_much(model: mujoco.MjModel) -> None:
+    still, carried = model.camera("still").id, model.camera("carried").id
+    ways = []
+    for seed in range(20):
+        drawn = cameras_off(model, np.random.default_rng(seed))
+        moved = drawn["cam_pos"] - model.cam_pos
+        assert np.linalg.norm(moved[still]) == pytest.approx(OFF)
+        assert not moved[carried].any()
+        between = abs(drawn["cam_quat"][still] @ model.cam_quat[still])
+        assert 2 * np.arccos(min(between, 1.0)) == pytest.approx(TURNED_OFF, rel=1e-3)
+        ways.append(moved[still])
+    assert (np.array(ways).min(axis=0) < 0).all()
+    assert (np.array(ways).max(axis=0) > 0).all()
+
+
+def test_other_light_comes_from_the_other_side(model: mujoco.MjModel) -> None:
+    model.light_dir[0] = (0.6, 0.0, -0.8)
+    dresser(other_light)(model)
+    np.testing.assert_allclose(model.light_dir[0], (-0.6, 0.0, -0.8), rtol=1e-6)
+    np.testing.assert_allclose(model.light_diffuse[0], (0.375, 0.35, 0.3), rtol=1e-6)
+    before = copy.copy(model)
+    dresser(None)(model)
+    np.testing.assert_array_equal(model.light_dir, before.light_dir)

@@ -1,0 +1,61 @@
+"""What `enpire stress` measured of a run's policies: a file each, `stress/<policy>.json`.
+
+No ledger row goes with it: it can be measured again. So it needs no writer's lock, and may be
+written while a loop goes on; the last one that writes a policy's file wins.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from enpire.errors import StoreError
+from enpire.store.durable import disk_errors, publish_file
+from enpire.store.run import RESULT, Run, under_way
+
+STRESS = "stress"
+SAME = ("task", "sha256", "packs", "verified_by")  # of two measurements that belong together
+
+
+def read_stress(folder: Path) -> dict[str, dict[str, Any]]:
+    """What was measured of each policy of the run in `folder`, by name.
+
+    Raises:
+        StoreError: a file does not parse.
+    """
+    found = {}
+    for path in sorted((folder / STRESS).glob("[!.]*.json")):
+        try:
+            found[path.stem] = json.loads(path.read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            raise StoreError(
+                f"{path} does not parse ({error}): remove it, and measure again with enpire stress"
+            ) from error
+    return found
+
+
+def keep_stress(folder: Path, policy: str, measured: Mapping[str, Any]) -> Path:
+    """Keep what was measured of a policy, in its file and in a finished run's `result.json`.
+
+    measured: plain values; its `points` are rows with the name of the `point`. Rows of other points
+    that were kept before stay, where policy, packs and verifier were the same.
+
+    Raises:
+        StoreError: it cannot be written.
+    """
+    before = read_stress(folder).get(policy, {})
+    points = {row["point"]: row for row in measured["points"]}
+    if all(before.get(key) == measured[key] for key in SAME):
+        points = {row["point"]: row for row in before["points"]} | points
+    path = folder / STRESS / f"{policy}.json"
+    with disk_errors(path):
+        path.parent.mkdir(exist_ok=True)
+    content = {**measured, "points": list(points.values())}
+    publish_file(path, json.dumps(content, indent=1, allow_nan=False).encode() + b"\n")
+    if (folder / RESULT).is_file() and not under_way(folder):
+        with Run.open(folder, writable=True) as run:
+            result = json.loads((folder / RESULT).read_text(encoding="utf-8"))
+            run.write_result({**result, "stress": read_stress(folder)})
+    return path

@@ -1,0 +1,116 @@
+"""`enpire stress`, from what it refuses to a table that is kept and shown."""
+
+from __future__ import annotations
+
+import json
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from enpire.certification.grid import BASELINE
+from enpire.certification.stress import measure
+from enpire.cli import main
+from enpire.environment import build_stations
+from enpire.policies import SkillPolicy, SkillSpec, metadata
+from enpire.policies.skill import SkillController
+from enpire.rollout.seeds import stream
+from enpire.store import Run
+
+SMALL = ("--episodes", "4", "--seed", "5", "--robots", "2", "--threads", "1", "--json")
+POINTS = ["latency+30ms", "baseline", "stiffness-x0.6"]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A run whose policy is the skill script."""
+    stations = build_stations("pick_cube", 1, 1)
+    names = tuple(parameter.name for parameter in stations.parameters)
+    values = np.array([parameter.plain for parameter in stations.parameters])
+    spec = SkillSpec("pick_cube", stations.observation_size, stations.action_size, names)
+    policy = SkillPolicy(spec, values)
+    with Run.create(tmp_path / "run", {"loop": {"task": "pick_cube"}}) as run:
+        run.save_policy("policy-0", policy.tensors(), metadata(policy), state="incumbent")
+    return tmp_path / "run"
+
+
+def last(capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
+    result: dict[str, Any] = json.loads(capsys.readouterr().out.splitlines()[-1])
+    return result
+
+
+def test_a_policy_under_some_points_is_kept_and_shown(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["stress", str(folder), "--only", ",".join(POINTS), *SMALL]) == 0
+    output = capsys.readouterr().out
+    assert "holds" in output
+    measured = json.loads(output.splitlines()[-1])
+    rows = {row["point"]: row for row in measured["points"]}
+    assert set(rows) == set(POINTS)
+    assert [rows[name]["n"] for name in POINTS] == [4, 4, 0]
+    assert 0 < rows["baseline"]["audited"] <= 4, "all but what a force has ended"
+    assert rows["stiffness-x0.6"]["missing"] == "the scene has none"
+    assert (measured["entropy"], measured["fresh"], measured["passed"]) == (5, False, True)
+    assert measured["kept"] == str(folder / "stress" / "policy-0.json")
+
+    assert main(["show", str(folder)]) == 0
+    assert "latency+30ms" in capsys.readouterr().out
+    assert main(["show", str(folder), "--json"]) == 0
+    assert set(last(capsys)["stress"]) == {"policy-0"}
+
+
+def test_without_a_change_it_is_what_eval_measures(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = ["--episodes", "12", "--seed", "5", "--robots", "2", "--json"]
+    assert main(["eval", "--policy", str(folder), *asked]) in (0, 1)
+    evaluated = last(capsys)
+    seeds = list(islice(stream(5, "eval"), 12))
+
+    def act(stations: Any) -> SkillController:
+        return SkillController(stations.task, {p.name: p.plain for p in stations.parameters})
+
+    result = measure(
+        lambda point: build_stations("pick_cube", 2, 1, perturbation=point),
+        act,
+        BASELINE,
+        seeds,
+        "policy-0",
+    )
+    assert result.success.successes == evaluated["successes"]
+    assert result.success.trials == evaluated["n"]
+    assert dict(result.failures) == evaluated["failures_by_predicate"]
+    assert 0 < result.success.successes < 12, "a rate that tells something"
+
+
+@pytest.mark.parametrize("controller", ["demonstrator", "skill"])
+def test_a_script_belongs_to_no_run(controller: str, capsys: pytest.CaptureFixture[str]) -> None:
+    asked = ["stress", "--task", "pick_cube", "--controller", controller, "--only", "baseline"]
+    assert main([*asked, *SMALL]) == 0
+    measured = last(capsys)
+    assert (measured["policy"], measured["kept"]) == (controller, None)
+    assert measured["points"][0]["n"] == 4
+
+
+@pytest.mark.parametrize(
+    ("argv", "code", "said"),
+    [
+        ([], 2, "say what is to be measured"),
+        (["--controller", "skill"], 2, "give --task too"),
+        (["RUN", "--controller", "skill", "--task", "pick_cube"], 2, "one of them acts"),
+        (["RUN", "--only", "latency"], 2, "did you mean latency+30ms"),
+        (["--controller", "skill", "--task", "gym:CartPole-v1"], 2, "a world of its own"),
+        (["RUN", "--task", "zip_tie", "--only", "baseline"], 1, "made for pick_cube"),
+        (["RUN:policy-9"], 1, "policy-0"),
+    ],
+)
+def test_what_cannot_be_measured(
+    argv: list[str], code: int, said: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given = [word.replace("RUN", str(folder)) for word in argv]
+    assert main(["stress", *given]) == code
+    assert said in capsys.readouterr().err
+    assert not (folder / "stress").exists()
