@@ -312,13 +312,15 @@ def test_target_on_sealed_seeds_ends_the_loop(
 
     monkeypatch.setattr(Stations, "_finish", kind)
     monkeypatch.setattr(loop, "ENOUGH", 4)
-    assert main([*SMALL, "--sealed-episodes", "3", "--run", str(tmp_path)]) == 0
+    assert main([*SMALL, "--target", "0.5", "--sealed-episodes", "3", "--run", str(tmp_path)]) == 0
     figures = _last(capsys.readouterr().out)
     assert figures["reached"] is True
     assert figures["rounds"] == 0
     assert figures["final"]["sealed"] is True
     assert (figures["final"]["success"], figures["final"]["n"]) == (1.0, 3)
-    assert figures["sealed_attempts"] == 1
+    assert (figures["final"]["attempt"], figures["sealed_attempts"]) == (1, 1)
+    assert 0.25 <= figures["final"]["at_least"] < 0.5, "with three episodes"
+    assert figures["speed"]["successes"] == 3
     assert figures["robot_hours_sealed"] > 0
     with Run.open(tmp_path) as run:
         sealed = run.ledger.episodes({Purpose.SEALED})

@@ -17,7 +17,7 @@ from enpire.commands.children import Children
 from enpire.commands.closing import program
 from enpire.commands.driving import NOT_REACHED, stations_for
 from enpire.commands.graphics import choose_graphics
-from enpire.commands.loop_settings import FIRST, RECIPE, SETTINGS, flag
+from enpire.commands.loop_settings import FIRST, RECIPE, flag
 from enpire.commands.options import Parser, add_start, duration, finite, positive, print_json
 from enpire.commands.places import Here
 from enpire.errors import EnpireError, UsageError
@@ -101,7 +101,7 @@ def add_options(parser: Parser) -> None:
         budgets.add_argument(flag(name), type=read, metavar=shown, help=line)
     settings = parser.add_argument_group("settings (a task's loop.toml may have other defaults)")
     for name in campaigns.OF_CAMPAIGN:
-        read, default, line = SETTINGS[name]
+        read, default, line = campaigns.OPTIONS[name]
         settings.add_argument(
             flag(name), type=read, metavar="X", help=f"{line} (default {default})"
         )

@@ -14,21 +14,25 @@ def add_options(parser: Parser) -> None:
     group.add_argument(
         "--runs", type=positive, default=10_000, metavar="N", help="simulated, default 10000"
     )
+    group.add_argument(
+        "--loops",
+        type=positive,
+        default=100,
+        metavar="N",
+        help="simulated whole loops for each true success rate, default 100",
+    )
 
 
 def run(options: Namespace) -> int:
     """Measure and print."""
     from enpire.observe import statistics_bench as bench
+    from enpire.observe.loop_simulation import loop_chance
+    from enpire.rollout.loop import LoopSettings
 
-    alike = list(bench.false_promotions(options.runs, options.seed))
-    effects, intervals = list(bench.savings()), list(bench.coverages())
-    print(bench.markdown(alike, effects, intervals))
+    settings = LoopSettings(task="simulated")
+    loops = [loop_chance(settings, rate, options.loops, options.seed) for rate in bench.LOOP_RATES]
+    found = bench.report(options.runs, loops, options.seed)
+    print(bench.markdown(found))
     if options.json:
-        print_json(
-            {
-                "alike": [asdict(row) for row in alike],
-                "effects": [asdict(row) for row in effects],
-                "intervals": [asdict(row) for row in intervals],
-            }
-        )
+        print_json(asdict(found))
     return 0

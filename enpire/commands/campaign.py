@@ -24,6 +24,7 @@ from enpire.commands.loop_settings import (
     of_task,
     plain,
     read_settings,
+    say_least,
 )
 from enpire.commands.options import (
     STARTS,
@@ -68,10 +69,20 @@ OF_CAMPAIGN = (
     "execute",
     "max_pairs",
     "sealed_episodes",
+    "target_bound",
     "verify",
     "alpha",
 )
 """Settings of a loop that a campaign has too."""
+
+OPTIONS = SETTINGS | {
+    "max_pairs": (
+        positive,
+        "100",
+        "undecided pairs that keep the incumbent; 3 times as many if promising",
+    )
+}
+"""As options: a campaign's comparisons all have one limit."""
 
 BUDGETS: dict[str, tuple[Callable[[str], Any], str, str]] = {
     "max_time": (duration, "TIME", "on the clock, all starts together: 90s, 30m, 10h"),
@@ -139,7 +150,7 @@ def add_options(parser: Parser) -> None:
         budgets.add_argument(flag(name), type=read, metavar=shown, help=line)
     settings = parser.add_argument_group("settings (a task's loop.toml may have other defaults)")
     for name in OF_CAMPAIGN:
-        read, default, line = SETTINGS[name]
+        read, default, line = OPTIONS[name]
         settings.add_argument(
             flag(name), type=read, metavar="X", help=f"{line} (default {default})"
         )
@@ -237,10 +248,12 @@ def settings_of(options: Namespace, given: dict[str, Any]) -> LoopSettings:
         given["first_recipe"] = found_from(Path.cwd(), options.recipe)
     if options.gathered[RECIPE]:
         given["first_recipe_settings"] = options.gathered[RECIPE]
-    given = merged(of_task(pack), given)
+    given = {"max_pairs": int(OPTIONS["max_pairs"][1])} | merged(of_task(pack), given)
     if os.sep in task:
         task = str(Path(task).resolve())
-    return LoopSettings(task=task, **given)
+    settings = LoopSettings(task=task, **given)
+    say_least(settings)
+    return settings
 
 
 def agents_of(options: Namespace) -> dict[str, Any]:

@@ -42,7 +42,7 @@ def program() -> str:
 
 def summary(run: Run, figures: dict[str, Any], command: str) -> str:
     """What came of the run, for a person."""
-    from enpire.observe import account
+    from enpire.observe import account, throughput
 
     start, final = account.text(figures["start"]), account.text(figures["final"])
     kind = "on sealed seeds" if figures["final"]["sealed"] else "not on sealed seeds"
@@ -50,7 +50,7 @@ def summary(run: Run, figures: dict[str, Any], command: str) -> str:
     lines = [
         "",
         f"{figures['task']}: {success}, verified by {figures['verified_by']}",
-        f"target {figures['target']:g} {'reached' if figures['reached'] else 'not reached'}; "
+        f"target {figures['target']:g} {_reached(figures)}; "
         f"{figures['rounds']} rounds, {figures['episodes']} episodes, "
         f"sealed evaluations {figures['sealed_attempts']}",
         f"robot-hours {figures['robot_hours']:.2f} (sealed: {figures['robot_hours_sealed']:.2f}), "
@@ -58,6 +58,8 @@ def summary(run: Run, figures: dict[str, Any], command: str) -> str:
         f"aside, {figures['wall_s'] / 60:.1f} min on the clock",
         f"recorded in {run.folder}",
     ]
+    if speed := throughput.text(figures["speed"]):
+        lines.insert(3, speed)
     if figures["stations_apart"]:
         numbers = ", ".join(map(str, figures["stations_apart"]))
         lines.append(f"not like the other stations: {numbers}; {program()} show says by how much")
@@ -73,6 +75,17 @@ def summary(run: Run, figures: dict[str, Any], command: str) -> str:
             )
         lines.append(f"to look at it: {program()} show {run.folder}")
     return "\n".join(lines)
+
+
+def _reached(figures: dict[str, Any]) -> str:
+    """Whether the target was reached, and what may be claimed then."""
+    final = figures["final"]
+    if not figures["reached"]:
+        return "not reached"
+    return (
+        f"reached: {final['success']:.3f}, at least {final['at_least']:.3f}, "
+        f"attempt {final['attempt']}"
+    )
 
 
 def _undecided(run: Run) -> list[str]:

@@ -105,7 +105,7 @@ def run(options: Namespace) -> int:
 
 def _in_place(options: Namespace, where: Place) -> int:
     from enpire.certification import certificate
-    from enpire.observe import account
+    from enpire.observe import account, throughput
     from enpire.policies.asynchronous import Asynchronous
     from enpire.rollout.seeds import fresh_entropy
 
@@ -131,6 +131,8 @@ def _in_place(options: Namespace, where: Place) -> int:
     if options.attempts > 1:
         k = str(options.attempts)
         print(f"pass@{k}, up to {k} attempts an episode: {account.text(figures['pass_at'][k])}")
+    if speed := throughput.text(figures["speed"]):
+        print(speed)
     print(f"outcomes {figures['outcomes']}, MRU {figures['mru']:.0%}")
     if isinstance(acting.controller, Asynchronous):
         figures["inference"] = late = acting.controller.as_json()
@@ -277,6 +279,7 @@ def _measure(
             done = list(fleet.run(jobs))
         wall_s, ledger = time.monotonic() - began, run.ledger
         rows = ledger.episodes()
+        speed = account.speed(rows)
         predicates, stages = account.failures(ledger, rows)
         judged = [episode for episode in done if episode.verdict.outcome in JUDGED]
         passed = {
@@ -296,6 +299,7 @@ def _measure(
             "episodes": len(rows),
             "attempts": attempts,
             "pass_at": {str(k): account.as_json(measured) for k, measured in passed.items()},
+            "speed": speed.as_json(),
             "outcomes": dict(Counter(str(row.outcome) for row in rows)),
             "failures_by_predicate": dict(predicates.most_common()),
             "failures_by_stage": dict(stages.most_common()),

@@ -30,9 +30,18 @@ from enpire.commands.loop_settings import (
     of_task,
     plain,
     read_settings,
+    say_least,
 )
 from enpire.commands.menagerie import add_menagerie, use_menagerie
-from enpire.commands.options import Parser, add_start, natural, positive, print_json, task_asked
+from enpire.commands.options import (
+    Parser,
+    add_start,
+    natural,
+    number_or_auto,
+    positive,
+    print_json,
+    task_asked,
+)
 from enpire.commands.places import Place, add_arms, add_cluster, again, of_arms, place
 from enpire.commands.recovering import add_recovery, recovery
 from enpire.commands.signing import say_unsigned
@@ -85,7 +94,7 @@ def add_options(parser: Parser) -> None:
             "NAME"
             if read in (str, nobody_or_hands)
             else "N"
-            if read in (positive, natural)
+            if read in (positive, natural, number_or_auto)
             else "X"
         )
         if default:
@@ -158,6 +167,7 @@ def _begin(options: Namespace, given: dict[str, Any], limits: dict[str, Any], wh
     if "python" in given:
         given["python"] = os.path.abspath(given["python"])  # links are a virtual environment's
     settings = LoopSettings(task=task, **given)
+    say_least(settings)
     recipes = _recipes(settings)
     with recovery(options, task, settings.reset):  # wrong options cost nothing to find
         pass

@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 from enpire.commands.helping import HELP, hands_of
 from enpire.commands.options import (
+    bound,
     duration,
     level,
     more_than_zero,
     natural,
     no_or_one,
+    number_or_auto,
     of_a_chunk,
     pace,
     part,
@@ -67,11 +69,25 @@ SETTINGS: dict[str, tuple[Callable[[str], Any], str, str]] = {
         "of a chunk's 8 actions that are carried out before the policy is asked again",
     ),
     "max_pairs": (
-        positive,
-        "100",
-        "undecided pairs that keep the incumbent; 3 times as many if promising",
+        number_or_auto,
+        "auto",
+        "undecided pairs that keep the incumbent, 3 times as many if the candidate is promising; "
+        "auto: 100, or more where the incumbent is good: enough for an even chance to show that "
+        "half of its failures are gone",
     ),
-    "sealed_episodes": (positive, "300", "episodes of a sealed evaluation"),
+    "sealed_episodes": (
+        positive,
+        "300",
+        "fewest episodes of a sealed evaluation that can reach the target; it goes on while that "
+        "is open, and a later attempt has to show more, so that no loop whose policies are truly "
+        "below the target by half the failures it allows says reached with a chance above 0.1",
+    ),
+    "target_bound": (
+        bound,
+        "point",
+        "what is held against the target: point, the rate on the sealed seeds; lower, also the "
+        "rate that the true one is not below, which takes more episodes",
+    ),
     "verify": (verifier, "sensors", "by sensors, or by cameras where the task has eyes"),
     "images": (
         natural,
@@ -222,6 +238,23 @@ def first(settings: LoopSettings) -> Named:
     except UsageError as error:
         raise UsageError(str(error).replace(RECIPE, FIRST)) from None
     return made
+
+
+def say_least(settings: LoopSettings) -> None:
+    """Say on how many sealed episodes the target can be reached, where more than was asked for.
+
+    Raises:
+        UsageError: on none.
+    """
+    from enpire.rollout.sealed_rule import SealedRule
+
+    asked = settings.sealed_episodes
+    rule = SealedRule.of(settings.target, asked, bound=settings.target_bound)
+    if rule.least > asked:
+        print(
+            f"a sealed evaluation takes at least {rule.least} episodes, not {asked}: fewer cannot "
+            f"show a target of {settings.target:g}, even without a failure"
+        )
 
 
 def plain(task: str) -> str:

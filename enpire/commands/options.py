@@ -15,6 +15,8 @@ from enpire.packs.finder import AT_START, unknown
 RESETS = ("fast", "physical")
 VERIFIERS = ("sensors", "cameras")
 PACES = ("free", "real")
+BOUNDS = ("point", "lower")
+AUTO = "auto"
 STARTS = ("start", "phase")
 CHUNK = 8  # actions; `ChunkSpec` has it too, which takes long to import
 _SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
@@ -105,6 +107,18 @@ def of_a_chunk(text: str) -> int:
     if number > CHUNK:
         raise argparse.ArgumentTypeError(f"{text}: a chunk has {CHUNK} actions")
     return number
+
+
+def number_or_auto(text: str) -> int:
+    """A whole number of at least 1, or 0 for `auto`."""
+    return 0 if text == AUTO else positive(text)
+
+
+def bound(text: str) -> str:
+    """`point` or `lower`."""
+    if text not in BOUNDS:
+        raise argparse.ArgumentTypeError(f"{text!r} is no kind of bound: {' or '.join(BOUNDS)}")
+    return text
 
 
 def no_or_one(text: str) -> int:

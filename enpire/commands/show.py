@@ -46,10 +46,12 @@ def report(run: Run) -> dict[str, Any]:
     from enpire.certification import certificate
     from enpire.evolution.accounts import accounts
     from enpire.observe import account
-    from enpire.observe.overview import overview
+    from enpire.observe.overview import overview, sealed_of
     from enpire.store.stress import read_stress
 
     ledger = run.ledger
+    evaluations = sealed_of(run)
+    good = evaluations.passing
     packs = json.loads(ledger.facts().get("packs", "{}"))
     verified_by = account.verified_by(ledger)
     task = run.asked.get("task", "")
@@ -61,6 +63,7 @@ def report(run: Run) -> dict[str, Any]:
         "verified_by": verified_by,
         "incumbent": account.incumbent(ledger),
         "start": account.as_json(account.start(ledger)),
+        "speed": account.speed(account.measured_rows(ledger, good)).as_json(),
         "episodes": dict(Counter(f"{row.purpose} {row.outcome}" for row in rows)),
         "robot_hours": open_s / 3600,
         "robot_hours_sealed": sealed_s / 3600,
@@ -104,6 +107,8 @@ def report(run: Run) -> dict[str, Any]:
                 "success": row.successes / row.trials if row.trials else None,
                 "n": row.trials,
                 "ci95": [row.low, row.high],
+                "reached": row in good,
+                "at_least": evaluations.at_least(row) if row in good else None,
                 "corrected": certificate.corrected(
                     row.successes, row.trials, task, packs, verified_by
                 ),
@@ -120,7 +125,7 @@ def _print(run: Run, console: Console) -> None:
     from enpire.certification import certificate
     from enpire.commands import stress
     from enpire.evolution.accounts import accounts
-    from enpire.observe import account
+    from enpire.observe import account, throughput
 
     figures = report(run)
     head = f"{run.folder}: {figures['task']}, seed {figures['seed']}, {figures['state']}"
@@ -132,6 +137,8 @@ def _print(run: Run, console: Console) -> None:
         soft_wrap=True,
     )
     console.print(_spent(figures["robot_s_by_phase"], figures["at_work"]), soft_wrap=True)
+    if speed := throughput.text(figures["speed"]):
+        console.print(speed, soft_wrap=True)
     used = accounts(run) if figures["campaign"] else account.gpu_text(figures["gpu_use"])
     console.print(str(used), soft_wrap=True)
     table = Table("round", "policy", "success over all its evaluations", "robot-hours", "min")
@@ -141,7 +148,8 @@ def _print(run: Run, console: Console) -> None:
     console.print(table)
     table = Table("sealed evaluation", "policy", "success")
     for row in figures["sealed_evaluations"]:
-        success = [account.text(row), certificate.text(row["corrected"])]
+        claim = f"reached: at least {row['at_least']:.3f}" if row["reached"] else "not reached"
+        success = [f"{account.text(row)}, {claim}", certificate.text(row["corrected"])]
         table.add_row(str(row["attempt"]), row["policy"], "\n".join(filter(None, success)))
     console.print(table)
     table = Table("station", "success", "with the others' rates", "")

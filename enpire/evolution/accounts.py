@@ -12,7 +12,7 @@ from typing import Any
 
 from enpire.evolution.records import Used, folded
 from enpire.observe import account
-from enpire.observe.result import passed
+from enpire.observe.overview import sealed_of
 from enpire.store import EventRow, Run, SealedRow
 from enpire.types import Purpose
 
@@ -79,9 +79,7 @@ def accounts(run: Run) -> Accounts:
 
 def passing(run: Run) -> list[SealedRow]:
     """Sealed evaluations that reached the target, in their order."""
-    settings = run.config["loop"]
-    target, planned = settings["target"], settings["sealed_episodes"]
-    return [row for row in run.ledger.sealed() if passed(row, target, planned)]
+    return sealed_of(run).passing
 
 
 def best(run: Run) -> str:

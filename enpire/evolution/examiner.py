@@ -10,7 +10,6 @@ from enpire.evolution.books import Books
 from enpire.rollout.known import Known
 from enpire.rollout.loop import LoopSettings, LoopState
 from enpire.rollout.sealed import Sealed
-from enpire.rollout.statistics import estimate
 from enpire.store.ledger import Ledger
 from enpire.types import Purpose
 
@@ -30,12 +29,13 @@ class Examiner:
         books: Books,
         known: Known,
         state: LoopState,
-        run_out: Callable[[Iterator[Job], float], Life],
+        run_out: Callable[[Iterator[Job | None], float], Life],
     ) -> None:
         """run_out: has jobs run, at a share of robot time."""
         self.busy = False
         self._settings, self._books, self._known, self._state = settings, books, known, state
-        self._sealed = Sealed(ledger, settings.target, settings.sealed_episodes)
+        asked = settings.target, settings.sealed_episodes, settings.target_bound
+        self._sealed = Sealed(ledger, *asked)
         self._ledger, self._run_out = ledger, run_out
 
     def recall(self) -> None:
@@ -102,6 +102,5 @@ class Examiner:
         examination = self._sealed.begin(name, self._known.controller(name), number)
         yield from self._run_out(examination.due(episodes), EXAMINING)
         row = self._sealed.close(examination, episodes)
-        measured = estimate(row.successes, row.trials)
-        self._books.tell("sealed", number, f"{name}, attempt {row.attempt}: {measured}")
+        self._books.tell("sealed", number, f"{name}, {self._sealed.said(row)}")
         self._state.take(row, self._sealed.passed(row))

@@ -19,6 +19,7 @@ from enpire.evolution.fresh import fresh
 from enpire.evolution.quoting import one_line
 from enpire.evolution.records import FIRST, Record, folded
 from enpire.observe import account
+from enpire.observe.overview import sealed_of
 from enpire.observe.result import versions
 from enpire.rollout.comparison import PairedRecord
 from enpire.store import EpisodeRow, Run
@@ -72,7 +73,10 @@ def _answer(run: Run, record: Record, rows: Sequence[EpisodeRow]) -> str:
         row = good[-1]
         best, measured = row.policy, Estimate(row.successes, row.trials, row.low, row.high)
         head += "reached"
-        said = f"**{best} succeeds at {measured} on sealed seeds**, drawn after it was frozen."
+        said = (
+            f"**{best} succeeds at {measured} on sealed seeds**, drawn after it was frozen. "
+            f"Its true success is at least {sealed_of(run).at_least(row):.3f}."
+        )
     else:
         best = record.incumbent
         head += "not reached"

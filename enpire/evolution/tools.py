@@ -103,7 +103,7 @@ class Tools:
         return "\n".join(
             [
                 f"Task {settings.task}: make a policy that succeeds at {settings.target:g} or "
-                f"more, of {settings.sealed_episodes} episodes on sealed seeds.",
+                f"more, of {settings.sealed_episodes} episodes or more on sealed seeds.",
                 f"An observation has {stations.observation_size} entries, an action "
                 f"{stations.action_size}, in [-1, 1], every {stations.period:g} s.",
                 *_entries(stations),

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from enpire.observe.gpu import BUSY, SAMPLES
+from enpire.observe.throughput import Throughput, throughput
 from enpire.rollout.statistics import Mean, Stratum, chance_alike, estimate, mru, unlikely
-from enpire.store import EpisodeRow, Phase
+from enpire.store import EpisodeRow, Phase, SealedRow
 from enpire.store.ledger import Ledger
 from enpire.types import JUDGED, Estimate, Outcome, Purpose, with_interval
 
@@ -44,6 +45,25 @@ def incumbent(ledger: Ledger) -> str:
 def evaluations(ledger: Ledger, policy: str) -> Estimate:
     """Success rate of a policy over all its evaluations, sealed ones apart."""
     return success(ledger.episodes({Purpose.EVALUATION}, {policy}))
+
+
+def measured_rows(ledger: Ledger, passing: Sequence[SealedRow]) -> list[EpisodeRow]:
+    """Return the episodes behind a run's final success.
+
+    They are those of the last of the sealed evaluations that are `passing`; without one, all other
+    evaluations of the incumbent.
+    """
+    if passing:
+        last = passing[-1]
+        return ledger.episodes({Purpose.SEALED}, {last.policy}, {last.attempt})
+    return ledger.episodes({Purpose.EVALUATION}, {incumbent(ledger)})
+
+
+def speed(rows: Iterable[EpisodeRow]) -> Throughput:
+    """Return how fast the judged ones of `rows` succeed."""
+    judged = [row for row in rows if row.outcome in JUDGED]
+    times = [row.reset_s + row.execute_s + row.verify_s for row in judged]
+    return throughput(times, [row.outcome is Outcome.SUCCESS for row in judged])
 
 
 def robot_seconds(rows: Iterable[EpisodeRow]) -> tuple[float, float]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from enpire.observe import account
-from enpire.observe.result import passed
+from enpire.observe.overview import sealed_of
 from enpire.store import Interval, Phase, Run
 from enpire.types import Purpose
 
@@ -55,9 +55,7 @@ def read(run: Path) -> Fleet:
         sealed = {row.id for row in rows if row.purpose is Purpose.SEALED}
         end = max((i.end_s for i in intervals), default=0.0)
         until = min((i.start_s for i in intervals if i.episode in sealed), default=end)
-        good = any(
-            passed(row, settings["target"], settings["sealed_episodes"]) for row in ledger.sealed()
-        )
+        good = bool(sealed_of(opened).passing)
         return Fleet(
             stations=settings["robots"],
             hours=until / 3600 if good else None,

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from enpire.observe import account
-from enpire.observe.result import passed
+from enpire.rollout.sealed import Sealed
 from enpire.store import Run
 from enpire.store.run import CONFIG
 from enpire.types import Estimate
@@ -46,11 +46,7 @@ class Overview:
 def overview(run: Run) -> Overview:
     """What the ledger of `run` says of it; keys that its configuration lacks are left open."""
     settings, ledger = run.asked, run.ledger
-    good = [
-        row
-        for row in ledger.sealed()
-        if passed(row, settings.get("target", 1.0), settings.get("sealed_episodes", row.trials))
-    ]
+    good = sealed_of(run).passing
     if good:
         row = good[-1]
         success = Estimate(row.successes, row.trials, row.low, row.high)
@@ -66,6 +62,12 @@ def overview(run: Run) -> Overview:
         rounds=max((row.number for row in ledger.rounds()), default=0),
         robot_s=account.robot_seconds(ledger.episodes())[0],
     )
+
+
+def sealed_of(run: Run) -> Sealed:
+    """Return the sealed evaluations of `run`, under what it was asked for."""
+    settings = run.asked
+    return Sealed(run.ledger, settings.get("target", 1.0), settings.get("sealed_episodes", 1))
 
 
 def state(run: Run) -> str:

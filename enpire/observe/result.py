@@ -8,8 +8,8 @@ from importlib import metadata
 from typing import Any
 
 from enpire.observe import account
-from enpire.rollout.statistics import misses_allowed
-from enpire.store import Run, SealedRow
+from enpire.rollout.sealed import Sealed
+from enpire.store import Run
 from enpire.store.stress import read_stress
 from enpire.types import Estimate
 
@@ -27,16 +27,12 @@ def versions() -> dict[str, str]:
     return found
 
 
-def passed(row: SealedRow, target: float, planned: int) -> bool:
-    """Whether a sealed evaluation was whole and its point estimate reached the target."""
-    failures = row.trials - row.successes
-    return row.trials >= planned and failures <= misses_allowed(target, row.trials)
-
-
 def result(run: Run, ended: str) -> dict[str, Any]:
     """The result of `run`, which ended because of `ended`.
 
     `final` is the sealed evaluation that passed; without one, all evaluations of the incumbent.
+    With one it says the `attempt` too, and `at_least`, see `Sealed.at_least`. `speed` is of the
+    same episodes, see `throughput`.
     `robot_hours` are those before and between sealed evaluations, `robot_hours_sealed` the rest;
     both count from reset to verdict. `wall_s` and `sim_steps_per_s` are over all starts of the run;
     the latter is of the time in which the stations stepped. `mru` is the share of all robot time in
@@ -46,10 +42,12 @@ def result(run: Run, ended: str) -> dict[str, Any]:
     """
     ledger, settings = run.ledger, run.config["loop"]
     facts, sealed, rows = ledger.facts(), ledger.sealed(), ledger.episodes()
-    good = [row for row in sealed if passed(row, settings["target"], settings["sealed_episodes"])]
+    evaluations = Sealed(ledger, settings["target"], settings["sealed_episodes"])
+    good = evaluations.passing
     if good:
         row = good[-1]
         final = account.as_json(Estimate(row.successes, row.trials, row.low, row.high))
+        final |= {"attempt": row.attempt, "at_least": evaluations.at_least(row)}
     else:
         final = account.as_json(account.evaluations(ledger, account.incumbent(ledger)))
     open_s, sealed_s = account.robot_seconds(rows)
@@ -64,6 +62,7 @@ def result(run: Run, ended: str) -> dict[str, Any]:
         "ended": ended,
         "start": account.as_json(account.start(ledger)),
         "final": final | {"sealed": bool(good)},
+        "speed": account.speed(account.measured_rows(ledger, good)).as_json(),
         "verified_by": account.verified_by(ledger),
         "policy": account.incumbent(ledger),
         "sealed_attempts": len(sealed),

@@ -100,9 +100,12 @@ def decide(record: PairedRecord, alpha: float = 0.05, max_pairs: int = 400) -> D
     at = discordant - beyond
     if record.wins >= rule.promote[at] + beyond:
         return Decision.PROMOTE
-    enough = max_pairs * (EXTENSION if record.chance_better >= PROMISING else 1)
-    if beyond or record.wins <= rule.keep[at] or record.pairs >= enough:
+    if beyond or record.wins <= rule.keep[at]:
         return Decision.KEEP
+    if record.pairs >= max_pairs:
+        promising = record.chance_better >= PROMISING
+        if not promising or record.pairs >= EXTENSION * max_pairs:
+            return Decision.KEEP
     return Decision.CONTINUE
 
 

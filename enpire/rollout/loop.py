@@ -11,6 +11,7 @@ holds, so a loop that was killed anywhere goes on where it was: there is no othe
 from __future__ import annotations
 
 import contextlib
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from itertools import islice
@@ -22,13 +23,15 @@ from enpire.improvement.recipe import Candidate, Named
 from enpire.improvement.training import Asked, Trainer, keep
 from enpire.policies import shape_for
 from enpire.rollout.budget import Budget
-from enpire.rollout.comparison import Decision
+from enpire.rollout.comparison import EXTENSION, Decision
 from enpire.rollout.fleet import Fleet
 from enpire.rollout.helping import Help, attended, detected, helped
 from enpire.rollout.known import Known
 from enpire.rollout.match import Match
+from enpire.rollout.pairs import enough_pairs
 from enpire.rollout.scheduler import Queue
 from enpire.rollout.sealed import Sealed
+from enpire.rollout.sealed_rule import POINT
 from enpire.rollout.seeds import stream
 from enpire.rollout.spending import Round, Spending
 from enpire.rollout.statistics import estimate
@@ -39,6 +42,7 @@ from enpire.types import Episode, Estimate, Purpose
 POLICY = "policy"
 AHEAD = 20  # pairs whose one half is run while the candidate is made: as few decide nearly never
 ENOUGH = 60  # judged episodes of a policy before a sealed evaluation is worth its robot time
+LIMIT = "limit"  # the kind of note that says how many pairs a comparison may take
 DECIDED = ("promoted", "kept", "rejected")  # kinds of notes that close a comparison
 
 
@@ -53,8 +57,10 @@ class LoopSettings:
     start_episodes: evaluation of the first policy. collect: episodes a round with exploration.
     exploration: chance that a chunk of theirs is varied. execute: actions of a chunk that are
     carried out before the policy is asked again. max_pairs: after so many pairs without a decision
-    the incumbent stays, unless the candidate is promising (`comparison.decide`). sealed_episodes:
-    of an examination. recipe: of the rounds, in order, the last one goes on;
+    the incumbent stays, unless the candidate is promising (`comparison.decide`); 0: as many as the
+    incumbent's success asks for (`pairs.enough_pairs`). sealed_episodes: the fewest of an
+    examination. target_bound: what of an examination is held against the target, `point` or `lower`
+    (`sealed_rule`). recipe: of the rounds, in order, the last one goes on;
     recipe_settings, first_recipe_settings: by dotted name. verify: by `sensors`, or by `cameras`
     where the task has eyes. images: size of the pictures that policies see [px], or 0. vary_looks:
     each episode looks different in them. staleness: rounds that a round's collection may begin
@@ -80,8 +86,9 @@ class LoopSettings:
     collect: int = 300
     exploration: float = 0.3
     execute: int = 8
-    max_pairs: int = 100
+    max_pairs: int = 0
     sealed_episodes: int = 300
+    target_bound: str = POINT
     alpha: float = 0.05
     first_recipe: str = "bc"
     recipe: str = "lookahead"
@@ -173,7 +180,8 @@ class Loop:
         self.budget = budget
         self.state = state
         self.spec = shape_for(settings.task, self.stations, settings.execute)
-        self._sealed = Sealed(run.ledger, settings.target, settings.sealed_episodes)
+        asked = settings.target, settings.sealed_episodes, settings.target_bound
+        self._sealed = Sealed(run.ledger, *asked)
         self._known = Known(run, self.stations)
         self._begun: dict[int, _Collecting] = {}  # collections under way, by round
         self._pairs: Queue | None = None  # the incumbent's part of the next comparison's first
@@ -402,7 +410,7 @@ class Loop:
         """
         name = self.state.incumbent
         controller = self._known.controller(name)
-        pairs = min(AHEAD, self.settings.max_pairs)
+        pairs = min(AHEAD, self.settings.max_pairs or AHEAD)
         seeds = islice(stream(self.settings.seed, "compare", number), pairs)
         return [Job(seed, Purpose.EVALUATION, controller, name, number) for seed in seeds]
 
@@ -412,7 +420,8 @@ class Loop:
         earlier = self._decision(number)
         if earlier is not None:
             return earlier
-        self._doing("comparing", settings.max_pairs)
+        max_pairs = self._max_pairs(number, incumbent, candidate)
+        self._doing("comparing", max_pairs)
         match = Match(
             candidate,
             incumbent,
@@ -420,7 +429,7 @@ class Loop:
             number,
             stream(settings.seed, "compare", number),
             settings.alpha,
-            settings.max_pairs,
+            max_pairs,
         )
         for episode in self._known.episodes.values():
             match.add(episode)
@@ -441,6 +450,27 @@ class Loop:
         )
         return promote
 
+    def _max_pairs(self, number: int, incumbent: str, candidate: str) -> int:
+        """Pairs of a round's comparison: as it was asked for, or as the incumbent's success says.
+
+        What is known of the incumbent from earlier rounds decides, and is noted, so that a
+        comparison that is continued has the same limit.
+        """
+        settings = self.settings
+        if settings.max_pairs:
+            return settings.max_pairs
+        for note in self.run_store.ledger.decisions():
+            if note.round == number and note.kind == LIMIT and note.candidate == candidate:
+                return int(note.numbers["max_pairs"])
+        measured = self._measured(incumbent, number - 1)
+        most = enough_pairs(measured, settings.target, settings.alpha)
+        text = (
+            f"{incumbent} succeeds at {measured}: at most {most} pairs, {EXTENSION} times as many "
+            f"if {candidate} is promising"
+        )
+        self._note(LIMIT, text, incumbent, candidate, {"max_pairs": most}, number)
+        return most
+
     def _passes(self, name: str) -> bool:
         """Whether the target is reached; `name` is examined if its evaluations so far reach it.
 
@@ -448,8 +478,9 @@ class Loop:
         """
         for row in self.run_store.ledger.sealed():
             self.state.take(row, self._sealed.passed(row))
-        examined = self._sealed.examined
-        if not self.state.reached and name not in examined and self._looks_good(name):
+        under_way = self._sealed.under_way  # of a run that is continued; it comes to it
+        done = self.state.reached or name in self._sealed.examined
+        if not done and under_way in ("", name) and (under_way or self._looks_good(name)):
             self._examine(name)
         return self.state.reached
 
@@ -459,24 +490,29 @@ class Loop:
         Where few say that it does, or do not rule it out, what is missing is run: after a quick
         comparison a policy may seem worse than it is, and another round costs more.
         """
-        seen, number, target = self._show_success(name), self.state.round, self.settings.target
+        number, target = self.state.round, self.settings.target
+        seen = self._measured(name, number)
         if seen.trials < ENOUGH and seen.high >= target:
             controller = self._known.controller(name)
             seeds = islice(stream(self.settings.seed, "check", number), ENOUGH - seen.trials)
             jobs = [Job(s, Purpose.EVALUATION, controller, name, number) for s in seeds]
             self._doing("looking closer", len(jobs))
             self._episodes(jobs)
-            seen = self._show_success(name)
+            seen = self._measured(name, number)
+        self._show_success(name)
         return seen.rate >= target and seen.trials >= ENOUGH
 
     def _examine(self, name: str) -> None:
         controller, known = self._known.controller(name), self._known.episodes
         examination = self._sealed.begin(name, controller, self.state.round)
-        self._doing("sealed evaluation", len(examination.jobs))
-        self._episodes(examination.due(known))
+        self._doing("sealed evaluation", examination.rule.soonest(0))
+        failures = 0
+        for episode in self._stream(examination.due(known)):
+            failures += not episode.success
+            self.state.done += 1
+            self.state.planned = min(examination.rule.soonest(failures), examination.rule.most)
         row = self._sealed.close(examination, known)
-        measured = estimate(row.successes, row.trials)
-        self._note("sealed", f"{name}, attempt {row.attempt}: {measured}", name, "")
+        self._note("sealed", f"{name}, {self._sealed.said(row)}", name, "")
         self.state.take(row, self._sealed.passed(row))
 
     # Helpers
@@ -522,9 +558,13 @@ class Loop:
                     yield episode
         yield from known
 
+    def _measured(self, name: str, until: float = math.inf) -> Estimate:
+        """Return a policy's success over its evaluations; until: the last round that counts."""
+        judged = [e.success for e in self._known.evaluations(name) if e.round <= until]
+        return estimate(sum(judged), len(judged))
+
     def _show_success(self, name: str) -> Estimate:
-        judged = [e.success for e in self._known.evaluations(name)]
-        measured = estimate(sum(judged), len(judged))
+        measured = self._measured(name)
         if name == self.state.incumbent or not self.state.incumbent:
             self.state.success = measured
         return measured

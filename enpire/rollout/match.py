@@ -28,6 +28,8 @@ class Match:
     max_pairs: int
     _drawn: list[int] = field(default_factory=list)
     _outcome: dict[tuple[str, int], Episode] = field(default_factory=dict)
+    _counted: int = 0  # leading pairs that `_record` is of
+    _record: PairedRecord = field(default_factory=PairedRecord)
 
     def jobs(self) -> Iterator[Job]:
         """Pairs of jobs, until the test has decided."""
@@ -54,17 +56,20 @@ class Match:
         Up to the one that decides: those that were under way then change nothing, so that a
         comparison that is continued comes to the same decision.
         """
-        total = PairedRecord()
-        for seed in self._drawn:
+        while self._counted < len(self._drawn) and self._undecided:
+            seed = self._drawn[self._counted]
             ours, theirs = (self._outcome.get((n, seed)) for n in (self.candidate, self.opponent))
             if ours is None or theirs is None:
                 break
+            self._counted += 1
             counts = ours.verdict.outcome in JUDGED or voided(ours)
             if counts and theirs.verdict.outcome in JUDGED:
-                total = total.add(candidate=ours.success, incumbent=theirs.success)
-                if decide(total, self.alpha, self.max_pairs) is not Decision.CONTINUE:
-                    break
-        return total
+                self._record = self._record.add(candidate=ours.success, incumbent=theirs.success)
+        return self._record
+
+    @property
+    def _undecided(self) -> bool:
+        return decide(self._record, self.alpha, self.max_pairs) is Decision.CONTINUE
 
     @property
     def decision(self) -> Decision:

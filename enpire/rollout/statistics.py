@@ -55,7 +55,7 @@ def estimate(successes: int, trials: int, confidence: float = 0.95) -> Estimate:
 
     Covers the true rate with probability at least `confidence` for a number of trials fixed in
     advance, and for an evaluation cut short by `sealed_hopeless` too. It does not for one cut short
-    because it went well. Nothing measured gives [0, 1].
+    because it went well: `SealedRule.interval` is for those. Nothing measured gives [0, 1].
     """
     tail = (1.0 - _fraction("confidence", confidence)) / 2.0
     low = _lower(successes, trials, tail)

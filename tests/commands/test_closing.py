@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from enpire.commands.closing import summary
+from enpire.observe.throughput import throughput
 from enpire.store import Decision, PolicyRow, RoundRow, Run
 from enpire.types import Outcome, Purpose, Verdict
 from tests.store.samples import episode
@@ -25,6 +26,7 @@ FIGURES: dict[str, Any] = {
     "at_work": 0.9,
     "wall_s": 60.0,
     "stations_apart": [],
+    "speed": throughput([10.0, 20.0], [True, False]).as_json(),
     "ended": "--max-robot-hours is used up (5.00 h)",
 }
 WON, LOST = Verdict(Outcome.SUCCESS), Verdict(Outcome.FAILURE)
@@ -49,3 +51,17 @@ def test_a_comparison_that_was_cut_short_is_said(tmp_path: Path) -> None:
         run.ledger.add_decision(kept)
         run.ledger.put_round(RoundRow(1, "policy-0", 1, 3))
         assert "undecided" not in summary(run, FIGURES, "again")
+
+
+def test_what_may_be_claimed_is_said_of_a_target_that_is_reached(tmp_path: Path) -> None:
+    final = MEASURED | {"success": 0.993, "n": 610, "attempt": 2, "at_least": 0.986, "sealed": True}
+    with Run.create(tmp_path, {"loop": {"task": "t"}}) as run:
+        said = summary(run, FIGURES | {"final": final, "reached": True}, "again").splitlines()
+        missed = summary(run, FIGURES, "again").splitlines()
+    assert any(
+        line.startswith("target 0.99 reached: 0.993, at least 0.986, attempt 2;") for line in said
+    )
+    assert any(line.startswith("target 0.99 not reached;") for line in missed)
+    (speed,) = (line for line in said if line.startswith("time to success"))
+    assert "half within 10.0 [0.0, -] s" in speed
+    assert "successes per robot-hour 120 [" in speed

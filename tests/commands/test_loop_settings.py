@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from enpire.commands.loop_settings import merged, of_task
-from enpire.errors import PackError
+from enpire.commands.loop_settings import merged, of_task, say_least
+from enpire.errors import PackError, UsageError
 from enpire.packs import find
+from enpire.rollout.loop import LoopSettings
 
 SAID = """
 recipe = "heuristic"
@@ -73,3 +74,21 @@ def test_settings_of_a_recipe_do_not_count_for_another() -> None:
     assert merged(own, {"recipe": "bc"}) == {"recipe": "bc"}
     given = {"recipe": "bc", "recipe_settings": {"training.lr": "1e-3"}}
     assert merged(own, given) == given
+
+
+@pytest.mark.parametrize(
+    ("target", "episodes", "least"),
+    [(0.99, 20, "297"), (0.9, 20, "27"), (0.99, 300, ""), (0.5, 3, "")],
+)
+def test_too_few_sealed_episodes_are_said(
+    target: float, episodes: int, least: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    say_least(LoopSettings("t", target=target, sealed_episodes=episodes))
+    said = capsys.readouterr().out
+    assert (f"takes at least {least} episodes, not {episodes}" in said) == bool(least)
+    assert bool(said) == bool(least)
+
+
+def test_a_lower_bound_of_1_cannot_be_asked_for() -> None:
+    with pytest.raises(UsageError, match="no lower bound can be 1"):
+        say_least(LoopSettings("t", target=1.0, target_bound="lower"))

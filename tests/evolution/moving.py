@@ -34,7 +34,7 @@ TINY = LoopSettings(
     start_episodes=8,
     collect=2,
     max_pairs=20,
-    sealed_episodes=10,
+    sealed_episodes=27,
     alpha=0.2,
 )
 

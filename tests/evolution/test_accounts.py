@@ -40,7 +40,7 @@ def run(tmp_path: Path) -> Iterator[Run]:
 def examined(run: Run, attempt: int, successes: int) -> None:
     shown = {"policy": "a-0", "round": attempt, "purpose": Purpose.SEALED}
     run.add_episodes([episode(f"sealed-{attempt}-{i}", **shown) for i in range(2)], [])
-    run.ledger.add_sealed(SealedRow(attempt, "a-0", 7, successes, 10, 0.0, 1.0))
+    run.ledger.add_sealed(SealedRow(attempt, "a-0", 7, successes, 27, 0.0, 1.0))
     time.sleep(0.01)
 
 
@@ -56,12 +56,12 @@ def test_robots_and_tokens_are_shares_of_all_time(run: Run) -> None:
 
 
 def test_tokens_to_success_are_those_before_a_policy_first_passed(run: Run) -> None:
-    examined(run, 1, 8)  # below the target
+    examined(run, 1, 24)  # below the target
     run.ledger.add_event(EventRow(0, USED, Used(1_000_000, 2.0).as_json("a")))
-    examined(run, 2, 9)
+    examined(run, 2, 25)
     run.add_episodes([episode("three")], [])
     run.ledger.add_event(EventRow(0, USED, Used(5_000_000, 9.0).as_json("a")))
-    examined(run, 3, 10)
+    examined(run, 3, 27)
     found = accounts(run)
     assert found.total.tokens == 6_001_500
     assert found.success == Spent(90.0, 2 * 3.5, 1_001_500, 2.75)

@@ -58,7 +58,7 @@ def test_the_better_one_is_kept_measured_again_and_examined(tmp_path: Path) -> N
     assert fresh.rate == 1.0
     with Run.open(folder) as run:
         (sealed,) = run.ledger.sealed()
-        assert (sealed.policy, sealed.successes, sealed.trials) == (first.policy, 10, 10)
+        assert (sealed.policy, sealed.successes, sealed.trials) == (first.policy, 27, 27)
         assert run.ledger.rounds()[-1].policy == first.policy
         row = run.ledger.policy(first.policy)
         assert row is not None

@@ -71,10 +71,10 @@ def test_the_answer_comes_first(folder: Path) -> None:
 
 def test_a_sealed_evaluation_is_the_answer_once_it_reaches_the_target(folder: Path) -> None:
     with Run.open(folder, writable=True) as run:
-        run.ledger.add_sealed(SealedRow(1, "a-0", 7, 10, 10, 0.69, 1.0))
+        run.ledger.add_sealed(SealedRow(1, "a-0", 7, 27, 27, 0.872, 1.0))
     head = told(folder).partition("\n## ")[0]
     assert "target 0.9 reached" in head
-    assert "a-0 succeeds at 1.000 [0.690, 1.000] of 10 on sealed seeds" in head
+    assert "a-0 succeeds at 1.000 [0.872, 1.000] of 27 on sealed seeds" in head
     assert "It comes of moves with its usual settings" in head
 
 

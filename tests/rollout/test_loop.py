@@ -39,7 +39,7 @@ TINY = LoopSettings(
     start_episodes=8,
     collect=3,
     max_pairs=40,
-    sealed_episodes=10,
+    sealed_episodes=27,
 )
 
 
@@ -174,7 +174,7 @@ def test_a_better_candidate_is_promoted_and_passes_the_sealed_evaluation(tmp_pat
         assert (row.number, row.policy) == (1, "policy-1")
         assert {p.name: p.state for p in run.ledger.policies()}["policy-1"] == "incumbent"
         (sealed,) = run.ledger.sealed()
-        assert (sealed.policy, sealed.successes, sealed.trials) == ("policy-1", 10, 10)
+        assert (sealed.policy, sealed.successes, sealed.trials) == ("policy-1", 27, 27)
         assert run.ledger.policy("policy-1").parent == "policy-0"
     assert state.sealed == sealed
 
@@ -209,6 +209,21 @@ def test_the_next_candidate_goes_on_from_the_last_unless_that_did_worse(
     compared = {e.policy for e in second if e.purpose is Purpose.EVALUATION}
     assert collected == {base}
     assert compared == {"policy-0", "policy-2"}
+
+
+def test_the_limit_of_pairs_follows_from_the_incumbent_and_stays_when_resumed(
+    tmp_path: Path, patient: None
+) -> None:
+    folder, growing = tmp_path / "run", replace(TINY, max_pairs=0, target=0.99)
+    comparing = allowed(TINY.collect) + loops.AHEAD + 7  # steps, some pairs are complete
+    with pytest.raises(Killed):
+        go(folder, Moves(SLOW), Moves(FAST), Steps(comparing), settings=growing)
+    (limit,) = notes(folder, "limit")
+    assert limit.numbers["max_pairs"] == 100, "of an incumbent that fails often"
+    assert limit.text.startswith("policy-0 succeeds at 0.")
+    go(folder, Moves(SLOW), Moves(FAST), settings=growing)
+    assert [note.text for note in notes(folder, "limit")] == [limit.text]
+    assert notes(folder, "promoted")
 
 
 def test_both_are_compared_on_the_same_fresh_seeds(tmp_path: Path) -> None:

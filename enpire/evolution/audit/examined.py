@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 
 from enpire.evolution.audit.check import Audited, Check, repeated, whole
-from enpire.rollout.sealed import SEALING
+from enpire.rollout.sealed import SEALING, PointRule, counted, noted_rule
+from enpire.rollout.sealed_rule import POINT, SealedRule, SealedVerdict
 from enpire.rollout.seeds import stream
-from enpire.rollout.statistics import estimate, sealed_hopeless
 from enpire.store import Decision, EpisodeRow, SealedRow
 from enpire.types import Outcome, Purpose
 
@@ -27,7 +27,9 @@ def sealed(of: Audited) -> Check:
         own = [row for row in inside if row.round == attempt]
         wrong += _frozen(of, note)
         drawn = stream(int(note.numbers["entropy"]), "sealed", attempt)
-        seeds = list(islice(drawn, of.settings["sealed_episodes"]))
+        rule = _rule(of, note)
+        seeds = list(islice(drawn, rule.most))
+        wrong += _ruled(of, note)
         wrong += [f"{elsewhere[s].id} was run on a sealed seed" for s in seeds if s in elsewhere]
         wrong += _episodes(note, seeds, own)
         if attempt in done:
@@ -81,13 +83,31 @@ def _episodes(note: Decision, seeds: list[int], own: list[EpisodeRow]) -> Iterat
     )
 
 
+def _rule(of: Audited, note: Decision) -> SealedRule | PointRule:
+    return noted_rule(note, of.settings["target"], of.settings["sealed_episodes"])
+
+
+def _ruled(of: Audited, note: Decision) -> Iterator[str]:
+    """Its rule is the one of its attempt; runs made before had none in their notes."""
+    rule, settings = _rule(of, note), of.settings
+    if isinstance(rule, PointRule):
+        if "target_bound" in settings:
+            yield f"attempt {note.numbers['attempt']:g}: no rule was noted"
+        return
+    bound = settings.get("target_bound", POINT)
+    attempt = int(note.numbers["attempt"])
+    if rule != SealedRule.of(settings["target"], settings["sealed_episodes"], attempt, bound):
+        yield f"attempt {attempt}: its rule is not that of its settings"
+
+
 def _result(of: Audited, note: Decision, row: SealedRow, own: list[EpisodeRow]) -> Iterator[str]:
     """An examination that is over, against its episodes."""
-    planned: int = of.settings["sealed_episodes"]
-    entropy = int(note.numbers["entropy"])
-    seeds = list(islice(stream(entropy, "sealed", row.attempt), planned))
+    entropy, rule = int(note.numbers["entropy"]), _rule(of, note)
+    seeds = list(islice(stream(entropy, "sealed", row.attempt), rule.most))
     judged = {r.seed: r.outcome is Outcome.SUCCESS for r in own if whole(r)}
-    seen = estimate(sum(judged.values()), len(judged))
+    results = counted(rule, [judged.get(seed) for seed in seeds])
+    failures = results.count(False)
+    seen = rule.interval(failures, len(results))
     if (row.policy, row.entropy) != (note.incumbent, entropy):
         yield f"attempt {row.attempt} is of {row.policy}, its seeds were drawn for {note.incumbent}"
     if (row.successes, row.trials) != (seen.successes, seen.trials):
@@ -97,8 +117,7 @@ def _result(of: Audited, note: Decision, row: SealedRow, own: list[EpisodeRow]) 
         )
     if (row.low, row.high) != (seen.low, seen.high):
         yield f"attempt {row.attempt}: its interval is not that of its counts"
-    if set(seeds[: len(judged)]) != judged.keys():
+    if None in [judged.get(seed) for seed in seeds[: row.trials]]:
         yield f"attempt {row.attempt}: episodes are missing from its middle"
-    failures = len(judged) - sum(judged.values())
-    if len(judged) < planned and not sealed_hopeless(failures, planned, of.settings["target"]):
-        yield f"attempt {row.attempt} ended after {len(judged)} of {planned}, for no reason"
+    if rule.verdict(failures, len(results)) is SealedVerdict.OPEN:
+        yield f"attempt {row.attempt} ended after {len(results)}, while its verdict was open"

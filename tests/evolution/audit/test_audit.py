@@ -249,7 +249,7 @@ TAMPERINGS = (
         "counts-of-an-examination",
         rows("UPDATE sealed SET trials = 300, successes = 300"),
         "sealed",
-        "recorded are 300 of 300, by its episodes it is 10 of 10",
+        "recorded are 300 of 300, by its episodes it is 27 of 27",
     ),
     Tampering(
         "entropy",
