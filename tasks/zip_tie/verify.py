@@ -14,33 +14,62 @@ from enpire.types import FloatArray, Outcome, Predicate, State, Verdict
 
 from .frames import BUNDLE_HALF, LEFT, RIGHT, crossing, in_head
 from .look import ACROSS, BENT, IN_HAND, ROUND, colours, find_head, find_tip, turns_seen
-from .strap import ARCS, SLOT_END, TIP
+from .strap import ARCS, GRASP, SLOT_END, TIP
 
 LAST = 5  # readings that a final measure averages
+TRACKED = 1.0  # that the tracker may have the tip's place off along the slot [mm]
+DEPTH = 15.0 + TRACKED  # that it has to see the tip beyond the head: 15 are asked for [mm]
+SLOT = np.array([0.0050, 0.0017])  # half of the slot's opening, along y and z of the head [m]
+BESIDE = 1.7  # beyond it that a strap may be seen: half of the walls above and below [mm]
+SLOPE = 0.5  # of the tail along the slot, at least: a cosine
 HOLD = 3  # readings in a row that must feel the pull
 PULL_FORCE = 6.0  # the verifier pulls until it has felt this for `HOLD` readings [N]
-PULL_TIME = (0.2, 1.6)  # but at least and at most so long, and lets go then [s]
-REST = 8  # readings after the hand has let go, until the tail is looked at for the last time
-OPENED, OPENING = 0.006, 2  # of a hand that has let go [m]; readings until that is seen
-TURNED = 0.03  # that the head's turn in the hand may be off [rad]
+PULL_TIME = (0.2, 1.8)  # but at least and at most so long, and lets go then [s]
+GRIPPED = 0.012  # of the right hand from the tail that it pulls at, and before the head [m]
+AFTER = 5  # readings between the right hand's letting go and the left one's
+REST = 12  # readings after both have, until the tie is looked at for the last time
+OPENED, OPENING = 0.006, 2  # of a right hand that has let go [m]; readings until that is seen
+OFF = 13.0  # opening of hands that touch neither a head of 10.2 mm, nor a tail on it [mm]
 CLOSED = 0.75  # of a turn round the bundle, from the head to the tip, is a loop
 NEAR = 0.002  # a strap seen so near the bundle's axis is inside the bundle: not known where [m]
 PIECE = np.linspace(0.0, 1.0, 17)  # where a piece of strap between two marks is looked at
 
 
 def judge(evidence: Evidence) -> Verdict:
-    """Depth, alignment, closed loop and held pull; success is all of them."""
-    tips = np.array([in_head(r)[0][0] for r in evidence.readings])
-    tip = tips[-LAST:].mean(axis=0)
-    depth = float(tip[0] - SLOT_END)
+    """Depth, crossing, closed loop, held pull and hands off; success is all of them."""
     last = evidence.readings[-1]
+    seen = [in_head(r) for r in evidence.readings[-LAST:]]
+    tip, along = (np.mean([one[i][0] for one in seen], axis=0) for i in (0, 1))
+    depth = float(tip[0] - SLOT_END)
     predicates = (
-        Predicate("through", 1e3 * depth, 15.0, "mm"),
-        Predicate("in_line", 1e3 * float(np.linalg.norm(tip[1:])), 6.0, "mm", at_least=False),
+        Predicate("through", 1e3 * depth, DEPTH, "mm"),
+        Predicate("in_slot", float(beside(tip, along)), BESIDE, "mm", at_least=False),
         Predicate("loop_closed", turns(last.position[0], last.rotation[0]), CLOSED, "turns"),
         Predicate("holds_pull", held(evidence), 5.0, "N"),
+        hands_off(evidence),
     )
     return _verdict(depth, predicates)
+
+
+def beside(tip: FloatArray, along: FloatArray) -> FloatArray:
+    """How far beyond the slot's opening a straight tail crosses the head's faces, (...) [mm].
+
+    The worse of both faces. Not a number for a tail that does not lead along the slot.
+    tip: (..., 3) [m], along: its direction, (..., 3), both in the head's frame.
+    """
+    leads = along[..., :1]
+    slope = along[..., 1:] / np.where(leads > SLOPE, leads, np.nan)
+    off = [
+        abs(tip[..., 1:] + (face - tip[..., :1]) * slope) - SLOT for face in (-SLOT_END, SLOT_END)
+    ]
+    result: FloatArray = 1e3 * np.max(off, axis=(0, -1))
+    return result
+
+
+def hands_off(evidence: Evidence) -> Predicate:
+    """Both hands are open, and have been for all the readings that a last look averages."""
+    opening = min(float(r.gripper.min()) for r in evidence.readings[-LAST:])
+    return Predicate("hands_off", 1e3 * opening, OFF, "mm")
 
 
 def judge_views(evidence: Evidence) -> Verdict:
@@ -111,13 +140,20 @@ def _verdict(depth: float, predicates: tuple[Predicate, ...]) -> Verdict:
 
 
 def pull(readings: Readings) -> float:
-    """Force with which the right hand is pulled back into the slot, in one reading [N]."""
-    axis = readings.rotation[0, 0, :, 0]
-    return -float(axis @ readings.wrist_force[0, 1])
+    """Force with which the right hand pulls the tail back into the slot, in one reading [N].
+
+    None, if the hand is not where the tail is held: then it pulls at something else.
+    """
+    tip, along, _ = (part[0] for part in in_head(readings))
+    frame = readings.rotation[0, 0]
+    hand = (readings.hand_position[0, RIGHT] - readings.position[0, 0]) @ frame
+    if np.linalg.norm(hand - (tip - GRASP * along)) > GRIPPED or hand[0] > -GRIPPED:
+        return 0.0
+    return -float(frame[:, 0] @ readings.wrist_force[0, RIGHT])
 
 
 def let_go(evidence: Evidence) -> int | None:
-    """The reading at which the pull has been long enough and the hand is to let go."""
+    """The reading at which the pull has been long enough and the right hand is to let go."""
     pulls = [pull(r) for r in evidence.readings]
     shortest, longest = PULL_TIME
     for i in range(HOLD - 1, len(pulls)):
@@ -129,8 +165,8 @@ def let_go(evidence: Evidence) -> int | None:
 
 
 def rested(evidence: Evidence, at: int | None) -> bool:
-    """Whether the hand has let go, at reading `at`, and the tail has had time to move."""
-    return at is not None and len(evidence.readings) > at + REST
+    """Whether both hands have let go, the right one at reading `at`, and the tie could move."""
+    return at is not None and len(evidence.readings) > at + AFTER + REST
 
 
 def held(evidence: Evidence) -> float:
