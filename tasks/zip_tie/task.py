@@ -21,6 +21,7 @@ from enpire.environment import (
     CartesianControl,
     Demonstrator,
     Evidence,
+    Fake,
     Readings,
     Restorer,
     Task,
@@ -35,6 +36,7 @@ from enpire.types import Float32Array, FloatArray, Predicate, Verdict
 
 from . import strap
 from .demonstrator import Teleoperator
+from .fakes import constructed
 from .fixture import Fixture, add_fixture
 from .frames import HEAD, HEAD_AT, LEFT, RIGHT, TAIL_AT, hand_rotation, in_head
 from .look import CAMERAS, CENTRE, ROLL
@@ -309,6 +311,10 @@ class ZipTie(Task):
     def truth(self, twin: Twin, row: int) -> tuple[Predicate, ...]:
         """Where the tail is; and it still holds when the hand lets go and 5 N hang on it."""
         return truth(twin, row)
+
+    def fakes(self) -> tuple[Fake, ...]:
+        """Ties that are not fastened, with and without hands on them."""
+        return constructed(self._kinematics)
 
 
 _ZIP = tuple(

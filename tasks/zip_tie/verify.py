@@ -25,7 +25,8 @@ SLOPE = 0.5  # of the tail along the slot, at least: a cosine
 HOLD = 3  # readings in a row that must feel the pull
 PULL_FORCE = 6.0  # the verifier pulls until it has felt this for `HOLD` readings [N]
 PULL_TIME = (0.2, 1.8)  # but at least and at most so long, and lets go then [s]
-GRIPPED = 0.012  # of the right hand from the tail that it pulls at, and before the head [m]
+HELD_HEAD, HELD_TAIL = (0.0080, 0.0120), (0.0005, 0.0030)  # openings of hands on these [m]
+GRIPPED = 0.012  # of a hand that holds head or tail from where that is held [m]
 AFTER = 5  # readings between the right hand's letting go and the left one's
 REST = 12  # readings after both have, until the tie is looked at for the last time
 OPENED, OPENING = 0.006, 2  # of a right hand that has let go [m]; readings until that is seen
@@ -142,14 +143,22 @@ def _verdict(depth: float, predicates: tuple[Predicate, ...]) -> Verdict:
 def pull(readings: Readings) -> float:
     """Force with which the right hand pulls the tail back into the slot, in one reading [N].
 
-    None, if the hand is not where the tail is held: then it pulls at something else.
+    None, unless the left hand holds the head, and the right one the tail where that is to be held:
+    what is felt otherwise is something else.
     """
     tip, along, _ = (part[0] for part in in_head(readings))
     frame = readings.rotation[0, 0]
-    hand = (readings.hand_position[0, RIGHT] - readings.position[0, 0]) @ frame
-    if np.linalg.norm(hand - (tip - GRASP * along)) > GRIPPED or hand[0] > -GRIPPED:
+    hands = (readings.hand_position[0] - readings.position[0, 0]) @ frame
+    off = hands - np.stack([np.zeros(3), tip - GRASP * along])
+    if np.linalg.norm(off, axis=1).max() > GRIPPED or not holding(readings):
         return 0.0
     return -float(frame[:, 0] @ readings.wrist_force[0, RIGHT])
+
+
+def holding(readings: Readings) -> bool:
+    """Whether hands are as far open as on a head and on a tail."""
+    head, tail = readings.gripper[0, [LEFT, RIGHT]]
+    return bool(HELD_HEAD[0] < head < HELD_HEAD[1] and HELD_TAIL[0] < tail < HELD_TAIL[1])
 
 
 def let_go(evidence: Evidence) -> int | None:
