@@ -13,7 +13,17 @@ from enpire.environment import Evidence, Readings, overlay
 from enpire.types import FloatArray, Outcome, Predicate, State, Verdict
 
 from .frames import BUNDLE_HALF, LEFT, RIGHT, crossing, in_head
-from .look import ACROSS, BENT, IN_HAND, ROUND, colours, find_head, find_tip, turns_seen
+from .look import (
+    BENT,
+    FACES,
+    IN_HAND,
+    ROUND,
+    colours,
+    find_head,
+    find_tip,
+    passes,
+    turns_seen,
+)
 from .strap import ARCS, GRASP, SLOT_END, TIP
 
 LAST = 5  # readings that a final measure averages
@@ -27,6 +37,8 @@ PULL_FORCE = 6.0  # the verifier pulls until it has felt this for `HOLD` reading
 PULL_TIME = (0.2, 1.8)  # but at least and at most so long, and lets go then [s]
 HELD_HEAD, HELD_TAIL = (0.0080, 0.0120), (0.0005, 0.0030)  # openings of hands on these [m]
 GRIPPED = 0.012  # of a hand that holds head or tail from where that is held [m]
+BEHIND = np.array([SLOT_END + 0.0190 - GRASP, 0.0, 0.0])  # of a head held, the right hand [m]
+ROOM = 0.016  # that it may be elsewhere, for the head is turned in the left one [m]
 AFTER = 5  # readings between the right hand's letting go and the left one's
 REST = 12  # readings after both have, until the tie is looked at for the last time
 OPENED, OPENING = 0.006, 2  # of a right hand that has let go [m]; readings until that is seen
@@ -74,38 +86,33 @@ def hands_off(evidence: Evidence) -> Predicate:
 
 
 def judge_views(evidence: Evidence) -> Verdict:
-    """The same from where cameras see them; the pull is along the slot that they see.
+    """The same from where cameras see them; the pull is along the slot as the left hand has it.
 
-    Depth is as accurate as head and tip are. The pads' plane gives the head's height, so that its
-    shift and turn there count for what the tip is off sideways only. How far the last link leans
-    counts for the depth of its end, as it may lean a little more.
+    Depth is as accurate as head and tip are. How far the last link leans counts for the depth of
+    its end, as it may lean a little more.
     """
     last = evidence.readings[-1]
     hand, hand_frame = last.hand_position[0, LEFT], last.hand_rotation[0, LEFT]
     seen = colours(evidence.views, evidence.elapsed)
     head = find_head(seen, hand, hand_frame)
     tip = None if head is None else find_tip(seen, head)
-    end: FloatArray = np.full(3, np.nan)
-    accuracy: FloatArray = np.full(2, np.nan)
-    loop, slot = np.nan, IN_HAND[:, 0]
-    if head is not None:
-        loop, slot = turns_seen(seen, head), hand_frame.T @ head.frame[:, 0]
+    depth, off, accuracy = np.nan, np.nan, np.nan
+    loop = np.nan if head is None else turns_seen(seen, head)
     if head is not None and tip is not None:
         end = head.frame.T @ (tip.middle + TIP / 2 * tip.frame[:, 0] - head.middle)
-        sideways = abs(end[1]) / np.linalg.norm(end[1:])
-        askew = sideways * (head.accuracy + TURNED * abs(end[0]))
+        depth = 1e3 * float(end[0] - SLOT_END)
         leans = np.linalg.norm(tip.frame[:, 0] @ head.frame[:, 1:])
-        bent = TIP / 2 * BENT
-        both = tip.accuracy + head.accuracy
-        accuracy = 1e3 * np.array([both + bent * leans, tip.accuracy + ACROSS + askew])
-    depth, off = 1e3 * float(end[0] - SLOT_END), 1e3 * float(np.linalg.norm(end[1:]))
+        accuracy = 1e3 * float(tip.accuracy + head.accuracy + TIP / 2 * BENT * leans)
+        beyond = abs(np.array([end[1], *passes(seen, head, tip)])) - SLOT[[0, 1, 1]]
+        off = 1e3 * float(beyond.max())
     verdict = _verdict(
         1e-3 * depth,
         (
-            Predicate("through", depth, 15.0, "mm", accuracy=float(accuracy[0])),
-            Predicate("in_line", off, 6.0, "mm", at_least=False, accuracy=float(accuracy[1])),
+            Predicate("through", depth, DEPTH, "mm", accuracy=accuracy),
+            Predicate("in_slot", off, BESIDE, "mm", at_least=False, accuracy=FACES),
             Predicate("loop_closed", loop, CLOSED, "turns", accuracy=ROUND),
-            Predicate("holds_pull", _held_until_opened(evidence, slot), 5.0, "N"),
+            Predicate("holds_pull", _held_until_opened(evidence), 5.0, "N"),
+            hands_off(evidence),
         ),
     )
     bodies = [body for body in (head, tip) if body is not None]
@@ -186,18 +193,28 @@ def held(evidence: Evidence) -> float:
     return min(pull(r) for r in evidence.readings[at - HOLD + 1 : at + 1])
 
 
-def _held_until_opened(evidence: Evidence, slot: FloatArray) -> float:
-    """What the tail bore in `HOLD` readings in a row, until the hand was seen to open [N].
+def _held_until_opened(evidence: Evidence) -> float:
+    """What the tail bore in `HOLD` readings in a row, until the right hand was seen to open [N].
 
-    Nothing is known, 0, if it did not, or only just now. slot: its axis in the left hand, (3,).
+    Nothing is known, 0, if it did not, or if both have not been off for long enough. The slot is
+    where the left hand has it, which holds the head within a few degrees of that.
     """
+    slot = IN_HAND[:, 0]
     pulls = [
-        -float(r.hand_rotation[0, LEFT] @ slot @ r.wrist_force[0, RIGHT]) for r in evidence.readings
+        -float(r.hand_rotation[0, LEFT] @ slot @ r.wrist_force[0, RIGHT]) if _apart(r) else 0.0
+        for r in evidence.readings
     ]
     opened = [i for i, r in enumerate(evidence.readings) if r.gripper[0, RIGHT] > OPENED]
-    if not opened or opened[0] < HOLD or len(pulls) < opened[0] + REST - OPENING:
+    if not opened or opened[0] < HOLD or len(pulls) < opened[0] + AFTER + REST - OPENING:
         return 0.0
     return max(min(pulls[i - HOLD : i]) for i in range(HOLD, opened[0] + 1))
+
+
+def _apart(readings: Readings) -> bool:
+    """Whether hands hold head and tail, by where they are from each other and how far open."""
+    frame = readings.hand_rotation[0, LEFT] @ IN_HAND
+    right = (readings.hand_position[0, RIGHT] - readings.hand_position[0, LEFT]) @ frame
+    return bool(np.linalg.norm(right - BEHIND) < ROOM) and holding(readings)
 
 
 def turns(position: FloatArray, rotation: FloatArray) -> float:
