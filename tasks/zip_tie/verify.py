@@ -109,7 +109,7 @@ def judge_views(evidence: Evidence) -> Verdict:
         1e-3 * depth,
         (
             Predicate("through", depth, DEPTH, "mm", accuracy=accuracy),
-            Predicate("in_slot", off, BESIDE, "mm", at_least=False, accuracy=FACES),
+            Predicate("in_slot", off, BESIDE + FACES, "mm", at_least=False, accuracy=FACES),
             Predicate("loop_closed", loop, CLOSED, "turns", accuracy=ROUND),
             Predicate("holds_pull", _held_until_opened(evidence), 5.0, "N"),
             hands_off(evidence),
