@@ -90,7 +90,7 @@ STATES: tuple[tuple[str, str, Tie], ...] = (
         Tie((DEEP, -0.0125, 0.0)),
     ),
     (
-        "2 mm short",
+        "too short",
         "the ratchet holds a tail that is not quite 14 mm through, of 15",
         Tie((strap.SLOT_END + 0.015, 0.0, 0.0)),
     ),

@@ -47,7 +47,7 @@ from .verify import CLOSED as CLOSED_LOOP
 from .verify import AFTER, BESIDE, beside, judge, judge_views, let_go, pull, rested, turns
 
 GRASPED = f"task_link{strap.GRASPED}"
-READY_DEPTH = 0.0210  # of the tip beyond the slot: enough that 16 mm stay after the slack [m]
+READY_DEPTH = 0.0230  # of the tip beyond the slot: the pull may take 5 mm, and 16 are to be seen [m]
 OFF = (0.010, 0.035)  # of the slot across and along its normal: no tail held well starts beyond [m]
 PULL_SPEED = 0.06  # of the verifier's pull, at most [m/s]
 PULL_TO, PULL_SLOWS = 7.0, 3.0  # force that it comes to, and how far before it slows down [N]
@@ -59,6 +59,7 @@ GRIP_AT, RELEASE_AT, DONE_AT = 0.20, 0.36, 0.56  # times in the reset [s]
 # friction takes, enough to pull 7 N; a shoulder's give 12 N m, 26 N, less than `force_limit`.
 # Feeding takes 2 to 4 N; where a policy feels 4 N its hand stands still, long before any lead.
 LEAD, PUSH = 0.15, 4.0  # [rad], [N]
+RESET_LEAD = 0.06  # a reset pulls at nothing: a hand that lets go springs no farther [rad]
 STEP, TURN = (0.0024,) * 3, (0.025,) * 3  # of a hand in a control period [m], [rad]
 HEAD_HAND = ArmAction(STEP, TURN, low=(0.38, -0.04, 0.16), high=(0.46, 0.04, 0.24))
 TAIL_HAND = ArmAction(STEP, TURN, low=(0.375, -0.13, 0.155), high=(0.465, 0.02, 0.245))
@@ -80,6 +81,7 @@ class ZipTie(Task):
         *(f"task_mark{i}" for i in range(len(strap.MARKS))),
     )
     actions = ActionSpec((HEAD_HAND, TAIL_HAND), LEAD, PUSH)
+    reset_actions = ActionSpec((HEAD_HAND, TAIL_HAND), RESET_LEAD, PUSH)
     observation_names = (
         *(f"tip_in_head_{a}" for a in "xyz"),
         *("tail_pitch", "tail_yaw", "tail_roll"),

@@ -79,6 +79,11 @@ def beside(tip: FloatArray, along: FloatArray) -> FloatArray:
     return result
 
 
+def in_slot_seen(off: float) -> Predicate:
+    """How far beyond the slot's opening cameras see the strap [mm]; a little way from the faces."""
+    return Predicate("in_slot", off, BESIDE + FACES, "mm", at_least=False, accuracy=FACES)
+
+
 def hands_off(evidence: Evidence) -> Predicate:
     """Both hands are open, and have been for all the readings that a last look averages."""
     opening = min(float(r.gripper.min()) for r in evidence.readings[-LAST:])
@@ -109,7 +114,7 @@ def judge_views(evidence: Evidence) -> Verdict:
         1e-3 * depth,
         (
             Predicate("through", depth, DEPTH, "mm", accuracy=accuracy),
-            Predicate("in_slot", off, BESIDE + FACES, "mm", at_least=False, accuracy=FACES),
+            in_slot_seen(off),
             Predicate("loop_closed", loop, CLOSED, "turns", accuracy=ROUND),
             Predicate("holds_pull", _held_until_opened(evidence), 5.0, "N"),
             hands_off(evidence),
