@@ -39,7 +39,7 @@ class Manner:
     pace: float  # of the tip in a control period, at most [m]
     care: float  # off the slot's axis at its mouth, to go on [m]
     funnel: float = 0.4  # more than that off, as a share of the way to the mouth
-    gain: float = 0.2  # share of an error that is corrected in a control period
+    gain: float = 0.12  # share of an error that is corrected in a control period
     inside: float = -0.003  # along the slot: from here on it guides the tip [m]
     before: float = -0.013  # so far back the tail is drawn when it has caught [m]
     felt: float = 2.0  # push against the head at which it is noticed that it has [N]
@@ -90,12 +90,16 @@ class Teleoperator(Demonstrator):
         tip_then, direction_then, side_then = self._seen[0]
         turn = np.zeros(3)
         if tip_then[0] < self._manner.inside:
-            turn = TURNING * self._manner.gain * np.array(
-                [-side_then[2], direction_then[2], -direction_then[1]]
+            turn = (
+                TURNING
+                * self._manner.gain
+                * np.array([-side_then[2], direction_then[2], -direction_then[1]])
             )
         push = float(readings.rotation[0, 0, :, 0] @ readings.wrist_force[0, RIGHT])
         lead = readings.rotation[0, 0].T @ readings.lead[0, RIGHT]
-        move = self._move(tip_then, lead, push) - np.cross(turn, [GRASP, 0.0, 0.0])  # turn about the tip
+        move = self._move(tip_then, lead, push) - np.cross(
+            turn, [GRASP, 0.0, 0.0]
+        )  # turn about the tip
         rotation = readings.rotation[0, 0]
         action = np.zeros_like(self._tremor)
         action[7:13] = np.concatenate([rotation @ move, rotation @ turn]) / self._scale[1]

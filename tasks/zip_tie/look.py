@@ -194,9 +194,7 @@ def passes(seen: Sequence[Colours], head: Body, tip: Body) -> FloatArray:
     return result
 
 
-def _highest(
-    one: Colours, head: Body, along: float, aside: float
-) -> tuple[float, float] | None:
+def _highest(one: Colours, head: Body, along: float, aside: float) -> tuple[float, float] | None:
     """From where to where the highest piece of strap is seen along the head's height [m]."""
     line = np.column_stack([np.full((len(HEIGHTS), 2), (along, aside)), HEIGHTS])
     camera, mask = one.tip.view.camera, one.strap.mask | one.tip.mask
