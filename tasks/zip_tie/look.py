@@ -43,7 +43,7 @@ STEP = np.array([5e-5] * 3 + [5e-3] * 3)  # of the fit's differences [m], [rad]
 UPRIGHT = (1.0,) * 4 + (0.0,) * 6  # of the rounds: a lean about the slot is that unlike [px/rad]
 MOST_LEAN = 0.8  # about the slot, that a fit may come to [rad]
 LENGTH = 0.012  # of the label [m]
-ONE_VIEW = 1.25  # so much further than one view is off depth may be, if the other is not
+ONE_VIEW = 1.6  # so much further than one view is off depth may be, if the other is not
 UNLIKE = 3.0  # that middle or spread of the label may be off the fit [px]
 HEAD_CORNERS = np.array(  # of the head, and of the lead-in's rim [m]
     [(x, y, z) for x in (-0.006, 0.006) for y in (-0.0075, 0.0075) for z in (-0.0051, 0.0051)]
