@@ -26,6 +26,9 @@ FASTEST = 0.0018  # of the hand in a control period [m]
 WRIST, STOP = 3, 1.5708  # joint that tilts the hand, and where its range ends [rad]
 SLOWS, SLOWEST = 0.05, 0.35  # so far before that a person slows down [rad]; pace that is left there
 ASTRAY = 0.002  # of the tail's hand beyond its box, at which a person stops [m]
+# A soft wrist that turns as eagerly as its hand moves swings, and the tail with it; so does a hand
+# whose setpoint is led far ahead while friction holds it: such a lead is taken back.
+TURNING, EASING = 0.5, 0.05  # of the gain; of a lead across the slot, in a control period
 TREMOR = 0.26  # of the hands, in full actions (0.6 mm, 7 mrad)
 
 
@@ -36,7 +39,7 @@ class Manner:
     pace: float  # of the tip in a control period, at most [m]
     care: float  # off the slot's axis at its mouth, to go on [m]
     funnel: float = 0.4  # more than that off, as a share of the way to the mouth
-    gain: float = 0.2  # share of an error that is corrected in a control period
+    gain: float = 0.12  # share of an error that is corrected in a control period
     inside: float = -0.003  # along the slot: from here on it guides the tip [m]
     before: float = -0.013  # so far back the tail is drawn when it has caught [m]
     felt: float = 2.0  # push against the head at which it is noticed that it has [N]
@@ -87,11 +90,16 @@ class Teleoperator(Demonstrator):
         tip_then, direction_then, side_then = self._seen[0]
         turn = np.zeros(3)
         if tip_then[0] < self._manner.inside:
-            turn = self._manner.gain * np.array(
-                [-side_then[2], direction_then[2], -direction_then[1]]
+            turn = (
+                TURNING
+                * self._manner.gain
+                * np.array([-side_then[2], direction_then[2], -direction_then[1]])
             )
         push = float(readings.rotation[0, 0, :, 0] @ readings.wrist_force[0, RIGHT])
-        move = self._move(tip_then, push) - np.cross(turn, [GRASP, 0.0, 0.0])  # turn about the tip
+        lead = readings.rotation[0, 0].T @ readings.lead[0, RIGHT]
+        move = self._move(tip_then, lead, push) - np.cross(
+            turn, [GRASP, 0.0, 0.0]
+        )  # turn about the tip
         rotation = readings.rotation[0, 0]
         action = np.zeros_like(self._tremor)
         action[7:13] = np.concatenate([rotation @ move, rotation @ turn]) / self._scale[1]
@@ -115,8 +123,11 @@ class Teleoperator(Demonstrator):
         by_hand: FloatArray = np.repeat(room, len(action) // 2) * np.clip(action, -1, 1)
         return by_hand
 
-    def _move(self, tip: FloatArray, push: float) -> FloatArray:
-        """The tip's translation over one period, head frame [m]."""
+    def _move(self, tip: FloatArray, lead: FloatArray, push: float) -> FloatArray:
+        """The tip's translation over one period, head frame [m].
+
+        lead: how far the hand's setpoint is ahead of the hand, (3,), head frame [m].
+        """
         manner = self._manner
         if tip[0] >= manner.inside:
             return np.array([manner.pace, 0.0, 0.0])
@@ -131,5 +142,5 @@ class Teleoperator(Demonstrator):
         error = float(np.linalg.norm(tip[1:]))
         funnel = manner.care + manner.funnel * max(0.0, MOUTH - tip[0])
         eagerness = np.clip(2.0 - error / funnel, -0.5, 1.0)
-        steer = -manner.gain * np.clip(tip[1:], -0.008, 0.008)
+        steer = -manner.gain * np.clip(tip[1:], -0.008, 0.008) - EASING * lead[1:]
         return np.array([manner.pace * eagerness, *steer])

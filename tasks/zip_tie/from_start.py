@@ -23,7 +23,7 @@ from .frames import HEAD, hand_rotation
 from .hanging import Hanging
 from .restorer import BACK, HANGS
 from .taking import Taker
-from .task import STEP, TURN, ZipTie
+from .task import LEAD, PUSH, STEP, TURN, ZipTie
 
 BEFORE = np.array([-0.006, 0.0, 0.0])  # of where a reset has the tie presented, nominal [m]
 OPEN = 0.045  # gripper setpoint at the start [m]
@@ -36,7 +36,7 @@ class FromLines(ZipTie):
     """The tie on three lines before the bundle's free end, both hands open before it."""
 
     time_limit = 20.0
-    actions = ActionSpec((LEFT_HAND, RIGHT_HAND), lead=0.06, push=4.0)
+    actions = ActionSpec((LEFT_HAND, RIGHT_HAND), LEAD, PUSH)
     variation_names = (
         *(f"head_{a}" for a in ("x", "y", "z", "yaw")),
         *(f"tail_{a}" for a in "xyz"),

@@ -1,11 +1,12 @@
 """Where head, tip and loop are, from their colours in two pictures.
 
-A label on the head's side, shifted and turned in the plane between the pads that hold it flat, is
-fitted to the middles and spreads of its patches in both pictures; the tip is where the middles of
-its patches are. Both are seen by the same cameras, so that a camera that stands a little elsewhere
-shifts them alike, and not the depth between them. The strap goes round the bundle in the directions
-in which it is seen from the bundle's axis, in the plane of the loop, and in those between in which
-bundle or stand hide it.
+The left hand has let go, and the head stands between its pads as the strap turns it. So a label on
+its side, shifted and turned any way, is fitted to the middles and spreads of its patches in both
+pictures; the tip is where the middles of its patches are. Both are seen by the same cameras, so
+that a camera that stands a little elsewhere shifts them alike, and not the depth between them.
+Before the head and beyond it the strap is looked for along the head's height. The strap goes round
+the bundle in the directions in which it is seen from the bundle's axis, in the plane of the loop,
+and in those between in which bundle or stand hide it.
 """
 
 from __future__ import annotations
@@ -16,10 +17,12 @@ from dataclasses import dataclass
 import cv2
 import numpy as np
 from numpy.typing import NDArray
+from scipy.spatial.transform import Rotation
 
 from enpire.environment import Camera, Seen, View, coloured, fresh, outline_area, triangulate
 from enpire.types import FloatArray
 
+from . import strap
 from .frames import BUNDLE_HALF, HEAD, LEFT, hand_rotation
 from .strap import TIP
 
@@ -33,13 +36,14 @@ SATURATION, VALUE = 110.0, 20.0  # of 255
 BUNDLE = np.array([0.42, -0.030, 0.166])  # its stand is screwed to the bench; it lies along x [m]
 IN_HAND = hand_rotation(LEFT).T @ HEAD  # head's frame in the hand's, before it is turned there
 IN_REACH = 0.025  # of the hand is what may be the head [m]
-SLID = np.array([0.008, 0.008, 0.0007])  # so far it may lie off the pads' middle, head frame [m]
+SLID = np.array([0.010, 0.008, 0.008])  # so far it may lie off the pads' middle, head frame [m]
 LABEL_AT = np.array([0.0, -0.0077, -0.0022])  # of the label, head frame [m]
 LEAST = 80  # pixels of the label that a view must show
-STEP = np.array([5e-5, 5e-5, 5e-5, 5e-3])  # of the fit's differences [m, m, m, rad]
-ROUNDS = 6  # of the fit
+STEP = np.array([5e-5] * 3 + [5e-3] * 3)  # of the fit's differences [m], [rad]
+UPRIGHT = (1.0,) * 4 + (0.0,) * 6  # of the rounds: a lean about the slot is that unlike [px/rad]
+MOST_LEAN = 0.8  # about the slot, that a fit may come to [rad]
 LENGTH = 0.012  # of the label [m]
-ONE_VIEW = 1.25  # so much further than one view is off depth may be, if the other is not
+ONE_VIEW = 1.6  # so much further than one view is off depth may be, if the other is not
 UNLIKE = 3.0  # that middle or spread of the label may be off the fit [px]
 HEAD_CORNERS = np.array(  # of the head, and of the lead-in's rim [m]
     [(x, y, z) for x in (-0.006, 0.006) for y in (-0.0075, 0.0075) for z in (-0.0051, 0.0051)]
@@ -52,15 +56,18 @@ LABEL_CORNERS = np.array(  # from the middle of its outside
 TIP_CORNERS = np.array(
     [(x, y, z) for x in (-TIP / 2, TIP / 2) for y in (-0.0024, 0.0024) for z in (-0.0005, 0.0005)]
 )
-PLACED = 0.00012  # that the middle of a head that is seen whole may be off along the slot [m]
+PLACED = 0.00015  # that the middle of a head that is seen whole may be off along the slot [m]
 TIP_LEAST = 12  # pixels of the tip that a view must show
 TIP_NEAR = 0.08  # of the head is what may be the tip [m]
 APART = 0.0005  # that rays to one point may pass each other [m]
 MIDDLE = 0.00010  # that the middle of a tip that is seen whole may be off along the slot [m]
-ACROSS = 0.0003  # more than that it may be off across the slot, where cameras look along [m]
 WHOLE = 0.96  # of its outline's area is then seen
 PIVOT = np.array([0.003, 0.0, -0.0007])  # from there the last link is straight, head frame [m]
 BENT = 0.12  # that its direction may be off that [rad]
+HEIGHTS = np.arange(-0.011, 0.011, 0.0001)  # along which the strap is looked for [m]
+BEFORE, BEYOND = -0.016, 0.009  # along the slot, where it is [m]
+AS_WIDE = (0.6, 1.4)  # as a strap is, that one is seen before the head
+FACES = 0.8  # that a strap may be off at the head's faces from where it is seen [mm]
 LARGEST = 1.25  # of its outline's area; what is larger is no tip
 
 AROUND = np.linspace(0.0, 2 * np.pi, 24, endpoint=False)  # the bundle [rad]
@@ -120,7 +127,8 @@ def find_head(seen: Sequence[Colours], hand: FloatArray, hand_frame: FloatArray)
     """The one head between the left hand's pads that all views show.
 
     None if fewer than two do, or if they contradict each other or the hand. Least squares over the
-    middles and spreads of the label's patches, by Gauss and Newton.
+    middles and spreads of the label's patches, by Gauss and Newton. A lean about the slot is seen
+    least: the first rounds hold it back.
     hand, hand_frame: the grasp frame in the world, (3,) and (3, 3).
     """
     found = [patch for one in seen if (patch := _Patch.near(one.label, hand))]
@@ -131,30 +139,74 @@ def find_head(seen: Sequence[Colours], hand: FloatArray, hand_frame: FloatArray)
     if miss > APART:
         return None
 
+    def turned(pose: FloatArray) -> FloatArray:
+        """The head's frame (3, 3)."""
+        frame: FloatArray = nominal @ Rotation.from_rotvec(pose[3:]).as_matrix()
+        return frame
+
     def label(pose: FloatArray) -> FloatArray:
-        """Its corners (8, 3), shifted (3) from where rays meet and turned between the pads."""
-        corners: FloatArray = begin + pose[:3] + LABEL_CORNERS @ _turned(nominal, pose[3]).T
+        """Its corners (8, 3), shifted (3) from where rays meet, and turned (3)."""
+        corners: FloatArray = begin + pose[:3] + LABEL_CORNERS @ turned(pose).T
         return corners
 
     def off(pose: FloatArray) -> FloatArray:
         return np.concatenate([patch.off(label(pose)) for patch in found])
 
-    pose = np.zeros(4)
-    for _ in range(ROUNDS):
+    pose = np.zeros(6)
+    for upright in UPRIGHT:
         slopes = np.stack([(off(pose + e) - off(pose - e)) / 2 for e in np.diag(STEP)], axis=1)
-        pose = pose - STEP * np.linalg.lstsq(slopes, off(pose))[0]
+        held = upright * STEP * np.eye(6)[3]
+        miss_all = np.append(off(pose), upright * pose[3])
+        pose = pose - STEP * np.linalg.lstsq(np.vstack([slopes, held]), miss_all)[0]
     unlike = abs(off(pose)).max()
-    frame = _turned(nominal, pose[3])
-    lies = (begin + pose[:3] - hand) @ nominal - _turned(np.eye(3), pose[3]) @ LABEL_AT
-    if unlike > UNLIKE or (abs(lies) > SLID).any():
+    frame = turned(pose)
+    at = begin + pose[:3] - frame @ LABEL_AT
+    if unlike > UNLIKE or abs(pose[3]) > MOST_LEAN or (abs((at - hand) @ nominal) > SLID).any():
         return None
     pixel = max(np.linalg.norm(p.camera.position - hand) / p.camera.focal for p in found)
-    lies[2] = 0.0  # the pads say it better
-    at = hand + nominal @ lies
     shown = min(p.area / outline_area(p.camera, label(pose)) for p in found)
     hidden = max(0.0, 1.0 - shown / WHOLE) * ONE_VIEW * LENGTH
     accuracy = PLACED + unlike * float(pixel) + hidden
     return Body(at, frame, accuracy, at + HEAD_CORNERS @ frame.T)
+
+
+def passes(seen: Sequence[Colours], head: Body, tip: Body) -> FloatArray:
+    """How high the strap is before the head and beyond it, (2,) [m]; not a number if unseen.
+
+    Before it the middle of what is seen along the head's height counts. Beyond it the upper edge
+    does, for the loop's root is under the tail there. Each is the mean of the views that show it.
+    """
+    aside = float(head.frame[:, 1] @ (tip.middle - head.middle))
+    found: FloatArray = np.full((2, len(seen)), np.nan)
+    for i, one in enumerate(seen):
+        along = head.frame.T @ (head.middle - one.tip.view.camera.position)
+        half = strap.WIDTH / 2 * abs(along[2] / along[1]) + strap.THICKNESS / 2
+        band = _highest(one, head, BEFORE, 0.0)
+        if band is not None and AS_WIDE[0] < (band[1] - band[0]) / (2 * half) < AS_WIDE[1]:
+            found[0, i] = sum(band) / 2
+        band = _highest(one, head, BEYOND, aside)
+        if band is not None:
+            found[1, i] = band[1] - half
+    shown = ~np.isnan(found)
+    count = shown.sum(axis=1)
+    total = np.where(shown, found, 0.0).sum(axis=1)
+    result: FloatArray = np.where(count > 0, total / np.maximum(count, 1), np.nan)
+    return result
+
+
+def _highest(one: Colours, head: Body, along: float, aside: float) -> tuple[float, float] | None:
+    """From where to where the highest piece of strap is seen along the head's height [m]."""
+    line = np.column_stack([np.full((len(HEIGHTS), 2), (along, aside)), HEIGHTS])
+    camera, mask = one.tip.view.camera, one.strap.mask | one.tip.mask
+    x, y = camera.project(head.middle + line @ head.frame.T).round().astype(int).T
+    inside = (x >= 0) & (x < camera.width) & (y >= 0) & (y < camera.height)
+    if not inside.all():
+        return None
+    edges = np.flatnonzero(np.diff(mask[y, x].astype(int), prepend=0, append=0))
+    if not len(edges):
+        return None
+    low, high = edges[-2], edges[-1] - 1
+    return float(HEIGHTS[low]), float(HEIGHTS[high])
 
 
 def find_tip(seen: Sequence[Colours], head: Body) -> Body | None:
@@ -318,13 +370,6 @@ def _moments(outline: FloatArray) -> tuple[FloatArray, FloatArray]:
     )
     covariance: FloatArray = second / (6 * area) - np.array([a * a, a * b, b * b])
     return outline[0] + np.array([a, b]), covariance
-
-
-def _turned(nominal: FloatArray, angle: float) -> FloatArray:
-    """The frame (3, 3) of a head that is turned so between the pads."""
-    cos, sin = np.cos(angle), np.sin(angle)
-    result: FloatArray = nominal @ np.array([[cos, -sin, 0.0], [sin, cos, 0.0], [0.0, 0.0, 1.0]])
-    return result
 
 
 def _to_the_rim(view: View, hue: tuple[float, float]) -> Seen:

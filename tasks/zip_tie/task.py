@@ -21,6 +21,7 @@ from enpire.environment import (
     CartesianControl,
     Demonstrator,
     Evidence,
+    Fake,
     Readings,
     Restorer,
     Task,
@@ -35,23 +36,32 @@ from enpire.types import Float32Array, FloatArray, Predicate, Verdict
 
 from . import strap
 from .demonstrator import Teleoperator
+from .fakes import constructed
 from .fixture import Fixture, add_fixture
 from .frames import HEAD, HEAD_AT, LEFT, RIGHT, TAIL_AT, hand_rotation, in_head
 from .look import CAMERAS, CENTRE, ROLL
 from .restorer import PutBack, Start, fetching
 from .skill import PARAMETERS, Feeder
 from .truth import truth
+from .verify import AFTER, BESIDE, beside, judge, judge_views, let_go, pull, rested, turns
 from .verify import CLOSED as CLOSED_LOOP
-from .verify import judge, judge_views, let_go, rested, turns
 
 GRASPED = f"task_link{strap.GRASPED}"
-READY_DEPTH = 0.0205  # of the tip beyond the slot: enough that 15 mm stay after the slack [m]
+READY_DEPTH = (
+    0.0230  # of the tip beyond the slot: the pull may take 5 mm, and 16 are to be seen [m]
+)
 OFF = (0.010, 0.035)  # of the slot across and along its normal: no tail held well starts beyond [m]
-PULL_SPEED = 0.02  # of the verifier's pull [m/s]
-LET_GO = -0.4  # the gripper's action that lets the tail go: 22 mm open
+PULL_SPEED = 0.06  # of the verifier's pull, at most [m/s]
+PULL_TO, PULL_SLOWS = 6.5, 3.0  # force that it comes to, and how far before it slows down [N]
+LET_GO = -0.4  # the gripper's action that lets tail or head go: 22 mm open
 OPEN, CLOSED = 0.04, 0.0  # gripper setpoints in the reset [m]
 HELD = 0.0006  # opening that a held strap leaves, at least [m]
 GRIP_AT, RELEASE_AT, DONE_AT = 0.20, 0.36, 0.56  # times in the reset [s]
+# With the maker's gains a wrist's joints give 1.5 N m 0.15 rad ahead: 9 N at the fingers less what
+# friction takes, enough to pull 6.5 N; a shoulder's give 12 N m, 26 N, less than `force_limit`.
+# Feeding takes 2 to 4 N; where a policy feels 4 N its hand stands still, long before any lead.
+LEAD, PUSH = 0.15, 4.0  # [rad], [N]
+RESET_LEAD = 0.06  # a reset pulls at nothing: a hand that lets go springs no farther [rad]
 STEP, TURN = (0.0024,) * 3, (0.025,) * 3  # of a hand in a control period [m], [rad]
 HEAD_HAND = ArmAction(STEP, TURN, low=(0.38, -0.04, 0.16), high=(0.46, 0.04, 0.24))
 TAIL_HAND = ArmAction(STEP, TURN, low=(0.375, -0.13, 0.155), high=(0.465, 0.02, 0.245))
@@ -64,7 +74,7 @@ class ZipTie(Task):
     instruction = "Feed the tail of the zip tie through its head until it holds."
     time_limit = 10.0
     force_limit = 40.0
-    probe_limit = 2.0
+    probe_limit = 3.0
     restore_limit = 40.0
     tracked = (
         "task_head",
@@ -72,7 +82,8 @@ class ZipTie(Task):
         "task_bundle",
         *(f"task_mark{i}" for i in range(len(strap.MARKS))),
     )
-    actions = ActionSpec((HEAD_HAND, TAIL_HAND), lead=0.06, push=4.0)
+    actions = ActionSpec((HEAD_HAND, TAIL_HAND), LEAD, PUSH)
+    reset_actions = ActionSpec((HEAD_HAND, TAIL_HAND), RESET_LEAD, PUSH)
     observation_names = (
         *(f"tip_in_head_{a}" for a in "xyz"),
         *("tail_pitch", "tail_yaw", "tail_roll"),
@@ -255,15 +266,16 @@ class ZipTie(Task):
         return ((seen - _CENTRE) / _SCALE).astype(np.float32)
 
     def ready(self, readings: Readings) -> NDArray[np.bool_]:
-        """The tip is seen far enough beyond the slot, and in line with it."""
-        tips = in_head(readings)[0].tolist()
-        through = strap.SLOT_END + READY_DEPTH
-        return np.array([x > through and abs(y) < 0.006 and abs(z) < 0.006 for x, y, z in tips])
+        """The tip is seen far enough beyond the slot, and the tail to go through it."""
+        tip, along, _ = in_head(readings)
+        through: NDArray[np.bool_] = tip[:, 0] > strap.SLOT_END + READY_DEPTH
+        return through & (beside(tip, along) < BESIDE)
 
     def probe(self, evidence: Evidence) -> Float32Array | None:
         """Pull the tail back along the slot until the wrist feels enough; let go, and wait.
 
-        At once nothing more if the tail has come out.
+        First the right hand lets go, then the left one lets go of the head. At once nothing more if
+        the tail has come out.
         """
         now, at = evidence.readings[-1], let_go(evidence)
         if rested(evidence, at) or in_head(now)[0][0, 0] < strap.SLOT_END:
@@ -272,13 +284,16 @@ class ZipTie(Task):
         action[[6, 13]] = -1.0
         if at is not None:
             action[13] = LET_GO
+            if len(evidence.readings) > at + AFTER:
+                action[6] = LET_GO
             return action
-        step = -now.rotation[0, 0, :, 0] * PULL_SPEED / self.control_hz
+        left = np.clip((PULL_TO - pull(now)) / PULL_SLOWS, 0.0, 1.0)
+        step = -now.rotation[0, 0, :, 0] * left * PULL_SPEED / self.control_hz
         action[7:10] = step / np.array(STEP)
         return action
 
     def judge(self, evidence: Evidence) -> Verdict:
-        """Through by 15 mm, closed round the bundle, and holding 5 N."""
+        """Through the slot by 15 mm, closed round the bundle, holding 5 N, and let go of."""
         return judge(evidence)
 
     def judge_views(self, evidence: Evidence) -> Verdict:
@@ -303,7 +318,11 @@ class ZipTie(Task):
 
     def truth(self, twin: Twin, row: int) -> tuple[Predicate, ...]:
         """Where the tail is; and it still holds when the hand lets go and 5 N hang on it."""
-        return truth(twin, row, self._sites)
+        return truth(twin, row)
+
+    def fakes(self) -> tuple[Fake, ...]:
+        """Ties that are not fastened, with and without hands on them."""
+        return constructed(self._kinematics)
 
 
 _ZIP = tuple(

@@ -13,69 +13,111 @@ from enpire.environment import Evidence, Readings, overlay
 from enpire.types import FloatArray, Outcome, Predicate, State, Verdict
 
 from .frames import BUNDLE_HALF, LEFT, RIGHT, crossing, in_head
-from .look import ACROSS, BENT, IN_HAND, ROUND, colours, find_head, find_tip, turns_seen
-from .strap import ARCS, SLOT_END, TIP
+from .look import (
+    BENT,
+    FACES,
+    IN_HAND,
+    ROUND,
+    colours,
+    find_head,
+    find_tip,
+    passes,
+    turns_seen,
+)
+from .strap import ARCS, GRASP, SLOT_END, TIP
 
 LAST = 5  # readings that a final measure averages
+TRACKED = 1.0  # that the tracker may have the tip's place off along the slot [mm]
+DEPTH = 15.0 + TRACKED  # that it has to see the tip beyond the head: 15 are asked for [mm]
+SLOT = np.array([0.0050, 0.0017])  # half of the slot's opening, along y and z of the head [m]
+BESIDE = 1.7  # beyond it that a strap may be seen: half of the walls above and below [mm]
+SLOPE = 0.5  # of the tail along the slot, at least: a cosine
 HOLD = 3  # readings in a row that must feel the pull
-PULL_FORCE = 6.0  # the verifier pulls until it has felt this for `HOLD` readings [N]
-PULL_TIME = (0.2, 1.6)  # but at least and at most so long, and lets go then [s]
-REST = 8  # readings after the hand has let go, until the tail is looked at for the last time
-OPENED, OPENING = 0.006, 2  # of a hand that has let go [m]; readings until that is seen
-TURNED = 0.03  # that the head's turn in the hand may be off [rad]
+PULL_FORCE = 5.5  # the verifier pulls until it has felt this for `HOLD` readings [N]
+PULL_TIME = (0.2, 1.8)  # but at least and at most so long, and lets go then [s]
+HELD_HEAD, HELD_TAIL = (0.0080, 0.0120), (0.0005, 0.0030)  # openings of hands on these [m]
+GRIPPED = 0.012  # of a hand that holds head or tail from where that is held [m]
+BEHIND = np.array([SLOT_END + 0.0190 - GRASP, 0.0, 0.0])  # of a head held, the right hand [m]
+ROOM = 0.016  # that it may be elsewhere, for the head is turned in the left one [m]
+AFTER = 5  # readings between the right hand's letting go and the left one's
+REST = 12  # readings after both have, until the tie is looked at for the last time
+OPENED, OPENING = 0.006, 2  # of a right hand that has let go [m]; readings until that is seen
+OFF = 13.0  # opening of hands that touch neither a head of 10.2 mm, nor a tail on it [mm]
 CLOSED = 0.75  # of a turn round the bundle, from the head to the tip, is a loop
 NEAR = 0.002  # a strap seen so near the bundle's axis is inside the bundle: not known where [m]
 PIECE = np.linspace(0.0, 1.0, 17)  # where a piece of strap between two marks is looked at
 
 
 def judge(evidence: Evidence) -> Verdict:
-    """Depth, alignment, closed loop and held pull; success is all of them."""
-    tips = np.array([in_head(r)[0][0] for r in evidence.readings])
-    tip = tips[-LAST:].mean(axis=0)
-    depth = float(tip[0] - SLOT_END)
+    """Depth, crossing, closed loop, held pull and hands off; success is all of them."""
     last = evidence.readings[-1]
+    seen = [in_head(r) for r in evidence.readings[-LAST:]]
+    tip, along = (np.mean([one[i][0] for one in seen], axis=0) for i in (0, 1))
+    depth = float(tip[0] - SLOT_END)
     predicates = (
-        Predicate("through", 1e3 * depth, 15.0, "mm"),
-        Predicate("in_line", 1e3 * float(np.linalg.norm(tip[1:])), 6.0, "mm", at_least=False),
+        Predicate("through", 1e3 * depth, DEPTH, "mm"),
+        Predicate("in_slot", float(beside(tip, along)), BESIDE, "mm", at_least=False),
         Predicate("loop_closed", turns(last.position[0], last.rotation[0]), CLOSED, "turns"),
         Predicate("holds_pull", held(evidence), 5.0, "N"),
+        hands_off(evidence),
     )
     return _verdict(depth, predicates)
 
 
-def judge_views(evidence: Evidence) -> Verdict:
-    """The same from where cameras see them; the pull is along the slot that they see.
+def beside(tip: FloatArray, along: FloatArray) -> FloatArray:
+    """How far beyond the slot's opening a straight tail crosses the head's faces, (...) [mm].
 
-    Depth is as accurate as head and tip are. The pads' plane gives the head's height, so that its
-    shift and turn there count for what the tip is off sideways only. How far the last link leans
-    counts for the depth of its end, as it may lean a little more.
+    The worse of both faces. Not a number for a tail that does not lead along the slot.
+    tip: (..., 3) [m], along: its direction, (..., 3), both in the head's frame.
+    """
+    leads = along[..., :1]
+    slope = along[..., 1:] / np.where(leads > SLOPE, leads, np.nan)
+    off = [
+        abs(tip[..., 1:] + (face - tip[..., :1]) * slope) - SLOT for face in (-SLOT_END, SLOT_END)
+    ]
+    result: FloatArray = 1e3 * np.max(off, axis=(0, -1))
+    return result
+
+
+def in_slot_seen(off: float) -> Predicate:
+    """How far beyond the slot's opening cameras see the strap [mm]; a little way from the faces."""
+    return Predicate("in_slot", off, BESIDE + FACES, "mm", at_least=False, accuracy=FACES)
+
+
+def hands_off(evidence: Evidence) -> Predicate:
+    """Both hands are open, and have been for all the readings that a last look averages."""
+    opening = min(float(r.gripper.min()) for r in evidence.readings[-LAST:])
+    return Predicate("hands_off", 1e3 * opening, OFF, "mm")
+
+
+def judge_views(evidence: Evidence) -> Verdict:
+    """The same from where cameras see them; the pull is along the slot as the left hand has it.
+
+    Depth is as accurate as head and tip are. How far the last link leans counts for the depth of
+    its end, as it may lean a little more.
     """
     last = evidence.readings[-1]
     hand, hand_frame = last.hand_position[0, LEFT], last.hand_rotation[0, LEFT]
     seen = colours(evidence.views, evidence.elapsed)
     head = find_head(seen, hand, hand_frame)
     tip = None if head is None else find_tip(seen, head)
-    end: FloatArray = np.full(3, np.nan)
-    accuracy: FloatArray = np.full(2, np.nan)
-    loop, slot = np.nan, IN_HAND[:, 0]
-    if head is not None:
-        loop, slot = turns_seen(seen, head), hand_frame.T @ head.frame[:, 0]
+    depth, off, accuracy = np.nan, np.nan, np.nan
+    loop = np.nan if head is None else turns_seen(seen, head)
     if head is not None and tip is not None:
         end = head.frame.T @ (tip.middle + TIP / 2 * tip.frame[:, 0] - head.middle)
-        sideways = abs(end[1]) / np.linalg.norm(end[1:])
-        askew = sideways * (head.accuracy + TURNED * abs(end[0]))
+        depth = 1e3 * float(end[0] - SLOT_END)
         leans = np.linalg.norm(tip.frame[:, 0] @ head.frame[:, 1:])
-        bent = TIP / 2 * BENT
-        both = tip.accuracy + head.accuracy
-        accuracy = 1e3 * np.array([both + bent * leans, tip.accuracy + ACROSS + askew])
-    depth, off = 1e3 * float(end[0] - SLOT_END), 1e3 * float(np.linalg.norm(end[1:]))
+        accuracy = 1e3 * float(tip.accuracy + head.accuracy + TIP / 2 * BENT * leans)
+        beyond = abs(np.array([end[1], *passes(seen, head, tip)])) - SLOT[[0, 1, 1]]
+        off = 1e3 * float(beyond.max())
     verdict = _verdict(
         1e-3 * depth,
         (
-            Predicate("through", depth, 15.0, "mm", accuracy=float(accuracy[0])),
-            Predicate("in_line", off, 6.0, "mm", at_least=False, accuracy=float(accuracy[1])),
+            Predicate("through", depth, DEPTH, "mm", accuracy=accuracy),
+            in_slot_seen(off),
             Predicate("loop_closed", loop, CLOSED, "turns", accuracy=ROUND),
-            Predicate("holds_pull", _held_until_opened(evidence, slot), 5.0, "N"),
+            Predicate("holds_pull", _held_until_opened(evidence), 5.0, "N"),
+            hands_off(evidence),
         ),
     )
     bodies = [body for body in (head, tip) if body is not None]
@@ -111,13 +153,28 @@ def _verdict(depth: float, predicates: tuple[Predicate, ...]) -> Verdict:
 
 
 def pull(readings: Readings) -> float:
-    """Force with which the right hand is pulled back into the slot, in one reading [N]."""
-    axis = readings.rotation[0, 0, :, 0]
-    return -float(axis @ readings.wrist_force[0, 1])
+    """Force with which the right hand pulls the tail back into the slot, in one reading [N].
+
+    None, unless the left hand holds the head, and the right one the tail where that is to be held:
+    what is felt otherwise is something else.
+    """
+    tip, along, _ = (part[0] for part in in_head(readings))
+    frame = readings.rotation[0, 0]
+    hands = (readings.hand_position[0] - readings.position[0, 0]) @ frame
+    off = hands - np.stack([np.zeros(3), tip - GRASP * along])
+    if np.linalg.norm(off, axis=1).max() > GRIPPED or not holding(readings):
+        return 0.0
+    return -float(frame[:, 0] @ readings.wrist_force[0, RIGHT])
+
+
+def holding(readings: Readings) -> bool:
+    """Whether hands are as far open as on a head and on a tail."""
+    head, tail = readings.gripper[0, [LEFT, RIGHT]]
+    return bool(HELD_HEAD[0] < head < HELD_HEAD[1] and HELD_TAIL[0] < tail < HELD_TAIL[1])
 
 
 def let_go(evidence: Evidence) -> int | None:
-    """The reading at which the pull has been long enough and the hand is to let go."""
+    """The reading at which the pull has been long enough and the right hand is to let go."""
     pulls = [pull(r) for r in evidence.readings]
     shortest, longest = PULL_TIME
     for i in range(HOLD - 1, len(pulls)):
@@ -129,8 +186,8 @@ def let_go(evidence: Evidence) -> int | None:
 
 
 def rested(evidence: Evidence, at: int | None) -> bool:
-    """Whether the hand has let go, at reading `at`, and the tail has had time to move."""
-    return at is not None and len(evidence.readings) > at + REST
+    """Whether both hands have let go, the right one at reading `at`, and the tie could move."""
+    return at is not None and len(evidence.readings) > at + AFTER + REST
 
 
 def held(evidence: Evidence) -> float:
@@ -141,18 +198,28 @@ def held(evidence: Evidence) -> float:
     return min(pull(r) for r in evidence.readings[at - HOLD + 1 : at + 1])
 
 
-def _held_until_opened(evidence: Evidence, slot: FloatArray) -> float:
-    """What the tail bore in `HOLD` readings in a row, until the hand was seen to open [N].
+def _held_until_opened(evidence: Evidence) -> float:
+    """What the tail bore in `HOLD` readings in a row, until the right hand was seen to open [N].
 
-    Nothing is known, 0, if it did not, or only just now. slot: its axis in the left hand, (3,).
+    Nothing is known, 0, if it did not, or if both have not been off for long enough. The slot is
+    where the left hand has it, which holds the head within a few degrees of that.
     """
+    slot = IN_HAND[:, 0]
     pulls = [
-        -float(r.hand_rotation[0, LEFT] @ slot @ r.wrist_force[0, RIGHT]) for r in evidence.readings
+        -float(r.hand_rotation[0, LEFT] @ slot @ r.wrist_force[0, RIGHT]) if _apart(r) else 0.0
+        for r in evidence.readings
     ]
     opened = [i for i, r in enumerate(evidence.readings) if r.gripper[0, RIGHT] > OPENED]
-    if not opened or opened[0] < HOLD or len(pulls) < opened[0] + REST - OPENING:
+    if not opened or opened[0] < HOLD or len(pulls) < opened[0] + AFTER + REST - OPENING:
         return 0.0
     return max(min(pulls[i - HOLD : i]) for i in range(HOLD, opened[0] + 1))
+
+
+def _apart(readings: Readings) -> bool:
+    """Whether hands hold head and tail, by where they are from each other and how far open."""
+    frame = readings.hand_rotation[0, LEFT] @ IN_HAND
+    right = (readings.hand_position[0, RIGHT] - readings.hand_position[0, LEFT]) @ frame
+    return bool(np.linalg.norm(right - BEHIND) < ROOM) and holding(readings)
 
 
 def turns(position: FloatArray, rotation: FloatArray) -> float:

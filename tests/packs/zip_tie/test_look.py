@@ -40,9 +40,10 @@ def test_a_fastened_zip_tie_is_a_success_without_a_tracker(fastened: Shot) -> No
     verdict = fastened.judge()
     assert verdict.outcome is Outcome.SUCCESS, verdict.reason
     assert verdict.stage == "fastened"
-    through, in_line, loop, pull = verdict.predicates
+    through, in_slot, loop, pull, off = verdict.predicates
     assert through.value == pytest.approx(fastened.truth[0] - 6.0, abs=through.accuracy)
-    assert in_line.value == pytest.approx(np.hypot(*fastened.truth[1:]), abs=in_line.accuracy)
+    assert in_slot.value < in_slot.threshold - in_slot.accuracy
+    assert off.value == pytest.approx(22.5, abs=0.1)
     assert through.accuracy < 1.2
     assert loop.value > 0.8
     assert 5.0 < pull.value < 9.0
@@ -60,7 +61,7 @@ def test_a_tail_before_the_slot_is_a_failure_beyond_doubt(apart: Shot) -> None:
 def test_the_tail_is_found_wherever_it_stands(bench: Bench) -> None:
     """Demonstrations that are stopped sooner and later, of other seeds: depth within accuracy."""
     seen = 0
-    for seed, periods in ((1, 8), (2, 30), (3, 1000)):
+    for seed, periods in ((1, 20), (2, 30), (3, 1000)):
         shot = bench.after(seed, periods)
         through = shot.judge().predicates[0]
         if through.state is not State.UNSURE:
@@ -151,7 +152,7 @@ def test_a_loop_beside_the_bundle_is_none(
 def test_a_hand_that_has_not_let_go_holds_the_tail_itself(fastened: Shot) -> None:
     opened = module("verify").OPENED
     shut = [i for i, r in enumerate(fastened.readings) if r.gripper[0, 1] < opened]
-    assert fastened.judge(probed=len(shut)).failed == ("holds_pull",)
+    assert {"holds_pull", "hands_off"} <= set(fastened.judge(probed=len(shut)).failed)
     weak = [replace(r, wrist_force=0.5 * r.wrist_force) for r in fastened.readings]
     assert replace(fastened, readings=weak).judge().failed == ("holds_pull",)
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 from enpire.environment import Evidence, Readings
 from enpire.types import FloatArray, Outcome, Verdict
@@ -13,6 +15,7 @@ from enpire.types import FloatArray, Outcome, Verdict
 from .test_physics import module, task
 
 PERIOD = 0.04
+HOLDING, OFF = (0.0096, 0.0012), (0.0225, 0.0225)  # openings [m]
 
 
 def readings(
@@ -21,16 +24,23 @@ def readings(
     marks: tuple[float, ...] = (),
     along: tuple[float, ...] = (),
     pull: float = 6.0,
+    slope: float = 0.0,
+    above: float = 0.0,
+    openings: tuple[float, float] = HOLDING,
+    left: tuple[float, float, float] = (0.0, 0.0, 0.0),
+    right: float = 0.0,
 ) -> Readings:
     """A fastened zip tie, or one that lacks something.
 
     depth [m] of the tip beyond the slot, its distance aside [m], angles of the marks round the
-    bundle and of the strap's direction there [rad], pull on the right wrist [N].
+    bundle and of the strap's direction there [rad], pull on the right wrist [N]. slope of the tail
+    [rad], and how high it is above the slot's axis at the tip [m]. openings of the hands [m]; how
+    far the left one is from the head, and the right one along the tail from its place [m].
     """
     frames = module("frames")
     head, frame = frames.HEAD_AT, frames.HEAD
     bundle = head + np.array([0.0, -0.030, -0.034])
-    tip = head + frame @ (module("strap").SLOT_END + depth, aside, 0.0)
+    tip = head + frame @ (module("strap").SLOT_END + depth, aside, above)
     angles = np.array(marks or np.radians((-30, -120, -210, -290)))
     ring = 0.031 * np.stack([np.zeros(4), np.cos(angles), np.sin(angles)], axis=1)
     position = np.concatenate([[head, tip, bundle], bundle + ring])[None]
@@ -39,13 +49,15 @@ def readings(
     zero, one = np.zeros(4), np.ones(4)
     x = np.stack([zero, np.cos(forward), np.sin(forward)], axis=1)
     y = np.stack([one, zero, zero], axis=1)
+    rotation[0, 1] = frame @ Rotation.from_euler("y", -slope).as_matrix()
+    held = tip - (module("strap").GRASP + right) * rotation[0, 1, :, 0]
     rotation[0, 3:] = np.stack([x, y, np.cross(x, y)], axis=2)
     force = np.zeros((1, 2, 3))
     force[0, 1] = -pull * frame[:, 0]
     return Readings(
         joints=np.zeros((1, 2, 6)),
-        gripper=np.zeros((1, 2)),
-        hand_position=np.zeros((1, 2, 3)),
+        gripper=np.array([openings]),
+        hand_position=np.array([[head + frame @ left, held]]),
         hand_rotation=np.broadcast_to(np.eye(3), (1, 2, 3, 3)).copy(),
         wrist_force=force,
         lead=np.zeros((1, 2, 3)),
@@ -58,19 +70,25 @@ def judge(*seen: Readings) -> Verdict:
     return task().judge(Evidence(seen, PERIOD))
 
 
-REST = module("verify").REST
-ENOUGH = 7 + REST  # readings: until the pull has been long enough, and after the hand has let go
+REST = module("verify").AFTER + module("verify").REST
+PULLED = 7  # readings until the pull has been long enough
+
+
+def probed(**wrong: Any) -> list[Readings]:
+    """A whole probe: a pull, and a rest with both hands off unless something else is asked for."""
+    return [readings(**wrong)] * PULLED + [readings(**({"openings": OFF} | wrong))] * REST
 
 
 def test_a_fastened_zip_tie_is_a_success() -> None:
-    verdict = judge(*[readings()] * ENOUGH)
+    verdict = judge(*probed())
     assert verdict.outcome is Outcome.SUCCESS
     assert verdict.stage == "fastened"
     assert verdict.score == 1.0
     assert not verdict.reason
     values = {p.name: p.value for p in verdict.predicates}
     assert values["through"] == pytest.approx(20.0)
-    assert values["in_line"] == pytest.approx(0.0)
+    assert values["in_slot"] == pytest.approx(-1.7)
+    assert values["hands_off"] == pytest.approx(22.5)
     assert values["holds_pull"] == pytest.approx(6.0)
     assert 0.9 < values["loop_closed"] < 1.1
 
@@ -81,22 +99,28 @@ STRAIGHT: FloatArray = np.radians((48, 45, 40, 35))
 @pytest.mark.parametrize(
     ("wrong", "name"),
     [
-        ({"depth": 0.014}, "through"),
+        ({"depth": 0.0155}, "through"),
         ({"depth": -0.020}, "through"),
-        ({"aside": 0.007}, "in_line"),
-        ({"aside": -0.007}, "in_line"),
+        ({"aside": 0.007}, "in_slot"),
+        ({"aside": -0.007}, "in_slot"),
+        ({"above": 0.0058}, "in_slot"),
+        ({"above": -0.0058}, "in_slot"),
+        ({"above": -0.0005, "slope": -0.25}, "in_slot"),
+        ({"openings": HOLDING}, "hands_off"),
+        ({"left": (0.018, 0.0, 0.0)}, "holds_pull"),
+        ({"right": 0.013}, "holds_pull"),
         ({"marks": tuple(STRAIGHT)}, "loop_closed"),
         ({"pull": 4.5}, "holds_pull"),
         ({"pull": -20.0}, "holds_pull"),
         ({"pull": float("nan")}, "holds_pull"),
     ],
 )
-def test_each_condition_fails_alone(wrong: dict[str, float], name: str) -> None:
-    verdict = judge(*[readings(**wrong)] * ENOUGH)
+def test_each_condition_fails_alone(wrong: dict[str, Any], name: str) -> None:
+    verdict = judge(*probed(**wrong))
     assert verdict.outcome is Outcome.FAILURE
     assert verdict.failed == (name,)
     assert name in verdict.reason
-    assert verdict.score == pytest.approx(0.75)
+    assert verdict.score == pytest.approx(0.8)
     assert verdict.stage != "fastened"
 
 
@@ -110,22 +134,31 @@ def test_the_stage_says_how_far_it_came(depth: float, stage: str) -> None:
 def test_a_pull_has_to_be_felt_for_a_while() -> None:
     hold = module("verify").HOLD
     weak, strong = readings(pull=0.0), readings()
-    after = [weak] * REST
+    after = [readings(pull=0.0, openings=OFF)] * REST
     assert judge(*[weak] * 5, *[strong] * hold, *after).outcome is Outcome.SUCCESS
     assert judge(*[weak] * 5, *[strong] * (hold - 1), *after).failed == ("holds_pull",)
 
 
 def test_a_pull_that_does_not_grow_counts_for_what_it_is() -> None:
-    periods = round(module("verify").PULL_TIME[1] / PERIOD) + 2 + REST
-    assert judge(*[readings(pull=5.5)] * periods).outcome is Outcome.SUCCESS
-    assert judge(*[readings(pull=4.5)] * periods).failed == ("holds_pull",)
+    periods = round(module("verify").PULL_TIME[1] / PERIOD) + 2
+    after = [readings(openings=OFF)] * REST
+    assert judge(*[readings(pull=5.3)] * periods, *after).outcome is Outcome.SUCCESS
+    assert judge(*[readings(pull=4.5)] * periods, *after).failed == ("holds_pull",)
 
 
-def test_nothing_is_fastened_before_the_hand_has_let_go_and_the_tail_stays() -> None:
-    held, slid = readings(), readings(depth=0.010, pull=0.0)
-    for count in range(1, ENOUGH):
-        assert judge(*[held] * count).failed == ("holds_pull",), count
-    assert judge(*[held] * (ENOUGH - 5), *[slid] * 5).failed == ("through",)
+def test_nothing_is_fastened_before_both_hands_are_off_and_the_tail_stays() -> None:
+    whole = probed()
+    for count in range(1, len(whole)):
+        assert "holds_pull" in judge(*whole[:count]).failed, count
+    slid = readings(depth=0.010, pull=0.0, openings=OFF)
+    assert judge(*whole[:-5], *[slid] * 5).failed == ("through",)
+
+
+def test_a_hand_that_is_not_as_far_open_as_on_what_it_is_to_hold_pulls_at_something_else() -> None:
+    for openings in ((0.0012, 0.0012), (0.0096, 0.0096), (0.0225, 0.0012), (0.0096, 0.0)):
+        pulled = [readings(openings=openings)] * PULLED
+        rest = [readings(openings=OFF)] * (REST + 60)
+        assert judge(*pulled, *rest).failed == ("holds_pull",), openings
 
 
 def test_the_probe_pulls_the_tail_back_then_lets_it_go() -> None:
@@ -136,15 +169,24 @@ def test_the_probe_pulls_the_tail_back_then_lets_it_go() -> None:
     assert not hand[0, :6].any(), "the left hand holds still"
     assert hand[1, :3] @ module("frames").HEAD[:, 0] < 0, "the right pulls out"
     assert (hand[:, 6] == -1).all(), "both stay shut"
+    assert hand[1, :3] @ module("frames").HEAD[:, 0] < probe_pull(6.0) < 0, "gently near its force"
+    lets_go = module("verify").AFTER
     for after in range(REST):
         action = task().probe(Evidence([slack] * 5 + [taut] * 3 + [slack] * after, PERIOD))
         assert action is not None
         hand = action.reshape(2, 7)
-        assert hand[0, 6] == -1
+        assert (hand[0, 6] == -1) == (after < lets_go), "the left one lets go of the head later"
         assert hand[1, 6] > -0.5, "the right one lets go"
         assert not hand[:, :6].any()
     assert task().probe(Evidence([slack] * 5 + [taut] * 3 + [slack] * REST, PERIOD)) is None
     assert task().probe(Evidence([out], PERIOD)) is None, "nothing to pull at"
+
+
+def probe_pull(force: float) -> float:
+    """The probe's way along the slot in a period, in full actions, where it feels a force [N]."""
+    action = task().probe(Evidence([readings(pull=force)], PERIOD))
+    assert action is not None
+    return float(action.reshape(2, 7)[1, :3] @ module("frames").HEAD[:, 0])
 
 
 def test_the_probe_is_through_before_its_time_is_over() -> None:
@@ -175,15 +217,6 @@ def test_which_way_half_a_turn_goes_is_seen_from_the_straps_direction(off: float
     assert seen(THROUGH) == 0.0, "through the bundle: not known"
 
 
-def test_the_truth_counts_turns_by_itself() -> None:
-    winding = module("truth").winding
-    angles = np.radians(np.arange(10, -360, -30))
-    ring = 0.03 * np.stack([np.cos(angles), np.sin(angles)], axis=1)
-    assert winding(ring) == pytest.approx(1.0, abs=0.1)
-    assert winding(ring + np.array([0.05, 0.0])) == pytest.approx(0.0, abs=0.1), "beside the bundle"
-    assert winding(ring[:5]) == pytest.approx(1 / 3)
-
-
 @pytest.mark.parametrize(("along", "closed"), [(-0.034, True), (-0.036, False), (0.036, False)])
 def test_a_loop_beyond_the_bundles_ends_is_none(along: float, closed: bool) -> None:
     """Though it goes round the bundle's axis; the plane of one that leans may pass the end."""
@@ -191,14 +224,17 @@ def test_a_loop_beyond_the_bundles_ends_is_none(along: float, closed: bool) -> N
     for lean in (0.0, 0.4):
         position = seen.position.copy()
         tie = [0, 1, 3, 4, 5, 6]
-        off = position[:, tie] - position[:, 2:3]
-        position[:, tie, 0] += along + lean * off[..., 1] - lean * off[..., 2]
-        verdict = judge(*[replace(seen, position=position)] * ENOUGH)
+        from_bundle = position[:, tie] - position[:, 2:3]
+        position[:, tie, 0] += along + lean * (from_bundle[..., 1] - from_bundle[..., 2])
+        hands = seen.hand_position + (position[:, :1] - seen.position[:, :1])
+        moved = replace(seen, position=position, hand_position=hands)
+        off = replace(moved, gripper=np.array([OFF]))
+        verdict = judge(*[moved] * PULLED, *[off] * REST)
         assert ("loop_closed" in verdict.failed) is not closed, lean
 
 
 def test_ready_needs_the_tip_through_and_in_line() -> None:
-    seen = [readings(0.021), readings(0.010), readings(0.021, aside=0.008)]
+    seen = [readings(0.024), readings(0.010), readings(0.024, above=0.0058)]
     joined = Readings(
         *(np.concatenate([getattr(r, name) for r in seen]) for name in Readings.__slots__)
     )
