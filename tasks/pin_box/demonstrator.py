@@ -109,8 +109,11 @@ class Teleoperator(Demonstrator):
         now = View.of(readings, self._pin)
         self._seen.append(now)
         seen = self._seen[0]
-        self._choose(seen, now.force)  # felt at once
-        move, turn = self._move(seen, now.force)
+        # One knows at once where one's own hand has gone, and so where the pin in it is. Steered by
+        # where it was seen alone, a soft arm, itself late by 0.1 s, swings about the hole.
+        moved = seen.carried(now.hand - seen.hand)
+        self._choose(seen, moved, now.force)  # felt at once
+        move, turn = self._move(moved, now.force)
         before = self._tremor
         self._tremor = 0.7 * before + 0.7 * self._trembles * self._rng.standard_normal(7)
         action = np.concatenate([move, turn, [0.0]]) + self._tremor - before
@@ -118,12 +121,16 @@ class Teleoperator(Demonstrator):
         action[6] = OPEN if self._skill in OPENED else CLOSED
         return np.clip(action, -1, 1).astype(np.float32)
 
-    def _choose(self, seen: View, force: FloatArray) -> None:
-        """Go on to the next skill, or back to an earlier one."""
+    def _choose(self, seen: View, moved: View, force: FloatArray) -> None:
+        """Go on to the next skill, or back to an earlier one.
+
+        seen: what was seen last. moved: the same with the hand where it is by now.
+        """
         self._periods += 1
         end, push, manner = seen.end, -float(force[2]), self.manner
         home, landed = end[2] < 0.0015 - manner.home, push > manner.felt
         off, leans = np.linalg.norm(end[:2]), np.linalg.norm(seen.direction[:2])
+        off_now = np.linalg.norm(moved.end[:2])
         if self._skill in HOLDING and np.linalg.norm(seen.grip - seen.hand) > LET_GO:
             self._go(Skill.OVER)
         match self._skill:
@@ -135,7 +142,7 @@ class Teleoperator(Demonstrator):
                 self._go(Skill.LIFT)
             case Skill.LIFT if self._arrived(seen, 0.020):
                 self._go(Skill.ALIGN)
-            case Skill.ALIGN if off < self._care and leans < manner.upright:
+            case Skill.ALIGN if max(off, off_now) < self._care and leans < manner.upright:
                 self._go(Skill.LOWER)
                 self._searched = 0
             case Skill.LOWER | Skill.SEARCH if end[2] < -ENTERED:

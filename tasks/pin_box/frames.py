@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -98,4 +98,14 @@ class View:
             box_frame=frame,
             box_yaw=math.atan2(frame[1, 0], frame[0, 0]),
             nearest=float(from_hand(readings).min()),
+        )
+
+    def carried(self, by: FloatArray) -> View:
+        """The same with the hand moved by (3,) [m], world frame, and the next pin in it."""
+        return replace(
+            self,
+            end=self.end + self.box_frame.T @ by,
+            at=self.at + by,
+            grip=self.grip + by,
+            hand=self.hand + by,
         )
