@@ -100,12 +100,22 @@ class View:
             nearest=float(from_hand(readings).min()),
         )
 
-    def carried(self, by: FloatArray) -> View:
-        """The same with the hand moved by (3,) [m], world frame, and the next pin in it."""
+    def held(
+        self, hand: FloatArray, frame: FloatArray, end: FloatArray, axis: FloatArray, hole: FloatArray
+    ) -> View:
+        """The same with the hand elsewhere, and the next pin in it.
+
+        hand, frame: of the hand, world. end, axis: of the pin, in the grasp frame. hole: its mouth,
+        world.
+        """
+        at, axis = hand + frame @ end, frame @ axis
         return replace(
             self,
-            end=self.end + self.box_frame.T @ by,
-            at=self.at + by,
-            grip=self.grip + by,
-            hand=self.hand + by,
+            end=self.box_frame.T @ (at - hole),
+            direction=self.box_frame.T @ axis,
+            at=at,
+            grip=at + GRIP * axis,
+            axis=axis,
+            hand=hand,
+            hand_frame=frame,
         )
