@@ -21,6 +21,7 @@ from enpire.environment import (
     CartesianControl,
     Demonstrator,
     Evidence,
+    Fake,
     Readings,
     Restorer,
     Task,
@@ -33,6 +34,7 @@ from enpire.errors import ResetFailed
 from enpire.twin import Twin
 from enpire.types import Float32Array, FloatArray, Predicate, Verdict
 
+from . import fakes
 from .demonstrator import Teleoperator
 from .frames import AHEAD, BOX_AT, GRIP, HAND_AT, active, hand_rotation, in_holes
 from .look import CAMERAS, CENTRE
@@ -257,9 +259,12 @@ class PinBox(Task):
         return Inserter(self.actions, values)
 
     def truth(self, twin: Twin, row: int) -> tuple[Predicate, ...]:
-        """The same of the pins themselves."""
-        site = twin.model.site("task_box").id
-        return truth(twin, row, np.array(self._pins), site)
+        """Whether each pin stands home in its own hole, with no hand at it."""
+        return truth(twin, row)
+
+    def fakes(self) -> tuple[Fake, ...]:
+        """Pins beside, on and over their holes, and hands that still touch them."""
+        return fakes.fakes()
 
     # What both starts share
 
