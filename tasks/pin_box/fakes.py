@@ -6,7 +6,6 @@ ahead of them. The verifier then opens the fingers and backs off as ever.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import mujoco
@@ -39,9 +38,9 @@ Pose = tuple[FloatArray, FloatArray]
 class Scene:
     """What is written into a station, all in the box's frame.
 
-    pins: poses of those that are not seated, by number. hand, pitch [rad]: where the grasp point
-    is [m] and how steeply it points down. opening: of the gripper, and what it is told [m]. presses:
-    how far the hand's setpoint is ahead of it (3,) [m].
+    pins: poses of those that are not seated, by number. hand: where the level hand's grasp point
+    is [m]. opening: of the gripper, and what it is told [m]. presses: how far the hand's setpoint
+    is ahead of it (3,) [m].
     """
 
     pins: dict[int, Pose] = field(default_factory=dict)
@@ -89,7 +88,7 @@ def fakes() -> tuple[Fake, ...]:
             ),
             (
                 "a finger jams a pin half-way",
-                "the last pin hangs 6 mm from home, or has come home under the finger that leans on it",
+                "the last pin hangs 6 mm from home, or is home with a finger that leans on it",
                 _leaning(DEPTH - 0.006),
             ),
             (

@@ -101,7 +101,12 @@ class View:
         )
 
     def held(
-        self, hand: FloatArray, frame: FloatArray, end: FloatArray, axis: FloatArray, hole: FloatArray
+        self,
+        hand: FloatArray,
+        frame: FloatArray,
+        end: FloatArray,
+        axis: FloatArray,
+        hole: FloatArray,
     ) -> View:
         """The same with the hand elsewhere, and the next pin in it.
 

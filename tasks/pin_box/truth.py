@@ -1,4 +1,4 @@
-"""What the simulator knows of the pins: whether each stands home in its own hole, with no hand at it.
+"""What the simulator knows of the pins: whether each is home in its own hole, with no hand at it.
 
 It goes by shapes and contacts: where the hole is, its walls say; whether a pin rests on the bottom,
 what it does on a copy of the station without the hand. It shares nothing with the verifier, which
@@ -18,7 +18,7 @@ from enpire.types import Predicate
 PINS = 3
 RING, CORNERS = 8, 4  # spheres round a pin's flat end; walls of a hole that are set aslant
 SETTLES = 0.3  # in which a pin that nobody holds drops home, or over [s]
-# A pin at rest on the bottom is 0 from it. One millimetre is a twelfth of what a pin is in its hole.
+# A pin at rest on the bottom is 0 from it; a hole is 14 mm deep.
 HOME = 1.0  # of any point of the flat end from the bottom, at most [mm]
 # A bore leaves a pin 0.15 mm; walls that give way leave it another tenth. Who is not in the bore is
 # outside the box, 10 mm away, or in a neighbour's, 18 mm.

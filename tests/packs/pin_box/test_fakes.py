@@ -52,10 +52,11 @@ def test_pins_that_are_written_into_their_holes_are_a_success(cameras: bool) -> 
 
 
 @pytest.mark.parametrize(
-    "name", ["a finger leans on a seated pin", "a finger jams a pin half-way", "the hand rests on a pin"]
+    "name",
+    ["a finger leans on a seated pin", "a finger jams a pin half-way", "the hand rests on a pin"],
 )
 def test_a_hand_that_is_at_a_pin_with_another_part_than_its_pads_has_not_let_go(name: str) -> None:
-    """Measured from the grasp point alone, it was 20 mm away and more: verifier and truth agreed."""
+    """Measured from the grasp point alone it was 20 mm away, for verifier and truth alike."""
     (result,) = shown(fake(name))
     assert result.judge == SENSORS
     assert "let_go" in result.reason

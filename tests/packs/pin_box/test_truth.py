@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 
 import numpy as np
 import pytest
@@ -18,13 +17,13 @@ EVERY = {"home", "inside", "untouched"}
 
 
 @pytest.fixture(scope="module")
-def after() -> Iterator[Stations]:
+def after() -> Stations:
     """A station after a success."""
     stations = build_stations("pin_box", 1, 1)
     job = Job(0, Purpose.DEMONSTRATION, Demonstrations(stations.task), "d")
     stations.begin(0, job)
     assert finish(stations).success
-    yield stations
+    return stations
 
 
 def missed(stations: Stations) -> set[str]:
