@@ -202,7 +202,7 @@ def test_a_hand_that_is_hooked_on_its_way_gives_up() -> None:
         restorer = task.restorer(rng, drawn[:12])
         restorer._skill, restorer._pin, restorer._periods = skills.Skill.CARRY, 2, skills.PATIENCE
         restorer._grasp = replace(restorer._grasp, along=module("frames").GRIP, seats=False)
-        restorer._lies = (*hand, 0.0, 0.0, off), frame
+        restorer._lies = hand + np.array([0.0, 0.0, off]), frame
         restorer.act(readings)
         assert restorer._skill is then
 
