@@ -30,6 +30,10 @@ TREMOR = np.array([0.0003] * 3 + [0.004] * 3 + [0.0])  # of the hand [m], [rad]
 OPEN, CLOSED = -0.4, -1.0  # gripper actions: 22 mm; shut
 OVER, PICK = 0.050, 0.0087  # of the grasp point above a lying pin: before the grasp, at it [m]
 CLEAR = 0.085  # how far the hand backs off from a seated pin [m]
+NEWS = 0.25  # weight of what is seen now, of a held pin, beside what was seen before
+STILL = 0.0004  # way of a hand in a control period that has come to rest over a hole [m]
+FOLLOWS = 0.1  # share of what a searching pin is off its spiral, corrected in a period
+GIVES = 0.0003  # how far the hand goes on in a period for each N that it presses too little [m/N]
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +102,10 @@ class Teleoperator(Demonstrator):
         self._skill = skill
         self._periods = 0  # since the skill began
         self._searched = 0  # periods of search since the pin was lowered
+        # Of the held pin: its end and axis, in the grasp frame, and its hole's mouth, world frame.
+        self._looks: FloatArray | None = None
+        self._hand: FloatArray = np.zeros(3)  # where it was [m]
+        self._still = False
 
     @property
     def skill(self) -> Skill:
@@ -109,8 +117,11 @@ class Teleoperator(Demonstrator):
         now = View.of(readings, self._pin)
         self._seen.append(now)
         seen = self._seen[0]
-        self._choose(seen, now.force)  # felt at once
-        move, turn = self._move(seen, now.force)
+        held = self._hold(seen, now)
+        self._still = float(np.linalg.norm(now.hand - self._hand)) < STILL
+        self._hand = now.hand
+        self._choose(seen, held, now.force)  # felt at once
+        move, turn = self._move(held, now.force)
         before = self._tremor
         self._tremor = 0.7 * before + 0.7 * self._trembles * self._rng.standard_normal(7)
         action = np.concatenate([move, turn, [0.0]]) + self._tremor - before
@@ -118,12 +129,35 @@ class Teleoperator(Demonstrator):
         action[6] = OPEN if self._skill in OPENED else CLOSED
         return np.clip(action, -1, 1).astype(np.float32)
 
-    def _choose(self, seen: View, force: FloatArray) -> None:
-        """Go on to the next skill, or back to an earlier one."""
+    def _hold(self, seen: View, now: View) -> View:
+        """What was seen with the held pin where it is by now, as one knows one's own hand.
+
+        Steered by where it was seen alone, a soft arm, itself late by 0.1 s, swings about the hole.
+        """
+        if self._skill not in (*HOLDING, Skill.INSERT):
+            self._looks = None
+            return seen
+        looks = np.stack(
+            [
+                seen.hand_frame.T @ (seen.at - seen.hand),
+                seen.hand_frame.T @ seen.axis,
+                seen.at - seen.box_frame @ seen.end,
+            ]
+        )
+        self._looks = looks if self._looks is None else self._looks + NEWS * (looks - self._looks)
+        at, axis, hole = self._looks
+        return seen.held(now.hand, now.hand_frame, at, axis, hole)
+
+    def _choose(self, seen: View, held: View, force: FloatArray) -> None:
+        """Go on to the next skill, or back to an earlier one.
+
+        seen: what was seen last. held: the same with the pin where it is by now.
+        """
         self._periods += 1
         end, push, manner = seen.end, -float(force[2]), self.manner
         home, landed = end[2] < 0.0015 - manner.home, push > manner.felt
-        off, leans = np.linalg.norm(end[:2]), np.linalg.norm(seen.direction[:2])
+        off_now = np.linalg.norm(held.end[:2])
+        lined_up = off_now < self._care and np.linalg.norm(held.direction[:2]) < manner.upright
         if self._skill in HOLDING and np.linalg.norm(seen.grip - seen.hand) > LET_GO:
             self._go(Skill.OVER)
         match self._skill:
@@ -135,16 +169,16 @@ class Teleoperator(Demonstrator):
                 self._go(Skill.LIFT)
             case Skill.LIFT if self._arrived(seen, 0.020):
                 self._go(Skill.ALIGN)
-            case Skill.ALIGN if off < self._care and leans < manner.upright:
+            case Skill.ALIGN if lined_up and self._still:
                 self._go(Skill.LOWER)
                 self._searched = 0
             case Skill.LOWER | Skill.SEARCH if end[2] < -ENTERED:
                 self._go(Skill.INSERT)
             case Skill.LOWER if landed and end[2] < 0.001:
                 self._go(Skill.SEARCH)
-            case Skill.LOWER if off > 0.003:
+            case Skill.LOWER if off_now > 0.002:
                 self._go(Skill.ALIGN)
-            case Skill.SEARCH if self._searched > 80 or off > 0.004:
+            case Skill.SEARCH if self._searched > 80 or off_now > 0.004:
                 self._go(Skill.ALIGN)
             case Skill.INSERT if push > manner.bottom and end[2] > -2 * ENTERED:
                 self._go(Skill.SEARCH)  # it only looked as if it had entered
@@ -185,9 +219,10 @@ class Teleoperator(Demonstrator):
             case Skill.LOWER:
                 return np.array([*steer, -0.5 * pace]), upright
             case Skill.SEARCH:
-                press = 0.0001 * np.clip(manner.press + force[2], -4.0, 4.0)
+                press = GIVES * np.clip(manner.press + force[2], -4.0, 4.0)
                 self._searched += 1
-                step = self._spiral(self._searched) - self._spiral(self._searched - 1)
+                to = self._spiral(self._searched)
+                step = to - self._spiral(self._searched - 1) + FOLLOWS * (to - end[:2])
                 return np.array([*step, -press]), 0.5 * upright
             case _:
                 return np.array([*(-manner.give * force[:2]), -pace]), 0.3 * upright

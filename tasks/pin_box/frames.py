@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -98,4 +98,29 @@ class View:
             box_frame=frame,
             box_yaw=math.atan2(frame[1, 0], frame[0, 0]),
             nearest=float(from_hand(readings).min()),
+        )
+
+    def held(
+        self,
+        hand: FloatArray,
+        frame: FloatArray,
+        end: FloatArray,
+        axis: FloatArray,
+        hole: FloatArray,
+    ) -> View:
+        """The same with the hand elsewhere, and the next pin in it.
+
+        hand, frame: of the hand, world. end, axis: of the pin, in the grasp frame. hole: its mouth,
+        world.
+        """
+        at, axis = hand + frame @ end, frame @ axis
+        return replace(
+            self,
+            end=self.box_frame.T @ (at - hole),
+            direction=self.box_frame.T @ axis,
+            at=at,
+            grip=at + GRIP * axis,
+            axis=axis,
+            hand=hand,
+            hand_frame=frame,
         )

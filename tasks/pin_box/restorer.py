@@ -40,7 +40,11 @@ HALF_TURN = 2.0  # of joint 6, from which on the hand turns about its own axis f
 # Control periods: of one skill, of seating a pin, of waiting until all pins rest.
 PATIENCE, SEATING, WAITING = 120, 600, 250
 FELT = 3.0  # at the wrist, from which on a hand has run into something [N]
-STUCK = 5.0  # the same of one that pushes: it stands still; from here on it turns less [N]
+STUCK = 4.0  # the same of one that pushes: it stands still; from here on it turns less [N]
+# A soft arm that pulls with 5 N is stretched by some 25 mm, and springs away when it comes free. So
+# a hand that is held back gives up its lead, by this share in a period, before it lets go.
+RELAXES, RELAXING = 0.4, 4
+HOOKED = 0.010  # of a hand from where it carries a pin, when it has had its time [m]
 HELD, THIN = 0.016, 0.0025  # of a held pin from the grasp point; opening that it leaves [m]
 SEATED, ASIDE, UPRIGHT = (
     0.0128,
@@ -179,7 +183,7 @@ class HoldAgain(Restorer):
         hand, late = readings.hand_position[0, 0], self._periods > PATIENCE
         felt = float(np.linalg.norm(readings.wrist_force[0, 0]))
         match self._skill:
-            case Skill.RELEASE if self._periods > 8:
+            case Skill.RELEASE if self._periods > 8 + RELAXING:
                 self._go(Skill.BACK, readings)
             case Skill.BACK if late or np.linalg.norm(hand - self._from) > BACK - 0.004:
                 self._go(Skill.RAISE, readings)
@@ -217,6 +221,8 @@ class HoldAgain(Restorer):
                 self._give_up(readings)
             case Skill.LIFT if late or hand[2] > SAFE - 0.006:
                 self._carry(readings)
+            case Skill.CARRY if late and not self._arrived(readings, HOOKED, 0.3):
+                self._give_up(readings)
             case Skill.CARRY if late or self._arrived(readings, 0.002, 0.06):
                 self._go(Skill.SEAT if self._grasp.seats else Skill.LAY, readings)
             case Skill.LAY if late or felt > FELT or self._height(readings) < LAID:
@@ -426,6 +432,8 @@ class HoldAgain(Restorer):
             pace = min(pace, GENTLE)
         action = np.zeros(7)
         action[:3] = _limited(GAIN * (position - hand) / self._step, pace)
+        if self._skill is Skill.RELEASE:
+            action[:3] = _limited(-RELAXES * readings.lead[0, 0] / self._step, 1.0)
         turn = self._about(readings, eased(hand, rotation))
         action[3:6] = _limited(GAIN * turn / self._turn, pace * _turns(readings))
         if bent(readings.joints[0, 0]) and np.linalg.norm(turn) > BENDING:
@@ -453,6 +461,8 @@ class HoldAgain(Restorer):
             case Skill.OVER | Skill.BEFORE | Skill.REACH:
                 return AJAR
             case Skill.RAISE if self._fist:
+                return CLOSED
+            case Skill.RELEASE if not self._clearing and self._periods <= RELAXING:
                 return CLOSED
             case _ if self._clearing:  # an open hand may be about the box: it does not shut
                 return max(OPEN, 2 * float(readings.gripper[0, 0]) / OPENS - 1)

@@ -13,17 +13,20 @@ from numpy.typing import NDArray
 from enpire.environment import Evidence, Readings, overlay
 from enpire.types import FloatArray, Outcome, Predicate, State, Verdict
 
-from .frames import GRIP, from_hand, in_holes
+from .frames import in_holes
+from .grasping import clearance
 from .look import colours, find_box, find_pin
-from .parts import HOLES, PINS
+from .parts import HOLES, PIN_LENGTH, PIN_RADIUS, PINS
 
 LAST = 5  # readings that a measure averages
 SEATED = 0.012  # depth of a seated pin, at least; the hole is 14 mm deep [m]
 LOOKS_SEATED = 0.0128  # the same in a single reading, before the verifier comes [m]
 UPRIGHT = 0.10  # tilt of a seated pin, at most; the hole leaves it 0.02 [rad]
 IN_LINE = 0.0025  # distance of its end from the hole's axis, at most [m]
-APART = 0.020  # of the grasp point from every pin's grip, at least [m]
-
+# Of the hand's nearest part from every pin, at least [m]: about a pin, open and not backed off, it
+# is 9 mm; one that leans on a pin with its outer side has not let go either.
+APART = 0.012
+ALONG = np.linspace(PIN_RADIUS, PIN_LENGTH - PIN_RADIUS, 9)  # points of a pin's axis, held so [m]
 
 # Of every pin, and so of success: name, threshold [m or rad], in units of the predicate, at least
 # or at most; how far cameras may be off [m or rad].
@@ -49,8 +52,8 @@ def judge(evidence: Evidence) -> Verdict:
     """Each condition is that of the worst pin; success is all of them."""
     last = evidence.readings[-LAST:]
     ends, directions = (np.mean(part, axis=0)[0] for part in zip(*map(in_holes, last), strict=True))
-    away = np.mean([from_hand(r)[0] for r in last], axis=0)
-    return _verdict(ends, directions, away)
+    away = [_apart(r, r.position[0, 1:], r.rotation[0, 1:, :, 2]) for r in last]
+    return _verdict(ends, directions, np.mean(away, axis=0))
 
 
 def judge_views(evidence: Evidence) -> Verdict:
@@ -58,19 +61,30 @@ def judge_views(evidence: Evidence) -> Verdict:
     seen = colours(evidence.views, evidence.elapsed)
     box = find_box(seen)
     pins = [find_pin([one.pins[i] for one in seen]) for i in range(PINS)]
-    hand = np.mean([r.hand_position[0, 0] for r in evidence.readings[-LAST:]], axis=0)
     ends, directions, away = (np.full(shape, np.nan) for shape in ((PINS, 3), (PINS, 3), PINS))
     for i, pin in enumerate(pins):
         if box is not None and pin is not None:
             ends[i] = (pin.end - box.at) @ box.frame - HOLES[i]
             directions[i] = pin.axis @ box.frame
-            away[i] = np.linalg.norm(pin.end + GRIP * pin.axis - hand)
+            away[i] = _apart(evidence.readings[-1], pin.end[None], pin.axis[None])[0]
     bodies = [body for body in (box, *pins) if body is not None]
     frames = tuple(
         overlay(one.all, [one.box.view.camera.outline(body.corners) for body in bodies])
         for one in seen
     )
     return replace(_verdict(ends, directions, away, by_cameras=True), frames=frames)
+
+
+def _apart(readings: Readings, ends: FloatArray, axes: FloatArray) -> FloatArray:
+    """How far the nearest part of the hand is from each pin (pins,) [m].
+
+    ends [m] and axes of pins, world frame, both (pins, 3).
+    """
+    hand, frame = readings.hand_position[0], readings.hand_rotation[0]
+    gap = float(readings.gripper[0, 0]) / 2
+    radii = np.full(len(ALONG), PIN_RADIUS)
+    points = ends[:, None] + ALONG[:, None] * axes[:, None]
+    return np.array([clearance(hand, frame, gap, one, radii)[0] for one in points])
 
 
 def _verdict(

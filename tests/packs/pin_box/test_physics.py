@@ -88,7 +88,7 @@ def test_a_pin_goes_into_its_hole_and_nowhere_else() -> None:
     controllers = [Beside(stations, *offset) for offset in offsets]
     for row, controller in enumerate(controllers):
         stations.begin(row, Job(row, Purpose.EVALUATION, controller, "beside"))
-    for _ in range(100):
+    for _ in range(140):  # a soft arm takes its time
         stations.tick()
     assert all(controller.pushing for controller in controllers)
     lowest = [1e3 * controller.lowest for controller in controllers]
@@ -183,33 +183,6 @@ def test_from_the_tray_the_pins_are_picked_up_one_by_one() -> None:
     assert ends[:, 2] == pytest.approx(1e3 * module("parts").TRAY + 2.0, abs=0.5)
     stations.abort("seen")
     assert run(stations, 1000, Demonstrations(stations.task)).success
-
-
-def test_the_truth_is_that_of_the_worst_pin() -> None:
-    stations = build_stations("pin_box", 1, 1)
-    assert run(stations, 0, Demonstrations(stations.task)).success
-    twin, model = stations.twin, stations.twin.model
-    stood = twin.qpos[0].copy()
-    every = {"seated", "in_line", "upright", "let_go"}
-
-    def holds() -> set[str]:
-        return {p.name for p in stations.task.truth(twin, 0) if p.holds}
-
-    assert holds() == every
-    for pin in range(3):
-        at = model.joint(f"task_pin{pin}").qposadr[0]
-        for wrong, missed in (
-            ((0, 0, 0.0025, 1, 0, 0, 0), {"seated"}),
-            ((0, 0.003, 0, 1, 0, 0, 0), {"in_line"}),
-            ((0, 0, 0, np.cos(0.06), np.sin(0.06), 0, 0), {"upright"}),
-        ):
-            twin.qpos[0] = stood
-            twin.qpos[0, at : at + 3] += wrong[:3]
-            twin.qpos[0, at + 3 : at + 7] = wrong[3:]
-            assert every - holds() == missed
-    twin.qpos[0] = stood
-    twin.site_xpos[0, twin.scene.arms[0].grasp] = stood[at : at + 3] + np.array([0, 0, 0.02])
-    assert every - holds() == {"let_go"}
 
 
 def test_a_fast_reset_holds_the_pin_as_it_was_drawn() -> None:

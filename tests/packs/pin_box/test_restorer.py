@@ -174,6 +174,39 @@ def test_a_hand_that_feels_a_push_turns_less_and_one_at_its_stop_unbends_first()
     assert np.linalg.norm(at_stop[3:6]) > 0.2
 
 
+def test_a_hand_that_is_held_back_gives_up_its_lead_before_it_opens() -> None:
+    """A soft arm that pulls is stretched: one that let go at once sprang away at 0.26 m/s."""
+    stations = build_stations("pin_box", 1, 1)
+    task, rng, skills = stations.task, np.random.default_rng(0), module("restorer")
+    drawn = task.sample(rng)
+    stations.place(0, drawn)
+    readings = stations.sensors.read(np.array([0]), [0])[0]
+    pulls = np.array([0.0, 0.006, 0.008])
+    restorer = task.restorer(rng, drawn[:12])
+    actions = [restorer.act(replace(readings, lead=pulls[None, None])) for _ in range(6)]
+    for action in actions:
+        np.testing.assert_allclose(
+            action[:3] / np.linalg.norm(action[:3]), -pulls / 0.01, atol=1e-6
+        )
+    assert [float(action[6]) == skills.CLOSED for action in actions] == [True] * 4 + [False] * 2
+
+
+def test_a_hand_that_is_hooked_on_its_way_gives_up() -> None:
+    stations = build_stations("pin_box", 1, 1)
+    task, rng, skills = stations.task, np.random.default_rng(0), module("restorer")
+    drawn = task.sample(rng)
+    stations.place(0, drawn)
+    readings = stations.sensors.read(np.array([0]), [0])[0]
+    hand, frame = readings.hand_position[0, 0], readings.hand_rotation[0, 0]
+    for off, then in ((0.03, skills.Skill.RELEASE), (0.003, skills.Skill.LAY)):
+        restorer = task.restorer(rng, drawn[:12])
+        restorer._skill, restorer._pin, restorer._periods = skills.Skill.CARRY, 2, skills.PATIENCE
+        restorer._grasp = replace(restorer._grasp, along=module("frames").GRIP, seats=False)
+        restorer._lies = hand + np.array([0.0, 0.0, off]), frame
+        restorer.act(readings)
+        assert restorer._skill is then
+
+
 def test_the_last_pin_is_carried_slowly_all_the_way_to_its_start() -> None:
     """What a swinging arm holds slides outwards on the pads, the more the faster it swings."""
     stations = build_stations("pin_box", 1, 1)

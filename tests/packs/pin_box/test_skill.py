@@ -12,8 +12,8 @@ def test_the_plain_script_seats_pins() -> None:
 
 
 def test_its_numbers_are_heard() -> None:
-    """One that wants a pin straighter than can be seen never lowers it."""
-    done = run(build_stations("pin_box", 2, 1), range(2), upright=0.0)
+    """One that does not steer never comes to its hole."""
+    done = run(build_stations("pin_box", 2, 1), range(2), steer=0.0)
     assert not any(e.success for e in done)
 
 
