@@ -56,8 +56,11 @@ from .verify import FIRST, SEEN_SEATED, judge, judge_views, seated
 READY_DEPTH = 0.0072  # of the edge's middle, as seen in one reading [m]
 READY_LEVEL = 0.0020  # by how much one end may be seen higher then [m]
 READY_ASIDE = 0.003  # by how much either end may be seen beside its place in the slot then [m]
-OPENED = 0.018  # setpoint of the hands that have let go: 3 mm off each face of the card [m]
-SEEN_AT = 1.0  # time in the probe at which the card stands by itself, and was seen to [s]
+# Setpoint of the hands that have let go, 19 mm off each face of the card: it leans by the slot's
+# play, 10 mm at its top, once nothing props it [m].
+OPENED = 0.050
+UNWOUND_AT = 0.6  # time in the probe at which hands press no more, and open [s]
+SEEN_AT = 1.4  # time in the probe at which the card stands by itself, and was seen to [s]
 CLOSED = 0.0  # gripper setpoint in the reset [m]
 GRIPPED = 0.0113  # opening of fingers that hold the card: their pads give [m]
 HELD = 0.0095  # opening that a held card leaves, at least [m]
@@ -75,7 +78,7 @@ class GpuInsertion(Task):
     instruction = "Seat the graphics card in its slot with both hands, without forcing it."
     time_limit = 8.0
     force_limit = 30.0
-    probe_limit = 1.2
+    probe_limit = 1.8
     tracked = tuple(f"task_{part}_{tag}" for part in ("card", "slot") for tag in TAGS)
     actions = ActionSpec((LEFT_HAND, RIGHT_HAND), lead=0.06, push=30.0)
     # A card that falls lies flat on the board, where no hand gets under it: jaws stay shut until
@@ -294,14 +297,20 @@ class GpuInsertion(Task):
     def probe(self, evidence: Evidence) -> Float32Array | None:
         """Let go of a card that is seated, and look whether it stays; the hands remain about it.
 
-        One that is not stays in the hands: dropped, it might yet fall into the slot.
+        Soft arms are wound up by what they pressed: opened so, a finger would lean on the card, or
+        a hand strike it. So the hands first go back to where they are held, shut still. A card
+        that is not seated stays in the hands: dropped, it might yet fall into the slot.
         """
         holding = len(evidence.readings) < FIRST
         if evidence.elapsed >= SEEN_AT or not (holding or seated(evidence) >= SEEN_SEATED):
             return None
-        action = np.zeros(self.actions.size, dtype=np.float32)
-        action[[6, 13]] = -1.0 if holding else OPENED_ACTION
-        return action
+        action = np.zeros((len(self.actions.arms), 7), dtype=np.float32)
+        opening = evidence.elapsed >= UNWOUND_AT
+        if not (holding or opening):
+            lead = evidence.readings[-1].lead[0]
+            action[:, :3] = np.clip(-lead / self.actions.scale[:, :3], -1.0, 1.0)
+        action[:, 6] = OPENED_ACTION if opening else -1.0
+        return action.ravel()
 
     def judge(self, evidence: Evidence) -> Verdict:
         """Deep by the hands; deep, level and upright after they have let go."""
