@@ -21,6 +21,7 @@ from enpire.environment import (
     CartesianControl,
     Demonstrator,
     Evidence,
+    Fake,
     Readings,
     Restorer,
     Task,
@@ -33,6 +34,7 @@ from enpire.twin import Twin
 from enpire.types import Float32Array, FloatArray, Predicate, Verdict
 
 from .demonstrator import Teleoperator
+from .fakes import fakes
 from .frames import (
     GRASPS,
     LEFT,
@@ -336,6 +338,10 @@ class GpuInsertion(Task):
     def truth(self, twin: Twin, row: int) -> tuple[Predicate, ...]:
         """Where edge and slot themselves are, and whether the card stands without the hands."""
         return truth(twin, row)
+
+    def fakes(self) -> tuple[Fake, ...]:
+        """Cards beside, on, across and half in the slot, reversed, and held by a hand."""
+        return fakes(self._kinematics)
 
 
 OPENED_ACTION = 2.0 * OPENED / 0.075 - 1.0  # of a gripper that opens to 75 mm

@@ -93,8 +93,8 @@ def _seat(model: mujoco.MjModel, data: mujoco.MjData) -> tuple[FloatArray, float
         wall = model.geom(name)
         face = side * wall.pos[axis] - wall.size[axis]
         if axis == 0:  # along the whole height of the wall
-            up = wall.pos[2] + wall.size[2] - ends[:, 2]
-            high = ends + up[:, None] / turned[2, 2] * turned[:, 2]
+            up = (wall.pos[2] + wall.size[2] - ends[:, 2]) / max(turned[2, 2], 0.5)
+            high = ends + up[:, None] * turned[:, 2]
             out += (side * np.concatenate([ends, high])[:, 0] + edge.size[0] - face).tolist()
         else:
             mine = ends[0 if side > 0 else 1]

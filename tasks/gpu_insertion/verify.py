@@ -136,8 +136,9 @@ def _verdict(deep: float, predicates: tuple[Predicate, ...]) -> Verdict:
 
 
 def seated(evidence: Evidence) -> float:
-    """Depth of the edge's middle before the hands let go [mm]."""
-    return 1e3 * float(depth(_ends(evidence.readings[:FIRST])))
+    """Depth of the edge's middle before the hands let go [mm]; none of one beside the slot."""
+    ends = _ends(evidence.readings[:FIRST])
+    return 1e3 * float(depth(ends)) if 1e3 * float(aside(ends)) <= ASIDE else 0.0
 
 
 def _ends(readings: Sequence[Readings]) -> FloatArray:
