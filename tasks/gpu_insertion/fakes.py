@@ -154,7 +154,7 @@ def fakes(kinematics: Kinematics) -> tuple[Fake, ...]:
 
 def genuine(kinematics: Kinematics) -> Fake:
     """A seated card in both hands, written by the same route: it is a success."""
-    scene = held((0.0, 0.0, -DEPTH))
+    scene = held((0.0, 0.0, -DEPTH), press=(0.0, 0.0, -0.004))
     return Fake("home", "nothing is wrong with it", writer(kinematics, scene))
 
 

@@ -53,6 +53,11 @@ def card_pose(seen: Sequence[Readings]) -> tuple[FloatArray, FloatArray]:
     return at, frame
 
 
+def card_seen(readings: Readings) -> tuple[FloatArray, FloatArray]:
+    """The same from one station's single reading; NaN where it was not seen."""
+    return middle(readings)[0], _card_frame(readings)[0]
+
+
 def slot_frame(readings: Readings) -> FloatArray:
     """Slot frame to world, (m, 3, 3)."""
     return _frame(readings.position[:, 4:], readings.rotation[:, 4:])

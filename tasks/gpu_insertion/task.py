@@ -82,6 +82,8 @@ class GpuInsertion(Task):
     force_limit = 30.0
     probe_limit = 1.8
     tracked = tuple(f"task_{part}_{tag}" for part in ("card", "slot") for tag in TAGS)
+    # At the maker's gains a hand whose setpoints are all so far ahead presses down with 26 to 28 N.
+    # Seating takes 7 N, or 12 N of both hands at once; it slows down from 15 N on.
     actions = ActionSpec((LEFT_HAND, RIGHT_HAND), lead=0.06, push=30.0)
     # A card that falls lies flat on the board, where no hand gets under it: jaws stay shut until
     # the verifier opens them.

@@ -13,7 +13,7 @@ import numpy as np
 from enpire.environment import Evidence, Readings, overlay
 from enpire.types import FloatArray, Outcome, Predicate, State, Verdict
 
-from .frames import GRASPS, LEFT, RIGHT, aside, card_pose, clearance, depth, ends_in_slot, lean
+from .frames import GRASPS, LEFT, RIGHT, aside, card_seen, clearance, depth, ends_in_slot, lean
 from .look import UNSEEN, Pose, find_card, find_slot, marks, seating
 
 FIRST = 5  # readings with the hands still shut
@@ -34,7 +34,7 @@ def judge(evidence: Evidence) -> Verdict:
     """Seated by the hands that held it; deep, level and upright when they touch it no more."""
     first, last = evidence.readings[:FIRST], evidence.readings[-LAST:]
     ends, shutting = _ends(last), np.ptp(_opening(first), axis=0).max()
-    clear = clearance(*card_pose(last), last[-1])
+    clear = clearance(*card_seen(last[-1]), last[-1])
     predicates = (
         Predicate("seated", seated(evidence), SEEN_SEATED, "mm"),
         Predicate("held", 1e3 * shutting, SHUTTING, "mm", at_least=False),
