@@ -1,9 +1,9 @@
 """The scripted demonstrator: a person at two leader arms who moves the card as one thing.
 
 Line the edge up above the slot, lower it, feel; when it stands on the slot's rim, move it about in
-the plane under a light push, giving way to what is felt, until it drops in; then push it home, one end
-after the other, no harder than needed. Imperfect as teleoperation is: late (a reaction time), trembling, with
-a pace and a care of the day, and never looking at more than the tracker gives.
+the plane under a light push, giving way to what is felt, until it drops in; then push it home, one
+end after the other, no harder than needed. Imperfect as teleoperation is: late (a reaction time),
+trembling, with a pace and a care of the day, and never looking at more than the tracker gives.
 """
 
 from __future__ import annotations
@@ -168,9 +168,7 @@ class Teleoperator(Demonstrator):
                 move[2], turn[0] = self._pressed(ends, push, 0.5 * turn[0])
         return move, turn
 
-    def _pressed(
-        self, ends: FloatArray, push: FloatArray, levelling: float
-    ) -> tuple[float, float]:
+    def _pressed(self, ends: FloatArray, push: FloatArray, levelling: float) -> tuple[float, float]:
         """The edge's way up [m] and its turn about the slot's x [rad] in a period of pushing.
 
         One end goes home after the other, each under its own hand. A soft arm is wound up by some

@@ -163,9 +163,7 @@ def writer(
 ) -> Callable[[Twin, CartesianControl, int, np.random.Generator], None]:
     """What writes a scene into a station."""
 
-    def write(
-        twin: Twin, control: CartesianControl, row: int, rng: np.random.Generator
-    ) -> None:
+    def write(twin: Twin, control: CartesianControl, row: int, rng: np.random.Generator) -> None:
         model, slot = twin.model, twin.model.site("task_slot").id
         mouth, axes = twin.site_xpos[row, slot].copy(), twin.site_xmat[row, slot].reshape(3, 3)
         card = model.joint("task_card").qposadr[0]

@@ -23,7 +23,7 @@ LEFT, RIGHT = 0, 1
 TAGS = ("left_low", "left_high", "right_low", "right_high")  # of card and slot, as in scene.xml
 CARD_TAGS = np.array([0.006, -0.020, 0.050])  # the middle of the card's, card frame [m]
 THICK = 0.012  # of the card between the fingers [m]
-# Corners of a pad's inner face about its middle, hand frame [m]: so far its finger is beside a card.
+# Corners of a finger's inner face, as far as it is beside a card, from its middle, hand frame [m].
 FINGER = np.array([(0.0, y, z) for y in (-0.006, 0.006) for z in (-0.016, 0.010)])
 SLOT_TAGS = np.array([0.0, -0.020, -0.0111])  # of those on the motherboard, slot frame [m]
 

@@ -22,7 +22,9 @@ GAP, END_GAP = 1.0, 2.0  # of the rim over the floor, at most: between its ends,
 YIELDS = 0.3  # by which edge and walls, which are stiff springs, may be in one another [mm]
 TOUCH = 0.2  # with which hands may press on the card, all contacts together [N]
 ALONE = 0.5  # for which the card is then left to itself, in the copy [s]
-TUG = 1.0  # upward force that it withstands there, beyond its weight; the weakest springs hold 3 [N]
+TUG = (
+    1.0  # upward force that it withstands there, beyond its weight; the weakest springs hold 3 [N]
+)
 TUGGED = 0.2  # for which it is pulled [s]
 
 

@@ -1,4 +1,4 @@
-"""States that pass for a seated card deceive nobody; a seated one that is written so is a success."""
+"""States that pass for a seated card deceive nobody; a seated one, written so, is a success."""
 
 from __future__ import annotations
 
