@@ -80,7 +80,7 @@ def leant_on() -> Scene:
     """A seated card in the left hand; the right one, shut, presses on its face from the front."""
     seated = held((0.0, 0.0, -DEPTH), borne=0.0)
     before = GRASPS[RIGHT] + np.array([0.022, 0.0, -DEPTH])
-    presses = Hand(before, hand_rotation(RIGHT), 0.0, (-0.012, 0.0, 0.0))
+    presses = Hand(before, hand_rotation(RIGHT), 0.0, (-0.004, 0.0, 0.0))
     return Scene(seated.at, STILL, (seated.hands[LEFT], presses))
 
 
