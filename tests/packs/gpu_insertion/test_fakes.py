@@ -79,17 +79,6 @@ def test_a_hand_that_leans_on_a_seated_card_is_what_is_wrong(
     assert ";" not in result.reason
 
 
-def test_the_truth_finds_a_wrong_depth_in_the_verifier(
-    stations: Stations, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A verifier that asks for 2 mm lets go of a card on its springs, which stands there."""
-    for name in ("task", "verify"):
-        monkeypatch.setattr(module(stations, name), "SEEN_SEATED", 2.0)
-    (result,) = shown(stations, monkeypatch, "on the contact springs")
-    assert result.said
-    assert not result.was
-
-
 def test_the_truth_finds_a_verifier_that_asks_for_no_clearance(
     stations: Stations, monkeypatch: pytest.MonkeyPatch
 ) -> None:
