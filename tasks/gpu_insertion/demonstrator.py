@@ -1,9 +1,9 @@
 """The scripted demonstrator: a person at two leader arms who moves the card as one thing.
 
 Line the edge up above the slot, lower it, feel; when it stands on the slot's rim, move it about in
-the plane under a light push, giving way to what is felt, until it drops in; then push it home,
-level, no harder than needed. Imperfect as teleoperation is: late (a reaction time), trembling, with
-a pace and a care of the day, and never looking at more than the tracker gives.
+the plane under a light push, giving way to what is felt, until it drops in; then push it home, one
+end after the other, no harder than needed. Imperfect as teleoperation is: late (a reaction time),
+trembling, with a pace and a care of the day, and never looking at more than the tracker gives.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ from .frames import (
 FASTEST = 0.0013  # of the card in a control period [m]
 TURNING = 0.009  # of the card in a control period, at most [rad]
 SEARCH = 50  # control periods of a search on the rim, in a spiral
+HOME = 0.0068  # depth of an end of the edge from which on it is home [m]
 STUCK = 20  # control periods of pushing without depth after which a person searches again
 TREMOR = 0.25  # of the hands, in full actions (0.4 mm, 3 mrad)
 
@@ -89,6 +90,7 @@ class Teleoperator(Demonstrator):
             manner = Manner(FASTEST * rng.uniform(0.6, 1.0), rng.uniform(0.0008, 0.0014))
         self._manner = manner
         self._phase = rng.uniform(0, 2 * math.pi)
+        self._first = LEFT if self._phase < math.pi else RIGHT  # end that is pressed home first
         self._seen: deque[Readings] = deque(
             maxlen=int(rng.integers(1, 4)) if late is None else late
         )
@@ -163,9 +165,30 @@ class Teleoperator(Demonstrator):
             case Skill.PUSH:
                 move[:2] = -given
                 turn[1:] = 0.0, given_yaw
-                turn[0] = 0.5 * turn[0] + manner.even * (push[LEFT] - push[RIGHT])
-                move[2] = -manner.down * pace * np.clip(2.0 * (1 - push.max() / manner.hard), -1, 1)
+                move[2], turn[0] = self._pressed(ends, push, 0.5 * turn[0])
         return move, turn
+
+    def _pressed(self, ends: FloatArray, push: FloatArray, levelling: float) -> tuple[float, float]:
+        """The edge's way up [m] and its turn about the slot's x [rad] in a period of pushing.
+
+        One end goes home after the other, each under its own hand. A soft arm is wound up by some
+        20 mm when the contact springs give way, and both hands at once would drop the card onto
+        the slot's floor: 32 N at a wrist in the median, 50 N at most. A hand that presses its own
+        end has the longer lever: half of the force, and a way on which the arm's damping takes up
+        what was wound up: 11 N and 21 N.
+
+        push: of both hands [N]. levelling: turn that makes the card level [rad].
+        """
+        manner = self._manner
+        down = manner.down * manner.pace
+        hand = next((a for a in (self._first, 1 - self._first) if -ends[a, 2] < HOME), None)
+        if hand is None:
+            rate = down * np.clip(2.0 * (1 - push.max() / manner.hard), -1, 1)
+            return -rate, levelling + manner.even * (push[LEFT] - push[RIGHT])
+        rate = down * np.clip(2.0 * (1 - push[hand] / manner.hard), -1, 1)
+        other = GRASPS[1 - hand, 1]  # which stays where it is
+        turn = -rate / (GRASPS[hand, 1] - other)
+        return -turn * other, turn
 
     def _of_hands(self, readings: Readings, move: FloatArray, turn: FloatArray) -> FloatArray:
         """The action that moves both hands as the card is to move, world frame."""

@@ -22,6 +22,9 @@ TILT = math.radians(30.0)  # hands come from above and from the card's ends, at 
 LEFT, RIGHT = 0, 1
 TAGS = ("left_low", "left_high", "right_low", "right_high")  # of card and slot, as in scene.xml
 CARD_TAGS = np.array([0.006, -0.020, 0.050])  # the middle of the card's, card frame [m]
+THICK = 0.012  # of the card between the fingers [m]
+# Corners of a finger's inner face, as far as it is beside a card, from its middle, hand frame [m].
+FINGER = np.array([(0.0, y, z) for y in (-0.006, 0.006) for z in (-0.016, 0.010)])
 SLOT_TAGS = np.array([0.0, -0.020, -0.0111])  # of those on the motherboard, slot frame [m]
 
 
@@ -48,6 +51,11 @@ def card_pose(seen: Sequence[Readings]) -> tuple[FloatArray, FloatArray]:
     at: FloatArray = np.mean([middle(r)[0] for r in seen], axis=0)
     frame: FloatArray = Rotation.from_matrix([_card_frame(r)[0] for r in seen]).mean().as_matrix()
     return at, frame
+
+
+def card_seen(readings: Readings) -> tuple[FloatArray, FloatArray]:
+    """The same from one station's single reading; NaN where it was not seen."""
+    return middle(readings)[0], _card_frame(readings)[0]
 
 
 def slot_frame(readings: Readings) -> FloatArray:
@@ -90,6 +98,23 @@ def aside(ends: FloatArray) -> FloatArray:
     """Of the end that is further from the slot's middle plane or end, from ends (..., 2, 3) [m]."""
     result: FloatArray = np.linalg.norm(ends[..., :2], axis=-1).max(axis=-1)
     return result
+
+
+def clearance(at: FloatArray, frame: FloatArray, hands: Readings) -> float:
+    """Of the finger that is nearest to the face of the card that it belongs to [m].
+
+    Negative where a finger is in the card, or on the other side of it. at [m] and frame: of the
+    card, in the world.
+    """
+    nearest = np.inf
+    for arm in (LEFT, RIGHT):
+        axes, opening = hands.hand_rotation[0, arm], hands.gripper[0, arm]
+        for side in (1.0, -1.0):
+            corners = FINGER + np.array([side * opening / 2, 0.0, 0.0])
+            across = ((hands.hand_position[0, arm] + corners @ axes.T - at) @ frame)[:, 0]
+            outward = side * hand_rotation(arm)[0, 0]  # to the card's front, or to its back
+            nearest = min(nearest, float((outward * across).min()) - THICK / 2)
+    return nearest
 
 
 def together(levers: FloatArray, move: FloatArray, turn: FloatArray) -> FloatArray:

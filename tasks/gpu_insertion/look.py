@@ -90,6 +90,12 @@ class Pose:
     covariance: FloatArray
     outlines: FloatArray
 
+    def accuracy(self, reach: float) -> float:
+        """How far a point of it may be off, so far from its origin [m]."""
+        shift = np.linalg.eigvalsh(self.covariance[:3, :3]).max()
+        turn = np.linalg.eigvalsh(self.covariance[3:, 3:]).max()
+        return SURE * float(np.sqrt(shift) + reach * np.sqrt(turn))
+
     def moved(self, by: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Origin and frame after a shift [m] and a turn [rad] (6,)."""
         return self.at + by[:3], _turn(by[3:]) @ self.frame

@@ -21,6 +21,7 @@ from enpire.environment import (
     CartesianControl,
     Demonstrator,
     Evidence,
+    Fake,
     Readings,
     Restorer,
     Task,
@@ -33,6 +34,7 @@ from enpire.twin import Twin
 from enpire.types import Float32Array, FloatArray, Predicate, Verdict
 
 from .demonstrator import Teleoperator
+from .fakes import fakes
 from .frames import (
     GRASPS,
     LEFT,
@@ -56,8 +58,11 @@ from .verify import FIRST, SEEN_SEATED, judge, judge_views, seated
 READY_DEPTH = 0.0072  # of the edge's middle, as seen in one reading [m]
 READY_LEVEL = 0.0020  # by how much one end may be seen higher then [m]
 READY_ASIDE = 0.003  # by how much either end may be seen beside its place in the slot then [m]
-OPENED = 0.018  # setpoint of the hands that have let go: 3 mm off each face of the card [m]
-SEEN_AT = 1.0  # time in the probe at which the card stands by itself, and was seen to [s]
+# Setpoint of the hands that have let go, 19 mm off each face of the card: it leans by the slot's
+# play, 10 mm at its top, once nothing props it [m].
+OPENED = 0.050
+UNWOUND_AT = 0.6  # time in the probe at which hands press no more, and open [s]
+SEEN_AT = 1.4  # time in the probe at which the card stands by itself, and was seen to [s]
 CLOSED = 0.0  # gripper setpoint in the reset [m]
 GRIPPED = 0.0113  # opening of fingers that hold the card: their pads give [m]
 HELD = 0.0095  # opening that a held card leaves, at least [m]
@@ -75,8 +80,10 @@ class GpuInsertion(Task):
     instruction = "Seat the graphics card in its slot with both hands, without forcing it."
     time_limit = 8.0
     force_limit = 30.0
-    probe_limit = 1.2
+    probe_limit = 1.8
     tracked = tuple(f"task_{part}_{tag}" for part in ("card", "slot") for tag in TAGS)
+    # At the maker's gains a hand whose setpoints are all so far ahead presses down with 26 to 28 N.
+    # Seating takes 7 N, or 12 N of both hands at once; it slows down from 15 N on.
     actions = ActionSpec((LEFT_HAND, RIGHT_HAND), lead=0.06, push=30.0)
     # A card that falls lies flat on the board, where no hand gets under it: jaws stay shut until
     # the verifier opens them.
@@ -119,6 +126,7 @@ class GpuInsertion(Task):
         )
         jaws = [f"task_jaw_{x}_{y}" for x in ("front", "back") for y in ("left", "right")]
         self._jaws = np.array([model.joint(name).id for name in jaws])
+        self._bearing = self._borne(twin)
         self._weld = model.equality("reset_card").id
         self._relative = twin.expand("eq_data")
         self._slot_position = twin.expand("body_pos")
@@ -204,7 +212,29 @@ class GpuInsertion(Task):
                 twin.qpos[row, model.joint(f"{arm.name}_{finger}").qposadr[0]] = GRIPPED / 2
         twin.eq_active[row, self._weld] = 1.0
         self._delay[row] = 0.0
-        control.set(row, joints, np.full(2, CLOSED))
+        control.set(row, joints + self._bearing, np.full(2, CLOSED))
+
+    def _borne(self, twin: Twin) -> FloatArray:
+        """How far the setpoints are ahead of joints that bear the card, (2, dof) [rad].
+
+        The arms' gravity compensation knows nothing of the card: under one of 0.5 kg hands sink by
+        7 mm. So a start's setpoints allow for it: each servo gives its torque by being so far ahead
+        (half of the card's weight at each hand, at the gains as made). A card of 0.35 or 0.75 kg
+        then hangs 2 mm higher or 4 mm lower than was drawn.
+        """
+        model, data = twin.model, mujoco.MjData(twin.model)
+        for arm, angles in zip(twin.scene.arms, self._nominal_joints, strict=True):
+            data.qpos[arm.qpos] = angles
+        mujoco.mj_kinematics(model, data)
+        mujoco.mj_comPos(model, data)
+        half = 0.5 * model.body_mass[self._card] * np.linalg.norm(model.opt.gravity)
+        ahead = []
+        for arm in twin.scene.arms:
+            jacobian = np.empty((3, model.nv))
+            mujoco.mj_jacSite(model, data, jacobian, None, arm.grasp)
+            stiffness = model.actuator_gainprm[arm.actuators, 0]
+            ahead.append(half * jacobian[2, arm.dofs] / stiffness)
+        return np.array(ahead)
 
     def _place_slot(self, twin: Twin, row: int) -> None:
         """Put the slot where it was drawn; the card is in the air, and nothing touches it."""
@@ -271,14 +301,20 @@ class GpuInsertion(Task):
     def probe(self, evidence: Evidence) -> Float32Array | None:
         """Let go of a card that is seated, and look whether it stays; the hands remain about it.
 
-        One that is not stays in the hands: dropped, it might yet fall into the slot.
+        Soft arms are wound up by what they pressed: opened so, a finger would lean on the card, or
+        a hand strike it. So the hands first go back to where they are held, shut still. A card
+        that is not seated stays in the hands: dropped, it might yet fall into the slot.
         """
         holding = len(evidence.readings) < FIRST
         if evidence.elapsed >= SEEN_AT or not (holding or seated(evidence) >= SEEN_SEATED):
             return None
-        action = np.zeros(self.actions.size, dtype=np.float32)
-        action[[6, 13]] = -1.0 if holding else OPENED_ACTION
-        return action
+        action = np.zeros((len(self.actions.arms), 7), dtype=np.float32)
+        opening = evidence.elapsed >= UNWOUND_AT
+        if not (holding or opening):
+            lead = evidence.readings[-1].lead[0]
+            action[:, :3] = np.clip(-lead / self.actions.scale[:, :3], -1.0, 1.0)
+        action[:, 6] = OPENED_ACTION if opening else -1.0
+        return action.ravel()
 
     def judge(self, evidence: Evidence) -> Verdict:
         """Deep by the hands; deep, level and upright after they have let go."""
@@ -298,12 +334,16 @@ class GpuInsertion(Task):
 
     def restorer(self, rng: np.random.Generator, target: FloatArray) -> Restorer:
         """Seats the card, takes it anew, holds it over where the slot will be."""
-        posture = self._joints(target), np.full(2, CLOSED)
+        posture = self._joints(target) + self._bearing, np.full(2, CLOSED)
         return HoldAgain(rng, self.actions, _card(target), _grasps(target), posture)
 
     def truth(self, twin: Twin, row: int) -> tuple[Predicate, ...]:
         """Where edge and slot themselves are, and whether the card stands without the hands."""
         return truth(twin, row)
+
+    def fakes(self) -> tuple[Fake, ...]:
+        """Cards beside, on, across and half in the slot, reversed, and held by a hand."""
+        return fakes(self._kinematics)
 
 
 OPENED_ACTION = 2.0 * OPENED / 0.075 - 1.0  # of a gripper that opens to 75 mm

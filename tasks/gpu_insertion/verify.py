@@ -13,8 +13,8 @@ import numpy as np
 from enpire.environment import Evidence, Readings, overlay
 from enpire.types import FloatArray, Outcome, Predicate, State, Verdict
 
-from .frames import LEFT, RIGHT, aside, depth, ends_in_slot, lean
-from .look import UNSEEN, find_card, find_slot, marks, seating
+from .frames import GRASPS, LEFT, RIGHT, aside, card_seen, clearance, depth, ends_in_slot, lean
+from .look import UNSEEN, Pose, find_card, find_slot, marks, seating
 
 FIRST = 5  # readings with the hands still shut
 LAST = 10  # readings that a final measure averages
@@ -22,21 +22,25 @@ SEATED = 6.5  # depth of the edge's middle, of the slot's 7.5, at least [mm]
 SEEN_SEATED = 6.7  # what the verifier asks to see: one standard deviation of its error more [mm]
 ASIDE = 2.5  # of either end from where the slot has it, at most: not beside the slot [mm]
 LEVEL = 1.8  # by how much one end stands higher than the other, at most [mm]
-UPRIGHT = 0.10  # lean, at most: the slot's own play lets a card lean by 0.08 [rad]
+UPRIGHT = 0.16  # lean, at most: one that no hand props leans by the slot's play, 0.12 [rad]
 SHUTTING = 1.5  # by how much hands that hold the card close when they are told to, at most [mm]
-LET_GO = 14.0  # opening of hands that have let go, at least [mm]
+LET_GO = 40.0  # opening of hands that have let go, at least [mm]
+CLEAR = 3.0  # of every finger from the face of the card beside it, at least [mm]
 GENTLE = 30.0  # at a wrist, as while a policy acts, at most [N]
 ENTERED = 1.0  # depth from which on the edge is in the slot [mm]
 
 
 def judge(evidence: Evidence) -> Verdict:
-    """Seated by the hands that held it; deep, level and upright still when they have let go."""
+    """Seated by the hands that held it; deep, level and upright when they touch it no more."""
     first, last = evidence.readings[:FIRST], evidence.readings[-LAST:]
     ends, shutting = _ends(last), np.ptp(_opening(first), axis=0).max()
+    clear = clearance(*card_seen(last[-1]), last[-1])
     predicates = (
         Predicate("seated", seated(evidence), SEEN_SEATED, "mm"),
         Predicate("held", 1e3 * shutting, SHUTTING, "mm", at_least=False),
         Predicate("let_go", 1e3 * _opening(last[-1:]).min(), LET_GO, "mm"),
+        Predicate("clear", 1e3 * clear, CLEAR, "mm"),
+        _gentle(evidence),
         Predicate("stays", 1e3 * float(depth(ends)), SEEN_SEATED, "mm"),
         Predicate("in_slot", 1e3 * float(aside(ends)), ASIDE, "mm", at_least=False),
         Predicate(
@@ -50,8 +54,9 @@ def judge(evidence: Evidence) -> Verdict:
             at_least=False,
         ),
     )
-    deep = min(predicates[0].value, predicates[3].value) if predicates[4].holds else 0.0
-    return _verdict(deep, predicates)
+    by_name = {p.name: p for p in predicates}
+    deep = min(by_name["seated"].value, by_name["stays"].value)
+    return _verdict(deep if by_name["in_slot"].holds else 0.0, predicates)
 
 
 def judge_views(evidence: Evidence) -> Verdict:
@@ -63,10 +68,10 @@ def judge_views(evidence: Evidence) -> Verdict:
     first, last = evidence.readings[:FIRST], evidence.readings[-1]
     seen = marks(evidence.views, evidence.elapsed)
     slot = find_slot(seen)
-    card = find_card(seen, last.hand_position[0], last.hand_rotation[0])
+    held = first[-1]  # by hands that are still shut about it
+    card = find_card(seen, held.hand_position[0], held.hand_rotation[0])
     found = UNSEEN if card is None or slot is None else seating(card, slot)
     shutting = np.ptp(_opening(first), axis=0).max()
-    felt = np.linalg.norm([r.wrist_force[0] for r in evidence.readings], axis=-1).max()
 
     def measured(
         name: str, value: tuple[float, float], threshold: float, unit: str, at_least: bool = False
@@ -76,7 +81,8 @@ def judge_views(evidence: Evidence) -> Verdict:
     predicates = (
         Predicate("held", 1e3 * float(shutting), SHUTTING, "mm", at_least=False),
         Predicate("let_go", 1e3 * float(_opening([last]).min()), LET_GO, "mm"),
-        Predicate("gentle", float(felt), GENTLE, "N", at_least=False),
+        measured("clear", _clear(card, last), CLEAR, "mm", at_least=True),
+        _gentle(evidence),
         measured("stays", found.depth, SEATED, "mm", at_least=True),
         measured("in_slot", found.aside, ASIDE, "mm"),
         measured("level", found.step, LEVEL, "mm"),
@@ -90,8 +96,23 @@ def judge_views(evidence: Evidence) -> Verdict:
         )
         for one in seen
     )
-    deep = found.depth[0] if predicates[4].holds else 0.0
+    in_slot = next(p for p in predicates if p.name == "in_slot")
+    deep = found.depth[0] if in_slot.holds else 0.0
     return replace(_verdict(deep, predicates), frames=frames)
+
+
+def _gentle(evidence: Evidence) -> Predicate:
+    """Whether no wrist felt more than while a policy acts."""
+    felt = np.linalg.norm([r.wrist_force[0] for r in evidence.readings], axis=-1).max()
+    return Predicate("gentle", float(felt), GENTLE, "N", at_least=False)
+
+
+def _clear(card: Pose | None, hands: Readings) -> tuple[float, float]:
+    """How clear of the hands a card is that was seen, and how far that may be off [mm]."""
+    if card is None:
+        return np.nan, np.nan
+    off = card.accuracy(float(np.linalg.norm(GRASPS, axis=1).max()))
+    return 1e3 * clearance(card.at, card.frame, hands), 1e3 * off
 
 
 def _verdict(deep: float, predicates: tuple[Predicate, ...]) -> Verdict:
@@ -115,8 +136,9 @@ def _verdict(deep: float, predicates: tuple[Predicate, ...]) -> Verdict:
 
 
 def seated(evidence: Evidence) -> float:
-    """Depth of the edge's middle before the hands let go [mm]."""
-    return 1e3 * float(depth(_ends(evidence.readings[:FIRST])))
+    """Depth of the edge's middle before the hands let go [mm]; none of one beside the slot."""
+    ends = _ends(evidence.readings[:FIRST])
+    return 1e3 * float(depth(ends)) if 1e3 * float(aside(ends)) <= ASIDE else 0.0
 
 
 def _ends(readings: Sequence[Readings]) -> FloatArray:

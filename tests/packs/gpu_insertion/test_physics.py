@@ -92,11 +92,12 @@ def test_a_demonstration_seats_the_card_and_leaves_it_standing() -> None:
     np.testing.assert_allclose(where[:, 2], -7.5, atol=0.8)
     assert abs(where[:, :2]).max() < 0.8
     grippers = [arm.gripper for arm in stations.twin.scene.arms]
-    assert (stations.twin.actuator_length[0, grippers] > 0.014).all()
+    assert (stations.twin.actuator_length[0, grippers] > 0.045).all()
 
 
-@pytest.mark.parametrize("seed", [101, 104])
+@pytest.mark.parametrize("seed", [105, 108])
 def test_forcing_the_card_down_ends_the_episode(seed: int) -> None:
+    """Where it strikes: soft arms at their full lead press with 26 to 28 N, 3 of 24 go beyond."""
     stations = build_stations("gpu_insertion", 1, 1)
     episode = run(stations, seed, Forcing(stations.task))
     assert episode.verdict.outcome is Outcome.FAILURE
@@ -126,13 +127,13 @@ def test_the_truth_of_a_card_that_stands_and_of_one_that_does_not() -> None:
     stations.wait()
     twin, at = stations.twin, stations.twin.model.joint("task_card").qposadr[0]
     stood = twin.state[0].copy()
-    every = {"seated", "stands", "in_slot", "level", "upright"}
+    every = {"gap", "end_gap", "beside", "touch", "stays", "withstands"}
     assert truth(stations) == every
     np.testing.assert_array_equal(twin.state[0], stood)  # it was tried on a copy
     for offset, missed in (
-        ((0, 0, 0.0015), {"seated"}),  # it may fall into place in the copy: no word of that
-        ((0, 0.004, 0), {"in_slot"}),
-        ((0.02, 0, 0.02), {"seated", "in_slot"}),
+        ((0, 0, 0.0015), {"gap"}),  # it may fall into place in the copy: no word of that
+        ((0, 0.004, 0), {"beside"}),
+        ((0.02, 0, 0.02), {"gap", "end_gap", "beside", "stays", "withstands"}),
     ):
         twin.state[0] = stood
         twin.qpos[0, at : at + 3] += offset
@@ -146,4 +147,4 @@ def test_a_card_in_the_hands_above_the_slot_is_not_truly_seated() -> None:
     for _ in range(11):
         stations.tick()
     stations.wait()
-    assert not {"seated", "stands"} & truth(stations)
+    assert not {"gap", "end_gap", "touch", "stays", "withstands"} & truth(stations)

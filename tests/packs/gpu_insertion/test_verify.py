@@ -33,8 +33,13 @@ def readings(
     turn: tuple[float, float, float] = (0.0, 0.0, 0.0),
     opening: float = 0.0115,
     slot_yaw: float = 0.0,
+    hands: tuple[float, float, float] = (0.0, 0.0, 0.0),
+    felt: float = 0.0,
 ) -> Readings:
-    """A seated card in closed hands, or one that lacks something [m, rad]."""
+    """A seated card in closed hands, or one that lacks something [m, rad].
+
+    hands: off their places on the card [m]. felt: by the left wrist, upwards [N].
+    """
     frames = module("frames")
     slot = Rotation.from_rotvec([0, 0, slot_yaw]).as_matrix()
     card = slot @ Rotation.from_rotvec(turn).as_matrix()
@@ -43,13 +48,14 @@ def readings(
     on_board = [(x, y, -0.0111) for y in (0.09, -0.13) for x in (-0.075, 0.075)]
     position = [middle + card @ tag for tag in on_card]
     position += [frames.SLOT_AT + slot @ tag for tag in on_board]
-    hands = [frames.hand_rotation(arm) for arm in (frames.LEFT, frames.RIGHT)]
+    places = frames.SLOT_AT + (frames.GRASPS + hands) @ slot.T
+    axes = [slot @ frames.hand_rotation(arm) for arm in (frames.LEFT, frames.RIGHT)]
     return Readings(
         joints=np.zeros((1, 2, 6)),
         gripper=np.full((1, 2), opening),
-        hand_position=(frames.SLOT_AT + frames.GRASPS)[None],
-        hand_rotation=np.array(hands)[None],
-        wrist_force=np.zeros((1, 2, 3)),
+        hand_position=places[None],
+        hand_rotation=np.array(axes)[None],
+        wrist_force=np.array([[(0.0, 0.0, felt), (0.0, 0.0, 0.0)]]),
         lead=np.zeros((1, 2, 3)),
         position=np.array(position)[None],
         rotation=np.array([card] * 4 + [slot] * 4)[None],
@@ -57,13 +63,13 @@ def readings(
 
 
 def judge(first: Readings | None = None, last: Readings | None = None) -> Verdict:
-    seen = [first or readings()] * 5 + [last or readings(opening=0.018)] * 15
+    seen = [first or readings()] * 5 + [last or readings(opening=0.050)] * 15
     return task().judge(Evidence(seen, PERIOD))
 
 
 @pytest.mark.parametrize("yaw", [0.0, 0.3, -2.0])
 def test_a_card_that_stays_seated_is_a_success(yaw: float) -> None:
-    verdict = judge(readings(slot_yaw=yaw), readings(opening=0.018, slot_yaw=yaw))
+    verdict = judge(readings(slot_yaw=yaw), readings(opening=0.050, slot_yaw=yaw))
     assert verdict.outcome is Outcome.SUCCESS
     assert verdict.stage == "seated"
     assert verdict.score == 1.0
@@ -82,20 +88,24 @@ SLOPE = 0.0021 / 0.089
     ("before", "after", "name"),
     [
         ({"depth": 0.0064}, {}, "seated"),
-        ({}, {"opening": 0.0115}, "let_go"),
+        ({}, {"opening": 0.0390}, "let_go"),
         ({}, {"depth": 0.0064}, "stays"),
         ({}, {"aside": (0.007, 0.0)}, "in_slot"),
         ({}, {"aside": (0.0, -0.003)}, "in_slot"),
         ({}, {"turn": (SLOPE, 0.0, 0.0)}, "level"),
         ({}, {"turn": (-SLOPE, 0.0, 0.0)}, "level"),
-        ({}, {"turn": (0.0, 0.12, 0.0)}, "upright"),
-        ({}, {"turn": (0.0, -0.12, 0.0)}, "upright"),
+        ({}, {"turn": (0.0, 0.165, 0.0), "opening": 0.075}, "upright"),
+        ({}, {"turn": (0.0, -0.165, 0.0), "opening": 0.075}, "upright"),
+        ({}, {"hands": (0.018, 0.0, 0.0)}, "clear"),
+        ({}, {"hands": (-0.018, 0.0, 0.0)}, "clear"),
+        ({}, {"hands": (0.060, 0.0, 0.0)}, "clear"),
+        ({}, {"felt": 31.0}, "gentle"),
     ],
 )
 def test_each_condition_fails_alone(
     before: dict[str, Any], after: dict[str, Any], name: str
 ) -> None:
-    verdict = judge(readings(**before), readings(**{"opening": 0.018, **after}))
+    verdict = judge(readings(**before), readings(**{"opening": 0.050, **after}))
     assert verdict.outcome is Outcome.FAILURE
     assert verdict.failed == (name,)
     assert name in verdict.reason
@@ -110,12 +120,12 @@ def test_hands_that_close_when_told_to_stay_shut_did_not_hold(
     """However far they are open: fingers that a shaking hand twists on the card gape by 7 mm."""
     for twisted in (0.0, 0.007):
         first = [readings(opening=0.0115 + twisted + wide * (4 - i) / 4) for i in range(5)]
-        evidence = Evidence([*first, *[readings(opening=0.018)] * 15], PERIOD)
+        evidence = Evidence([*first, *[readings(opening=0.050)] * 15], PERIOD)
         assert task().judge(evidence).failed == failed
 
 
 def test_what_was_not_seen_is_no_success() -> None:
-    verdict = judge(last=readings(depth=float("nan"), opening=0.018))
+    verdict = judge(last=readings(depth=float("nan"), opening=0.050))
     assert verdict.outcome is Outcome.FAILURE
     assert "stays" in verdict.failed
     assert np.isfinite(verdict.score)
@@ -131,23 +141,35 @@ def test_the_stage_says_how_far_it_came(depth: float, x: float, stage: str) -> N
 
 
 def test_the_probe_lets_go_of_a_seated_card_only() -> None:
-    shut, high = readings(), readings(depth=0.0060)
+    shut, high, beside = readings(), readings(depth=0.0060), readings(aside=(0.012, 0.0))
     held = task().probe(Evidence([shut] * 4, PERIOD))
-    opened = task().probe(Evidence([shut] * 5, PERIOD))
+    opened = task().probe(Evidence([shut] * 16, PERIOD))
     assert held is not None
     assert opened is not None
     for action in (held, opened):
         assert not action.reshape(2, 7)[:, :6].any(), "the hands stay where they are"
     assert (held[[6, 13]] == -1).all()
     opening = (opened[[6, 13]] + 1) / 2 * 0.075
-    assert ((opening > 0.015) & (opening < 0.025)).all(), "clear of the card, and about it still"
-    assert task().probe(Evidence([high] * 4, PERIOD)) is not None
-    assert task().probe(Evidence([high] * 5, PERIOD)) is None, "dropped, it might fall in"
-    assert task().probe(Evidence([shut] * 5 + [readings(opening=0.018)] * 25, PERIOD)) is None
+    assert (opening > 0.045).all(), "clear of a card that leans"
+    for lost in (high, beside):
+        assert task().probe(Evidence([lost] * 4, PERIOD)) is not None
+        assert task().probe(Evidence([lost] * 5, PERIOD)) is None, "dropped, it might fall in"
+    assert task().probe(Evidence([shut] * 5 + [readings(opening=0.050)] * 35, PERIOD)) is None
+
+
+def test_hands_unwind_before_they_open() -> None:
+    """A hand that a soft arm presses with would strike the card, or lean on it, once it is open."""
+    lead = np.array([[(0.004, 0.0, -0.0008), (0.0, -0.004, 0.0)]])
+    wound = replace(readings(), lead=lead)
+    action = task().probe(Evidence([wound] * 10, PERIOD))
+    assert action is not None
+    np.testing.assert_allclose(action[:3], [-1.0, 0.0, 0.5], atol=1e-6)
+    np.testing.assert_allclose(action[7:10], [0.0, 1.0, 0.0], atol=1e-6)
+    assert (action[[6, 13]] == -1).all(), "shut still"
 
 
 def test_a_card_that_leaps_out_when_let_go_does_not_count() -> None:
-    assert judge(last=readings(depth=0.001, opening=0.018)).failed == ("stays",)
+    assert judge(last=readings(depth=0.001, opening=0.050)).failed == ("stays",)
 
 
 def test_ready_needs_the_card_deep_level_and_in_the_slot() -> None:
