@@ -68,7 +68,9 @@ def tie_points(foot: FloatArray, frame: FloatArray) -> FloatArray:
     return result
 
 
-def _outside(points: FloatArray, wide: FloatArray, up: float, low: float, high: float) -> FloatArray:
+def _outside(
+    points: FloatArray, wide: FloatArray, up: float, low: float, high: float
+) -> FloatArray:
     """How far points (..., k, 3) are from a box of a hand; 0 inside [m]."""
     x, y, z = np.moveaxis(points, -1, 0)
     middle, half = (low + high) / 2, (high - low) / 2

@@ -26,6 +26,9 @@ ASIDE = np.array([[0.30, 0.30, 0.25], [0.30, -0.30, 0.25]])  # grasp points of i
 FORWARD = np.eye(3)  # frame of a hand: its approach, its opening, its upper side
 FROM_LEFT = np.array([[0.0, 1.0, 0.0], [-1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])  # it points to -y
 DOWN = np.array([[0.0, 0.0, 1.0], [0.0, 1.0, 0.0], [-1.0, 0.0, 0.0]])
+ON_EDGE = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]])  # opening upwards
+QUARTER = Rotation.from_euler("z", np.pi / 2)
+HANDLE_OUT, HANDLE_WIDE = 0.0205, 0.0094  # of a handle from the free cutter's middle; its breadth
 BUNDLE_TOP = 0.130  # of the bundle over the clamp's foot, where fingers hold it [m]
 STRAP_OUT, STRAP_UP = 0.025, 0.117  # of the strap's run from the bundle's axis, and its height [m]
 
@@ -117,10 +120,10 @@ def write_whole(
     return scene
 
 
-def write_hidden(
+def write_touched(
     twin: Twin, control: CartesianControl, row: int, rng: np.random.Generator
 ) -> None:
-    """The strap is whole; a finger before its middle leaves its ends in sight."""
+    """The strap is whole; the left hand's closed fingers press on one of its ends."""
     scene = write_whole(twin, control, row, rng)
     strap = scene.clamp + scene.clamp_turn.apply((0.0, -STRAP_OUT, STRAP_UP))
     scene.hands(left=HandPose(strap + (0.0, -0.006, 0.016), DOWN, 0.0, CLOSED))
@@ -129,43 +132,48 @@ def write_hidden(
 def _write_held(
     twin: Twin, control: CartesianControl, row: int, rng: np.random.Generator, lift: float
 ) -> None:
-    """The left hand holds the cutter's handles, so far over the floor of its stand [m]."""
+    """The left hand holds one of the cutter's handles, so far over the floor of its stand [m].
+
+    The soft arm then sinks by some 5 mm under the cutter's weight, if nothing is below.
+    """
     scene = write_genuine(twin, control, row, rng)
     pivot = scene.place + (0.0, 0.0, lift)
     scene.cutter(pivot, Rotation.identity())
-    handles = pivot + (0.0, 0.0, GRIP)
-    scene.hands(left=HandPose(handles, FROM_LEFT, 0.011, CLOSED))
+    handle = pivot + (0.0, HANDLE_OUT, GRIP)
+    scene.hands(left=HandPose(handle, FROM_LEFT, HANDLE_WIDE, CLOSED))
 
 
-def write_beside(
-    twin: Twin, control: CartesianControl, row: int, rng: np.random.Generator
-) -> None:
+def write_beside(twin: Twin, control: CartesianControl, row: int, rng: np.random.Generator) -> None:
     """The right hand is open and beside the cutter; the outer side of a finger leans on it."""
     scene = write_genuine(twin, control, row, rng)
+    turn = Rotation.from_euler("x", -10.0, degrees=True)
+    scene.cutter(scene.place + (0.0, 0.0040, 0.0003), turn)
     handles = scene.place + (0.0, 0.0, GRIP)
-    scene.hands(right=HandPose(handles - (0.0, 0.0665, 0.0), FORWARD, WIDE, WIDE))
+    scene.hands(right=HandPose(handles - (0.0, 0.0545, 0.0), FORWARD, WIDE, WIDE))
 
 
-def write_on_top(
-    twin: Twin, control: CartesianControl, row: int, rng: np.random.Generator
-) -> None:
+def write_on_top(twin: Twin, control: CartesianControl, row: int, rng: np.random.Generator) -> None:
     """The underside of the right palm rests on the handles' ends; its fingers are beside them."""
     scene = write_genuine(twin, control, row, rng)
-    at = scene.place + (-0.024, -0.050, 0.0)
-    scene.hands(right=HandPose(at + (0.0, 0.0, 0.0150), DOWN, WIDE, WIDE))
+    scene.hands(right=HandPose(scene.place + (-0.028, -0.050, 0.0128), DOWN, WIDE, WIDE))
 
 
-def write_turned(
-    twin: Twin, control: CartesianControl, row: int, rng: np.random.Generator
-) -> None:
+def write_turned(twin: Twin, control: CartesianControl, row: int, rng: np.random.Generator) -> None:
     """The cutter is turned by a quarter; its spring jams its blades between the long walls."""
     scene = write_genuine(twin, control, row, rng)
-    scene.cutter(scene.place + (0.0, 0.0, 0.004), Rotation.from_euler("z", np.pi / 2), 0.15)
+    scene.cutter(scene.place + (0.0, 0.0, 0.004), QUARTER, 0.15)
 
 
-def write_across(
+def write_astride(
     twin: Twin, control: CartesianControl, row: int, rng: np.random.Generator
 ) -> None:
+    """The cutter is turned by a quarter, one blade in the pocket and one outside."""
+    scene = write_genuine(twin, control, row, rng)
+    leans = Rotation.from_euler("y", 18.0, degrees=True)
+    scene.cutter(scene.place + (-0.0056, 0.0, 0.0001), leans * QUARTER)
+
+
+def write_across(twin: Twin, control: CartesianControl, row: int, rng: np.random.Generator) -> None:
     """The cutter lies across the funnel of its stand."""
     scene = write_genuine(twin, control, row, rng)
     turn = Rotation.from_euler("y", 58.4, degrees=True)
@@ -178,17 +186,17 @@ def write_bundle_held(
     """The left hand still holds the bundle."""
     scene = write_genuine(twin, control, row, rng)
     top = scene.clamp + (0.0, 0.0, BUNDLE_TOP)
-    scene.hands(left=HandPose(top, FROM_LEFT, 0.024, CLOSED))
+    scene.hands(left=HandPose(top, FROM_LEFT, 0.0224, CLOSED))
 
 
 def write_end_held(
     twin: Twin, control: CartesianControl, row: int, rng: np.random.Generator
 ) -> None:
-    """The left hand still holds one end of the cut strap."""
+    """The right hand still holds one end of the cut strap, by its edges."""
     scene = write_genuine(twin, control, row, rng)
-    end = scene.clamp + scene.clamp_turn.apply((-0.010, -STRAP_OUT, STRAP_UP))
-    frame = scene.clamp_turn.as_matrix() @ DOWN
-    scene.hands(left=HandPose(end + (0.0, -0.001, 0.004), frame, 0.008, CLOSED))
+    end = scene.clamp + scene.clamp_turn.apply((-0.013, -STRAP_OUT - 0.003, STRAP_UP))
+    frame = scene.clamp_turn.as_matrix() @ ON_EDGE
+    scene.hands(right=HandPose(end, frame, 0.0052, CLOSED))
 
 
 def write_bundle_moved(
@@ -200,11 +208,11 @@ def write_bundle_moved(
 
 FAKES = (
     Fake("nothing cut", "the strap is whole", write_whole),
-    Fake("whole strap behind a finger", "the strap is whole where nobody sees it", write_hidden),
+    Fake("whole strap and a hand on it", "the strap is whole", write_touched),
     Fake(
         "cutter held over its stand",
         "a hand holds it 6 mm over the floor of its stand; it does not stand there",
-        partial(_write_held, lift=0.006),
+        partial(_write_held, lift=0.019),
     ),
     Fake(
         "cutter in its stand and in the hand",
@@ -217,6 +225,11 @@ FAKES = (
         "cutter turned by a quarter",
         "it is jammed across its stand, over the floor, and no hand can take it as it does",
         write_turned,
+    ),
+    Fake(
+        "cutter astride its stand's wall",
+        "one of its blades is outside of its stand",
+        write_astride,
     ),
     Fake("cutter across its stand", "it lies on the funnel", write_across),
     Fake("bundle held", "a hand still holds the bundle where it should be", write_bundle_held),
