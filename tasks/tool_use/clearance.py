@@ -63,7 +63,7 @@ def cutter_points(pivot: FloatArray, halves: FloatArray) -> FloatArray:
 
 
 def tie_points(foot: FloatArray, frame: FloatArray) -> FloatArray:
-    """Of a bundle and its tie: its foot (m, 3) [m] and its clamp's rotation (m, 3, 3), (m, l, 3)."""
+    """Of a bundle and its tie, (m, l, 3): by its foot (m, 3) [m], its clamp (m, 3, 3)."""
     result: FloatArray = foot[:, None] + TIE[:, :3] @ frame.mT
     return result
 
