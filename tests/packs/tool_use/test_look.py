@@ -22,8 +22,18 @@ Bench = looking.Bench[Truth]
 
 
 def truth(stations: Stations) -> Truth:
-    """The conditions by name."""
-    return {p.name: p for p in stations.task.truth(stations.twin, 0)}
+    """What cameras measure, as it truly is [mm]."""
+    twin, layout = stations.twin, module("layout")
+    found = {p.name: p for p in stations.task.truth(twin, 0)}
+    cutter, jaw, stand = (
+        twin.site_xpos[0, twin.model.site(f"task_{n}").id] for n in ("cutter", "jaw", "stand")
+    )
+    off = 1e3 * np.linalg.norm((cutter + jaw) / 2 - stand - np.array([0, 0, layout.STANDING]))
+    return {
+        "bundle_shift": found["bundle_moved"],
+        "hand_away": found["hands_near"],
+        "in_stand": Predicate("in_stand", float(off), 8.0, "mm", at_least=False),
+    }
 
 
 def moved(bench: Bench, shot: Shot, **joints: float) -> Shot:
