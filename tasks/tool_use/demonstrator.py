@@ -68,7 +68,7 @@ GRIPPER = {
 
 
 class Teleoperator(Demonstrator):
-    """One episode's person."""
+    """One episode's person, who reckons with what the hand was told and has not shown yet."""
 
     def __init__(
         self,
@@ -84,12 +84,12 @@ class Teleoperator(Demonstrator):
         """
         self._rng = rng
         self._scale = actions.scale[RIGHT]
-        if manner is None:
-            manner = Manner(rng.uniform(0.6, 1.0), rng.uniform(0.0010, 0.0018))
-        self._manner = manner
-        self._seen: deque[Readings] = deque(
-            maxlen=int(rng.integers(1, 4)) if late is None else late
-        )
+        drawn = rng.uniform(0.6, 1.0), rng.uniform(0.0010, 0.0018)
+        late = int(rng.integers(1, 4)) if late is None else late
+        self._manner = manner or Manner(*drawn)
+        self._seen: deque[Readings] = deque(maxlen=late)
+        # Twists that are sent and not seen yet [m, rad]. One period is the soft arm's own.
+        self._sent: deque[FloatArray] = deque(maxlen=late + 1)
         self._trembles = tremor
         self._tremor = np.zeros(6)
         self._gripper = HOLD
@@ -104,10 +104,12 @@ class Teleoperator(Demonstrator):
         before = self._tremor
         self._tremor = 0.7 * before + 0.7 * self._rng.normal(0, self._trembles, 6)
         twist = np.concatenate([self._move(seen), self._turn(seen)])
+        left = twist - np.sum(self._sent, axis=0) if self._sent else twist
+        step = manner.pace * np.clip(manner.steer * left / self._scale, -1, 1)
+        self._sent.append(step * self._scale)
         action = np.zeros((2, 7))
         action[0, 6] = SHUT
-        action[1, :6] = manner.pace * np.clip(manner.steer * twist / self._scale, -1, 1)
-        action[1, :6] += self._tremor - before
+        action[1, :6] = step + self._tremor - before
         wanted = GRIPPER.get(self._skill, HOLD) if self._skill else HOLD
         self._gripper += np.clip(wanted - self._gripper, -CLOSING, OPENING)
         action[1, 6] = self._gripper

@@ -97,12 +97,6 @@ def from_stand(readings: Readings) -> FloatArray:
     return pivot(readings) - readings.position[:, STAND] - (0.0, 0.0, STANDING)
 
 
-def reach(readings: Readings) -> FloatArray:
-    """Horizontal distance of the grasp point from the handles, (m,) [m]."""
-    result: FloatArray = np.linalg.norm(grip_from_hand(readings)[:, :2], axis=-1)
-    return result
-
-
 def grip_from_hand(readings: Readings) -> FloatArray:
     """From the grasp point to the middle of the handles, (m, 3), world frame [m]."""
     grip = pivot(readings) + GRIP * cutter_frame(readings)[:, :, 2]

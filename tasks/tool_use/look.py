@@ -74,6 +74,11 @@ BAND = np.array(
 STRAP = np.array([0.0, -0.025, 0.049])  # of its middle from the labels' height [m]
 STRAP_NEAR = 0.024  # what may be an end is so near that [m]
 END = 0.011  # length of either end [m]
+END_BOX = _box(END / 2, 0.0009, 0.0026)
+# Of an end's outline, that must be seen: 0.76 to 1.05 of 40 cut straps; at most 0.51 of whole ones
+# whose middle was painted over until the gap seemed 6 mm wide.
+END_WHOLE = (0.66, 1.25)
+LABELS = 0.068  # height of the clamp's labels over its foot [m]
 SLEEVE = _box(0.0052, 0.0042, 0.013)
 SLEEVE_AT, SLEEVE_LEANS = np.array([0.0, 0.0081, 0.062]), 0.21  # in its jaw's frame [m], [rad]
 PLACED = 0.00015  # that a shift may be off where all that shows it is seen whole [m]
@@ -88,16 +93,21 @@ UNLIKE = 0.5  # that a patch's middle and spread may differ from the fit [px]
 
 @dataclass(frozen=True, slots=True)
 class Cutter:
-    """Pivot (3,) [m], frame (3, 3): hinge, opening, towards the handles; and sleeves' corners."""
+    """Pivot (3,) [m], frame (3, 3): hinge, opening, towards the handles; and sleeves' corners.
+
+    opening: of its jaws [rad].
+    """
 
     pivot: FloatArray
     frame: FloatArray
+    opening: float
     sleeves: tuple[FloatArray, FloatArray]
 
     @property
-    def handles(self) -> FloatArray:
-        """The middle between the handles (3,) [m]."""
-        result: FloatArray = self.pivot + GRIP * self.frame[:, 2]
+    def halves(self) -> FloatArray:
+        """Rotations of its two jaws, (2, 3, 3)."""
+        turns = [Rotation.from_euler("x", side * self.opening / 2) for side in (-1.0, 1.0)]
+        result: FloatArray = self.frame @ np.stack([turn.as_matrix() for turn in turns])
         return result
 
 
@@ -106,14 +116,15 @@ class Scene:
     """What the views show together; None, or not a number, where they do not.
 
     stand: where the pivot of a cutter that stands belongs, (3,) [m]. gap: between the strap's ends
-    [m]. shift: of the bundle in its clamp [m], and off: how far that may be off [m]. outlines:
-    corners of what was found, (n, 3) [m].
+    [m]. shift: of the bundle in its clamp [m], and off: how far that may be off [m]. bundle: its
+    foot (3,) [m], and its clamp's frame (3, 3). outlines: corners of what was found, (n, 3) [m].
     """
 
     stand: FloatArray | None
     gap: float
     shift: float
     off: float
+    bundle: tuple[FloatArray, FloatArray] | None
     cutter: Cutter | None
     outlines: tuple[FloatArray, ...]
 
@@ -131,7 +142,7 @@ def find(seen: Sequence[dict[str, Seen]]) -> Scene:
 
     Nothing is, where the stand is not seen as high as it is: then a camera is not where it was.
     """
-    nothing = Scene(None, np.nan, np.nan, np.nan, None, ())
+    nothing = Scene(None, np.nan, np.nan, np.nan, None, None, ())
     if len(seen) != 2:
         return nothing
     cameras = [one["labels"].view.camera for one in seen]
@@ -144,6 +155,7 @@ def find(seen: Sequence[dict[str, Seen]]) -> Scene:
         return nothing
     outlines = [stand.middle + STAND]
     gap = shift = off = np.nan
+    bundle = None
     clamp = _clamp(cameras, things(cameras, labels, ON_CLAMP, APART))
     if clamp is not None:
         at, frame, sides = clamp
@@ -151,11 +163,13 @@ def find(seen: Sequence[dict[str, Seen]]) -> Scene:
             at + (ON_X + np.array([FACE, 0.0, 0.0])) @ frame.T,
             at + (ON_Y - np.array([0.0, FACE, 0.0])) @ frame.T,
         ]
-        gap = _gap(cameras, seen, at + frame @ STRAP)
         band = _only(things(cameras, found["band"], ON_BUNDLE, APART), cameras, BAND, prism=True)
         if band is not None:
             moved, off = _shift(cameras, (*sides, band), at, frame)
             shift = float(np.linalg.norm(moved))
+            foot = at + frame @ np.array([*moved, 0.0])
+            bundle = foot - (0.0, 0.0, LABELS), frame
+            gap = _gap(cameras, seen, foot + frame @ STRAP, frame)
             outlines.append(at + (BAND + np.array([*moved, BAND_OVER])) @ frame.T)
     cutter = _cutter(
         cameras, *(things(cameras, found[n], ANYWHERE, APART) for n in ("one", "other"))
@@ -163,7 +177,7 @@ def find(seen: Sequence[dict[str, Seen]]) -> Scene:
     if cutter is not None:
         outlines += cutter.sleeves
     place = stand.middle - STAND_AT + (0.0, 0.0, STANDING)
-    return Scene(place, gap, shift, off, cutter, tuple(outlines))
+    return Scene(place, gap, shift, off, bundle, cutter, tuple(outlines))
 
 
 def _shows(camera: Camera, patch: Patch, corners: FloatArray, prism: bool = False) -> bool:
@@ -257,19 +271,30 @@ def _clamp(
     return fit[0] if len(fit) == 1 else None
 
 
-def _gap(cameras: Sequence[Camera], seen: Sequence[dict[str, Seen]], strap: FloatArray) -> float:
-    """Between the strap's ends near a place (3,) [m]: between their middles, less their length."""
+def _gap(
+    cameras: Sequence[Camera], seen: Sequence[dict[str, Seen]], strap: FloatArray, frame: FloatArray
+) -> float:
+    """Between the strap's ends [m]: between their middles, less their length.
+
+    Unknown unless the view that shows most of an end shows it whole: what hides a whole strap's
+    middle there leaves two patches far apart. strap: the middle of a whole one (3,) [m]. frame: of
+    its clamp (3, 3).
+    """
     ends = []
-    for name in ("end_a", "end_b"):
+    for name, side in (("end_a", 1.0), ("end_b", -1.0)):
         shown = []
         for camera, one in zip(cameras, seen, strict=True):
             reach = STRAP_NEAR * camera.focal / float(np.linalg.norm(strap - camera.position))
             patch = whole(one[name], camera.project(strap), reach, END_LEAST)
             if patch is None:
                 return np.nan
-            shown.append(patch.middle)
-        middle, miss = triangulate(cameras, np.array(shown))
-        if miss > ENDS_APART:
+            shown.append(patch)
+        middle, miss = triangulate(cameras, np.array([patch.middle for patch in shown]))
+        bent = side * float((frame.T @ (middle - strap))[1]) / (END / 2)  # sine of its way outwards
+        turn = frame @ Rotation.from_euler("z", np.arcsin(np.clip(bent, -1, 1))).as_matrix()
+        areas = [outline(camera, middle + END_BOX @ turn.T).area for camera in cameras]
+        share = shown[int(np.argmax(areas))].area / max(areas)
+        if miss > ENDS_APART or not END_WHOLE[0] < share < END_WHOLE[1]:
             return np.nan
         ends.append(middle)
     return float(np.linalg.norm(ends[0] - ends[1])) - END
@@ -318,7 +343,7 @@ def _cutter(
         for camera, patch in zip(cameras, thing.patches, strict=True)
     )
     frame = Rotation.from_rotvec(pose[3:6]).as_matrix()
-    return Cutter(pose[:3], frame, sleeves) if fits else None
+    return Cutter(pose[:3], frame, float(pose[6]), sleeves) if fits else None
 
 
 def _sleeves(pose: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -20,6 +20,7 @@ from enpire.environment import (
     CartesianControl,
     Demonstrator,
     Evidence,
+    Fake,
     Readings,
     Restorer,
     Task,
@@ -33,7 +34,9 @@ from enpire.twin import Twin
 from enpire.types import Float32Array, FloatArray, Predicate, Verdict
 
 from . import layout
+from .clearance import clearance
 from .demonstrator import OPEN, Teleoperator
+from .fakes import FAKES
 from .layout import BITE, FEEDER, GRIP, HAND, OPENED, RIGHT, TIP
 from .look import CAMERAS, CENTRE, ROLL
 from .restorer import PutBack
@@ -51,6 +54,7 @@ RELEASE_AT, DONE_AT = 0.32, 0.52  # times in the reset [s]
 DROPPED = 0.015  # of the handles from the grasp point: it is not held as it should be [m]
 FEED = 0.150  # height of a hand's and a cutter's ends that let the feeder move [m]
 STRENGTH = 60.0  # blade force from both sides that parts a strap [N]
+FURTHER = 0.008  # that hands are away, and still go, when nothing more has to be done [m]
 LOOK = 0.6  # so long the verifier watches the cutter stand [s]
 STILL = ArmAction((0.0,) * 3, (0.0,) * 3)
 WORK = ArmAction((0.004,) * 3, (0.03,) * 3, low=(0.34, -0.24, 0.13), high=(0.48, 0.0, 0.27))
@@ -68,6 +72,9 @@ class ToolUse(Task):
     force_limit = 40.0
     probe_limit = 1.0
     tracked = tuple(f"task_{name}" for name in layout.TRACKED)
+    # At the maker's gains a lead of 0.06 rad is some 9 N at the hand by the first three joints, half a
+    # metre away, and 4 N by the wrist's last two. That carries the cutter's 1.6 N against friction,
+    # and can neither move the bundle (10 N) for long nor come near the force limit.
     actions = ActionSpec((STILL, WORK), lead=0.06, push=8.0)
     observation_names = (
         *(f"blades_from_strap_{a}" for a in "xyz"),
@@ -92,6 +99,7 @@ class ToolUse(Task):
     target_names = variation_names[:18]
     parameters = PARAMETERS
     restore_limit = 120.0
+    # 15 N and 7 N: a cutter that hangs on something has to be pulled free of it, or pushed over.
     reset_actions = ActionSpec((STILL, REACH), lead=0.10, push=10.0)
 
     def build(self, spec: mujoco.MjSpec) -> None:
@@ -316,17 +324,21 @@ class ToolUse(Task):
         return np.concatenate(parts, axis=1).astype(np.float32)
 
     def ready(self, readings: Readings) -> NDArray[np.bool_]:
-        """The strap gapes, the cutter stands in its stand, the hand is away."""
+        """The strap gapes, the cutter stands in its stand, the hands are away."""
+        return self._looks_done(readings, FURTHER)
+
+    def _looks_done(self, readings: Readings, further: float) -> NDArray[np.bool_]:
+        """Whether it does, (m,), the hands so much further away than they need be [m]."""
         parted = layout.gap(readings) > 1e-3 * PARTED
         back = np.linalg.norm(layout.from_stand(readings), axis=1) < 1e-3 * PLACE
         upright = layout.cutter_frame(readings)[:, 2, 2] > np.cos(np.radians(TILT))
-        away = layout.reach(readings) > 1e-3 * AWAY + 0.008
+        away = clearance(readings) > 1e-3 * AWAY + further
         result: NDArray[np.bool_] = parted & back & upright & away
         return result
 
     def probe(self, evidence: Evidence) -> Float32Array | None:
-        """Keep the hand still and open and watch the cutter stand; nothing to watch otherwise."""
-        if evidence.elapsed >= LOOK or not self.ready(evidence.readings[0])[0]:
+        """Keep the hands still and open and watch the cutter stand; nothing to watch otherwise."""
+        if evidence.elapsed >= LOOK or not self._looks_done(evidence.readings[0], 0.0)[0]:
             return None
         action = np.zeros(self.actions.size, dtype=np.float32)
         action[[6, 13]] = OPEN
@@ -363,6 +375,10 @@ class ToolUse(Task):
     def truth(self, twin: Twin, row: int) -> tuple[Predicate, ...]:
         """The strap's bond, the bundle's slides, the cutter itself, and whether it stays."""
         return truth(twin, row)
+
+    def fakes(self) -> tuple[Fake, ...]:
+        """Hands that still touch, and a cutter or a bundle in a wrong place."""
+        return FAKES
 
 
 _CENTRE = np.array([0.43, -0.11, 0.20])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
@@ -19,11 +21,13 @@ def readings(
     shift: float = 0.0,
     off: float = 0.0,
     tilt: float = 0.0,
+    turned: float = 0.0,
     away: float = 0.045,
+    left: tuple[float, float, float] = (0.30, 0.30, 0.25),
 ) -> Readings:
     """A cut zip tie and a cutter in its stand, or something amiss [m], [rad]."""
     layout, pack = module("layout"), module("task")
-    up = Rotation.from_euler("x", tilt)
+    up = Rotation.from_euler("xz", (tilt, turned))
     pivot = pack.STAND_AT + np.array([off, 0.0, layout.STANDING])
     bundle = pack.STRAP_AT + np.array([0.0, 0.025, 0.0])
     moved = bundle + np.array([shift, 0.0, 0.0])
@@ -38,6 +42,7 @@ def readings(
     for jaw, side in ((layout.CUTTER, -1), (layout.JAW, 1)):
         rotation[0, jaw] = (up * Rotation.from_euler("x", 0.2 * side)).as_matrix()
     hand = np.zeros((1, 2, 3))
+    hand[0, 0] = left
     hand[0, 1] = pivot + up.apply((0.0, 0.0, layout.GRIP)) - (away, 0.0, 0.0)
     return Readings(
         joints=np.zeros((1, 2, 6)),
@@ -71,16 +76,28 @@ def test_a_parted_strap_and_a_cutter_put_back_are_a_success() -> None:
         ({"shift": -0.004}, "bundle_shift", "parted"),
         ({"off": 0.010}, "in_stand", "parted"),
         ({"tilt": 0.4}, "tilt", "parted"),
+        ({"turned": 0.4}, "turned", "parted"),
+        ({"turned": np.pi / 2, "away": 0.08}, "turned", "parted"),
         ({"away": 0.02}, "hand_away", "parted"),
+        ({"left": (0.41, -0.17, 0.18)}, "hand_away", "parted"),
+        ({"left": (0.40, -0.03, 0.13)}, "hand_away", "parted"),
     ],
 )
-def test_each_condition_fails_alone(wrong: dict[str, float], name: str, stage: str) -> None:
+def test_each_condition_fails_alone(wrong: dict[str, Any], name: str, stage: str) -> None:
     verdict = judge(*[readings(**wrong)] * 10)
     assert verdict.outcome is Outcome.FAILURE
     assert verdict.failed == (name,)
     assert name in verdict.reason
     assert verdict.stage == stage
     assert verdict.score < 1.0
+
+
+def test_a_cutter_that_shows_its_other_side_is_the_same() -> None:
+    assert judge(*[readings(turned=np.pi)] * 10).outcome is Outcome.SUCCESS
+
+
+def test_a_cutter_that_was_not_watched_is_not_known_to_stand() -> None:
+    assert judge(readings()).failed == ("speed",)
 
 
 def test_a_cutter_that_still_moves_has_not_been_put_back() -> None:
@@ -110,6 +127,9 @@ def test_the_probe_watches_with_open_fingers_and_only_what_looks_done() -> None:
     assert hands[1, 6] > 0.5, "open"
     assert task().probe(Evidence([readings()] * 16, PERIOD)) is None
     assert task().probe(Evidence([readings(gap=0.0)], PERIOD)) is None, "nothing to watch"
+    near = Evidence([readings(away=0.035)], PERIOD)
+    assert not task().ready(near.readings[0])[0], "the hand may still go further"
+    assert task().probe(near) is not None, "and what is far enough is watched"
 
 
 def test_an_observation_has_its_names_and_knows_the_strap() -> None:
