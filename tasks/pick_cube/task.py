@@ -38,7 +38,7 @@ from .skill import PARAMETERS, PickUp, Values
 GRIP = 0.8  # torque limit of the jaw, which closes on the cube with 12 N [N m]
 # Where the hand may go [m]: the pads' ends, 10 mm below it, stay off the bench.
 HAND = ((0.13, -0.10, 0.0135), (0.29, 0.10, 0.14))
-SETTLED_AT = 0.16  # time in the reset [s]
+SETTLED_AT = 0.40  # time in the reset: until the hand has sagged to where it rests [s]
 LIFTED = 0.066  # what is seen of the lift before the verifier comes: 60 mm and a margin [m]
 HELD = 0.020  # the same of the distance to the grasp point [m]
 SHAKE = (0.24, 0.44)  # the probe shakes until the first, holds still until the second [s]

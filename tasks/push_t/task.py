@@ -53,7 +53,7 @@ from .marks import placed
 from .restorer import LIFTED, PutBack
 from .skill import PARAMETERS, Pusher
 
-SETTLED_AT = 0.24  # time in the reset [s]
+SETTLED_AT = 0.40  # time in the reset: until the hand has sagged to where it rests [s]
 COVERED = 0.90  # of the outline is a success
 SEEN_COVERED = 0.9035  # what the verifier asks to see: one standard deviation of its error more
 SEEN = 0.92  # what is seen of it before the verifier comes, in one reading
