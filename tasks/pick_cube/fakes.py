@@ -11,22 +11,21 @@ from functools import partial
 
 import mujoco
 import numpy as np
-from scipy.optimize import least_squares
 from scipy.spatial.transform import Rotation
 
 from enpire.environment import CartesianControl, Fake, Readings
+from enpire.environment.kinematics import Kinematics
 from enpire.twin import Twin
 from enpire.types import Float32Array, FloatArray
 
 from .geometry import CUBE, START
 
-SHUT, GRIPPING, AJAR, WIDE = -0.1745, 0.122, 0.07, 0.9  # the jaw [rad]
-REACHED = 0.02  # of a hand from its pose: near enough, at the end of its reach [m]
+SHUT, GRIPPING, AJAR, WIDE = -0.1745, 0.122, 0.02, 0.9  # the jaw [rad]
 GAP = 0.0002  # between things that are to touch [m]
-# From where joints are sought: fingers that point down, ahead and up.
-STARTS = (START, (0.0, 0.0, 0.5, -0.5, 0.0), (0.0, 1.5, -1.45, -1.6, 1.57))
 DOWN = -np.pi / 2  # elevation of a hand's fingers [rad]
 LEVEL, UP = 0.0, np.pi / 2
+FOLDED = (0.0, 1.5, -1.45, -1.6, np.pi / 2)  # joints of fingers that point up [rad]
+ITERATIONS = 200
 SLANT = 0.31  # of the jaw's back from the way the fingers point, and of a hand that levels it [rad]
 
 
@@ -86,8 +85,8 @@ STATES: tuple[tuple[str, str, Hold], ...] = (
         Hold(LEVEL_HAND, LEVEL, jaw=-0.12, cube=(-0.009, ACROSS, -0.006)),
     ),
     (
-        "across fingers as wide as a cube",
-        "the cube lies on the sides of two level fingers, nearly as far apart as if they held it",
+        "across fingers that are apart",
+        "the cube lies on the sides of two level fingers that have nothing between them",
         Hold(LEVEL_HAND, LEVEL, jaw=AJAR, jaw_to=AJAR, cube=(-0.002, ACROSS, 0.0)),
     ),
     (
@@ -104,7 +103,7 @@ STATES: tuple[tuple[str, str, Hold], ...] = (
     (
         "on the fingers' tips",
         "the cube stands on the tips of shut fingers that point up",
-        Hold((0.32, 0.0, 0.26), UP, cube=(-0.010, 0.0, 0.011 + CUBE / 2)),
+        Hold((0.32, 0.0, 0.28), UP, cube=(-0.010, 0.0, 0.011 + CUBE / 2)),
     ),
     (
         "thrown",
@@ -141,11 +140,14 @@ def write(
     """Write a state into a station, the hand and the cube some millimetres to any side."""
     model, arm = twin.model, control.arms[0]
     shift = np.array([*rng.uniform(-0.01, 0.01, 2), 0.0])
-    hand = np.array(state.hand) + shift
+    solver = Kinematics(twin.scene.world, twin.scene.robot, ITERATIONS)
     frame = rotation(state.elevation, state.roll)
+    warm = np.array([START if state.elevation < UP else FOLDED])
+    joints = solver.solve([np.array(state.hand) + shift], [frame], warm)[0]
     data = mujoco.MjData(model)
     data.qpos[:] = twin.qpos[row]
-    joints = solve(model, data, arm.qpos, arm.grasp, hand, frame)
+    data.qpos[arm.qpos] = joints
+    mujoco.mj_kinematics(model, data)
     gripper = model.joint("arm_gripper").qposadr[0]
     twin.qvel[row] = 0.0
     twin.qpos[row, arm.qpos] = joints
@@ -175,40 +177,3 @@ def rotation(elevation: float, roll: float) -> FloatArray:
     level = np.column_stack([side, np.cross(approach, side), approach])
     result: FloatArray = level @ Rotation.from_euler("z", roll).as_matrix()
     return result
-
-
-def solve(
-    model: mujoco.MjModel,
-    data: mujoco.MjData,
-    qpos: FloatArray,
-    grasp: int,
-    hand: FloatArray,
-    frame: FloatArray,
-) -> FloatArray:
-    """Return the joints (5,) [rad] with which the hand is at `hand` and turned as `frame`.
-
-    A hand beside the arm's plane is turned with it. `data` is left as it is then.
-
-    Raises:
-        ValueError: no joints are.
-    """
-    low, high = model.jnt_range[[model.joint(f"arm_joint{i}").id for i in range(1, 6)]].T
-    pan = np.arctan2(hand[1], hand[0] - 0.0388)
-    wanted = Rotation.from_euler("z", pan).as_matrix() @ frame
-
-    def missed(joints: FloatArray) -> FloatArray:
-        data.qpos[qpos] = joints
-        mujoco.mj_kinematics(model, data)
-        turned = data.site_xmat[grasp].reshape(3, 3) - wanted
-        result: FloatArray = np.append(data.site_xpos[grasp] - hand, 0.1 * turned.ravel())
-        return result
-
-    best: FloatArray | None = None
-    for start in STARTS:
-        found = least_squares(missed, np.clip((pan, *start[1:]), low + 1e-6, high - 1e-6), bounds=(low, high))
-        if best is None or np.linalg.norm(found.fun) < np.linalg.norm(missed(best)):
-            best = found.x
-    off = missed(best)
-    if np.linalg.norm(off) > REACHED:
-        raise ValueError(f"no joints bring the hand to {hand}: it is {off[:3]} m off")
-    return best

@@ -14,7 +14,7 @@ import numpy as np
 from enpire.twin import Twin
 from enpire.types import FloatArray, Predicate
 
-# The task says: lifted by 60 mm. The cube's edge is 25 mm, half of which its middle is high at rest.
+# The task says: lifted by 60 mm. At rest its middle is half of its edge of 25 mm high.
 RISE, AT_REST = 60.0, 12.5  # [mm]
 # The cube weighs 0.2 to 0.5 N; friction of 0.4 holds that from two sides with 0.6 N each.
 SQUEEZE = 0.6  # with which either finger presses it, at least [N]
@@ -40,9 +40,7 @@ def truth(twin: Twin, row: int) -> tuple[Predicate, ...]:
     )
 
 
-def forces(
-    model: mujoco.MjModel, data: mujoco.MjData, cube: int
-) -> tuple[float, float, float]:
+def forces(model: mujoco.MjModel, data: mujoco.MjData, cube: int) -> tuple[float, float, float]:
     """Return how hard the hand, the jaw and all else press the cube [N], each in sum."""
     hand, jaw = model.body("arm_link5").id, model.body("arm_jaw").id
     pressed = {hand: 0.0, jaw: 0.0, -1: 0.0}

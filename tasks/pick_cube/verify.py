@@ -1,4 +1,4 @@
-"""What success is: the cube between pads that shut on it, lifted, and still; by tracker or cameras."""
+"""What success is: the cube is between pads that shut on it, lifted, and still."""
 
 from __future__ import annotations
 
