@@ -103,7 +103,7 @@ STATES: tuple[tuple[str, str, Hold], ...] = (
     (
         "on the fingers' tips",
         "the cube stands on the tips of shut fingers that point up",
-        Hold((0.32, 0.0, 0.28), UP, cube=(-0.010, 0.0, 0.011 + CUBE / 2)),
+        Hold((0.322, 0.0, 0.2487), UP, cube=(-0.010, 0.0, 0.0235)),
     ),
     (
         "thrown",
@@ -137,9 +137,9 @@ def stay(state: Hold, readings: Readings) -> Float32Array:
 def write(
     state: Hold, twin: Twin, control: CartesianControl, row: int, rng: np.random.Generator
 ) -> None:
-    """Write a state into a station, the hand and the cube some millimetres to any side."""
+    """Write a state into a station, the hand and the cube some millimetres to either side."""
     model, arm = twin.model, control.arms[0]
-    shift = np.array([*rng.uniform(-0.01, 0.01, 2), 0.0])
+    shift = np.array([0.0, rng.uniform(-0.01, 0.01), 0.0])
     solver = Kinematics(twin.scene.world, twin.scene.robot, ITERATIONS)
     frame = rotation(state.elevation, state.roll)
     warm = np.array([START if state.elevation < UP else FOLDED])
