@@ -18,6 +18,10 @@ EASE = 0.2  # for which the hands give way to what they were pressed against [s]
 LOOK = 0.4  # for which the hands rest and the scene is looked at [s]
 PRESSED = 0.5  # share of the force limit that a hand feels which still presses on something
 AT = 0.03  # of a joint from its posture, so that the hand is there [rad]
+# A servo without feed-forward misses its setpoint by its load over its gain, and by its friction.
+EXACT = 0.002  # of a joint from its posture, once its setpoint makes up for that [rad]
+TRIM = 0.25  # share of what is missed by which a setpoint is moved on in a control period
+TRIM_LIMIT = 1.5  # time for it; where a joint is held, the look decides [s]
 
 
 class Step(Enum):
@@ -28,6 +32,7 @@ class Step(Enum):
     BACK = "back"
     SKILLS = "skills"
     HOME = "home"
+    TRIM = "trim"
     LOOK = "look"
 
 
@@ -43,12 +48,16 @@ class Restoring:
         self._step = Step.EASE
         self._periods = 0
         self._seen: list[Readings] = []
+        self._trim: FloatArray | None = None  # of the setpoints, beyond the posture [rad]
+        self._trimmed = 0  # periods
+        self.arrived = False  # in this very period
         self.pressed = np.zeros(len(task.actions.arms), np.bool_)  # hands that are to give way
 
     @property
     def posture(self) -> tuple[FloatArray, FloatArray]:
-        """Joints (arms, dof) [rad] and grippers (arms,) to go to once the skills are done."""
-        return self._restorer.posture
+        """Setpoints of joints (arms, dof) [rad] and grippers (arms,) that lead to the posture."""
+        joints, grippers = self._restorer.posture
+        return joints if self._trim is None else joints + self._trim, grippers
 
     @property
     def fixture(self) -> tuple[str, ...]:
@@ -57,11 +66,14 @@ class Restoring:
 
     @property
     def homing(self) -> bool:
-        """Whether the arms go to their posture, or are there and look."""
-        return self._step in (Step.BACK, Step.HOME, Step.LOOK)
+        """Whether the arms go to their posture."""
+        return self._step in (Step.BACK, Step.HOME, Step.TRIM)
 
     def next(self, readings: Readings) -> Float32Array | None:
         """The skills' next action from one station's readings, or None: see `homing`.
+
+        Once the joints are measured at their posture `arrived` is set for one period: the setpoints
+        are to be brought back to the joints, as a fast reset has them. Then the hands rest.
 
         Raises:
             ResetFailed: the try is over, and why the scene is not in place.
@@ -91,8 +103,12 @@ class Restoring:
             if action is None:
                 self._step = Step.HOME
         if self._step is Step.HOME and self._off(readings) < AT:
+            self._step = Step.TRIM
+            self._trim = np.zeros_like(readings.joints[0])
+        self.arrived = self._step is Step.TRIM and self._at_rest(readings)
+        if self.arrived:
             self._step = Step.LOOK
-        if self._step is Step.LOOK:
+        elif self._step is Step.LOOK:
             self._seen.append(readings)
         return action
 
@@ -112,6 +128,15 @@ class Restoring:
             raise ResetFailed("; ".join(said))
         return True
 
+    def _at_rest(self, readings: Readings) -> bool:
+        """Whether the joints are measured at the posture; else move their setpoints on."""
+        self._trimmed += 1
+        if self._off(readings) < EXACT or self._trimmed * self._period > TRIM_LIMIT:
+            return True
+        missed = self._restorer.posture[0] - readings.joints[0]
+        self._trim = TRIM * missed if self._trim is None else self._trim + TRIM * missed
+        return False
+
     def _off(self, readings: Readings) -> float:
         """Of the joint that is furthest from its posture [rad]."""
-        return float(np.abs(readings.joints[0] - self.posture[0]).max())
+        return float(np.abs(readings.joints[0] - self._restorer.posture[0]).max())

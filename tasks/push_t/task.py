@@ -6,13 +6,11 @@ Success: it covers 90% of the outline, still and flat, after the hand was lifted
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping
 
 import mujoco
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial.transform import Rotation
 
 from enpire.environment import (
     ActionSpec,
@@ -20,49 +18,44 @@ from enpire.environment import (
     CartesianControl,
     Demonstrator,
     Evidence,
+    Fake,
     Readings,
     Restorer,
     SensorNoise,
     Task,
     aim,
-    overlay,
     time_left,
 )
 from enpire.twin import Twin
-from enpire.types import Float32Array, FloatArray, Outcome, Predicate, State, Verdict
+from enpire.types import Float32Array, FloatArray, Predicate, Verdict
 
 from .demonstrator import Teleoperator
+from .fakes import fakes
 from .geometry import (
     CLEAR,
     GOAL,
     HEIGHT,
-    SHIFT,
     SHUT,
     TAGS,
     block_pose,
     displacement,
-    mean_pose,
     overlap,
     posture,
     rotate,
-    stem_pose,
     tray_margin,
 )
-from .look import CAMERAS, CENTRE, blue, find_block, outlines
-from .marks import placed
+from .look import CAMERAS, CENTRE
 from .restorer import LIFTED, PutBack
 from .skill import PARAMETERS, Pusher
+from .truth import truth
+from .verify import LAST, height, judge, judge_views
 
-SETTLED_AT = 0.24  # time in the reset [s]
-COVERED = 0.90  # of the outline is a success
-SEEN_COVERED = 0.9035  # what the verifier asks to see: one standard deviation of its error more
+SETTLED_AT = 0.40  # time in the reset: until the hand has sagged to where it rests [s]
 SEEN = 0.92  # what is seen of it before the verifier comes, in one reading
 APART = 0.40  # of the outline is covered at the start, at most
 NEAR, TURNED = 0.005, 0.1  # from the goal within which a policy is shown it larger [m, rad]
-TOGETHER = 0.0025  # of the covered share: what both views may be off, three standard deviations
 AWAY = 0.8  # of a hand's speed, to where it hides the block from no camera,
 ASIDE = 0.13  # until it is here [m]
-LAST = 25  # readings with the hand clear that the verdict averages
 
 
 class PushT(Task):
@@ -209,12 +202,12 @@ class PushT(Task):
 
     def probe(self, evidence: Evidence) -> Float32Array | None:
         """Lift the hand clear, straight up, then out of the cameras' way, and look for a while."""
-        clear = [_height(r) > CLEAR for r in evidence.readings]
+        clear = [height(r) > CLEAR for r in evidence.readings]
         aside = evidence.readings[-1].hand_position[0, 0, 1] > ASIDE
         if aside and len(clear) >= LAST and all(clear[-LAST:]):
             return None
         action = np.zeros(self.actions.size, dtype=np.float32)
-        left = LIFTED - _height(evidence.readings[-1])
+        left = LIFTED - height(evidence.readings[-1])
         action[2] = np.clip(0.4 * left / self.actions.scale[0, 2], -1.0, 1.0)
         if clear[-1] and not aside:
             action[1] = AWAY
@@ -222,42 +215,12 @@ class PushT(Task):
         return action
 
     def judge(self, evidence: Evidence) -> Verdict:
-        """The outline is covered, by a block that is still and flat and that nothing touches."""
-        last = evidence.readings[-LAST:]
-        poses = np.array([block_pose(r)[0] for r in last])
-        covered = overlap(mean_pose(poses))
-        span = evidence.period * np.arange(len(last))
-        speed = np.polyfit(span, poses[:, :2], 1)[0] if len(last) > 1 else np.zeros(2)
-        upright = min(1.0, float(np.mean([abs(r.rotation[0, :, 2, 2].mean()) for r in last])))
-        return _verdict(
-            Predicate("covered", covered, SEEN_COVERED, ""),
-            _clear(last),
-            Predicate("still", 1e3 * float(np.linalg.norm(speed)), 10.0, "mm/s", at_least=False),
-            Predicate("flat", float(np.degrees(np.arccos(upright))), 5.0, "deg", at_least=False),
-        )
+        """The outline is covered, by a block that is still and flat on the bench."""
+        return judge(evidence)
 
     def judge_views(self, evidence: Evidence) -> Verdict:
-        """What cameras see of it covers the outline, and nothing has touched it for a while.
-
-        A block that does not lie flat is none that the fit knows: then it is unsure. What nothing
-        has touched for `LAST` readings is still.
-        """
-        seen = blue(evidence.views, evidence.elapsed)
-        stood = [replace(one, view=view) for one in seen if (view := placed(one.view))]
-        block = find_block(stood)
-        covered = np.nan if block is None else overlap(block.pose)
-        alone = [covered] if block is None else [overlap(pose) for pose in block.alone]
-        apart = max(abs(one - covered) for one in alone)
-        off = float(np.hypot(TOGETHER, apart))  # errors that know nothing of each other
-        verdict = _verdict(
-            Predicate("covered", covered, COVERED, "", accuracy=off),
-            _clear(evidence.readings[-LAST:]),
-        )
-        frames = tuple(
-            overlay(one, [] if block is None else outlines(one.view.camera, block.pose))
-            for one in (seen if block is None else stood)
-        )
-        return replace(verdict, frames=frames)
+        """The same of the block that the cameras see, from which the hand is clear."""
+        return judge_views(evidence)
 
     def demonstrator(self, rng: np.random.Generator) -> Demonstrator:
         """A person at a leader arm."""
@@ -272,53 +235,9 @@ class PushT(Task):
         return Pusher(self.actions, values)
 
     def truth(self, twin: Twin, row: int) -> tuple[Predicate, ...]:
-        """Where the block and the hand themselves are.
+        """What of the outline has the block over it, what bears the block, whether it stays."""
+        return truth(twin, row)
 
-        What is not covered is told as the shift of a block, along its bar or its stem, that leaves
-        as much open.
-        """
-        joint = twin.model.joint("task_block")
-        at, dof = joint.qposadr[0], joint.dofadr[0]
-        turn = twin.qpos[row, at + 3 : at + 7]
-        frame = Rotation.from_quat(turn, scalar_first=True).as_matrix()
-        pose = stem_pose(twin.qpos[row, at : at + 3], frame)
-        speed = np.linalg.norm(twin.qvel[row, dof : dof + 3])
-        tilt = np.degrees(np.arctan2(np.linalg.norm(frame[:2, 2]), abs(frame[2, 2])))
-        hand = twin.site_xpos[row, twin.scene.arms[0].grasp, 2]
-        opened, allowed = (1e3 * SHIFT * (1.0 - share) for share in (overlap(pose), COVERED))
-        return (
-            Predicate("open", opened, allowed, "mm", at_least=False),
-            Predicate("clear", 1e3 * float(hand), 1e3 * CLEAR, "mm"),
-            Predicate("still", 1e3 * float(speed), 10.0, "mm/s", at_least=False),
-            Predicate("flat", float(tilt), 5.0, "deg", at_least=False),
-        )
-
-
-def _clear(readings: Sequence[Readings]) -> Predicate:
-    """The hand was out of the block's way in all of them."""
-    return Predicate("clear", 1e3 * min(_height(r) for r in readings), 1e3 * CLEAR, "mm")
-
-
-def _verdict(covered: Predicate, *others: Predicate) -> Verdict:
-    """Success if all of them pass; else how far it came, and what is missing."""
-    predicates = (covered, *others)
-    failed = [p for p in predicates if not p.holds]
-    share, unsure = covered.value, covered.state is State.UNSURE
-    stage = "apart" if share < 0.3 else "near" if share < 0.7 else "covering"
-    return Verdict(
-        outcome=Outcome.FAILURE if failed else Outcome.SUCCESS,
-        predicates=predicates,
-        score=0.0 if unsure else min(share / covered.threshold, 1.0),
-        stage="unsure" if unsure else stage if failed else "covered",
-        reason="; ".join(
-            f"{p.name} {p.value:.3g} {p.unit} (needs {p.threshold:g})"
-            if p.state is State.FAIL
-            else f"{p.name} {p.state}"
-            for p in failed
-        ),
-    )
-
-
-def _height(readings: Readings) -> float:
-    """Of the hand over the bench [m]."""
-    return float(readings.hand_position[0, 0, 2])
+    def fakes(self) -> tuple[Fake, ...]:
+        """Blocks that cover the outline in projection only, nearly, or with a hand on them."""
+        return fakes()

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from enpire.environment import ActionSpec, Job, Readings, ResetMode, Restorer, Stations, kernels
-from enpire.environment.restoring import TRIES, Restoring
+from enpire.environment.restoring import AT, EXACT, TRIES, TRIM, TRIM_LIMIT, Restoring
 from enpire.environment.running import Phase
 from enpire.errors import PackError, ResetFailed
 from enpire.twin import Twin
@@ -57,7 +57,8 @@ def test_a_seed_asks_for_the_same_start_by_either_kind_of_reset() -> None:
     episode(stations, 3)
     put_back = episode(stations, 4)
     assert put_back.success
-    np.testing.assert_allclose(put_back.observations[0], placed.observations[0], atol=0.02)
+    # Joints come within 2 mrad of their posture, and then sag as they do after a fast reset.
+    np.testing.assert_allclose(put_back.observations[0], placed.observations[0], atol=0.05)
     assert put_back.times.reset > placed.times.reset
     assert episode(physical(), 4).times.reset == placed.times.reset
 
@@ -82,8 +83,31 @@ def test_the_way_back_keeps_speeds_and_never_jumps() -> None:
         joints, hand = now, at
     assert moved > 0.02
     target = stations.task.targets[0]  # type: ignore[attr-defined]
-    np.testing.assert_allclose(joints, posture(target)[0][0], atol=0.005)
-    np.testing.assert_array_equal(stations.control.setpoints[0], posture(target)[0])
+    setpoints = stations.control.setpoints[0]
+    np.testing.assert_allclose(setpoints, posture(target)[0], atol=EXACT)
+    np.testing.assert_allclose(joints, posture(target)[0][0], atol=AT)
+
+
+def test_setpoints_make_up_for_the_arms_weight_before_the_hands_rest() -> None:
+    restoring = eased()
+    assert restoring.next(readings(np.full((1, 5), 0.02))) is None
+    assert (restoring.homing, restoring.arrived) == (True, False)
+    np.testing.assert_allclose(restoring.posture[0], -TRIM * 0.02)
+    restoring.next(readings(np.full((1, 5), 0.02)))
+    np.testing.assert_allclose(restoring.posture[0], -2 * TRIM * 0.02)
+    restoring.next(readings(np.full((1, 5), 0.001)))
+    assert (restoring.homing, restoring.arrived) == (False, True)
+    restoring.next(readings(np.full((1, 5), 0.01)))
+    assert (restoring.homing, restoring.arrived) == (False, False), "they sag, and rest"
+
+
+def test_a_joint_that_is_held_off_its_posture_is_left_to_the_look() -> None:
+    restoring = eased()
+    periods = 0
+    while not restoring.arrived:
+        restoring.next(readings(np.full((1, 5), 0.02)))
+        periods += 1
+    assert periods * 0.04 == pytest.approx(TRIM_LIMIT, abs=0.05)
 
 
 def test_a_look_that_fails_is_another_try_for_the_same_start() -> None:
@@ -290,15 +314,16 @@ def test_the_look_begins_when_the_arms_are_there_and_takes_its_time() -> None:
     for _ in range(20):
         assert restoring.next(readings(np.full((1, 5), 0.1))) is None
         assert not restoring.looked()
-    for i in range(10):
+    for i in range(11):
         restoring.next(readings(np.full((1, 5), 0.001)))
-        assert restoring.looked() == (i == 9)
+        assert restoring.arrived == (i == 0)
+        assert restoring.looked() == (i == 10)
 
 
 def test_an_arm_that_leaves_its_posture_is_not_in_place() -> None:
     restoring = eased()
-    for i in range(10):
-        restoring.next(readings(np.full((1, 5), 0.001 if i < 9 else 0.1)))
+    for i in range(11):
+        restoring.next(readings(np.full((1, 5), 0.001 if i < 10 else 0.1)))
     with pytest.raises(ResetFailed, match=r"posture 5\.7 deg"):
         restoring.looked()
 

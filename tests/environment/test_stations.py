@@ -519,8 +519,8 @@ def test_what_a_task_keeps_no_policy_chooses(controller: Speed) -> None:
 
 
 def test_a_plan_is_carried_out_before_anyone_looks_whether_the_work_is_done() -> None:
-    stations = reach_stations(3)
-    for row in range(3):
+    stations = reach_stations(9)
+    for row in range(9):
         stations.begin(row, job(row, Plans()))
     episodes = finish(stations)
     in_time = [len(e) for e in episodes if len(e) < stations.execute_periods]
@@ -714,7 +714,7 @@ def test_a_forked_variant_sees_what_the_seeds_own_episode_saw_and_then_something
         stations = build_stations("pick_cube", 1, 1)
         asked = replace(job(5, Speed(0.1)), variant=variant, forked=forked)
         stations.begin(0, asked)
-        for _ in range(14):
+        for _ in range(20):
             stations.tick()
         (episode,) = stations.abort("enough")
         assert (episode.variant, episode.forked) == (variant, forked)

@@ -21,7 +21,8 @@ def test_an_episode_begins_with_the_tasks_own_skills_and_is_judged_by_its_verifi
     for seed in range(3):
         ended = episode(cells, seed)
         assert ended.verdict.outcome is Outcome.SUCCESS
-        assert [p.name for p in ended.verdict.predicates] == ["lifted", "in_hand", "still"]
+        names = [p.name for p in ended.verdict.predicates]
+        assert names == ["lifted", "in_hand", "covered", "gripped", "still"]
         assert ended.times.reset > 2.0  # skills take their time
         assert len(ended.observations) == len(ended.actions) > 20
     assert (bench.begun, bench.wire.varied) == (3, 3)

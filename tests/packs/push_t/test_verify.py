@@ -25,10 +25,11 @@ def readings(
     tilt: float = 0.0,
     flipped: bool = False,
     aside: float = 0.0,
+    high: float = 0.0,
 ) -> Readings:
     """A block at its goal with the hand lifted, or one that is off: x [m], yaw and tilt [rad].
 
-    aside: y of the hand [m].
+    aside: y of the hand [m]. high: of the block over the bench [m].
     """
     turn = Rotation.from_euler("z", GOAL[2] + yaw) * Rotation.from_euler("x", tilt)
     if flipped:
@@ -41,7 +42,7 @@ def readings(
         hand_rotation=Rotation.from_euler("x", np.pi).as_matrix()[None, None],
         wrist_force=np.zeros((1, 1, 3)),
         lead=np.zeros((1, 1, 3)),
-        position=(np.array([GOAL[0] + x, GOAL[1], 0.01]) + turn.apply(TAGS))[None],
+        position=(np.array([GOAL[0] + x, GOAL[1], 0.01 + high]) + turn.apply(TAGS))[None],
         rotation=np.broadcast_to(turn.as_matrix(), (1, len(TAGS), 3, 3)),
     )
 
@@ -66,6 +67,7 @@ def test_a_block_on_its_outline_is_a_success(flipped: bool) -> None:
         ({"yaw": np.pi}, "covered"),
         ({"height": CLEAR - 0.001}, "clear"),
         ({"tilt": 0.12}, "flat"),
+        ({"high": 0.05}, "on_bench"),
         ({"x": float("nan")}, "covered"),
     ],
 )
@@ -79,7 +81,7 @@ def test_each_condition_fails_alone(wrong: dict[str, float], name: str) -> None:
 
 
 def test_a_block_that_slides_is_not_there_yet() -> None:
-    last = module("task").LAST
+    last = module("verify").LAST
     moves = 0.0009 * (np.arange(last) - (last - 1) / 2)  # 11 mm/s through its goal
     sliding = [readings(x=x) for x in moves]
     assert judge(*sliding).failed == ("still",)
@@ -127,7 +129,7 @@ def test_the_probe_lifts_the_hand_straight_up_and_out_of_the_way_and_looks() -> 
     assert waiting is not None
     assert waiting[1] > 0.5  # away from the one camera, and past the block for the other
     assert not waiting[[0, 2, 3, 4, 5]].any()  # far out a wrist would come to its stop higher up
-    last = module("task").LAST
+    last = module("verify").LAST
     assert task().probe(Evidence([high] * last, PERIOD)) is not None, "still in the way"
     assert task().probe(Evidence([high] * 5 + [away] * (last - 6), PERIOD)) is not None
     assert task().probe(Evidence([low] + [high] * 5 + [away] * (last - 5), PERIOD)) is None

@@ -1,0 +1,38 @@
+"""What holds of every truth that goes by another route than its verifier."""
+
+from __future__ import annotations
+
+import ast
+from functools import partial
+from pathlib import Path
+
+from enpire.certification.fakes import FakeResult, show
+from enpire.environment import Fake, Stations
+from enpire.packs import find
+
+
+def imported(task: str, module: str = "truth") -> set[str]:
+    """The modules of its own pack that a task's module imports, by name."""
+    source = (Path(find("tasks", task).folder) / f"{module}.py").read_text()
+    nodes = [n for n in ast.walk(ast.parse(source)) if isinstance(n, ast.ImportFrom) and n.level]
+    return {node.module or "" for node in nodes}
+
+
+def shown(stations: Stations, fake: Fake, seed: int = 0) -> FakeResult:
+    """What verifier, by sensors, and truth say of one state."""
+    task = stations.task
+    fakes = task.fakes
+    task.fakes = lambda: (fake,)  # type: ignore[method-assign]
+    try:
+        (result,) = show(stations, [seed], None)
+    finally:
+        task.fakes = fakes  # type: ignore[method-assign]
+    return result
+
+
+def made(task_module, name: str, **changed: object) -> Fake:  # type: ignore[no-untyped-def]
+    """One state of a `fakes` module, changed, held still."""
+    from dataclasses import replace
+
+    state = replace(getattr(task_module, name), **changed)
+    return Fake(name, "", partial(task_module.write, state))
