@@ -83,7 +83,9 @@ def test_the_truth_is_that_a_tail_holds_while_the_pawl_is_down() -> None:
     released.twin.bind("qfrc_applied")[0, pawl.dofadr[0]] = -0.06
     before = held.twin.state.copy()
     assert all(p.holds for p in held.task.truth(held.twin, 0))
-    assert [p.name for p in released.task.truth(released.twin, 0) if not p.holds] == ["holds"]
+    missed = [p.name for p in released.task.truth(released.twin, 0) if not p.holds]
+    assert "holds" in missed  # and by itself the loop may draw the tail out, once hands are off
+    assert "loop_closed" not in missed
     np.testing.assert_array_equal(held.twin.state, before)
 
 
