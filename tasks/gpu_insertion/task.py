@@ -212,7 +212,7 @@ class GpuInsertion(Task):
                 twin.qpos[row, model.joint(f"{arm.name}_{finger}").qposadr[0]] = GRIPPED / 2
         twin.eq_active[row, self._weld] = 1.0
         self._delay[row] = 0.0
-        control.set(row, joints + self._bearing, np.full(2, CLOSED))
+        control.set(row, joints, np.full(2, CLOSED))
 
     def _borne(self, twin: Twin) -> FloatArray:
         """How far the setpoints are ahead of joints that bear the card, (2, dof) [rad].
@@ -256,7 +256,8 @@ class GpuInsertion(Task):
         """
         if elapsed == 0.0 and not twin.eq_active[row, self._weld]:
             self._place_slot(twin, row)
-        if elapsed >= RELEASE_AT:
+        if elapsed >= RELEASE_AT and twin.eq_active[row, self._weld]:
+            control.set(row, control.setpoints[row] + self._bearing, control.gripper[row])
             twin.eq_active[row, self._weld] = 0.0
         if left := time_left(elapsed, RELEASE_AT, DONE_AT):
             return left

@@ -95,9 +95,9 @@ def test_a_demonstration_seats_the_card_and_leaves_it_standing() -> None:
     assert (stations.twin.actuator_length[0, grippers] > 0.045).all()
 
 
-@pytest.mark.parametrize("seed", [105, 108])
+@pytest.mark.parametrize("seed", [104, 108])
 def test_forcing_the_card_down_ends_the_episode(seed: int) -> None:
-    """Where it strikes: soft arms at their full lead press with 26 to 28 N, 3 of 24 go beyond."""
+    """Where it strikes: soft arms at their full lead press with 26 to 28 N, 6 of 48 go beyond."""
     stations = build_stations("gpu_insertion", 1, 1)
     episode = run(stations, seed, Forcing(stations.task))
     assert episode.verdict.outcome is Outcome.FAILURE
