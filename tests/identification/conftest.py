@@ -19,12 +19,12 @@ NAMES = (
     "arm/payload",
 )
 HIDDEN = {
-    "arm/joint1/kp": 380.0,
-    "arm/joint1/kv": 5.0,
-    "arm/joint1/damping": 0.8,
-    "arm/joint1/frictionloss": 0.12,
-    "arm/joint1/armature": 0.02,
-    "arm/joint2/armature": 0.04,
+    "arm/joint1/kp": 28.0,
+    "arm/joint1/kv": 0.8,
+    "arm/joint1/damping": 0.30,
+    "arm/joint1/frictionloss": 0.26,
+    "arm/joint1/armature": 0.024,
+    "arm/joint2/armature": 0.045,
     "arm/latency": 0.024,
     "arm/payload": 0.15,
 }

@@ -22,8 +22,8 @@ from enpire.types import FloatArray
 
 NAMES = ("arm/joint1/frictionloss", "arm/joint2/frictionloss", "arm/payload")
 HIDDEN = {
-    "arm/joint1/frictionloss": 0.07,
-    "arm/joint2/frictionloss": 0.04,
+    "arm/joint1/frictionloss": 0.25,
+    "arm/joint2/frictionloss": 0.15,
     "arm/payload": 0.1,
     "cube/mass": 0.040,
     "cube/friction": 0.45,

@@ -147,9 +147,9 @@ def test_looking_takes_less_than_the_time_there_is(shots: tuple[Shot, Shot]) -> 
 
     took = []
     for _ in range(5):
-        began = time.perf_counter()
+        began = time.process_time()
         shots[1].judge()
-        took.append(time.perf_counter() - began)
+        took.append(time.process_time() - began)
     assert min(took) < 0.150
 
 

@@ -82,15 +82,15 @@ def test_what_is_open_is_told_as_a_shift_along_bar_or_stem(flipped: bool) -> Non
     for angle in (0.0, np.pi / 2):
         shift = 0.003 * np.array([np.cos(yaw + angle), np.sin(yaw + angle)])
         found = truth(stations, (*(geometry.GOAL[:2] + shift), yaw), tilt)
-        assert found["open"] == pytest.approx(3.0, abs=1e-6)
+        assert found["open"] == pytest.approx(3.0, abs=0.05), "counted by points"
 
 
 def test_the_truth_of_a_block_that_is_off_or_tilted() -> None:
     stations = build_stations("push_t", 1, 1)
     on = truth(stations, tuple(geometry.GOAL))
-    assert set(on) == {"open", "clear", "still", "flat"}
+    assert set(on) == {"open", "borne", "touched", "stays"}
     assert "open" not in truth(stations, (geometry.GOAL[0], geometry.GOAL[1] + 0.007, np.pi / 4))
-    assert "flat" not in truth(stations, tuple(geometry.GOAL), tilt=np.radians(6))
+    assert "open" not in truth(stations, tuple(geometry.GOAL), tilt=np.radians(6))
 
 
 def test_nothing_holds_the_block() -> None:
