@@ -49,6 +49,7 @@ RAISED, LEVEL = 0.11, 0.3  # of handles that a level hand gets at [m]; its own r
 ASLANT = (0.0, 0.2, -0.2, 0.4, -0.4)  # turns of that hand on the cutter, that are tried [rad]
 RAISES = 1.52  # joint 4 of a hand that takes it out of its stand, as `bend` says, at most [rad]
 BENDS = 1.6  # joint 4 for it, as `bend` says, which is 0.17 more than it is, at most [rad]
+CARRIES = 1.7  # joint 4 of a hand that brings it into its stand, as `bend` says, at most [rad]
 ROUND = (-0.35, 1.2)  # of a level hand that the wrist can turn so, from the world's x [rad]
 ENOUGH = 0.006  # room for the palm [m]
 GLANCE = 8  # readings that are seen as one
@@ -180,7 +181,7 @@ class PutBack(Restorer):
                 return
             self.fixture, self._fed = (FEEDER,), True
             self._hand.go(Move(*self._start, HOLD, fine=True, gentle=True))
-        elif self._holds == "cutter" and seen.hand_frame[:, 2] @ seen.frame[:, 2] > 0.0:
+        elif self._holds == "cutter" and self._fits_stand(seen):
             self._retaken |= self._taken
             self._to_stand(seen)
         elif self._holds:
@@ -228,12 +229,27 @@ class PutBack(Restorer):
         shift = np.hypot(grasp[0] - self._grasp[0], grasp[2] - GRIP - self._grasp[1])
         return float(shift), float(turned)
 
+    def _fits_stand(self, seen: Situation) -> bool:
+        """Whether the hand can hold the cutter upright over its stand, as it holds it now.
+
+        One that is pitched in the hand may need it to point up further than the wrist bends.
+        """
+        frame, from_pivot, place = self._upright_in_hand(seen)
+        can = bend(place + from_pivot + (0.0, 0.0, FUNNEL), frame[:, 0]) < CARRIES
+        return can and bool(seen.hand_frame[:, 2] @ seen.frame[:, 2] > 0.0)
+
+    def _upright_in_hand(self, seen: Situation) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Of a hand whose cutter is upright: its frame (3, 3), and the way to it from the pivot
+        (3,); and where the pivot of a cutter in its stand belongs (3,), both in metres.
+        """
+        frame = seen.facing(seen.hand_frame[:, 0]).T @ seen.hand_frame
+        from_pivot = frame @ seen.hand_frame.T @ (seen.hand - seen.pivot)
+        return frame, from_pivot, at_height(seen.stand, float(seen.stand[2]) + STANDING)
+
     def _to_stand(self, seen: Situation) -> None:
         """Bring the held cutter upright over its stand; lower it in, if it is there."""
         cutter = seen.facing(seen.hand_frame[:, 0])
-        frame = cutter.T @ seen.hand_frame
-        from_pivot = frame @ seen.hand_frame.T @ (seen.hand - seen.pivot)
-        place = at_height(seen.stand, float(seen.stand[2]) + STANDING)
+        frame, from_pivot, place = self._upright_in_hand(seen)
         over, deep = (place + from_pivot + (0.0, 0.0, z) for z in (FUNNEL, DEEP))
         off = seen.pivot - place
         upright = np.arccos(np.clip((np.trace(cutter) - 1) / 2, -1, 1))

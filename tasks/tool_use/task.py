@@ -74,7 +74,7 @@ class ToolUse(Task):
     tracked = tuple(f"task_{name}" for name in layout.TRACKED)
     # At the maker's gains a lead of 0.06 rad is some 9 N at the hand by the first three joints,
     # half a metre away, and 4 N by the wrist's last two. That carries the cutter's 1.6 N against
-    # friction, and can neither move the bundle (10 N) for long nor come near the force limit.
+    # friction, and can neither move the bundle (10 N) far nor come near the force limit.
     actions = ActionSpec((STILL, WORK), lead=0.06, push=8.0)
     observation_names = (
         *(f"blades_from_strap_{a}" for a in "xyz"),
