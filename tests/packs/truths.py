@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -32,7 +33,5 @@ def shown(stations: Stations, fake: Fake, seed: int = 0) -> FakeResult:
 
 def made(task_module, name: str, **changed: object) -> Fake:  # type: ignore[no-untyped-def]
     """One state of a `fakes` module, changed, held still."""
-    from dataclasses import replace
-
     state = replace(getattr(task_module, name), **changed)
     return Fake(name, "", partial(task_module.write, state))
