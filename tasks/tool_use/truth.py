@@ -56,13 +56,14 @@ def truth(twin: Twin, row: int) -> tuple[Predicate, ...]:
     alone.geom_contype[hands] = alone.geom_conaffinity[hands] = 0
     mujoco.mj_step(alone, data, nstep=round(GONE / model.opt.timestep))
     falls = 1e3 * float(np.linalg.norm(data.body("task_cutter").xpos - pivot))
+    stays = float(falls < FALLS)  # yes or no: how little it falls says nothing of how near it was
     return (
         Predicate("cut", cut, 1.0, ""),
         _most("bundle_moved", moved, MOVED),
         _most("tips_over_floor", float(tips[:, 2].max()), FLOOR),
         _most("tips_beside_pocket", beside, SOFT),
         Predicate("tips_along_pocket", along, ALONG, "mm"),
-        _most("falls_without_hands", falls, FALLS),
+        Predicate("stays_without_hands", stays, 1.0, ""),
         Predicate("hands_near", near, NEAR, "mm"),
     )
 

@@ -212,10 +212,10 @@ def test_the_truth_of_a_cut_and_of_what_lacks_something() -> None:
     assert missed() == {"bundle_moved"}
     twin.state[0] = stood
     twin.qpos[0, cutter + 2] += 0.010  # in the air it falls
-    assert missed() == {"tips_over_floor", "falls_without_hands"}
+    assert missed() == {"tips_over_floor", "stays_without_hands"}
     twin.state[0] = stood
     twin.qpos[0, cutter] += 0.05  # beside the stand it falls too
-    assert {"tips_beside_pocket", "falls_without_hands"} <= missed()
+    assert {"tips_beside_pocket", "stays_without_hands"} <= missed()
     twin.state[0] = stood
     twin.qpos[0, cutter + 3 : cutter + 7] = (np.sqrt(0.5), 0.0, 0.0, np.sqrt(0.5))
     assert "tips_along_pocket" in missed()
