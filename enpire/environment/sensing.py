@@ -144,7 +144,7 @@ class Sensors:
         )
         self._tare = np.zeros((n, len(arms), 3))
         kept = 2 + math.ceil(noise.delay / control.period - ROUNDING)
-        self._late = np.zeros((n, 2))  # in control periods; the period read last
+        self._late = np.tile([0.0, UNREAD], (n, 1))  # in control periods; the period read last
         self._past = np.zeros((n, kept, len(tracked), 12))  # true poses of the last periods
         self._offset = np.zeros((n, 3))  # of all tracked positions [m]
         self.errors: tuple[FloatArray, ...] = (*self._white, self._tare, self._late, self._past)

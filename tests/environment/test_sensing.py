@@ -110,6 +110,18 @@ def test_the_tracker_is_late_by_a_share_of_a_period() -> None:
     assert 0.6 < max(shares) <= 0.75
 
 
+def test_sensors_that_no_episode_has_begun_on_see_what_is_there() -> None:
+    stations = reach_stations()
+    twin = stations.twin
+    twin.reset(0)
+    twin.forward(0)
+    sensors = Sensors(stations.control, ("task_goal",), NONE, PERIODS)
+    seen = sensors.read(ROW, [0])[0]
+    goal = twin.model.site("task_goal").id
+    np.testing.assert_array_equal(seen.position[0, 0], twin.site_xpos[0, goal])
+    np.testing.assert_allclose(seen.rotation[0, 0].ravel(), twin.site_xmat[0, goal])
+
+
 def test_a_late_turn_is_on_its_way() -> None:
     vector = np.empty(3)
     now = Rotation.from_rotvec([0.2, -0.1, 0.3])
