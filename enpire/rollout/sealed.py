@@ -204,12 +204,13 @@ class Sealed:
         """Return the rate that the policy's true one is not below.
 
         All such bounds of a run hold together with a probability of 1 - `ERRORS`. Of runs made
-        before, it is the lower end of the 95% interval.
+        before, it is the lower end of the 95% interval; so it is of counts with which no evaluation
+        can end, which `campaign audit` tells.
         """
-        rule = self.rule(row.attempt)
+        rule, failures = self.rule(row.attempt), row.trials - row.successes
         if isinstance(rule, PointRule) or not self.passed(row):
             return row.low
-        return rule.bound(row.trials - row.successes, row.trials)
+        return rule.bound(failures, row.trials) if rule.ends_at(failures, row.trials) else row.low
 
     def rule(self, attempt: int) -> SealedRule | PointRule:
         """Return the rule of an attempt, as it was noted before its first episode."""

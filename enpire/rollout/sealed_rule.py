@@ -168,6 +168,11 @@ class SealedRule:
             rate, float(chance[ends.reached].sum()), float((chance * ends.trials).sum())
         )
 
+    def ends_at(self, failures: int, trials: int) -> bool:
+        """Return whether an evaluation can end with these counts."""
+        ends = self._ends
+        return bool(((ends.failures == failures) & (ends.trials == trials)).any())
+
     def bound(self, failures: int, trials: int) -> float:
         """Return the rate that the true one is not below, at a confidence of 1 - `alpha`.
 

@@ -220,7 +220,7 @@ def test_a_joint_beyond_its_range_is_told() -> None:
 
 
 class Weak(Sound):
-    force_limit = 0.3
+    force_limit = 0.2
 
 
 def test_a_force_beyond_the_limit_is_told() -> None:

@@ -105,7 +105,9 @@ def test_a_leader_that_goes_through_a_demonstration_gives_one(
 
     def lead() -> None:
         half = next(halves) if stations.phase(0) is Phase.EXECUTE else 0
-        arm.pass_period(shown.setpoints[min(half // 2, len(shown) - 1)])
+        at = min(half // 2, len(shown) - 1)
+        # A leader is where the hand was: a soft arm's setpoints bear its weight too.
+        arm.pass_period(np.append(shown.joints[at, :-1], shown.setpoints[at, -1]))
 
     job = Job(5, Purpose.DEMONSTRATION, person, "person", overtime=4 * task.time_limit)
     made = run(stations, job, lead)

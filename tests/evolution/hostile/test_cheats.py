@@ -19,6 +19,7 @@ import numpy as np
 import pytest
 
 from enpire.environment import Job, Readings, Stations
+from enpire.environment.varied_arms import VariedArms
 from enpire.errors import PolicyError, StoreError
 from enpire.evolution import (
     Limits,
@@ -272,6 +273,7 @@ class TestWhatAPolicyIsTold:
     def questions(self, monkeypatch: pytest.MonkeyPatch, *jobs: Job) -> list[bytes]:
         """What goes over to a policy in the first period of jobs that all see the same."""
         monkeypatch.setattr(Reach, "sample", lambda self, rng: np.array([0.04]))
+        monkeypatch.setattr(VariedArms, "vary", lambda self, row, rng: None)
         stations, sent = reach_stations(1), []
         ask = PolicyProcess._question
         monkeypatch.setattr(
