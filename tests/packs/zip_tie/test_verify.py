@@ -99,7 +99,7 @@ STRAIGHT: FloatArray = np.radians((48, 45, 40, 35))
 @pytest.mark.parametrize(
     ("wrong", "name"),
     [
-        ({"depth": 0.0155}, "through"),
+        ({"depth": 0.0152}, "through"),
         ({"depth": -0.020}, "through"),
         ({"aside": 0.007}, "in_slot"),
         ({"aside": -0.007}, "in_slot"),
