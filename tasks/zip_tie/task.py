@@ -57,10 +57,10 @@ LET_GO = -0.4  # the gripper's action that lets tail or head go: 22 mm open
 OPEN, CLOSED = 0.04, 0.0  # gripper setpoints in the reset [m]
 HELD = 0.0006  # opening that a held strap leaves, at least [m]
 GRIP_AT, RELEASE_AT, DONE_AT = 0.20, 0.36, 0.56  # times in the reset [s]
-# With the maker's gains a wrist's joints give 1.2 N m 0.12 rad ahead: 7.5 N at the fingers less what
-# friction takes, enough to pull 5.5 N; a shoulder's give 10 N m, 21 N, less than `force_limit`.
+# With the maker's gains a wrist's joints give 1.5 N m 0.15 rad ahead: 9 N at the fingers less what
+# friction takes, enough to pull 6.5 N; a shoulder's give 12 N m, 26 N, less than `force_limit`.
 # Feeding takes 2 to 4 N; where a policy feels 4 N its hand stands still, long before any lead.
-LEAD, PUSH = 0.12, 4.0  # [rad], [N]
+LEAD, PUSH = 0.15, 4.0  # [rad], [N]
 RESET_LEAD = 0.06  # a reset pulls at nothing: a hand that lets go springs no farther [rad]
 STEP, TURN = (0.0024,) * 3, (0.025,) * 3  # of a hand in a control period [m], [rad]
 HEAD_HAND = ArmAction(STEP, TURN, low=(0.38, -0.04, 0.16), high=(0.46, 0.04, 0.24))
