@@ -27,7 +27,7 @@ from .look import (
 from .strap import ARCS, GRASP, SLOT_END, TIP
 
 LAST = 5  # readings that a final measure averages
-TRACKED = 1.0  # that the tracker may have the tip's place off along the slot [mm]
+TRACKED = 0.5  # that the tracker may have the tip's place off along the slot [mm]
 DEPTH = 15.0 + TRACKED  # that it has to see the tip beyond the head: 15 are asked for [mm]
 SLOT = np.array([0.0050, 0.0017])  # half of the slot's opening, along y and z of the head [m]
 BESIDE = 1.7  # beyond it that a strap may be seen: half of the walls above and below [mm]

@@ -99,7 +99,7 @@ STRAIGHT: FloatArray = np.radians((48, 45, 40, 35))
 @pytest.mark.parametrize(
     ("wrong", "name"),
     [
-        ({"depth": 0.0155}, "through"),
+        ({"depth": 0.0152}, "through"),
         ({"depth": -0.020}, "through"),
         ({"aside": 0.007}, "in_slot"),
         ({"aside": -0.007}, "in_slot"),
@@ -234,7 +234,7 @@ def test_a_loop_beyond_the_bundles_ends_is_none(along: float, closed: bool) -> N
 
 
 def test_ready_needs_the_tip_through_and_in_line() -> None:
-    seen = [readings(0.024), readings(0.010), readings(0.024, above=0.0058)]
+    seen = [readings(0.026), readings(0.010), readings(0.026, above=0.0058)]
     joined = Readings(
         *(np.concatenate([getattr(r, name) for r in seen]) for name in Readings.__slots__)
     )
