@@ -60,6 +60,11 @@ class Restoring:
         return joints if self._trim is None else joints + self._trim, grippers
 
     @property
+    def bearing(self) -> FloatArray | float:
+        """How far setpoints are ahead of joints at the start, (arms, dof) [rad]."""
+        return self._restorer.bearing
+
+    @property
     def fixture(self) -> tuple[str, ...]:
         """What of the station's fixture is to be on."""
         return self._restorer.fixture

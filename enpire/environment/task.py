@@ -58,10 +58,13 @@ class Restorer(ABC):
 
     posture: joints (arms, dof) [rad] and grippers (arms,) of the start; until `act` is done it may
     be another, from which the skills begin. fixture: what of the station's own fixture is to be on
-    now, by name; all is off once the try is over, and whenever a policy runs.
+    now, by name; all is off once the try is over, and whenever a policy runs. bearing: how far the
+    start's setpoints are ahead of its joints, (arms, dof) [rad], where hands bear a load that their
+    arms' gravity compensation does not know.
     """
 
     posture: tuple[FloatArray, FloatArray]
+    bearing: FloatArray | float = 0.0
     fixture: tuple[str, ...] = ()
 
     @abstractmethod

@@ -87,6 +87,7 @@ class HoldAgain(Restorer):
         card: tuple[FloatArray, FloatArray],
         grasps: tuple[FloatArray, FloatArray],
         posture: tuple[FloatArray, FloatArray],
+        bearing: FloatArray,
     ) -> None:
         """Bring it about.
 
@@ -96,8 +97,9 @@ class HoldAgain(Restorer):
             card: where the card is to be, its position [m] and frame.
             grasps: of both hands, positions (2, 3) [m] and frames (2, 3, 3), card frame.
             posture: joints and grippers at the start.
+            bearing: setpoints ahead of the joints there, which bear the card, (2, dof) [rad].
         """
-        self.posture = posture
+        self.posture, self.bearing = posture, bearing
         self._at, self._frame = card
         self._grasps = grasps[0] - ((0.0, CREEP, 0.0), (0.0, -CREEP, 0.0)), grasps[1]
         self._rng = rng

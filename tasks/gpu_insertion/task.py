@@ -335,8 +335,9 @@ class GpuInsertion(Task):
 
     def restorer(self, rng: np.random.Generator, target: FloatArray) -> Restorer:
         """Seats the card, takes it anew, holds it over where the slot will be."""
-        posture = self._joints(target) + self._bearing, np.full(2, CLOSED)
-        return HoldAgain(rng, self.actions, _card(target), _grasps(target), posture)
+        posture = self._joints(target), np.full(2, CLOSED)
+        grasps = _grasps(target)
+        return HoldAgain(rng, self.actions, _card(target), grasps, posture, self._bearing)
 
     def truth(self, twin: Twin, row: int) -> tuple[Predicate, ...]:
         """Where edge and slot themselves are, and whether the card stands without the hands."""
