@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -19,6 +18,7 @@ CENTRED = 8.0  # of its middle from between the pads, along their opening [mm]
 # their tips, is covered by nothing.
 COVERED = 4.0
 GRIPPED = 3.0  # opening of a jaw that shut on something: on the cube 7, on nothing -10 [deg]
+SHUT = 0.3  # from the verifier's first reading, until the jaw has shut as far as it can [s]
 STILL = 60.0  # [mm/s]
 PAD = np.array([0.008, 0.010])  # half a pad across the fingers and along them [m]
 LAST = 5  # readings that the verdict averages
@@ -34,7 +34,7 @@ def judge(evidence: Evidence) -> Verdict:
         lift,
         Predicate("lifted", 1e3 * lift, LIFTED, "mm"),
         *_in_hand(offset, np.zeros(3)),
-        _gripped(last),
+        _gripped(evidence),
         _still(np.array([r.position[0, 0] for r in last]), evidence.period),
     )
 
@@ -52,7 +52,7 @@ def judge_views(evidence: Evidence) -> Verdict:
         lift,
         Predicate("lifted", 1e3 * lift, LIFTED, "mm", accuracy=1e3 * float(off[2])),
         *_in_hand((middle - hand) @ frame, off @ abs(frame)),
-        _gripped(last),
+        _gripped(evidence),
         _still(np.array([r.hand_position[0, 0] for r in last]), evidence.period),
     )
     frames = tuple(
@@ -95,9 +95,11 @@ def _in_hand(offset: FloatArray, off: FloatArray) -> tuple[Predicate, Predicate]
     )
 
 
-def _gripped(readings: Sequence[Readings]) -> Predicate:
-    """Something keeps the jaw open, which the verifier shuts."""
-    return Predicate("gripped", float(np.degrees(readings[-1].gripper[0, 0])), GRIPPED, "deg")
+def _gripped(evidence: Evidence) -> Predicate:
+    """Something keeps the jaw open, which the verifier shuts; unmeasured until it had time to."""
+    opening = float(np.degrees(evidence.readings[-1].gripper[0, 0]))
+    shut = evidence.elapsed >= SHUT
+    return Predicate("gripped", opening if shut else float("nan"), GRIPPED, "deg")
 
 
 def _still(positions: FloatArray, period: float) -> Predicate:

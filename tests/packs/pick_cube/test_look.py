@@ -35,7 +35,7 @@ class Shot:
     def judge(self, views: list[View] | None = None) -> Verdict:
         """By the cameras."""
         seen = self.views if views is None else views
-        evidence = Evidence([self.readings] * 5, self.stations.period, seen)
+        evidence = Evidence([self.readings] * 12, self.stations.period, seen)
         return self.stations.task.judge_views(evidence)
 
 
