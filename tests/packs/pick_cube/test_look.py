@@ -51,7 +51,7 @@ def shots() -> Iterator[tuple[Shot, Shot]]:
         readings, _ = stations.sensors.read(row, [0])
         cube = stations.twin.site_xpos[0, stations.twin.model.site("task_cube").id].copy()
         readings = replace(readings, position=np.full_like(readings.position, np.nan))
-        return Shot(stations, eyes.look(0, 0.16, list).result(), readings, cube)
+        return Shot(stations, eyes.look(0, 0.44, list).result(), readings, cube)
 
     stations.begin(0, Job(2, Purpose.DEMONSTRATION, Demonstrations(stations.task), "p"))
     for _ in range(20):
