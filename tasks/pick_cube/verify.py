@@ -96,10 +96,10 @@ def _in_hand(offset: FloatArray, off: FloatArray) -> tuple[Predicate, Predicate]
 
 
 def _gripped(evidence: Evidence) -> Predicate:
-    """Something keeps the jaw open, which the verifier shuts; unmeasured until it had time to."""
+    """Something keeps the jaw open, which the verifier shuts; 0 until it had time to."""
     opening = float(np.degrees(evidence.readings[-1].gripper[0, 0]))
     shut = evidence.elapsed >= SHUT
-    return Predicate("gripped", opening if shut else float("nan"), GRIPPED, "deg")
+    return Predicate("gripped", opening if shut else 0.0, GRIPPED, "deg")
 
 
 def _still(positions: FloatArray, period: float) -> Predicate:
