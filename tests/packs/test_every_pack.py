@@ -125,7 +125,8 @@ def test_skills_are_told_what_they_can_bring_about(stations: Stations) -> None:
         seen = [stations.sensors.read(row, [i])[0] for i in range(5)]
         skills = task.restorer(rng, variation[chosen])
         assert all(p.holds for p in skills.in_place(seen)), skills.in_place(seen)
-        np.testing.assert_allclose(stations.control.setpoints[0], skills.posture[0], atol=1e-12)
+        start = skills.posture[0] + skills.bearing
+        np.testing.assert_allclose(stations.control.setpoints[0], start, atol=1e-12)
         np.testing.assert_allclose(stations.control.gripper[0], skills.posture[1])
         elsewhere = task.restorer(rng, other[chosen]).in_place(seen)
         missed += not all(p.holds for p in elsewhere)
