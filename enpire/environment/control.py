@@ -85,6 +85,7 @@ class CartesianControl:
         self._joints = np.array([arm.joints for arm in self.arms])
         self._grasp = np.array([arm.grasp for arm in self.arms])
         self._actuators = np.array([[*arm.actuators, arm.gripper] for arm in self.arms])
+        self._waits = min(spec.lead, (reset or spec).lead)
         self.limits = self._limits(spec)
         self.reset_limits = self._limits(reset or spec)
 
@@ -132,8 +133,9 @@ class CartesianControl:
     ) -> None:
         """Move one station's setpoints by a period's way to a posture, straight in the joints.
 
-        All of an arm's joints arrive together, none faster than half of its limit, nor the hand;
-        an arm that is held back, its setpoint `lead` ahead of a joint, waits.
+        All of an arm's joints arrive together, none faster than half of its limit, nor the hand.
+        An arm waits whose setpoint is as far ahead of a joint as the leads of actions and of the
+        reset's skills both allow: on a soft arm joints that lag would catch up all at once.
 
         Args:
             joints: (arms, dof) rad. gripper: (arms,). jacobian: (arms, 6, dof), of this station.
@@ -142,7 +144,7 @@ class CartesianControl:
         farthest = CALM * limits.cartesian_speed * self.period
         measured, to = self.measured(np.array([row]))[0], self.setpoints[row].copy()
         for arm, way in enumerate(joints - to):
-            if abs(to[arm] - measured[arm]).max() > self.spec.lead:
+            if abs(to[arm] - measured[arm]).max() > self._waits:
                 continue
             parts = max(
                 float((abs(way) / (CALM * self._step)).max()),

@@ -33,9 +33,12 @@ def scene() -> Scene:
     return compose(load_world(world), load_robot(robot), lambda spec: None)
 
 
-def at_home(lead: float = 0.12, arm: ArmAction = ARM) -> CartesianControl:
+def at_home(
+    lead: float = 0.12, arm: ArmAction = ARM, reset_lead: float | None = None
+) -> CartesianControl:
     twin = Twin(scene(), 1, threads=1)
-    control = CartesianControl(twin, ActionSpec((arm, arm), lead), PERIOD)
+    reset = None if reset_lead is None else ActionSpec((arm, arm), reset_lead)
+    control = CartesianControl(twin, ActionSpec((arm, arm), lead), PERIOD, reset)
     home = np.array([arm.home for arm in twin.scene.robot.arms])
     for index, joints in zip(twin.scene.arms, home, strict=True):
         twin.qpos[0, index.qpos] = joints
@@ -261,8 +264,9 @@ def test_arms_go_to_a_posture_straight_and_at_half_of_their_speeds() -> None:
     np.testing.assert_allclose(control.measured(ROW)[0], posture, atol=0.01)
 
 
-def test_an_arm_that_is_held_back_on_its_way_waits() -> None:
-    control = at_home(lead=0.1)
+@pytest.mark.parametrize(("lead", "reset_lead"), [(0.1, None), (0.15, 0.1), (0.1, 0.15)])
+def test_an_arm_that_is_held_back_on_its_way_waits(lead: float, reset_lead: float | None) -> None:
+    control = at_home(lead, reset_lead=reset_lead)
     posture = control.setpoints[0] + np.array([[1.0, 0, 0, 0, 0, 0], [0] * 6])
     for _ in range(20):  # without a step: the joints stay where they are
         control.approach(0, posture, np.zeros(2), control.jacobian(ROW)[0])
