@@ -15,9 +15,9 @@ from .look import find_cube, red
 
 LIFTED = 60.0  # of the cube over where it lay [mm]
 CENTRED = 8.0  # of its middle from between the pads, along their opening [mm]
-# Pads cover so much of its faces, along either edge [mm]. A cube that lies on fingers, or stands on
+# Pads cover some of its faces, along either edge [mm]. A cube that lies on fingers, or stands on
 # their tips, is covered by nothing.
-COVERED = 4.0
+COVERED = 0.0
 GRIPPED = 3.0  # opening of a jaw that shut on something: on the cube 7, on nothing -10 [deg]
 STILL = 60.0  # [mm/s]
 PAD = np.array([0.008, 0.010])  # half a pad across the fingers and along them [m]
@@ -75,7 +75,7 @@ def _in_hand(offset: FloatArray, off: FloatArray) -> tuple[Predicate, Predicate]
     approach), (3,) [m]. off: how far that may be off, (3,) [m].
     """
     covered = PAD + CUBE / 2 - abs(offset[1:])
-    least = int(np.argmin(covered))
+    least = float(covered.min())
     return (
         Predicate(
             "in_hand",
@@ -87,10 +87,10 @@ def _in_hand(offset: FloatArray, off: FloatArray) -> tuple[Predicate, Predicate]
         ),
         Predicate(
             "covered",
-            1e3 * float(covered[least]),
+            1e3 * least,
             COVERED,
             "mm",
-            accuracy=1e3 * float(off[1:].max()),
+            accuracy=1e3 * (least - float((covered - off[1:]).min())),
         ),
     )
 
