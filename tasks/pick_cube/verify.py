@@ -19,6 +19,7 @@ CENTRED = 8.0  # of its middle from between the pads, along their opening [mm]
 # their tips, is covered by nothing.
 COVERED = 0.0
 GRIPPED = 3.0  # opening of a jaw that shut on something: on the cube 7, on nothing -10 [deg]
+SHUT = 20.0  # of one that has shut: on a cube's diagonal 16 [deg]
 STILL = 60.0  # [mm/s]
 PAD = np.array([0.008, 0.010])  # half a pad across the fingers and along them [m]
 LAST = 5  # readings that the verdict averages
@@ -34,7 +35,7 @@ def judge(evidence: Evidence) -> Verdict:
         lift,
         Predicate("lifted", 1e3 * lift, LIFTED, "mm"),
         *_in_hand(offset, np.zeros(3)),
-        _gripped(last),
+        *_gripped(last),
         _still(np.array([r.position[0, 0] for r in last]), evidence.period),
     )
 
@@ -52,7 +53,7 @@ def judge_views(evidence: Evidence) -> Verdict:
         lift,
         Predicate("lifted", 1e3 * lift, LIFTED, "mm", accuracy=1e3 * float(off[2])),
         *_in_hand((middle - hand) @ frame, off @ abs(frame)),
-        _gripped(last),
+        *_gripped(last),
         _still(np.array([r.hand_position[0, 0] for r in last]), evidence.period),
     )
     frames = tuple(
@@ -95,9 +96,13 @@ def _in_hand(offset: FloatArray, off: FloatArray) -> tuple[Predicate, Predicate]
     )
 
 
-def _gripped(readings: Sequence[Readings]) -> Predicate:
-    """Something keeps the jaw open, which the verifier shuts."""
-    return Predicate("gripped", float(np.degrees(readings[-1].gripper[0, 0])), GRIPPED, "deg")
+def _gripped(readings: Sequence[Readings]) -> tuple[Predicate, Predicate]:
+    """The jaw, which the verifier shuts, has shut in all of them, and something keeps it open."""
+    jaw = np.degrees([r.gripper[0, 0] for r in readings])
+    return (
+        Predicate("gripped", float(jaw.min()), GRIPPED, "deg"),
+        Predicate("shut", float(jaw.max()), SHUT, "deg", at_least=False),
+    )
 
 
 def _still(positions: FloatArray, period: float) -> Predicate:
