@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -14,11 +15,11 @@ from .look import find_cube, red
 
 LIFTED = 60.0  # of the cube over where it lay [mm]
 CENTRED = 8.0  # of its middle from between the pads, along their opening [mm]
-# Pads cover so much of its faces, along either edge [mm]. A cube that lies on fingers, or stands on
+# Pads cover some of its faces, along either edge [mm]. A cube that lies on fingers, or stands on
 # their tips, is covered by nothing.
-COVERED = 4.0
+COVERED = 0.0
 GRIPPED = 3.0  # opening of a jaw that shut on something: on the cube 7, on nothing -10 [deg]
-SHUT = 0.3  # from the verifier's first reading, until the jaw has shut as far as it can [s]
+SHUT = 20.0  # of one that has shut: on a cube's diagonal 16 [deg]
 STILL = 60.0  # [mm/s]
 PAD = np.array([0.008, 0.010])  # half a pad across the fingers and along them [m]
 LAST = 5  # readings that the verdict averages
@@ -34,7 +35,7 @@ def judge(evidence: Evidence) -> Verdict:
         lift,
         Predicate("lifted", 1e3 * lift, LIFTED, "mm"),
         *_in_hand(offset, np.zeros(3)),
-        _gripped(evidence),
+        *_gripped(last),
         _still(np.array([r.position[0, 0] for r in last]), evidence.period),
     )
 
@@ -52,7 +53,7 @@ def judge_views(evidence: Evidence) -> Verdict:
         lift,
         Predicate("lifted", 1e3 * lift, LIFTED, "mm", accuracy=1e3 * float(off[2])),
         *_in_hand((middle - hand) @ frame, off @ abs(frame)),
-        _gripped(evidence),
+        *_gripped(last),
         _still(np.array([r.hand_position[0, 0] for r in last]), evidence.period),
     )
     frames = tuple(
@@ -75,7 +76,7 @@ def _in_hand(offset: FloatArray, off: FloatArray) -> tuple[Predicate, Predicate]
     approach), (3,) [m]. off: how far that may be off, (3,) [m].
     """
     covered = PAD + CUBE / 2 - abs(offset[1:])
-    least = int(np.argmin(covered))
+    least = float(covered.min())
     return (
         Predicate(
             "in_hand",
@@ -87,19 +88,21 @@ def _in_hand(offset: FloatArray, off: FloatArray) -> tuple[Predicate, Predicate]
         ),
         Predicate(
             "covered",
-            1e3 * float(covered[least]),
+            1e3 * least,
             COVERED,
             "mm",
-            accuracy=1e3 * float(off[1:].max()),
+            accuracy=1e3 * (least - float((covered - off[1:]).min())),
         ),
     )
 
 
-def _gripped(evidence: Evidence) -> Predicate:
-    """Something keeps the jaw open, which the verifier shuts; 0 until it had time to."""
-    opening = float(np.degrees(evidence.readings[-1].gripper[0, 0]))
-    shut = evidence.elapsed >= SHUT
-    return Predicate("gripped", opening if shut else 0.0, GRIPPED, "deg")
+def _gripped(readings: Sequence[Readings]) -> tuple[Predicate, Predicate]:
+    """The jaw, which the verifier shuts, has shut in all of them, and something keeps it open."""
+    jaw = np.degrees([r.gripper[0, 0] for r in readings])
+    return (
+        Predicate("gripped", float(jaw.min()), GRIPPED, "deg"),
+        Predicate("shut", float(jaw.max()), SHUT, "deg", at_least=False),
+    )
 
 
 def _still(positions: FloatArray, period: float) -> Predicate:

@@ -24,7 +24,9 @@ POINTS = 8192  # for a share that is off by 0.0005
 OPENED, SHIFTED = 4.375, 43.75  # of a tenth, of all of it [mm]
 BORNE = 0.5  # of its weight that the bench bears, at least; the rest is the solver's noise
 TOUCHED = 0.02  # with which a hand presses it, at most [N]
-AHEAD, STAYS = 0.5, 2.0  # so long it is watched on a copy [s], in which it moves by so much [mm]
+# So long it is watched on a copy [s], in which it moves by less than so much [mm]: more than the
+# 2 mm within which the certification takes an episode for a near miss.
+AHEAD, STAYS = 0.5, 3.0
 
 
 def truth(twin: Twin, row: int) -> tuple[Predicate, ...]:

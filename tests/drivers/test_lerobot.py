@@ -245,7 +245,7 @@ def test_setpoints_move_it_through_the_supervisor_and_a_stop_holds_it(folder) ->
 
         until(moved)
         sent = client.status().sent[0]
-        # Dry friction keeps the servo up to 0.196 N m / 22.1 N m/rad = 9 mrad off.
+        # The servo's dry friction leaves it 9 mrad short (0.196 N m of 22.1 N m/rad), or 11.
         until(lambda: abs(client.status().measured[0] - sent) < 0.012)
         assert main(["station", "stop", str(station.path)]) == 0
         until(lambda: client.status().mode is Mode.LATCHED)

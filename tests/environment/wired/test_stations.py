@@ -22,7 +22,7 @@ def test_an_episode_begins_with_the_tasks_own_skills_and_is_judged_by_its_verifi
         ended = episode(cells, seed)
         assert ended.verdict.outcome is Outcome.SUCCESS
         names = [p.name for p in ended.verdict.predicates]
-        assert names == ["lifted", "in_hand", "covered", "gripped", "still"]
+        assert names == ["lifted", "in_hand", "covered", "gripped", "shut", "still"]
         assert ended.times.reset > 2.0  # skills take their time
         assert len(ended.observations) == len(ended.actions) > 20
     assert (bench.begun, bench.wire.varied) == (3, 3)
