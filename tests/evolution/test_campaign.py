@@ -58,7 +58,10 @@ def test_the_better_one_is_kept_measured_again_and_examined(tmp_path: Path) -> N
     assert fresh.rate == 1.0
     with Run.open(folder) as run:
         (sealed,) = run.ledger.sealed()
-        assert (sealed.policy, sealed.successes, sealed.trials) == (first.policy, 27, 27)
+        assert sealed.policy == first.policy
+        # Its seeds are drawn anew each time: with a failure among them it takes more than 27.
+        assert sealed.trials >= TINY.sealed_episodes
+        assert sealed.successes >= TINY.target * sealed.trials
         assert run.ledger.rounds()[-1].policy == first.policy
         row = run.ledger.policy(first.policy)
         assert row is not None
@@ -164,10 +167,10 @@ def same_end(folder: Path, whole: Path) -> None:
         assert ours.experiment.reason == theirs.experiment.reason
     fixed = (Purpose.DEMONSTRATION, Purpose.COLLECTION)
     assert ids(folder, *fixed) == ids(whole, *fixed)
-    assert len(ids(folder, Purpose.SEALED)) == TINY.sealed_episodes
     with Run.open(folder) as run, Run.open(whole) as other:
         assert [check for check in audit(run) if not check.holds] == []
-        assert len(run.ledger.sealed()) == 1
+        (sealed,) = run.ledger.sealed()
+        assert len(ids(folder, Purpose.SEALED)) == sealed.trials >= TINY.sealed_episodes
         assert [(r.number, r.policy) for r in run.ledger.rounds()] == [
             (r.number, r.policy) for r in other.ledger.rounds()
         ]
