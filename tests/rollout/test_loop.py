@@ -174,7 +174,10 @@ def test_a_better_candidate_is_promoted_and_passes_the_sealed_evaluation(tmp_pat
         assert (row.number, row.policy) == (1, "policy-1")
         assert {p.name: p.state for p in run.ledger.policies()}["policy-1"] == "incumbent"
         (sealed,) = run.ledger.sealed()
-        assert (sealed.policy, sealed.successes, sealed.trials) == ("policy-1", 27, 27)
+        assert sealed.policy == "policy-1"
+        # Its seeds are drawn anew each time: with a failure among them it takes more than 27.
+        assert sealed.trials >= TINY.sealed_episodes
+        assert sealed.successes >= TINY.target * sealed.trials
         assert run.ledger.policy("policy-1").parent == "policy-0"
     assert state.sealed == sealed
 
@@ -277,7 +280,7 @@ def test_sealed_seeds_are_new_and_no_recipe_sees_them(tmp_path: Path) -> None:
     recipe = Moves(SLOW)
     go(folder, Moves(FAST), recipe, rounds=0)
     sealed = ids(folder, Purpose.SEALED)
-    assert len(sealed) == TINY.sealed_episodes
+    assert len(sealed) >= TINY.sealed_episodes
     with Run.open(folder) as run:
         every = run.episodes(without=None)
     seeds = {e.seed for e in every if e.purpose is Purpose.SEALED}
@@ -560,8 +563,9 @@ def same_end(folder: Path, whole: Path, state: LoopState) -> None:
 
     assert ids(folder, *FIXED) == ids(whole, *FIXED)
     assert ids(folder, Purpose.EVALUATION, round=0) == ids(whole, Purpose.EVALUATION, round=0)
-    assert len(ids(folder, Purpose.SEALED)) == TINY.sealed_episodes
     with Run.open(folder) as run:
+        (sealed,) = run.ledger.sealed()
+        assert len(ids(folder, Purpose.SEALED)) == sealed.trials >= TINY.sealed_episodes
         every_id = [e.id for e in run.episodes(without=None)]
         assert len(set(every_id)) == len(every_id)
         assert all(e.verdict.outcome is not Outcome.ABORTED for e in run.episodes(without=None))
