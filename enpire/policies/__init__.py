@@ -1,6 +1,7 @@
 """What maps observations to chunks of actions."""
 
 from enpire.policies.asked import Asked, Base
+from enpire.policies.best_of import BestOfPolicy, Chooser, ChooserSpec, Ensemble
 from enpire.policies.chunk import ChunkPolicy
 from enpire.policies.composed import BASES, Composed, base_of, eyes
 from enpire.policies.driver import PolicyController
@@ -22,11 +23,15 @@ __all__ = [
     "BASES",
     "Asked",
     "Base",
+    "BestOfPolicy",
+    "Chooser",
+    "ChooserSpec",
     "ChunkPolicy",
     "ChunkSpec",
     "Composed",
     "Correction",
     "CorrectionSpec",
+    "Ensemble",
     "FlowPolicy",
     "FlowSpec",
     "LeRobotPolicy",

@@ -230,7 +230,7 @@ class Asynchronous:
         for station in soon:
             station.awake, station.asked = False, station.now
             station.held = station.waited = 0
-            seen, left = station.driven.history(self._spec.stride), station.left
+            seen, left = station.driven.history(self._spec), station.left
             pictures = deque(station.driven.pictures, self._looks)  # as of now: others will come
             driven = replace(station.driven, pictures=pictures)
             asked.append(Asked(driven, seen, left, min(delay, len(left))))

@@ -57,9 +57,9 @@ class Driven:
         seen: deque[Float32Array] = deque(maxlen=spec.reach + 1)
         return cls(rng, exploration, np.zeros(spec.action), seen=seen)
 
-    def history(self, stride: int) -> Float32Array:
+    def history(self, spec: ChunkSpec) -> Float32Array:
         """What a policy looks at, (history, obs)."""
-        return np.array(list(self.seen)[::stride])
+        return np.array([self.seen[-1 - back] for back in range(spec.reach, -1, -spec.stride)])
 
     def see(self, observation: Float32Array) -> None:
         """Remember it; the first of an episode stands for all before it."""
@@ -124,7 +124,7 @@ class PolicyController:
         empty = [one for one in driven if not one.chunk]
         if empty:
             spec = self._spec
-            seen = np.array([one.history(spec.stride) for one in empty])
+            seen = np.array([one.history(spec) for one in empty])
             chunks = self.chunks(seen, empty)
             for one, chunk in zip(empty, chunks, strict=True):
                 offset = self._spread * one.vary(-(-spec.chunk // spec.execute))

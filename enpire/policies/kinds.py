@@ -8,6 +8,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from enpire.errors import PolicyError
+from enpire.policies.best_of import BestOfPolicy
 from enpire.policies.chunk import ChunkPolicy
 from enpire.policies.flow import FlowPolicy
 from enpire.policies.lerobot import LeRobotPolicy
@@ -31,6 +32,7 @@ KINDS: dict[str, type[Policy]] = {
         LeRobotPolicy,
         RemotePolicy,
         ResidualPolicy,
+        BestOfPolicy,
         SpecialistPolicy,
         SteeredPolicy,
     )

@@ -212,7 +212,7 @@ class RealTime:
     def _ask(self, station: _Station) -> None:
         delay, every = self._schedule.delay, self._schedule.every
         driven, left = station.driven, station.left
-        chunk = self._joined(driven.history(self._spec.stride), driven.rng, left, delay)
+        chunk = self._joined(driven.history(self._spec), driven.rng, left, delay)
         going_on = left[:delay]
         station.plan = np.concatenate([going_on, chunk[len(going_on) : every]])
         station.left = chunk[every:]

@@ -1,0 +1,277 @@
+"""A policy that draws several chunks, varies each, and carries out the best by its critics.
+
+Choosing among what a base draws improves it without a gradient through it (EXPO, Dong et al. 2025,
+arXiv 2507.07986), so the base may be of any kind.
+
+A chunk is worth what critics expect of it beyond what they expect of the base's own chunks on
+average, less some of their disagreement about that. Their disagreement about the moment itself is
+the same for all chunks, and says nothing about which is best. What they disagree about most is what
+nobody has tried.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+import math
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import ClassVar, Self
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from enpire.environment import Workcells
+from enpire.errors import PolicyError
+from enpire.policies.asked import Asked
+from enpire.policies.composed import Composed
+from enpire.policies.driver import Driven
+from enpire.policies.network import INPUT_LIMIT
+from enpire.policies.seeing import SeeingController
+from enpire.policies.spec import ChunkSpec
+from enpire.types import Float32Array, Image
+
+CHUNK_LIMIT = 4.0  # spreads at which the actions that critics are shown are clipped
+LEAST_SPREAD = 0.05  # of an action, as critics are shown it: one that hardly varies is no noise
+NOISE_LIMIT = 4.0  # standard deviations at which a variation is clipped
+FIRST = 0.1  # of usual weights, those of a last layer to begin with
+
+
+@dataclass(frozen=True, slots=True)
+class ChooserSpec:
+    """The shape of critics, and how a chunk is chosen by them.
+
+    observation: entries of one. lags: how long ago what critics see was, newest last [periods].
+    action, chunk: of what is carried out. varied: entries of an action that are varied: no gripper,
+    for a hand that opens by a little drops what it holds. width: of hidden layers. critics: how
+    many. samples: chunks that the base draws. noise: standard deviation of what varies a chunk, the
+    same in all of its actions, of half an action's range. caution: standard deviations of what
+    critics disagree by that are taken off.
+    """
+
+    observation: int
+    lags: tuple[int, ...]
+    action: int
+    chunk: int
+    varied: tuple[int, ...]
+    width: int = 256
+    critics: int = 4
+    samples: int = 8
+    noise: float = 0.1
+    caution: float = 1.0
+
+    @property
+    def seen(self) -> int:
+        """Entries of what critics see."""
+        return len(self.lags) * self.observation
+
+    @property
+    def size(self) -> int:
+        """Entries of a chunk."""
+        return self.chunk * self.action
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """Return the inverse of `asdict` as JSON; raises PolicyError for anything else."""
+        try:
+            spec = cls(**json.loads(text))
+            return replace(spec, varied=tuple(spec.varied), lags=tuple(spec.lags))
+        except (ValueError, TypeError) as error:
+            raise PolicyError(f"not a chooser's description: {error}") from error
+
+
+class Ensemble(nn.Module):
+    """Perceptrons of two hidden layers with GELU and layer normalisation, worked out together."""
+
+    def __init__(self, members: int, inputs: int, width: int) -> None:
+        super().__init__()
+        sizes = [(inputs, width), (width, width), (width, 1)]
+        self.weights = nn.ParameterList(torch.empty(members, i, o) for i, o in sizes)
+        self.biases = nn.ParameterList(torch.zeros(members, 1, o) for _, o in sizes)
+        self.gains = nn.ParameterList(torch.ones(members, 1, width) for _ in sizes[:-1])
+        self.shifts = nn.ParameterList(torch.zeros(members, 1, width) for _ in sizes[:-1])
+        for weight in self.weights:
+            for member in weight:
+                nn.init.orthogonal_(member)
+        with torch.no_grad():
+            self.weights[-1] *= FIRST
+
+    def forward(self, x: Tensor, chosen: Tensor | None = None) -> Tensor:
+        """Return (members, batch) of (batch, inputs); chosen: places of the members asked."""
+        weights, biases, gains, shifts = (
+            [each if chosen is None else each[chosen] for each in part]
+            for part in (self.weights, self.biases, self.gains, self.shifts)
+        )
+        y = torch.matmul(x, weights[0]) + biases[0]
+        for layer, (gain, shift) in enumerate(zip(gains, shifts, strict=True)):
+            y = nn.functional.layer_norm(y, y.shape[-1:]) * gain + shift
+            y = torch.bmm(nn.functional.gelu(y), weights[layer + 1]) + biases[layer + 1]
+        values: Tensor = y.squeeze(-1)
+        return values
+
+
+class Chooser(nn.Module):
+    """Critics, and what they are shown.
+
+    `mean` and `std` are of what is seen, `centre` and `spread` of actions, in the units of both.
+    """
+
+    mean: Tensor
+    std: Tensor
+    centre: Tensor
+    spread: Tensor
+
+    def __init__(self, spec: ChooserSpec) -> None:
+        super().__init__()
+        self.spec = spec
+        self.critics = Ensemble(spec.critics, spec.seen + spec.size, spec.width)
+        self.register_buffer("mean", torch.zeros(spec.observation))
+        self.register_buffer("std", torch.ones(spec.observation))
+        self.register_buffer("centre", torch.zeros(spec.action))
+        self.register_buffer("spread", torch.ones(spec.action))
+
+    def see(self, history: Tensor) -> Tensor:
+        """Return what critics are shown (batch, seen) of observations (batch, lags, obs)."""
+        seen = ((history - self.mean) / self.std).clamp(-INPUT_LIMIT, INPUT_LIMIT)
+        return seen.flatten(1)
+
+    def show(self, chunk: Tensor) -> Tensor:
+        """Return what critics are shown (batch, size) of chunks (batch, chunk, act)."""
+        shown = (chunk - self.centre) / self.spread.clamp_min(LEAST_SPREAD)
+        return shown.clamp(-CHUNK_LIMIT, CHUNK_LIMIT).flatten(1)
+
+    def values(
+        self,
+        seen: Tensor,
+        chunk: Tensor,
+        critics: Ensemble | None = None,
+        chosen: Tensor | None = None,
+    ) -> Tensor:
+        """Return what each critic expects of chunks, (critics, batch).
+
+        critics: others than its own; chosen: places of those that are asked.
+        """
+        asked = self.critics if critics is None else critics
+        values: Tensor = asked(torch.cat([seen, self.show(chunk)], dim=1), chosen)
+        return values
+
+    def advantages(self, values: Tensor) -> Tensor:
+        """Return the worth of candidates (batch, candidates) beyond the base's own.
+
+        values: of each critic, (critics, batch, candidates), the base's `samples` chunks first.
+        """
+        beyond = values - values[:, :, : self.spec.samples].mean(dim=2, keepdim=True)
+        return beyond.mean(dim=0) - self.spec.caution * beyond.std(dim=0)
+
+    def varied(self, chunks: Tensor, rng: np.random.Generator) -> Tensor:
+        """Return chunks (batch, chunk, act), each with an offset of its own in all its actions.
+
+        What changes every period is averaged away by an arm.
+        """
+        spec = self.spec
+        drawn = rng.standard_normal((len(chunks), 1, len(spec.varied)), np.float32)
+        offset = torch.zeros(len(chunks), 1, spec.action)
+        offset[:, :, list(spec.varied)] = torch.from_numpy(drawn.clip(-NOISE_LIMIT, NOISE_LIMIT))
+        return (chunks + spec.noise * offset).clamp(-1.0, 1.0)
+
+
+class BestOfPolicy(Composed[Chooser]):
+    """The best of what the base draws, and of variations of it."""
+
+    kind: ClassVar[str] = "best_of"
+
+    @classmethod
+    def made(cls, shape: str) -> Chooser:
+        """See `Composed`."""
+        return Chooser(ChooserSpec.from_json(shape))
+
+    @property
+    def shaped(self) -> str:
+        """See `Composed`."""
+        return json.dumps(asdict(self.head.spec))
+
+    def controller(self, stations: Workcells) -> BestOfController:
+        """See `Policy.controller`."""
+        return BestOfController(self.asked_there(stations), self.head)
+
+
+class BestOfController(SeeingController):
+    """Asks the base for chunks, and carries out the best."""
+
+    def __init__(self, base: Asked, chooser: Chooser) -> None:
+        """Drive both, with their weights as they are now, on any number of stations."""
+        super().__init__(_Chosen(base, chooser), base.seen, base.looks)
+        self._lags = chooser.spec.lags
+
+    def begin(self, row: int, rng: np.random.Generator, exploration: float) -> None:
+        """See `Controller`; observations are remembered for as long as critics look back."""
+        super().begin(row, rng, exploration)
+        one = self._driven[row]
+        one.seen = deque(maxlen=max(one.seen.maxlen or 1, max(self._lags) + 1))
+
+    def chunks(self, seen: Float32Array, driven: Sequence[Driven]) -> Float32Array:
+        """See `PolicyController`; each episode draws from its own generator."""
+        pictures = self.shown(driven)
+        looks: Sequence[Image | None] = [None] * len(driven) if pictures is None else list(pictures)
+        back = [-1 - lag for lag in self._lags]
+        return np.array(
+            [
+                self._infer(history, np.array([one.seen[at] for at in back]), one.rng, look)
+                for history, one, look in zip(seen, driven, looks, strict=True)
+            ]
+        )
+
+
+class _Chosen:
+    """Both as one `Chunked` policy. It is asked row by row, so each product has the same shape."""
+
+    def __init__(self, base: Asked, chooser: Chooser) -> None:
+        spec = chooser.spec
+        has = base.spec.execute, base.spec.action, base.observation
+        if has != (spec.chunk, spec.action, spec.observation):
+            raise PolicyError(
+                f"the critics know chunks of {spec.chunk} actions of {spec.action} entries for "
+                f"observations of {spec.observation}; their base has {has[0]}, {has[1]}, {has[2]}"
+            )
+        self._base = base
+        self._chooser = copy.deepcopy(chooser).requires_grad_(False)
+
+    @property
+    def spec(self) -> ChunkSpec:
+        return self._base.spec
+
+    @property
+    def spread(self) -> Tensor:
+        return self._base.spread
+
+    def inference(self) -> _Chosen:
+        return self
+
+    @torch.inference_mode()
+    def __call__(
+        self,
+        history: Float32Array,
+        told: Float32Array,
+        rng: np.random.Generator,
+        pictures: Image | None,
+    ) -> Float32Array:
+        """Return a chunk (execute, act) for one row.
+
+        history: what the base sees, (history, obs). told: what critics see, (lags, obs).
+        """
+        chooser, spec = self._chooser, self._chooser.spec
+        rows = np.repeat(history[None], spec.samples, axis=0)
+        shown = None if pictures is None else np.repeat(pictures[None], spec.samples, axis=0)
+        seeds = rng.integers(2**63, size=spec.samples).tolist()
+        said = self._base.chunks(rows, seeds, pictures=shown)[:, : spec.chunk]
+        drawn = torch.from_numpy(np.ascontiguousarray(said, np.float32)).clamp(-1.0, 1.0)
+        candidates = torch.cat([drawn, chooser.varied(drawn, rng)])
+        own = np.ascontiguousarray(self._base.seen.beside(told), np.float32)
+        seen = chooser.see(torch.from_numpy(own)[None]).expand(len(candidates), -1)
+        worth = chooser.advantages(chooser.values(seen, candidates)[:, None])[0]
+        if not math.isfinite(float(worth.max())):
+            raise PolicyError("the critics' values are not finite")
+        chunk: Float32Array = candidates[int(worth.argmax())].numpy()
+        return chunk
