@@ -34,7 +34,14 @@ from enpire.environment.sensing import Readings, SensorNoise
 from enpire.environment.sight import Sight
 from enpire.environment.stations import Stations
 from enpire.environment.task import Demonstrator, Evidence, Parameter, Restorer, Task, time_left
-from enpire.environment.workcells import Eventful, Happening, Tasked, Workcells, instruction
+from enpire.environment.workcells import (
+    Eventful,
+    Happening,
+    Tasked,
+    Workcells,
+    grippers,
+    instruction,
+)
 
 __all__ = [
     "ActionSpec",
@@ -78,6 +85,7 @@ __all__ = [
     "corners_of",
     "draw",
     "fresh",
+    "grippers",
     "instruction",
     "load_task",
     "open_stations",

@@ -57,6 +57,11 @@ class ActionSpec:
         return 7 * len(self.arms)
 
     @property
+    def grippers(self) -> tuple[int, ...]:
+        """Entries that open and close hands."""
+        return tuple(range(6, self.size, 7))
+
+    @property
     def scale(self) -> FloatArray:
         """Physical size of a full twist, shape (arms, 6)."""
         return np.array([(*arm.translation, *arm.rotation) for arm in self.arms], np.float64)

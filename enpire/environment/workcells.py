@@ -97,6 +97,11 @@ def instruction(stations: Workcells) -> str:
     return stations.task.instruction if isinstance(stations, Tasked) else stations.name
 
 
+def grippers(stations: Workcells) -> tuple[int, ...]:
+    """Return the entries of an action there that open and close hands."""
+    return stations.task.actions.grippers if isinstance(stations, Tasked) else ()
+
+
 @dataclass(frozen=True, slots=True)
 class Happening:
     """Something worth a line in the ledger: of which kind, on which station, in words."""

@@ -47,18 +47,18 @@ class Learner:
         Raises:
             RecipeError: the loss or a weight is no longer a number.
         """
-        done = self._resume(checkpoint.find(stage))
+        done = self.resume(checkpoint.find(stage))
         for at in range(done, steps):
             loss = step(at)
             if at % LOOK == 0:
                 self._look(stage, at, loss.item())
             if checkpoint.due:
-                checkpoint.keep(stage, self._kept(at + 1))
+                checkpoint.keep(stage, self.kept(at + 1))
         for name, module in self.modules.items():
             if not all(bool(values.isfinite().all()) for values in module.parameters()):
                 raise RecipeError(f"{stage} diverged: the weights of {name} are not finite")
         if done < steps and checkpoint.keeps:
-            checkpoint.keep(stage, self._kept(steps))
+            checkpoint.keep(stage, self.kept(steps))
         return self.loss
 
     def _look(self, stage: str, at: int, loss: float) -> None:
@@ -66,7 +66,8 @@ class Learner:
             raise RecipeError(f"{stage} diverged at step {at}: the loss is {loss}")
         self.loss = loss if math.isnan(self.loss) else 0.9 * self.loss + 0.1 * loss
 
-    def _kept(self, done: int) -> Kept:
+    def kept(self, done: int) -> Kept:
+        """Return all that changes, after `done` steps."""
         tensors = {GENERATOR: self.generator.get_state()}
         for name, module in self.modules.items():
             tensors |= {f"module/{name}/{key}": t for key, t in module.state_dict().items()}
@@ -81,7 +82,7 @@ class Learner:
         }
         return Kept({name: t.to("cpu", copy=True) for name, t in tensors.items()}, state)
 
-    def _resume(self, kept: Kept | None) -> int:
+    def resume(self, kept: Kept | None) -> int:
         """Take over what was kept; returns how many steps were done."""
         if kept is None:
             return 0

@@ -40,7 +40,7 @@ class Given:
     failures too, never a sealed one. incumbent: the policy to improve on; None for a first one.
     seed: of everything random. checkpoint: where training keeps how far it is. parameters: of the
     task's skill script, if it has one. instruction: the task in words. name: of the incumbent, as
-    in `Episode.policy`.
+    in `Episode.policy`. grippers: entries of an action that open and close hands.
     """
 
     spec: ChunkSpec
@@ -51,6 +51,7 @@ class Given:
     parameters: tuple[Parameter, ...] = ()
     instruction: str = ""
     name: str = ""
+    grippers: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ import json
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as NotYet
 from dataclasses import asdict, dataclass
@@ -18,7 +18,7 @@ from typing import IO, Any, Protocol, Self
 
 from enpire.environment import Parameter
 from enpire.errors import RecipeError
-from enpire.improvement.checkpoint import Checkpoint, digest
+from enpire.improvement.checkpoint import NOWHERE, Checkpoint, digest
 from enpire.improvement.recipe import Candidate, Given, Named, remade
 from enpire.policies import ChunkSpec, load, metadata, shape_of
 from enpire.store import Run
@@ -36,7 +36,8 @@ WORKER = "enpire.improvement.worker"
 class Asked:
     """A training. number: of its round; parent: the policy to improve on, by name, or empty.
 
-    parameters: of the task's skill script. instruction: the task in words.
+    parameters: of the task's skill script. instruction: the task in words. grippers: entries of an
+    action that open and close hands.
     """
 
     recipe: Named
@@ -46,6 +47,7 @@ class Asked:
     seed: int
     parameters: tuple[Parameter, ...] = ()
     instruction: str = ""
+    grippers: tuple[int, ...] = ()
 
 
 def train(run: Run, asked: Asked) -> Candidate:
@@ -55,13 +57,20 @@ def train(run: Run, asked: Asked) -> Candidate:
         RecipeError: no candidate came of it; the incumbent stays.
     """
     episodes = learned_from(run.episodes(), asked.number)
+    made_of = digest(asked, *(episode.id for episode in episodes))
+    checkpoint = Checkpoint(run.folder / FOLDER, made_of)
+    return asked.recipe.improve(given(run, asked, episodes, checkpoint))
+
+
+def given(
+    run: Run, asked: Asked, episodes: Sequence[Episode], checkpoint: Checkpoint = NOWHERE
+) -> Given:
+    """Return what a recipe learns from: these episodes, and the policy that is to be improved."""
     incumbent = None
     if asked.parent:
         tensors, said = run.load_policy(asked.parent)
         incumbent = load(said, tensors)
-    made_of = digest(asked, *(episode.id for episode in episodes))
-    checkpoint = Checkpoint(run.folder / FOLDER, made_of)
-    given = Given(
+    return Given(
         asked.spec,
         episodes,
         incumbent,
@@ -70,8 +79,8 @@ def train(run: Run, asked: Asked) -> Candidate:
         asked.parameters,
         asked.instruction,
         asked.parent,
+        asked.grippers,
     )
-    return asked.recipe.improve(given)
 
 
 def learned_from(episodes: Iterable[Episode], number: int) -> list[Episode]:
@@ -229,6 +238,7 @@ def as_json(run: Path, asked: Asked) -> dict[str, Any]:
         "seed": asked.seed,
         "parameters": [asdict(parameter) for parameter in asked.parameters],
         "instruction": asked.instruction,
+        "grippers": asked.grippers,
     }
 
 
@@ -245,6 +255,7 @@ def asked_from(said: dict[str, Any]) -> Asked:
         said["seed"],
         parameters,
         said["instruction"],
+        tuple(said["grippers"]),
     )
 
 

@@ -24,10 +24,10 @@ def main() -> None:
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "w", buffering=1)
     torch.set_num_threads(1)  # the other cores are the stations'
     asked: SimpleQueue[dict[str, Any]] = SimpleQueue()
-    Thread(target=_listen, args=(sys.stdin, asked), daemon=True).start()
+    Thread(target=listen, args=(sys.stdin, asked), daemon=True).start()
     while True:
         said = asked.get()
-        _log_to(Path(said["run"]) / FOLDER / LOG)
+        log_to(Path(said["run"]) / FOLDER / LOG)
         try:
             answer = carried_out(said)
         except EnpireError as error:
@@ -35,13 +35,13 @@ def main() -> None:
         answers.write(json.dumps(answer) + "\n")
 
 
-def _listen(lines: IO[str], asked: SimpleQueue[dict[str, Any]]) -> None:
+def listen(lines: IO[str], asked: SimpleQueue[dict[str, Any]]) -> None:
     for line in lines:
         asked.put(json.loads(line))
     os._exit(0)  # nobody waits for what is under way; a checkpoint has it
 
 
-def _log_to(path: Path) -> None:
+def log_to(path: Path) -> None:
     """Send what is printed there, by recipes and by libraries below Python."""
     path.parent.mkdir(parents=True, exist_ok=True)
     log = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)

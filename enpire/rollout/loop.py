@@ -12,22 +12,26 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from itertools import islice
 
-from enpire.environment import Helper, Job, Tasked, Workcells, instruction
+from enpire.environment import Helper, Job, Tasked, Workcells, grippers, instruction
 from enpire.errors import PolicyError, RecipeError
 from enpire.improvement.collection import Collection, caught
+from enpire.improvement.online import is_online
 from enpire.improvement.recipe import Candidate, Named
 from enpire.improvement.training import Asked, Trainer, keep
 from enpire.policies import shape_for
+from enpire.policies.asynchronous import live_controller
 from enpire.rollout.budget import Budget
 from enpire.rollout.comparison import EXTENSION, Decision
 from enpire.rollout.fleet import Fleet
 from enpire.rollout.helping import Help, attended, detected, helped
 from enpire.rollout.known import Known
 from enpire.rollout.match import Match
+from enpire.rollout.online import OnlineCollection
+from enpire.rollout.online_rounds import OnlineRounds
 from enpire.rollout.pairs import enough_pairs
 from enpire.rollout.scheduler import Queue
 from enpire.rollout.sealed import Sealed
@@ -183,6 +187,9 @@ class Loop:
         asked = settings.target, settings.sealed_episodes, settings.target_bound
         self._sealed = Sealed(run.ledger, *asked)
         self._known = Known(run, self.stations)
+        self._online = OnlineRounds(
+            run, self._known.episodes, settings.seed, self._asked, self._base
+        )
         self._begun: dict[int, _Collecting] = {}  # collections under way, by round
         self._pairs: Queue | None = None  # the incumbent's part of the next comparison's first
 
@@ -192,9 +199,12 @@ class Loop:
         Raises:
             Stopped: the budget's time ended, or a person asked; everything is recorded.
         """
-        self._start()
-        while not self.state.reached and self.state.round < self.budget.rounds:
-            self._round(self.state.round + 1)
+        try:
+            self._start()
+            while not self.state.reached and self.state.round < self.budget.rounds:
+                self._round(self.state.round + 1)
+        finally:
+            self._online.close()
         self.fleet.stop("the loop has ended")
         return self.state
 
@@ -249,7 +259,9 @@ class Loop:
         incumbent, base = self.state.incumbent, self._base(number)
         candidate = self._policy_of(number)
         try:
-            if candidate is None:
+            if candidate is None and is_online(self._recipe(number)):
+                candidate = self._learn(number, base)
+            elif candidate is None:
                 self._collect(number)
                 candidate = self._train(self._recipe(number), number, base)
             better = self._compare(number, incumbent, candidate) or self._passes(candidate)
@@ -302,6 +314,37 @@ class Loop:
         if done and "helped" not in said:
             self.run_store.ledger.add_decision(helped(done, done[0].policy, number))
 
+    def _learn(self, number: int, base: str) -> str:
+        """Collect while a learner learns from what is collected; returns its candidate's name."""
+        settings, recipe = self.settings, self._recipe(number)
+        seeds = stream(settings.seed, "collect", number)
+        process, before = self._online.begun(number, recipe)
+        collection = OnlineCollection(
+            process,
+            before,
+            self._known.episodes,
+            self.writer.flush,
+            lambda policy: live_controller(policy, self.stations),
+            number,
+            seeds,
+            settings.collect,
+            settings.target,
+            self.stations.live,
+        )
+        errors: list[RecipeError] = []
+        self._doing("collecting and learning", settings.collect)
+        self._pairs = self.fleet.beside(self._known.missing(self._ahead(number)))
+        jobs = self._known.missing(caught(collection.jobs(), errors))
+        self._run_out(self.fleet.beside(jobs))
+        for error in errors:
+            raise error
+        process.ask_candidate()
+        candidate = self._made(process.candidate)
+        name, asked = f"{POLICY}-{number}", self._asked(recipe, number, base)
+        text = keep(self.run_store, candidate, name, asked)
+        self._note("trained", f"{text}; {collection.recent} of the latest", base, name)
+        return name
+
     def _begin_collection(self, number: int) -> None:
         """Have what a later round collects begin now, beside what else there is to do."""
         if number not in self._begun and self._begins_early(number):
@@ -310,6 +353,7 @@ class Loop:
     def _begins_early(self, number: int) -> bool:
         """Whether a round's collection begins while the round before is under way."""
         wanted = self.settings.staleness and number <= self.budget.rounds
+        wanted = wanted and not is_online(self._recipe(number))
         return bool(wanted and self._stale(number) <= self._recipe(number).max_staleness)
 
     def _stale(self, number: int) -> int:
@@ -368,17 +412,49 @@ class Loop:
     def _train(self, recipe: Named, number: int, parent: str) -> str:
         """A candidate, made beside the stations; they have the comparison's first episodes done."""
         self.writer.flush()
-        parameters, told = self.stations.parameters, instruction(self.stations)
-        asked = Asked(recipe, self.spec, number, parent, self._seed(number), parameters, told)
+        asked = self._asked(recipe, number, parent)
         training = self.trainer.begin(self.run_store, asked)
         if parent:
             self._begin_collection(number + 1)
+        self._doing(f"training ({recipe.name})", 0)
+        try:
+            candidate = self._made(lambda: training.candidate(0.0))
+        except RecipeError:
+            raise
+        except BaseException:
+            training.cancel()
+            raise
+        name = f"{POLICY}-{number}"
+        text = keep(self.run_store, candidate, name, asked, "candidate" if parent else "incumbent")
+        self._note("trained", text, parent, name, candidate.numbers)
+        return name
+
+    def _asked(self, recipe: Named, number: int, parent: str) -> Asked:
+        """A training of a round."""
+        stations = self.stations
+        return Asked(
+            recipe,
+            self.spec,
+            number,
+            parent,
+            self._seed(number),
+            stations.parameters,
+            instruction(stations),
+            grippers(stations),
+        )
+
+    def _made(self, look: Callable[[], Candidate | None]) -> Candidate:
+        """What `look` finds in the end, while stations go on with what there is to do.
+
+        Raises:
+            RecipeError: it found none.
+        """
         found: list[Candidate | RecipeError] = []
 
-        def until_trained() -> Iterator[Job | None]:
+        def until_found() -> Iterator[Job | None]:
             while not found:
                 try:
-                    candidate = training.candidate(0.0)
+                    candidate = look()
                 except RecipeError as error:  # what is collected meanwhile goes on
                     found.append(error)
                     return
@@ -387,21 +463,13 @@ class Loop:
                 else:
                     found.append(candidate)
 
-        try:
-            self._doing(f"training ({recipe.name})", 0)
-            if self._pairs is not None:
-                self._run_out(self._pairs)
-            self._episodes(until_trained())
-        except BaseException:
-            training.cancel()
-            raise
+        if self._pairs is not None:
+            self._run_out(self._pairs)
+        self._episodes(until_found())
         (candidate,) = found
         if isinstance(candidate, RecipeError):
             raise candidate
-        name = f"{POLICY}-{number}"
-        text = keep(self.run_store, candidate, name, asked, "candidate" if parent else "incumbent")
-        self._note("trained", text, parent, name, candidate.numbers)
-        return name
+        return candidate
 
     def _ahead(self, number: int) -> list[Job]:
         """The incumbent's part of the first pairs of a round's comparison.

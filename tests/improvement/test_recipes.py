@@ -16,6 +16,7 @@ from enpire.errors import RecipeError, UsageError
 from enpire.improvement import recipe as recipes
 from enpire.improvement.checkpoint import Checkpoint, Kept
 from enpire.improvement.recipe import Given
+from enpire.improvement.recipes.best_of_n import BestOfN
 from enpire.improvement.recipes.lookahead import Lookahead
 from enpire.improvement.recipes.progress import ProgressReward
 from enpire.improvement.recipes.residual_rl import ResidualLearning
@@ -31,6 +32,7 @@ from tests.store.samples import episode
 
 SPEC = ChunkSpec("t", observation=6, action=3, chunk=4, execute=2, hidden=(8,))
 IMPROVERS = (
+    BestOfN,
     Lookahead,
     PriorData,
     WarmStart,

@@ -1,0 +1,98 @@
+"""A policy that goes on learning from what succeeded, by the loss that it was cloned with.
+
+As the base of EXPO does (Dong et al. 2025, arXiv 2507.07986): what was found becomes its own, and
+what never came right fades.
+"""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass
+
+import torch
+
+from enpire.improvement.checkpoint import Kept
+from enpire.improvement.data import examples, instructive
+from enpire.improvement.growing import Growing
+from enpire.improvement.learner import Learner, average
+from enpire.policies import ChunkPolicy, FlowPolicy
+from enpire.types import Episode
+
+Cloned = ChunkPolicy | FlowPolicy
+"""A policy that is ours to teach by cloning."""
+
+LEAST_AVERAGE = 10  # steps, over which the average of weights is taken up at first
+
+
+@dataclass(frozen=True, slots=True)
+class BaseSettings:
+    """Of gradient steps.
+
+    batch: moments a step. lr: learning rate. decay: AdamW's weight decay. average: decay of the
+    weights' moving average, which is what acts. noise: standard deviation that is added to
+    normalised observations.
+    """
+
+    batch: int = 256
+    lr: float = 3e-4
+    decay: float = 1e-2
+    average: float = 0.998
+    noise: float = 0.05
+
+
+class BaseLearner:
+    """A policy while it learns from successes."""
+
+    def __init__(self, policy: Cloned, settings: BaseSettings, generator: torch.Generator) -> None:
+        """Go on from `policy`, which is not changed; generator: of every draw that a step makes."""
+        self.settings, self.generator = settings, generator
+        self.policy = copy.deepcopy(policy).train()
+        self.averaged = copy.deepcopy(policy).eval().requires_grad_(False)
+        self._optimiser = torch.optim.AdamW(
+            self.policy.parameters(), lr=settings.lr, weight_decay=settings.decay, fused=True
+        )
+        modules = {"policy": self.policy, "averaged": self.averaged}
+        self._learner = Learner(modules, {"policy": self._optimiser}, generator)
+        self._rows = Growing()
+        self.steps = 0
+
+    def __len__(self) -> int:
+        """Return how many moments there are to learn from."""
+        return len(self._rows)
+
+    def add(self, episode: Episode) -> int:
+        """Take what is worth cloning of a success; returns how many moments that are."""
+        data = examples([episode], self.policy.spec)
+        chosen = torch.from_numpy(instructive(episode))
+        parts = data.rows[data.window], data.actions, data.valid
+        self._rows.append([part[chosen] for part in parts])
+        return int(chosen.sum())
+
+    def step(self) -> None:
+        """Take one gradient step."""
+        settings, generator = self.settings, self.generator
+        index = torch.randint(len(self._rows), (settings.batch,), generator=generator)
+        history, actions, valid = (part[index] for part in self._rows.whole)
+        noise = torch.randn(history.shape, generator=generator)
+        seen = history + settings.noise * self.policy.std * noise
+        error = self.policy.cloning_error(seen, actions, generator).mean(dim=2) * valid
+        loss = (error.sum(dim=1) / valid.sum(dim=1)).mean()
+        self._optimiser.zero_grad(set_to_none=True)
+        loss.backward()  # type: ignore[no-untyped-call]
+        torch.nn.utils.clip_grad_norm_(self.policy.parameters(), 1.0)
+        self._optimiser.step()
+        decay = min(settings.average, (1 + self.steps) / (LEAST_AVERAGE + self.steps))
+        average(self.averaged, self.policy, decay)
+        self.steps += 1
+
+    def acting(self) -> Cloned:
+        """Return the policy as it is now, which later steps do not change."""
+        return copy.deepcopy(self.averaged)
+
+    def state(self) -> Kept:
+        """Return all that learning goes on from, apart from the episodes."""
+        return self._learner.kept(self.steps)
+
+    def restore(self, kept: Kept) -> None:
+        """Take over what `state` returned."""
+        self.steps = self._learner.resume(kept)

@@ -1,0 +1,120 @@
+"""A learner in a process of its own, as the loop talks to it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections import deque
+from collections.abc import Sequence
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from threading import Thread
+from typing import IO, Any
+
+from enpire.errors import RecipeError
+from enpire.improvement.recipe import Candidate
+from enpire.improvement.training import LOG, Asked, as_json
+from enpire.improvement.versions import earlier, read_candidate, read_version
+from enpire.policies import Policy
+
+FOLDER = "learner"  # of a run: versions, and where learning is
+WORKER = "enpire.improvement.online_worker"
+
+
+class OnlineProcess:
+    """Learns online beside the stations: blocks of episodes go in, versions of a policy come out.
+
+    Version k has learned from the first k blocks. One that crashes, diverges or is killed raises
+    RecipeError from then on; it can bring no station down.
+    """
+
+    def __init__(self, run: Path, asked: Asked, first: int) -> None:
+        """Start the process, which learns at once from what the run has of before round `first`."""
+        self.folder = run / FOLDER / str(first)
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self._versions = earlier(self.folder)
+        self._answers: SimpleQueue[dict[str, Any]] = SimpleQueue()
+        self._candidates: deque[Candidate] = deque()
+        self._error = ""
+        self.numbers: dict[str, float] = {}
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", WORKER],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,  # it logs to its folder
+            text=True,
+            start_new_session=True,  # Ctrl-C is for the loop, which ends it in order
+        )
+        self._tell({**as_json(run, asked), "folder": str(self.folder), "first": first})
+        Thread(target=self._listen, args=(self._process.stdout,), daemon=True).start()
+
+    def hand_over(self, ids: Sequence[str]) -> None:
+        """Have it learn from a block of episodes, which are in the store."""
+        self._tell({"block": list(ids)})
+
+    def newest(self) -> int:
+        """Return the newest version there is, -1 for none yet."""
+        self._look()
+        return max(self._versions, default=-1)
+
+    def has(self, version: int) -> bool:
+        """Return whether a version is there."""
+        self._look()
+        return version in self._versions
+
+    def policy(self, version: int) -> Policy:
+        """Return a version that it has."""
+        return read_version(self.folder, version, self._versions[version])
+
+    def ask_candidate(self) -> None:
+        """Have it propose a candidate once it has learned from all that it was handed."""
+        self._tell({"candidate": True})
+
+    def candidate(self) -> Candidate | None:
+        """Return the candidate that was asked for; None: it is still to come."""
+        self._look()
+        return self._candidates.popleft() if self._candidates else None
+
+    def close(self) -> None:
+        """End it."""
+        self._process.kill()
+        self._process.wait()
+
+    def _tell(self, said: dict[str, Any]) -> None:
+        if self._process.stdin is None:
+            raise RecipeError("the learning process has no pipes")
+        try:
+            self._process.stdin.write(json.dumps(said) + "\n")
+            self._process.stdin.flush()
+        except BrokenPipeError:
+            pass  # it is gone, which its last answer says
+
+    def _look(self) -> None:
+        """Take what it has answered.
+
+        Raises:
+            RecipeError: it has ended.
+        """
+        while True:
+            try:
+                said = self._answers.get_nowait()
+            except Empty:
+                break
+            if "error" in said:
+                self._error = said["error"]
+            elif "candidate" in said:
+                self._candidates.append(read_candidate(self.folder, said))
+            else:
+                self._versions[said["version"]] = said["sha256"]
+                self.numbers = said["numbers"]
+        if self._error:
+            raise RecipeError(self._error)
+
+    def _listen(self, stdout: IO[str]) -> None:
+        for line in stdout:
+            self._answers.put(json.loads(line))
+        code = self._process.wait()
+        killed = "; out of memory?" if code == -9 else ""
+        log = self.folder / LOG
+        self._answers.put({"error": f"learning ended with exit code {code}{killed}; see {log}"})

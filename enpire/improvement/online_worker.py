@@ -1,0 +1,102 @@
+"""The process that learns online: lines of JSON in, blocks of episodes; out, versions.
+
+It ends when its standard input does, in the middle of learning too: with the loop that asked.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from queue import SimpleQueue
+from threading import Thread
+from typing import Any
+
+import torch
+
+from enpire.errors import EnpireError, RecipeError
+from enpire.improvement.checkpoint import Checkpoint, Kept, digest
+from enpire.improvement.online import OnlineLearner, OnlineRecipe
+from enpire.improvement.training import LOG, Asked, asked_from, given
+from enpire.improvement.versions import publish, publish_candidate
+from enpire.improvement.worker import listen, log_to
+from enpire.store import Run
+from enpire.types import Episode
+
+STAGE = "online"
+BLOCKS = "blocks"  # in what is kept: how many were learned from
+
+
+def main() -> None:
+    """Learn from block after block, and publish a version after each."""
+    answers = os.fdopen(os.dup(sys.stdout.fileno()), "w", buffering=1)
+    torch.set_num_threads(1)  # the other cores are the stations'
+    asked: SimpleQueue[dict[str, Any]] = SimpleQueue()
+    Thread(target=listen, args=(sys.stdin, asked), daemon=True).start()
+    begun = asked.get()
+    folder = Path(begun["folder"])
+    log_to(folder / LOG)
+    try:
+        with Run.open(Path(begun["run"])) as run:
+            for said in learned(run, folder, begun, iter(asked.get, None)):
+                answers.write(json.dumps(said) + "\n")
+    except EnpireError as error:
+        answers.write(json.dumps({"error": str(error)}) + "\n")
+    except Exception as error:
+        answers.write(json.dumps({"error": f"{type(error).__name__}: {error}"}) + "\n")
+        raise
+
+
+def learned(
+    run: Run, folder: Path, begun: dict[str, Any], asked: Iterator[dict[str, Any]]
+) -> Iterator[dict[str, Any]]:
+    """Yield what to answer: a version after each block, and a candidate where it is asked for."""
+    training = asked_from(begun)
+    before = _before(run, begun["first"])
+    checkpoint = Checkpoint(folder, digest(training, *(e.id for e in before)))
+    learner = _learner(training, run, before)
+    kept = checkpoint.find(STAGE)
+    version, ids = 0, list[str]()
+    if kept is None:
+        numbers = learner.add(())
+    else:  # it may be ahead of the first blocks that are handed over again
+        version, numbers = int(kept.state[BLOCKS]), {}
+        for _ in range(version):
+            ids += next(asked)["block"]
+        learner.restore(_found(run, ids), Kept(kept.tensors, kept.state["state"]))
+    while True:
+        yield {"version": version, "numbers": numbers} | publish(folder, version, learner.policy())
+        said = next(asked)
+        if "candidate" in said:
+            yield publish_candidate(folder, learner.candidate())
+            said = next(asked)
+        numbers = learner.add(_found(run, said["block"]))
+        version += 1
+        if checkpoint.due:
+            state = learner.state()
+            checkpoint.keep(STAGE, Kept(state.tensors, {BLOCKS: version, "state": state.state}))
+
+
+def _learner(training: Asked, run: Run, before: list[Episode]) -> OnlineLearner:
+    recipe = training.recipe.recipe
+    if not isinstance(recipe, OnlineRecipe):
+        raise RecipeError(f"{training.recipe.name} learns in rounds, not online")
+    return recipe.learner(given(run, training, before))
+
+
+def _before(run: Run, first: int) -> list[Episode]:
+    """Return what was there before round `first`, in an order of its own."""
+    known = (e for e in run.episodes() if e.tells and e.round < first)
+    return sorted(known, key=lambda e: e.id)
+
+
+def _found(run: Run, ids: list[str]) -> list[Episode]:
+    """Return episodes of these ids, in this order."""
+    known = {episode.id: episode for episode in run.episodes()}
+    return [known[id] for id in ids]
+
+
+if __name__ == "__main__":
+    main()

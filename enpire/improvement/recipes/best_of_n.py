@@ -1,0 +1,256 @@
+"""Learn online: act by the best of some chunks, and clone what succeeded.
+
+Best-of-N under an ensemble of critics is what EXPO acts by (Dong et al. 2025, arXiv 2507.07986;
+chunks: EXPO-FT, arXiv 2605.25477). The incumbent is the base. It draws chunks, each is varied a
+little, and critics choose. The base goes on learning, too: it clones what succeeded, so what was
+chosen becomes what it draws. Both learn while stations work, from every episode of the run.
+
+What collects is what is proposed, with what varies its chunks: where a memory of what was tried is
+short, one that always does the same stays stuck. A base that is not ours to teach so, such as
+LeRobot's, stays as it is.
+"""
+
+from __future__ import annotations
+
+import copy
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import torch
+from torch import Tensor
+
+from enpire.errors import RecipeError
+from enpire.improvement.asking import Moments, standing
+from enpire.improvement.base_learning import BaseLearner, BaseSettings
+from enpire.improvement.checkpoint import NOWHERE, Checkpoint, Kept
+from enpire.improvement.chunk_buffer import ChunkBuffer, Chunks
+from enpire.improvement.critic_learning import CriticLearner, CriticSettings, Mix
+from enpire.improvement.data import MIN_STD
+from enpire.improvement.recipe import Candidate, Given
+from enpire.improvement.replay import later_of, transitions
+from enpire.policies import (
+    Base,
+    BestOfPolicy,
+    Chooser,
+    ChooserSpec,
+    ChunkPolicy,
+    FlowPolicy,
+    Policy,
+)
+from enpire.types import Episode
+
+SHARES = (0.5, 0.25)  # of demonstrations in a batch, at the beginning and later
+FOLLOWED = 0.5  # share of the return that followed in a target, at the beginning
+LEAST_DONE = 2  # periods of an episode that there is anything to learn from
+STAGE = "best_of_n"
+
+
+@dataclass(frozen=True, slots=True)
+class BestOfN:
+    """Improve the incumbent online: the best of its chunks, and what succeeded cloned."""
+
+    critic: CriticSettings = field(default_factory=CriticSettings)
+    base: BaseSettings = field(default_factory=BaseSettings)
+    samples: int = 8  # chunks that the base draws when it acts, and as many variations
+    critics: int = 4
+    width: int = 256  # of hidden layers
+    noise: float = 0.1  # standard deviation of a variation, of half an action's range
+    caution: float = 1.0  # standard deviations of what critics disagree by
+    lags: tuple[int, ...] = (4, 2, 0)  # of what critics see [periods]
+    warm_steps: int = 1500  # gradient steps of the critics before the first version acts
+    steps: float = 0.25  # gradient steps of the critics a control period of what is collected
+    base_steps: float = 0.25  # of the base, a control period that it can clone
+    early: int = 300  # episodes in which returns and demonstrations count for less and less
+
+    def learner(self, given: Given) -> BestOfLearner:
+        """See `OnlineRecipe.learner`; needs an incumbent."""
+        return BestOfLearner(self, given)
+
+    def improve(self, given: Given) -> Candidate:
+        """See `Recipe.improve`: learns from the episodes there are."""
+        learner = self.learner(given)
+        kept = given.checkpoint.find(STAGE)
+        if kept is not None:
+            learner.restore((), kept)
+        learner.work(given.checkpoint)
+        return learner.candidate()
+
+
+class BestOfLearner:
+    """A base and its critics, with all that they learn from."""
+
+    def __init__(self, settings: BestOfN, given: Given) -> None:
+        """Keep the episodes there are; nothing is learned of them before `add`.
+
+        Raises:
+            RecipeError: there is no incumbent, or no success to learn from.
+        """
+        torch.manual_seed(given.seed)
+        self.settings = settings
+        self._given = replace(given, episodes=(), checkpoint=NOWHERE)
+        self._frozen: Base = standing("best_of_n", given)
+        before = sorted((e for e in given.episodes if _tells(e)), key=lambda e: e.id)
+        shown = [e for e in before if e.shown] or [e for e in before if e.success]
+        won = [e for e in shown if e.success]
+        if not won:
+            raise RecipeError("best_of_n: no demonstration and no success to learn from")
+        self._shown = {e.id for e in shown}
+        self._chooser = self._made(Moments.of(self._frozen, won, given))
+        self._buffer = ChunkBuffer()
+        generators = [torch.Generator().manual_seed(given.seed + part) for part in range(2)]
+        self._critics = CriticLearner(self._chooser, settings.critic, generators[0])
+        self._base: BaseLearner | None = None
+        if isinstance(self._frozen, ChunkPolicy | FlowPolicy):
+            self._base = BaseLearner(self._frozen, settings.base, generators[1])
+        self._take(before)
+        self._episodes, self._seconds = 0, 0.0
+        self._owed = {"critics": float(settings.warm_steps), "base": 0.0}  # gradient steps
+
+    def add(self, episodes: Sequence[Episode]) -> dict[str, float]:
+        """See `OnlineLearner`."""
+        some = self._known(episodes)
+        self.work()
+        return {"success": sum(e.success for e in some) / max(len(some), 1), **self._numbers()}
+
+    def work(self, checkpoint: Checkpoint = NOWHERE) -> None:
+        """Take all gradient steps that are owed for what there is to learn from.
+
+        Raises:
+            RecipeError: learning diverged.
+        """
+        started, before = time.monotonic(), self._critics.steps
+        while self._owes("critics"):
+            self._critics.step(self._buffer, self._mix)
+            if checkpoint.due:
+                checkpoint.keep(STAGE, self.state())
+        while self._base is not None and self._owes("base"):
+            self._base.step()
+        self._critics.require_finite()
+        self._seconds += time.monotonic() - started
+        if checkpoint.keeps and self._critics.steps > before:
+            checkpoint.keep(STAGE, self.state())
+
+    def policy(self) -> Policy:
+        """See `OnlineLearner`."""
+        base = self._frozen if self._base is None else self._base.acting()
+        return BestOfPolicy(base, copy.deepcopy(self._chooser).eval())
+
+    def candidate(self) -> Candidate:
+        """See `OnlineLearner`."""
+        numbers = {"episodes": self._episodes, **self._numbers(), "seconds": self._seconds}
+        return Candidate(self.policy(), numbers)
+
+    def state(self) -> Kept:
+        """See `OnlineLearner`."""
+        parts = {"critics": self._critics.state()}
+        if self._base is not None:
+            parts["base"] = self._base.state()
+        tensors = {
+            f"{name}/{key}": t for name, part in parts.items() for key, t in part.tensors.items()
+        }
+        states = {name: part.state for name, part in parts.items()}
+        return Kept(tensors, {"parts": states, "owed": dict(self._owed), "seconds": self._seconds})
+
+    def restore(self, episodes: Sequence[Episode], kept: Kept) -> None:
+        """See `OnlineLearner`."""
+        self._known(episodes)
+        self._critics.restore(_part(kept, "critics"))
+        if self._base is not None:
+            self._base.restore(_part(kept, "base"))
+        self._owed, self._seconds = dict(kept.state["owed"]), kept.state["seconds"]
+
+    def _known(self, episodes: Sequence[Episode]) -> list[Episode]:
+        """Take what was collected; steps are owed for it."""
+        some = [e for e in episodes if _tells(e)]
+        self._episodes += len(some)
+        cloned = self._take(some)
+        self._owed["critics"] += self.settings.steps * sum(len(e) for e in some)
+        self._owed["base"] += self.settings.base_steps * cloned
+        return some
+
+    def _take(self, episodes: Sequence[Episode]) -> int:
+        """Keep episodes to learn from; returns how many moments the base can clone."""
+        cloned = 0
+        for episode in episodes:
+            self._buffer.add(self._chunks(episode), demonstration=episode.id in self._shown)
+            if self._base is not None and episode.success:
+                cloned += self._base.add(episode)
+        return cloned
+
+    def _owes(self, part: str) -> bool:
+        """Return whether a whole step is owed, and owe it no more."""
+        due = self._owed[part] >= 1.0
+        self._owed[part] -= due
+        return due
+
+    @property
+    def _mix(self) -> Mix:
+        left = max(0.0, 1.0 - self._episodes / max(self.settings.early, 1))
+        begun, later = SHARES
+        return Mix(later + left * (begun - later), FOLLOWED * left)
+
+    def _numbers(self) -> dict[str, float]:
+        return {"steps": self._critics.steps, **self._critics.numbers}
+
+    def _chunks(self, episode: Episode) -> Chunks:
+        """Return the chunks of an episode."""
+        moments = Moments.of(self._frozen, [episode], self._given)
+        spec = moments.asked.spec
+        done = transitions([episode], spec, self.settings.critic.discount)
+        return Chunks(
+            seen=self._chooser.see(self._told(moments)),
+            actions=done.actions,
+            later=later_of([episode], spec.execute),
+            reward=done.reward,
+            discount=done.discount,
+            followed=done.followed,
+        )
+
+    def _told(self, moments: Moments) -> Tensor:
+        """Return what critics see of each row of an episode, (N, lags, obs)."""
+        rows = moments.asked.seen.beside(moments.data.rows)
+        lags = torch.tensor(self._chooser.spec.lags)
+        return rows[(torch.arange(len(rows))[:, None] - lags).clamp_min(0)]
+
+    def _made(self, moments: Moments) -> Chooser:
+        """Return the chooser to begin with: the incumbent's own, if it has one."""
+        incumbent, settings = self._given.incumbent, self.settings
+        if isinstance(incumbent, BestOfPolicy):
+            return copy.deepcopy(incumbent.head).train()
+        asked, grippers = moments.asked, self._given.grippers
+        of = asked.spec
+        spec = ChooserSpec(
+            observation=asked.observation,
+            lags=settings.lags,
+            action=of.action,
+            chunk=of.execute,
+            varied=tuple(entry for entry in range(of.action) if entry not in grippers),
+            width=settings.width,
+            critics=settings.critics,
+            samples=settings.samples,
+            noise=settings.noise,
+            caution=settings.caution,
+        )
+        made, rows = Chooser(spec), asked.seen.beside(moments.data.rows)
+        made.mean.copy_(rows.mean(dim=0))
+        made.std.copy_(rows.std(dim=0).clamp_min(MIN_STD))
+        made.centre.copy_(moments.data.action_mean)
+        made.spread.copy_(asked.spread)
+        return made
+
+
+def _part(kept: Kept, name: str) -> Kept:
+    begin = f"{name}/"
+    tensors = {
+        key.removeprefix(begin): t for key, t in kept.tensors.items() if key.startswith(begin)
+    }
+    return Kept(tensors, kept.state["parts"][name])
+
+
+def _tells(episode: Episode) -> bool:
+    """Whether there is anything to learn from an episode."""
+    return episode.tells and len(episode) >= LEAST_DONE
+
+
+RECIPE = BestOfN

@@ -1,0 +1,126 @@
+"""The learner of `best_of_n`: blocks of episodes in, versions out, and on from where it was."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from enpire.errors import RecipeError
+from enpire.improvement.critic_learning import CriticSettings
+from enpire.improvement.online import OnlineLearner, OnlineRecipe
+from enpire.improvement.recipe import Given
+from enpire.improvement.recipes.best_of_n import BestOfLearner, BestOfN
+from enpire.policies import BestOfPolicy, ChunkSpec, FlowPolicy, FlowSpec, SkillPolicy, SkillSpec
+from enpire.types import Episode, Outcome, Purpose, Verdict
+from tests.store.samples import episode
+
+SPEC = ChunkSpec("t", observation=6, action=3, history=2, stride=1, chunk=4, execute=2, hidden=(8,))
+QUICK = BestOfN(
+    critic=CriticSettings(batch=8), samples=2, critics=2, width=8, warm_steps=4, steps=0.5, early=6
+)
+
+
+def made(id: str, *, wins: bool = True, shown: bool = False, length: int = 7) -> Episode:
+    verdict = Verdict(Outcome.SUCCESS if wins else Outcome.FAILURE, ())
+    purpose = Purpose.DEMONSTRATION if shown else Purpose.COLLECTION
+    return episode(id, length, verdict=verdict, purpose=purpose, seed=len(id))
+
+
+def given(episodes: Sequence[Episode] = (), **changed: object) -> Given:
+    torch.manual_seed(0)
+    known = [made("d1", shown=True), made("d2", shown=True), made("e1", wins=False)]
+    base = FlowPolicy(FlowSpec.of(SPEC)).eval()
+    return replace(Given(SPEC, [*known, *episodes], base, seed=3, grippers=(2,)), **changed)
+
+
+def tensors_of(learner: OnlineLearner) -> dict[str, np.ndarray]:
+    return learner.policy().tensors()
+
+
+def same(one: dict[str, np.ndarray], other: dict[str, np.ndarray]) -> bool:
+    return one.keys() == other.keys() and all(np.array_equal(one[n], other[n]) for n in one)
+
+
+def block(number: int) -> list[Episode]:
+    return [made(f"c{number}{at}", wins=at > 0, length=6 + at) for at in range(3)]
+
+
+def test_it_is_an_online_recipe() -> None:
+    assert isinstance(BestOfN(), OnlineRecipe)
+
+
+def test_before_any_block_it_learns_from_the_episodes_there_are() -> None:
+    learner = BestOfLearner(QUICK, given())
+    before = tensors_of(learner)
+    numbers = learner.add(())
+    assert numbers["steps"] == QUICK.warm_steps
+    after = tensors_of(learner)
+    base = [name for name in before if name.startswith("base/")]
+    assert same({n: before[n] for n in base}, {n: after[n] for n in base}), "it knows these"
+    assert not same(before, after)
+
+
+def test_a_block_brings_steps_for_each_of_its_periods_and_another_version() -> None:
+    learner = BestOfLearner(QUICK, given())
+    learner.add(())
+    first = learner.policy()
+    numbers = learner.add(block(1))
+    assert numbers["steps"] == QUICK.warm_steps + int(QUICK.steps * (6 + 7 + 8))
+    assert numbers["success"] == pytest.approx(2 / 3)
+    assert not same(first.tensors(), tensors_of(learner)), "what was published stays as it was"
+    owed = learner.add([made("c9", length=6)])["steps"] - numbers["steps"]
+    assert owed == 3, "what was left over counts"
+
+
+def test_what_it_proposes_chooses_among_the_incumbents_chunks_and_varies_no_gripper() -> None:
+    start = given()
+    candidate = BestOfN.improve(QUICK, start)
+    assert isinstance(candidate.policy, BestOfPolicy)
+    assert isinstance(candidate.policy.base, FlowPolicy)
+    assert candidate.policy.head.spec.varied == (0, 1)
+    assert candidate.policy.head.spec.observation == SPEC.observation
+    assert candidate.numbers["steps"] == QUICK.warm_steps
+
+
+@pytest.mark.parametrize("at", [0, 1, 2])
+def test_it_goes_on_from_where_it_was_to_the_same_weights(at: int) -> None:
+    blocks = [block(number) for number in range(3)]
+    whole = BestOfLearner(QUICK, given())
+    whole.add(())
+    state = whole.state()
+    for number, each in enumerate(blocks):
+        whole.add(each)
+        if number + 1 == at:
+            state = whole.state()
+    again = BestOfLearner(QUICK, given())
+    again.restore([e for each in blocks[:at] for e in each], state)
+    for each in blocks[at:]:
+        again.add(each)
+    assert same(tensors_of(whole), tensors_of(again))
+
+
+def test_what_tells_nothing_is_not_learned_from() -> None:
+    invalid = replace(made("x"), verdict=Verdict(Outcome.INVALID, ()))
+    learner = BestOfLearner(QUICK, given())
+    before = learner.add(())["steps"]
+    assert learner.add([invalid, made("short", length=1)])["steps"] == before
+
+
+def test_it_goes_on_from_an_incumbent_of_its_own() -> None:
+    first = BestOfN.improve(QUICK, given()).policy
+    learner = BestOfLearner(QUICK, given(incumbent=first))
+    assert same(tensors_of(learner), first.tensors())
+
+
+def test_without_something_to_stand_on_it_refuses() -> None:
+    skill = SkillPolicy(SkillSpec("t", 6, 3, ("a",)), np.zeros(1))
+    for incumbent in (None, skill):
+        with pytest.raises(RecipeError, match="best_of_n stands on a policy of kind"):
+            BestOfLearner(QUICK, given(incumbent=incumbent))
+    lost = [made("e", wins=False)]
+    with pytest.raises(RecipeError, match="no demonstration and no success"):
+        BestOfLearner(QUICK, replace(given(), episodes=lost))

@@ -1,0 +1,181 @@
+"""A learner in a process of its own: versions, a candidate, and what becomes of it when it dies."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from enpire.errors import RecipeError
+from enpire.improvement import recipe as recipes
+from enpire.improvement.online_process import FOLDER, OnlineProcess
+from enpire.improvement.recipe import Candidate, Named
+from enpire.improvement.training import Asked
+from enpire.improvement.versions import KEPT
+from enpire.policies import ChunkSpec, FlowPolicy, FlowSpec, metadata
+from enpire.store import Run
+from enpire.types import Purpose
+from tests.store.samples import episode
+
+SPEC = ChunkSpec("t", observation=6, action=3, history=1, stride=1, chunk=4, execute=2, hidden=(8,))
+LONG = 60.0  # seconds, on a busy machine
+SMALL = {
+    "critic.batch": "8",
+    "samples": "2",
+    "critics": "2",
+    "width": "8",
+    "warm_steps": "3",
+    "steps": "0.5",
+}
+FAILS = """
+from __future__ import annotations
+from dataclasses import dataclass
+from enpire.errors import RecipeError
+from enpire.improvement.recipes.best_of_n import BestOfLearner, BestOfN
+
+class Failing(BestOfLearner):
+    def add(self, episodes):
+        if episodes:
+            raise RecipeError("the loss is nan")
+        return super().add(episodes)
+
+@dataclass(frozen=True)
+class Fails(BestOfN):
+    def learner(self, given):
+        return Failing(self, given)
+
+RECIPE = Fails
+"""
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Iterator[Run]:
+    with Run.create(tmp_path / "run", {}) as made:
+        shown = {"policy": "expert", "round": 0, "purpose": Purpose.DEMONSTRATION}
+        made.add_episodes([episode(f"d{i}", 8, **shown) for i in range(2)])
+        collected = [episode(f"c{i}", 6 + i % 3, round=1, policy="policy-1.0") for i in range(40)]
+        made.add_episodes(collected)
+        base = FlowPolicy(FlowSpec.of(SPEC))
+        made.save_policy("policy-0", base.tensors(), metadata(base))
+        yield made
+
+
+def begun(run: Run, recipe: Named | None = None) -> OnlineProcess:
+    named = recipe or recipes.schedule("best_of_n", SMALL)[0]
+    return OnlineProcess(run.folder, Asked(named, SPEC, 1, "policy-0", seed=5), first=1)
+
+
+def block(number: int) -> list[str]:
+    return [f"c{2 * number + at}" for at in range(2)]
+
+
+def wait_for(process: OnlineProcess, version: int) -> dict[str, np.ndarray]:
+    until = time.monotonic() + LONG
+    while not process.has(version):
+        assert time.monotonic() < until, "no such version came"
+        time.sleep(0.01)
+    return process.policy(version).tensors()
+
+
+def candidate_of(process: OnlineProcess) -> Candidate:
+    process.ask_candidate()
+    until = time.monotonic() + LONG
+    while (found := process.candidate()) is None:
+        assert time.monotonic() < until, "no candidate came"
+        time.sleep(0.01)
+    return found
+
+
+def same(one: dict[str, np.ndarray], other: dict[str, np.ndarray]) -> bool:
+    return one.keys() == other.keys() and all(np.array_equal(one[n], other[n]) for n in one)
+
+
+def test_versions_follow_blocks_and_a_candidate_is_the_last(run: Run) -> None:
+    process = begun(run)
+    try:
+        first = wait_for(process, 0)
+        assert process.newest() == 0
+        for number in range(3):
+            process.hand_over(block(number))
+        last = wait_for(process, 3)
+        assert not same(first, last)
+        assert process.numbers["steps"] == 3 + (6 + 7 + 8 + 6 + 7 + 8) // 2
+        candidate = candidate_of(process)
+        assert same(candidate.policy.tensors(), last)
+        assert candidate.numbers["episodes"] == 6
+        for number in range(3, 4 + KEPT):
+            process.hand_over(block(number))
+        wait_for(process, 4 + KEPT)
+        names = {path.name for path in process.folder.glob("version-*")}
+        assert "version-4.safetensors" not in names, "old ones are removed"
+        assert len(names) == KEPT
+    finally:
+        process.close()
+
+
+def test_one_that_is_killed_comes_to_the_same_weights(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = begun(run)
+    for number in range(4):
+        whole.hand_over(block(number))
+    expected = wait_for(whole, 4)
+    whole.close()
+    for path in (run.folder / FOLDER / "1").iterdir():
+        path.unlink()
+
+    for kill_at in (1, 3):  # it begins anew, or from what it kept
+        process = begun(run)
+        for number in range(kill_at):
+            process.hand_over(block(number))
+        wait_for(process, kill_at)
+        os.kill(process._process.pid, signal.SIGKILL)
+        with pytest.raises(RecipeError, match="exit code -9"):
+            wait_for(process, kill_at + 1)
+        process.close()
+    process = begun(run)
+    for number in range(4):
+        process.hand_over(block(number))
+    assert same(wait_for(process, 4), expected)
+    process.close()
+
+
+def test_what_it_kept_is_not_learned_again(run: Run, tmp_path: Path) -> None:
+    eager = tmp_path / "eager.py"
+    eager.write_text(
+        "from enpire.improvement import checkpoint\n"
+        "from enpire.improvement.recipes.best_of_n import BestOfN as RECIPE\n"
+        "checkpoint.Checkpoint.due = property(lambda self: True)\n"
+    )
+    named = recipes.schedule(str(eager), SMALL)[0]
+    process = begun(run, named)
+    for number in range(3):
+        process.hand_over(block(number))
+    wait_for(process, 3)
+    process.hand_over(block(3))  # so the third block is kept by now
+    expected = wait_for(process, 4)
+    process.close()
+    for path in (run.folder / FOLDER / "1").glob("version-*"):
+        path.unlink()
+    again = begun(run, named)
+    for number in range(4):
+        again.hand_over(block(number))
+    assert same(wait_for(again, 4), expected)
+    assert not again.has(1), "it went on from the fourth block"
+    again.close()
+
+
+def test_one_that_fails_says_why(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "fails.py"
+    path.write_text(FAILS)
+    process = begun(run, recipes.schedule(str(path), SMALL)[0])
+    wait_for(process, 0)
+    process.hand_over(block(0))
+    with pytest.raises(RecipeError, match="the loss is nan"):
+        wait_for(process, 1)
+    process.close()
