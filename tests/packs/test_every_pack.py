@@ -13,8 +13,14 @@ from enpire.errors import ResetFailed
 from enpire.packs import available, find, load_robot, load_world
 from enpire.twin import compose
 from enpire.types import FloatArray, Outcome, Purpose
+from tests.packs.truths import imported
 
 SEEDS = "5"  # episodes of each kind
+# What a truth may go by: the simulator, and numbers. All else is the verifier's, or may come to be.
+TRUTH_IMPORTS = {
+    *("__future__", "collections.abc", "copy", "enpire.twin", "enpire.types"),
+    *("mujoco", "numpy", "numpy.typing"),
+}
 CHECKED = [
     name for name in NAMES if name != "cameras"
 ]  # 21 scenes rendered: see tests/certification
@@ -199,6 +205,14 @@ def test_doing_nothing_fails(stations: Stations) -> None:
         assert episode.verdict.failed
         assert episode.verdict.reason
         assert episode.verdict.score < 1.0
+
+
+@pytest.mark.parametrize("task", available("tasks"))
+def test_a_truth_imports_nothing_of_its_pack(task: str) -> None:
+    """So it shares no measure, and no threshold, with the verifier that it audits."""
+    names = imported(task)
+    assert names, "its imports were read"
+    assert names <= TRUTH_IMPORTS
 
 
 @pytest.mark.parametrize("task", available("tasks"))
