@@ -411,7 +411,7 @@ def test_interrupt_drops_a_training_at_once(
 
     stop = functools.partial(signal.raise_signal, signal.SIGTERM)
     monkeypatch.setattr(Beside, "begin", _raise_after(1, stop, Beside.begin))
-    assert main([*SMALL, "--run", str(tmp_path)]) == INTERRUPTED
+    assert main([*SMALL, "--max-rounds", "0", "--run", str(tmp_path)]) == INTERRUPTED
     assert _last(capsys.readouterr().out)["policy"] == ""
     assert main(["loop", "--resume", str(tmp_path)]) == 3
 
