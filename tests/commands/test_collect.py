@@ -17,6 +17,7 @@ from enpire.store import Run
 from enpire.types import Outcome, Purpose
 
 
+@pytest.mark.medium
 def test_a_script_in_a_persons_place(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = tmp_path / "run"
     asked = ["collect", "--task", "pick_cube", "--teleop", "script", "--run", str(folder)]

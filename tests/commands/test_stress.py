@@ -69,6 +69,7 @@ def test_a_policy_under_some_points_is_kept_and_shown(
     assert set(last(capsys)["stress"]) == {"policy-0"}
 
 
+@pytest.mark.medium
 def test_without_a_change_it_is_what_eval_measures(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

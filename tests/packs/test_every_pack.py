@@ -154,6 +154,7 @@ def test_what_skills_do_not_bring_about_is_not_placed(stations: Stations) -> Non
         np.testing.assert_array_equal(values, expected[name], err_msg=name)
 
 
+@pytest.mark.medium
 def test_the_demonstrator_mostly_succeeds_and_is_seen_to(stations: Stations) -> None:
     task = stations.task
     waiting, done = list(range(5)), []
@@ -215,6 +216,7 @@ def test_a_truth_imports_nothing_of_its_pack(task: str) -> None:
     assert names <= TRUTH_IMPORTS
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("seeds", COUNTED)
 @pytest.mark.parametrize("task", available("tasks"))
 def test_the_checks_of_a_task_hold(
