@@ -229,6 +229,7 @@ def test_bad_pack_is_named_with_its_line(
 # A whole loop
 
 
+@pytest.mark.medium
 def test_loop_runs_to_its_end_and_is_read_back(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -298,6 +299,7 @@ def test_loop_runs_to_its_end_and_is_read_back(
     assert "tasks/pick_cube changed" in capsys.readouterr().err
 
 
+@pytest.mark.medium
 def test_target_on_sealed_seeds_ends_the_loop(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -328,6 +330,7 @@ def test_target_on_sealed_seeds_ends_the_loop(
     assert figures["robot_hours_sealed"] == pytest.approx(spent / 3600)
 
 
+@pytest.mark.medium
 def test_interrupted_loop_goes_on_and_repeats_nothing(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -380,6 +383,7 @@ def test_a_station_of_a_run_is_asked_for(
     assert "no loop works on" in capsys.readouterr().err
 
 
+@pytest.mark.medium
 def test_real_pace_takes_its_time(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -404,6 +408,7 @@ def test_a_run_is_called_after_its_task(tmp_path: Path, monkeypatch: pytest.Monk
     assert re.fullmatch(r"\d{8}-pick_cube-1", folder.name)
 
 
+@pytest.mark.medium
 def test_interrupt_drops_a_training_at_once(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -411,7 +416,7 @@ def test_interrupt_drops_a_training_at_once(
 
     stop = functools.partial(signal.raise_signal, signal.SIGTERM)
     monkeypatch.setattr(Beside, "begin", _raise_after(1, stop, Beside.begin))
-    assert main([*SMALL, "--run", str(tmp_path)]) == INTERRUPTED
+    assert main([*SMALL, "--max-rounds", "0", "--run", str(tmp_path)]) == INTERRUPTED
     assert _last(capsys.readouterr().out)["policy"] == ""
     assert main(["loop", "--resume", str(tmp_path)]) == 3
 
@@ -426,6 +431,7 @@ def test_robot_hours_end_a_loop(tmp_path: Path, capsys: pytest.CaptureFixture[st
 # What goes wrong on the way
 
 
+@pytest.mark.medium
 def test_actions_that_are_no_numbers_end_the_run(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -448,6 +454,7 @@ def test_actions_that_are_no_numbers_end_the_run(
         assert run.ledger.facts()["state"].startswith("failed")
 
 
+@pytest.mark.medium
 def test_full_disk_ends_the_run_and_leaves_it_readable(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

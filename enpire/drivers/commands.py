@@ -7,9 +7,11 @@ mailboxes and not the socket: what it can say are setpoints.
 from __future__ import annotations
 
 import json
+import os
 import select
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from enpire.errors import SafetyError
@@ -19,17 +21,30 @@ LONGEST = 4096  # bytes
 ANSWER_S = 2.0
 
 
+@contextmanager
+def _address(folder: Path) -> Iterator[str]:
+    """Give a name of the folder's socket that is short, however long the folder's own path is.
+
+    The kernel takes 107 bytes at most. Raises OSError if the folder cannot be opened.
+    """
+    handle = os.open(folder, os.O_PATH | os.O_DIRECTORY)
+    try:
+        yield f"/proc/self/fd/{handle}/{SOCKET}"
+    finally:
+        os.close(handle)
+
+
 class Commands:
     """The end that is asked. It never waits."""
 
     def __init__(self, folder: Path, answer: Callable[[str], dict[str, object]]) -> None:
         """Listen; answer: does what a word asks, says what came of it, may raise SafetyError."""
-        path = folder / SOCKET
-        path.unlink(missing_ok=True)
+        (folder / SOCKET).unlink(missing_ok=True)
         self._answer = answer
         self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._listener.setblocking(False)
-        self._listener.bind(str(path))
+        with _address(folder) as address:
+            self._listener.bind(address)
         self._listener.listen(8)
         self._callers: dict[int, socket.socket] = {}
         self._poll = select.poll()
@@ -77,7 +92,8 @@ class Caller:
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._socket.settimeout(ANSWER_S)
         try:
-            self._socket.connect(str(folder / SOCKET))
+            with _address(folder) as address:
+                self._socket.connect(address)
         except OSError as error:
             self._socket.close()
             raise SafetyError(f"no {who} runs on this station") from error

@@ -144,10 +144,9 @@ def _joint_friction(scene: Scene) -> tuple[Entries, ...]:
 
 
 def _pad_friction(scene: Scene) -> tuple[Entries, ...]:
-    """Sliding friction of the geoms `pad...` of each arm."""
-    model, names = scene.model, tuple(f"{arm.name}_pad" for arm in scene.arms)
-    pads = [i for i in range(model.ngeom) if model.geom(i).name.startswith(names)]
-    return _some("geom_friction", np.array(pads, np.int64), 0)
+    """Sliding friction of each arm's finger pads."""
+    pads = np.concatenate([scene.finger_pads(arm) for arm in scene.arms])
+    return _some("geom_friction", pads, 0)
 
 
 def _latency(scene: Scene) -> tuple[Entries, ...]:

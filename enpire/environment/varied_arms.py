@@ -20,11 +20,7 @@ class VariedArms:
         self._servos = scene.world.dynamics is None
         self._actuators = np.array([arm.actuators for arm in scene.arms])
         self._dofs = np.array([arm.dofs for arm in scene.arms])
-        names = [scene.model.geom(i).name for i in range(scene.model.ngeom)]
-        self._pads = [
-            np.array([i for i, name in enumerate(names) if name.startswith(f"{arm.name}_pad")], int)
-            for arm in scene.arms
-        ]
+        self._pads = [scene.finger_pads(arm) for arm in scene.arms]
 
     def vary(self, row: int, rng: np.random.Generator) -> None:
         """Write one station's arms, at the beginning of an episode.

@@ -170,8 +170,7 @@ class SealedRule:
 
     def ends_at(self, failures: int, trials: int) -> bool:
         """Return whether an evaluation can end with these counts."""
-        ends = self._ends
-        return bool(((ends.failures == failures) & (ends.trials == trials)).any())
+        return self._ends.find(failures, trials) is not None
 
     def bound(self, failures: int, trials: int) -> float:
         """Return the rate that the true one is not below, at a confidence of 1 - `alpha`.
@@ -240,23 +239,28 @@ class _Ends:
 
     def where_as_good(self, failures: int, trials: int, tail: float) -> float:
         """Return the rate at which an end as good as this one, or better, has chance `tail`."""
-        at = self._place(failures, trials)
+        at = self._require(failures, trials)
         if self.failures[at] == self.trials[at]:
             return 0.0
         return _crossing(lambda rate: float(self.chance(rate)[: at + 1].sum()) - tail)
 
     def where_as_bad(self, failures: int, trials: int, tail: float) -> float:
         """Return the rate at which an end as bad as this one, or worse, has chance `tail`."""
-        at = self._place(failures, trials)
+        at = self._require(failures, trials)
         if self.failures[at] == 0:
             return 1.0
         return _crossing(lambda rate: tail - float(self.chance(rate)[at:].sum()))
 
-    def _place(self, failures: int, trials: int) -> int:
-        found = np.flatnonzero((self.failures == failures) & (self.trials == trials))
-        if not len(found):
+    def find(self, failures: int, trials: int) -> int | None:
+        """Return the index of the end with these counts; None if no evaluation ends so."""
+        matches = np.flatnonzero((self.failures == failures) & (self.trials == trials))
+        return int(matches[0]) if len(matches) else None
+
+    def _require(self, failures: int, trials: int) -> int:
+        index = self.find(failures, trials)
+        if index is None:
             raise ValueError(f"no evaluation ends with {failures} failures in {trials} episodes")
-        return int(found[0])
+        return index
 
 
 def _crossing(rising: Callable[[float], float]) -> float:

@@ -46,6 +46,12 @@ class Scene:
     robot: Robot
     world: World
 
+    def finger_pads(self, arm: ArmIndex) -> IntArray:
+        """Return the ids of an arm's finger pads: the geoms that its model calls `pad...`."""
+        names = (self.model.geom(i).name for i in range(self.model.ngeom))
+        pads = [i for i, name in enumerate(names) if name.startswith(f"{arm.name}_pad")]
+        return np.array(pads, np.int64)
+
 
 def compose(world: World, robot: Robot, build: Callable[[mujoco.MjSpec], None]) -> Scene:
     """Compile world + arms + objects into one model.

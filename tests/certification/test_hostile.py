@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from enpire.certification.hostile import HostileEyes, Scene, row, scenes
 from enpire.certification.verifier import Audited
@@ -43,6 +44,7 @@ def test_a_task_without_eyes_says_sensors_only() -> None:
     assert "sensors only" in only.detail
 
 
+@pytest.mark.medium
 def test_every_scene_shows_something_else() -> None:
     stations = build_stations("pick_cube", 1, 1)
     stations.twin.reset(0)

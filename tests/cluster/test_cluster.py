@@ -20,6 +20,8 @@ from enpire.store import EpisodeWriter, Run
 from enpire.types import LOST, Episode, Outcome, Purpose
 from tests.cluster.two_nodes import TwoNodes, two_nodes
 
+pytestmark = pytest.mark.medium
+
 pytest.importorskip("ray")
 
 SMALL = (

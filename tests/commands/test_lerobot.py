@@ -16,6 +16,8 @@ from enpire.store import Run
 from enpire.types import Purpose
 from tests.policies.lerobots import folder_of
 
+pytestmark = pytest.mark.medium
+
 SEEN, DONE = 16, 7  # of pick_cube
 FEW = ("--robots", "2", "--start-episodes", "2", "--max-rounds", "0", "--json")
 NOT_REACHED = 3

@@ -13,6 +13,8 @@ from enpire.policies import LeRobotPolicy
 from enpire.policies.lerobot.blank import SIZES, smolvla
 from tests.policies.lerobots import folder_of
 
+pytestmark = pytest.mark.medium
+
 QUICK = Effort(batch=2, steps=1, calls=2, workers=0, seed=0)
 
 

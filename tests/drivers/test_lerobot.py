@@ -33,6 +33,8 @@ from enpire.safety.station import load_station
 from tests.drivers import lerobot_plugin as plugin
 from tests.simulation.running import lerobots, simulated
 
+pytestmark = pytest.mark.medium
+
 WAIT_S = 30.0
 
 

@@ -18,6 +18,7 @@ from enpire.simulation.following import Follower
 from tests.drivers.control_msgs import require_control_msgs
 
 pytestmark = [
+    pytest.mark.medium,
     pytest.mark.skipif(importlib.util.find_spec("rclpy") is None, reason="no rclpy: enpire[ros2]"),
     pytest.mark.timeout(1200),  # where control_msgs is built first, on a busy machine
 ]

@@ -441,6 +441,7 @@ def _episodes(task: str, stations: int, threads: int, seeds: list[int]) -> dict[
 SEEDS = [11, 12, 13, 14, 15, 16]
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("task", ["pick_cube", "zip_tie", "tool_use"])
 def test_an_episode_depends_on_its_seed_alone(task: str) -> None:
     """Not on the station, what ran there before, how many there are, or the threads."""

@@ -24,6 +24,8 @@ from tests.environment.reach import reach_stations
 
 from .moving import FAST, SLOW, TINY, Killed, Steps, go
 
+pytestmark = pytest.mark.medium
+
 PLANS: dict[str, dict[str, Sequence[float]]] = {
     "one": {"one": [SLOW]},
     "two": {"one": [FAST], "two": [-1.0]},

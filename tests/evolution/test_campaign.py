@@ -130,6 +130,7 @@ def test_a_campaign_that_is_killed_after_a_write_comes_to_the_same_end(
     same_end(folder, whole)
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("lives", [(3, 5, 4), (17,)])
 def test_a_campaign_that_is_killed_again_and_again_comes_to_the_same_end(
     tmp_path: Path, whole: Path, lives: tuple[int, ...]

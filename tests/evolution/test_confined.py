@@ -21,6 +21,8 @@ from tests.store.samples import episode
 
 from .moving import MOVES
 
+pytestmark = pytest.mark.medium
+
 SPEC = ChunkSpec("reach", 2, 7, hidden=(8,))
 
 CURIOUS = """

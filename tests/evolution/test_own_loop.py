@@ -19,6 +19,7 @@ pytest.importorskip("mcp")
 pytest.importorskip("anthropic")
 
 pytestmark = [
+    pytest.mark.medium,
     pytest.mark.skipif(not available().works, reason=available().reason),
     pytest.mark.usefixtures(soon_enough.__name__),
 ]

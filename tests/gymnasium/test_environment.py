@@ -145,11 +145,12 @@ def test_an_episode_is_the_one_that_a_job_of_the_same_seed_is(task: str) -> None
     np.testing.assert_array_equal(seen[:-1], expected.observations)
     np.testing.assert_array_equal(rewards, expected.rewards)
     assert (terminated, truncated) == (True, False)
-    assert info["is_success"] is expected.success is True
-    assert info["outcome"] == "success"
+    assert info["is_success"] is expected.success
+    assert info["outcome"] == expected.verdict.outcome
+    assert expected.verdict.predicates, "it was judged"
     for predicate in expected.verdict.predicates:
         assert info["predicates"][predicate.name]["value"] == predicate.value
-        assert info["predicates"][predicate.name]["holds"]
+        assert info["predicates"][predicate.name]["holds"] == predicate.holds
     with pytest.raises(gymnasium.error.ResetNeeded):
         env.step(actions[0])
 

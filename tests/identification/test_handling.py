@@ -20,6 +20,8 @@ from enpire.packs import find
 from enpire.twin import Scene
 from enpire.types import FloatArray
 
+pytestmark = pytest.mark.medium
+
 NAMES = ("arm/joint1/frictionloss", "arm/joint2/frictionloss", "arm/payload")
 HIDDEN = {
     "arm/joint1/frictionloss": 0.25,

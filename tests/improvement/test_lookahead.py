@@ -16,6 +16,8 @@ from enpire.improvement.value import Normaliser, found_later, regress, returns
 from enpire.policies import ChunkPolicy, ChunkSpec
 from enpire.types import Episode, Outcome, Purpose, Times, Verdict
 
+pytestmark = pytest.mark.medium
+
 SPEC = ChunkSpec("line", observation=1, action=1, history=1, stride=1, chunk=4, hidden=(32,))
 FAST = Lookahead(
     training=Training(steps=300),

@@ -30,6 +30,8 @@ from enpire.policies import ChunkPolicy, ChunkSpec, FlowPolicy, FlowSpec, Policy
 from enpire.types import Episode, Outcome, Purpose, Verdict
 from tests.store.samples import episode
 
+pytestmark = pytest.mark.medium
+
 SPEC = ChunkSpec("t", observation=6, action=3, chunk=4, execute=2, hidden=(8,))
 IMPROVERS = (
     BestOfN,

@@ -52,6 +52,8 @@ from tests.improvement.pictured import filmed
 from tests.policies.lerobots import changed, folder_of
 from tests.store.samples import episode
 
+pytestmark = pytest.mark.medium
+
 SPEC = ChunkSpec("zip_tie", observation=6, action=3, hidden=(16,))
 QUICK = Learning(steps=6, batch=8, width=8, members=2, delay=1)
 RECIPES: dict[str, Recipe] = {

@@ -345,6 +345,19 @@ class TestScripts:
         ]
         assert result.returncode == 0
 
+    @pytest.mark.parametrize(
+        ("words", "lane"),
+        [
+            ([], "not slow"),
+            (["--fast"], "not slow and not medium"),
+            (["--all"], ""),
+        ],
+    )
+    def test_test_has_three_lanes(self, machine: Machine, words: list[str], lane: str) -> None:
+        result = machine.start(*words, script="launch/test")
+        assert f" -m {lane} --session-timeout=" in result.stdout.splitlines()[-1]
+        assert result.returncode == 0
+
     def test_test_stops_at_the_first_failure(self, machine: Machine) -> None:
         result = machine.start(script="launch/test", BREAKS="mypy")
         assert result.returncode == 7

@@ -12,11 +12,16 @@ from enpire.environment import Fake, Stations
 from enpire.packs import find
 
 
-def imported(task: str, module: str = "truth") -> set[str]:
-    """The modules of its own pack that a task's module imports, by name."""
-    source = (Path(find("tasks", task).folder) / f"{module}.py").read_text()
-    nodes = [n for n in ast.walk(ast.parse(source)) if isinstance(n, ast.ImportFrom) and n.level]
-    return {node.module or "" for node in nodes}
+def imported(task: str) -> set[str]:
+    """The modules that a task's truth imports, by name; those of its own pack begin with a dot."""
+    source = (Path(find("tasks", task).folder) / "truth.py").read_text(encoding="utf-8")
+    names = set[str]()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.ImportFrom):
+            names.add("." * node.level + (node.module or ""))
+        elif isinstance(node, ast.Import):
+            names.update(alias.name for alias in node.names)
+    return names
 
 
 def shown(stations: Stations, fake: Fake, seed: int = 0) -> FakeResult:

@@ -20,6 +20,8 @@ from enpire.types import Episode, Float32Array, Purpose
 from tests.environment.reach import reach_stations
 from tests.policies.lerobots import changed, folder_of
 
+pytestmark = pytest.mark.medium
+
 KINDS = ["act", "diffusion", "smolvla"]
 SEEN, DONE = 6, 3
 TOLD = "pick up the cube"

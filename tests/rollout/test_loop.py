@@ -370,6 +370,7 @@ def test_a_recipe_with_a_fault_leaves_the_incumbent(tmp_path: Path, fault: str, 
     assert re.search(words, note.text)
 
 
+@pytest.mark.medium
 def test_recipes_take_turns_and_the_last_goes_on(tmp_path: Path) -> None:
     one, two = Moves(SLOW), Moves(SLOW)
     go(tmp_path / "run", Moves(SLOW), [one, two], rounds=3)
@@ -529,6 +530,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("lives", [(1, 2), (7, 3, 12)])
 def test_a_loop_that_is_killed_again_and_again_comes_to_the_same_end(
     tmp_path: Path, whole: Path, lives: tuple[int, ...]
@@ -630,6 +632,7 @@ def test_a_round_that_fails_takes_none_of_the_next_ones_episodes(
         assert len([id for id in found if "aborted" not in id]) == TINY.collect
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("lives", [(3, 5), (11,)])
 def test_a_loop_that_collects_ahead_may_be_killed_too(
     tmp_path: Path, patient: None, lives: tuple[int, ...]

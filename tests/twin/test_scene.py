@@ -41,6 +41,9 @@ def test_indices_are_those_of_the_arms_own_elements(world: World, robot: Robot) 
         assert list(driven) == list(arm.joints), "each actuator drives its joint"
         assert model.actuator(arm.gripper).name == f"{arm.name}_gripper"
         assert model.site(arm.grasp).name == f"{arm.name}_grasp"
+        pads = [model.geom(geom).name for geom in scene.finger_pads(arm)]
+        assert len(pads) >= 2, "one on each finger"
+        assert all(name.startswith(f"{arm.name}_pad") for name in pads)
 
 
 def one_arm(robot: Robot, text: str, folder: Path) -> Robot:

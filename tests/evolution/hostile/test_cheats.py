@@ -365,6 +365,7 @@ class TestBetweenTrials:
         process.close()
         assert not running(mark)
 
+    @pytest.mark.medium
     def test_outlives_the_harness(self, tmp_path: Path) -> None:
         mark = f"left-behind-{os.getpid()}-killed"
         script = (

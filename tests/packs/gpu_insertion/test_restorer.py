@@ -14,6 +14,8 @@ from enpire.environment.running import Phase
 from enpire.errors import ResetFailed
 from enpire.types import Purpose
 
+pytestmark = pytest.mark.medium
+
 
 @pytest.fixture(scope="module")
 def stations() -> Iterator[Stations]:

@@ -9,7 +9,7 @@ from enpire.certification.fakes import show
 from enpire.environment import Fake, Stations, build_stations
 from enpire.types import Predicate
 from tests.graphics import eyes_of
-from tests.packs.truths import imported, made, shown
+from tests.packs.truths import made, shown
 
 from .modules import module
 
@@ -63,10 +63,6 @@ def test_the_cube_lies_where_a_fake_says_until_the_verifier_comes(stations: Stat
     assert by_name["rise"].holds
     assert by_name["stays"].holds
     assert not by_name["squeeze"].holds
-
-
-def test_truth_imports_nothing_of_its_pack() -> None:
-    assert imported("pick_cube") == set()
 
 
 @pytest.mark.parametrize(("threshold", "value"), [("LIFTED", 30.0), ("GRIPPED", -90.0)])

@@ -10,6 +10,8 @@ from enpire.environment import Job, ResetMode, Stations, build_stations
 from enpire.environment.restoring import TRIES
 from enpire.types import Episode, Float32Array, FloatArray, Outcome, Purpose
 
+pytestmark = pytest.mark.medium
+
 
 class Leaves:
     """Makes the mess of a test in the first period, by writing it; then does nothing."""

@@ -6,14 +6,13 @@ from enpire.environment import build_stations
 from tests.packs.scripts import run
 
 
-def test_the_plain_script_picks_cubes_up_and_a_careful_one_more() -> None:
+def test_the_plain_script_picks_cubes_up_and_one_that_comes_down_on_them_does_not() -> None:
+    """Measured were 12 and 2 of 12. The bounds are wide, as rounding differs by machine."""
     stations = build_stations("pick_cube", 4, 1)
     plain = run(stations, range(12))
-    careful = run(
-        stations, range(12), aligned=0.004, beside=0.003, low=0.0165, opened=-0.5, down=0.6
-    )
-    assert sum(e.success for e in plain) >= 4
-    assert sum(e.success for e in careful) >= max(10, sum(e.success for e in plain))
+    beside = run(stations, range(12), beside=-0.004)
+    assert sum(e.success for e in plain) >= 8
+    assert sum(e.success for e in beside) <= 4
 
 
 def test_it_draws_nothing() -> None:

@@ -15,6 +15,8 @@ from enpire.types import Episode, Float32Array, FloatArray, Outcome, Purpose
 from .samples import module
 from .test_physics import pins
 
+pytestmark = pytest.mark.medium
+
 Pose = tuple[float, ...]  # of a pin: end in the box's frame [m], quaternion
 
 

@@ -8,7 +8,7 @@ import pytest
 from enpire.certification.fakes import show
 from enpire.environment import Fake, Stations, build_stations
 from tests.graphics import eyes_of
-from tests.packs.truths import imported, made, shown
+from tests.packs.truths import made, shown
 
 from .modules import module
 
@@ -51,10 +51,6 @@ def test_a_block_on_its_outline_passes_by_the_same_route(stations: Stations) -> 
 def test_a_block_just_near_enough_passes(stations: Stations) -> None:
     result = shown(stations, covers(shift=(0.0, -0.0036)))
     assert (result.said, result.was) == (True, True), result.reason
-
-
-def test_truth_imports_nothing_of_its_pack() -> None:
-    assert imported("push_t") == set()
 
 
 def test_truth_finds_a_wrong_threshold_of_the_verifier(

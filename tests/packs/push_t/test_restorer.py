@@ -10,6 +10,8 @@ from enpire.environment import Stations, build_stations
 
 from .modules import module
 
+pytestmark = pytest.mark.medium
+
 geometry = module("geometry")
 
 

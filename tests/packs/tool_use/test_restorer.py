@@ -14,6 +14,8 @@ from enpire.environment.kinematics import Kinematics
 from enpire.errors import ResetFailed
 from enpire.types import Episode, Float32Array, Outcome, Purpose
 
+pytestmark = pytest.mark.medium
+
 
 def module(stations: Stations, name: str):  # type: ignore[no-untyped-def]
     package = type(stations.task).__module__.rpartition(".")[0]

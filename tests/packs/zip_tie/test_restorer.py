@@ -15,6 +15,8 @@ from enpire.types import Episode, Float32Array, FloatArray, Purpose
 from .test_physics import ROW, fastened, module, task, tip
 from .test_verify import readings
 
+pytestmark = pytest.mark.medium
+
 fixture = module("fixture")
 PAWL, LINES = fixture.PAWL, fixture.LINES
 
