@@ -57,6 +57,7 @@ class Restoring:
     def posture(self) -> tuple[FloatArray, FloatArray]:
         """Setpoints of joints (arms, dof) [rad] and grippers (arms,) that lead to the posture."""
         joints, grippers = self._restorer.posture
+        joints = joints + self.bearing
         return joints if self._trim is None else joints + self._trim, grippers
 
     @property
@@ -78,7 +79,8 @@ class Restoring:
         """The skills' next action from one station's readings, or None: see `homing`.
 
         Once the joints are measured at their posture `arrived` is set for one period: the setpoints
-        are to be brought back to the joints, as a fast reset has them. Then the hands rest.
+        are to be brought back to the joints and their bearing, as a fast reset has them. Then the
+        hands rest.
 
         Raises:
             ResetFailed: the try is over, and why the scene is not in place.

@@ -21,6 +21,7 @@ from .look import (
     colours,
     find_head,
     find_tip,
+    from_middle,
     passes,
     turns_seen,
 )
@@ -44,12 +45,16 @@ REST = 12  # readings after both have, until the tie is looked at for the last t
 OPENED, OPENING = 0.006, 2  # of a right hand that has let go [m]; readings until that is seen
 OFF = 13.0  # opening of hands that touch neither a head of 10.2 mm, nor a tail on it [mm]
 CLOSED = 0.75  # of a turn round the bundle, from the head to the tip, is a loop
+# A loop swings on the bundle once hands are off, by up to 15 mm along it, and a period takes 0.8 s:
+# one that comes nearer to an end than that may yet slip off.
+ON_BUNDLE = 1e3 * BUNDLE_HALF - 15.0  # of where the loop's plane crosses it, from its middle [mm]
+PLANE = 2.0  # that the head's plane may cross it from where the loop's does [mm]
 NEAR = 0.002  # a strap seen so near the bundle's axis is inside the bundle: not known where [m]
 PIECE = np.linspace(0.0, 1.0, 17)  # where a piece of strap between two marks is looked at
 
 
 def judge(evidence: Evidence) -> Verdict:
-    """Depth, crossing, closed loop, held pull and hands off; success is all of them."""
+    """Depth, crossing, closed loop, held pull, hands off, and a loop that stays on the bundle."""
     last = evidence.readings[-1]
     seen = [in_head(r) for r in evidence.readings[-LAST:]]
     tip, along = (np.mean([one[i][0] for one in seen], axis=0) for i in (0, 1))
@@ -60,6 +65,7 @@ def judge(evidence: Evidence) -> Verdict:
         Predicate("loop_closed", turns(last.position[0], last.rotation[0]), CLOSED, "turns"),
         Predicate("holds_pull", held(evidence), 5.0, "N"),
         hands_off(evidence),
+        _on_bundle(1e3 * max(abs(_crosses(r)) for r in evidence.readings[-REST:])),
     )
     return _verdict(depth, predicates)
 
@@ -90,6 +96,22 @@ def hands_off(evidence: Evidence) -> Predicate:
     return Predicate("hands_off", 1e3 * opening, OFF, "mm")
 
 
+def _on_bundle(off: float, accuracy: float = 0.0) -> Predicate:
+    """Whether the loop is far enough from the bundle's ends; off: from its middle [mm]."""
+    return Predicate("on_bundle", off, ON_BUNDLE, "mm", at_least=False, accuracy=accuracy)
+
+
+def _crosses(readings: Readings) -> float:
+    """Where the plane of head, marks and tip crosses the bundle's axis, from its middle [m]."""
+    position = readings.position[0]
+    return crossing(position[_along(position)] - position[2])
+
+
+def _along(position: FloatArray) -> list[int]:
+    """Which of the tracked objects are on the strap, in its order: head, marks and tip."""
+    return [0, *range(3, len(position)), 1]
+
+
 def judge_views(evidence: Evidence) -> Verdict:
     """The same from where cameras see them; the pull is along the slot as the left hand has it.
 
@@ -118,6 +140,7 @@ def judge_views(evidence: Evidence) -> Verdict:
             Predicate("loop_closed", loop, CLOSED, "turns", accuracy=ROUND),
             Predicate("holds_pull", _held_until_opened(evidence), 5.0, "N"),
             hands_off(evidence),
+            _on_bundle(np.nan if head is None else 1e3 * abs(from_middle(head)), PLANE),
         ),
     )
     bodies = [body for body in (head, tip) if body is not None]
@@ -233,7 +256,7 @@ def turns(position: FloatArray, rotation: FloatArray) -> float:
     position: of head, tip, bundle and marks, shape (objects, 3) [m]. rotation: theirs,
     (objects, 3, 3); the strap runs along their x.
     """
-    order = [0, *range(3, len(position)), 1]
+    order = _along(position)
     loop = position[order] - position[2]
     if abs(crossing(loop)) > BUNDLE_HALF:
         return 0.0

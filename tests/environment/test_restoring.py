@@ -101,6 +101,21 @@ def test_setpoints_make_up_for_the_arms_weight_before_the_hands_rest() -> None:
     assert (restoring.homing, restoring.arrived) == (False, False), "they sag, and rest"
 
 
+def test_setpoints_of_hands_that_bear_a_load_stay_ahead_of_joints_at_their_posture() -> None:
+    class Bearing(Look):
+        bearing = np.full((1, 5), 0.05)
+
+    restoring = Restoring(Reach(), Bearing(), 0.04)
+    for _ in range(6):
+        restoring.next(readings(np.zeros((1, 5))))
+    np.testing.assert_allclose(restoring.posture[0], 0.05)
+    restoring.next(readings(np.full((1, 5), 0.02)))
+    np.testing.assert_allclose(restoring.posture[0], 0.05 - TRIM * 0.02)
+    restoring.next(readings(np.full((1, 5), 0.001)))
+    assert restoring.arrived, "joints are measured at the posture, and not at their setpoints"
+    np.testing.assert_allclose(restoring.bearing, 0.05)
+
+
 def test_a_joint_that_is_held_off_its_posture_is_left_to_the_look() -> None:
     restoring = eased()
     periods = 0

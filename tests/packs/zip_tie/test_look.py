@@ -40,10 +40,11 @@ def test_a_fastened_zip_tie_is_a_success_without_a_tracker(fastened: Shot) -> No
     verdict = fastened.judge()
     assert verdict.outcome is Outcome.SUCCESS, verdict.reason
     assert verdict.stage == "fastened"
-    through, in_slot, loop, pull, off = verdict.predicates
+    through, in_slot, loop, pull, off, on_bundle = verdict.predicates
     assert through.value == pytest.approx(fastened.truth[0] - 6.0, abs=through.accuracy)
     assert in_slot.value < in_slot.threshold - in_slot.accuracy
     assert off.value == pytest.approx(22.5, abs=0.1)
+    assert on_bundle.value < on_bundle.threshold - on_bundle.accuracy
     assert through.accuracy < 1.2
     assert loop.value > 0.8
     assert 5.0 < pull.value < 9.0

@@ -120,7 +120,7 @@ def test_each_condition_fails_alone(wrong: dict[str, Any], name: str) -> None:
     assert verdict.outcome is Outcome.FAILURE
     assert verdict.failed == (name,)
     assert name in verdict.reason
-    assert verdict.score == pytest.approx(0.8)
+    assert verdict.score == pytest.approx(5 / 6)
     assert verdict.stage != "fastened"
 
 
@@ -231,6 +231,20 @@ def test_a_loop_beyond_the_bundles_ends_is_none(along: float, closed: bool) -> N
         off = replace(moved, gripper=np.array([OFF]))
         verdict = judge(*[moved] * PULLED, *[off] * REST)
         assert ("loop_closed" in verdict.failed) is not closed, lean
+
+
+@pytest.mark.parametrize(("along", "stays"), [(-0.019, True), (-0.021, False), (0.021, False)])
+def test_a_loop_that_swings_near_an_end_of_the_bundle_may_slip_off(
+    along: float, stays: bool
+) -> None:
+    """Poses twice as far out: two of 72 loops that were seen closed slipped off afterwards."""
+    seen, off = readings(), readings(openings=OFF)
+    near = off.position.copy()
+    near[:, [0, 1, 3, 4, 5, 6], 0] += along
+    hands = off.hand_position + (near[:, :1] - off.position[:, :1])
+    swung = replace(off, position=near, hand_position=hands)
+    verdict = judge(*[seen] * PULLED, *[off] * (REST - 6), swung, *[off] * 5)
+    assert verdict.failed == (() if stays else ("on_bundle",))
 
 
 def test_ready_needs_the_tip_through_and_in_line() -> None:
