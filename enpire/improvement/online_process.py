@@ -25,7 +25,8 @@ WORKER = "enpire.improvement.online_worker"
 class OnlineProcess:
     """Learns online beside the stations: blocks of episodes go in, versions of a policy come out.
 
-    Version k has learned from the first k blocks. One that crashes, diverges or is killed raises
+    Version k has learned from the first k blocks; version 0, the policy that it set out from, is
+    there from the outset. One that crashes, diverges or is killed raises
     RecipeError from then on; it can bring no station down.
     """
 
@@ -33,7 +34,7 @@ class OnlineProcess:
         """Start the process, which learns at once from what the run has of before round `first`."""
         self.folder = run / FOLDER / str(first)
         self.folder.mkdir(parents=True, exist_ok=True)
-        self._versions = earlier(self.folder)
+        self._versions = {0: "", **earlier(self.folder)}
         self._answers: SimpleQueue[dict[str, Any]] = SimpleQueue()
         self._candidates: deque[Candidate] = deque()
         self._error = ""
@@ -54,9 +55,9 @@ class OnlineProcess:
         self._tell({"block": list(ids)})
 
     def newest(self) -> int:
-        """Return the newest version there is, -1 for none yet."""
+        """Return the newest version there is."""
         self._look()
-        return max(self._versions, default=-1)
+        return max(self._versions)
 
     def has(self, version: int) -> bool:
         """Return whether a version is there."""
@@ -64,7 +65,7 @@ class OnlineProcess:
         return version in self._versions
 
     def policy(self, version: int) -> Policy:
-        """Return a version that it has."""
+        """Return a version that it has made."""
         return read_version(self.folder, version, self._versions[version])
 
     def ask_candidate(self) -> None:

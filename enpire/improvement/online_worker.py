@@ -52,7 +52,10 @@ def main() -> None:
 def learned(
     run: Run, folder: Path, begun: dict[str, Any], asked: Iterator[dict[str, Any]]
 ) -> Iterator[dict[str, Any]]:
-    """Yield what to answer: a version after each block, and a candidate where it is asked for."""
+    """Yield what to answer: a version after each block, and a candidate where it is asked for.
+
+    What there is to learn before any block is learned while stations collect the first ones.
+    """
     training = asked_from(begun)
     before = _before(run, begun["first"])
     checkpoint = Checkpoint(folder, digest(training, *(e.id for e in before)))
@@ -60,20 +63,20 @@ def learned(
     kept = checkpoint.find(STAGE)
     version, ids = 0, list[str]()
     if kept is None:
-        numbers = learner.add(())
+        learner.add(())
     else:  # it may be ahead of the first blocks that are handed over again
-        version, numbers = int(kept.state[BLOCKS]), {}
+        version = int(kept.state[BLOCKS])
         for _ in range(version):
             ids += next(asked)["block"]
         learner.restore(_found(run, ids), Kept(kept.tensors, kept.state["state"]))
-    while True:
-        yield {"version": version, "numbers": numbers} | publish(folder, version, learner.policy())
-        said = next(asked)
+        yield {"version": version, "numbers": {}} | publish(folder, version, learner.policy())
+    for said in asked:
         if "candidate" in said:
             yield publish_candidate(folder, learner.candidate())
-            said = next(asked)
+            continue
         numbers = learner.add(_found(run, said["block"]))
         version += 1
+        yield {"version": version, "numbers": numbers} | publish(folder, version, learner.policy())
         if checkpoint.due:
             state = learner.state()
             checkpoint.keep(STAGE, Kept(state.tensors, {BLOCKS: version, "state": state.state}))

@@ -47,6 +47,7 @@ POLICY = "policy"
 AHEAD = 20  # pairs whose one half is run while the candidate is made: as few decide nearly never
 ENOUGH = 60  # judged episodes of a policy before a sealed evaluation is worth its robot time
 LIMIT = "limit"  # the kind of note that says how many pairs a comparison may take
+REAL = "real"  # pace of twins on the clock on the wall
 DECIDED = ("promoted", "kept", "rejected")  # kinds of notes that close a comparison
 
 
@@ -324,12 +325,13 @@ class Loop:
             before,
             self._known.episodes,
             self.writer.flush,
+            self._known.controller(self._base(number)),
             lambda policy: live_controller(policy, self.stations),
             number,
             seeds,
             settings.collect,
             settings.target,
-            self.stations.live,
+            self.stations.live or settings.pace == REAL,
         )
         errors: list[RecipeError] = []
         self._doing("collecting and learning", settings.collect)

@@ -1,7 +1,8 @@
 """Collecting for a learner that learns meanwhile: blocks of episodes, each under one version.
 
-Versions are bound to blocks, not to time: a block's episodes act by the version that has learned
-from all blocks but the last few. So a run repeats to the bit, whatever was slow in it, on one
+Version 0 is the policy to improve as it is; version k has learned from the first k blocks. They are
+bound to blocks, not to time: a block's episodes act by the version that has learned from all blocks
+but the last few. So a run repeats to the bit, whatever was slow in it, on one
 station or on eight, and one that was killed goes on to the same weights. Stations wait for a
 version that is late, which costs no robot time where a twin runs free. On the clock of the wall
 they wait for nothing: a block acts by the newest version there is when it begins.
@@ -43,15 +44,16 @@ class OnlineCollection:
 
     learning: the learner, which is handed blocks. before: blocks that it was handed in earlier
     rounds. known: all episodes of the run so far, by id, to which those that end are added. flush:
-    has all that ended in the store. acts: makes what acts of a policy. round, seeds: of its
-    episodes. most: of them, at least one block. good: success of the latest ones that ends it
-    sooner. live: stations wait for no version.
+    has all that ended in the store. start: acts by version 0; acts: makes what acts by another.
+    round, seeds: of its episodes. most: of them, at least one block. good: success of the latest
+    ones that ends it sooner. live: stations wait for no version.
     """
 
     learning: Learning
     before: int
     known: Mapping[str, Episode]
     flush: Callable[[], None]
+    start: Controller
     acts: Callable[[Policy], Controller]
     round: int
     seeds: Iterator[int]
@@ -88,7 +90,7 @@ class OnlineCollection:
 
     def _ready(self, due: int) -> bool:
         self._hand_over()
-        return self.learning.newest() >= 0 if self.live else self.learning.has(due)
+        return self.live or self.learning.has(due)
 
     def _block(self, block: int, seeds: Sequence[int], version: int) -> Iterator[Job | None]:
         name = f"policy-{self.round}.{version}"
@@ -96,7 +98,8 @@ class OnlineCollection:
         self._ids.append(ids)
         if all(id in self.known for id in ids):
             return
-        controller, stale = self.acts(self.learning.policy(version)), self.before + block - version
+        controller = self.acts(self.learning.policy(version)) if version else self.start
+        stale = self.before + block - version
         for seed in seeds:
             yield Job(
                 seed, Purpose.COLLECTION, controller, name, self.round, staleness=max(stale, 0)

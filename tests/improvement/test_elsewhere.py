@@ -76,7 +76,7 @@ def crossed(recipe: Recipe, given: Given, monkeypatch: pytest.MonkeyPatch) -> No
     def noted(learner: Learner, stage: str, steps: int, step: Any, checkpoint: Checkpoint) -> float:
         def one(at: int) -> Tensor:
             losses.append(step(at))
-            kept = learner._kept(at).tensors.values()
+            kept = learner.kept(at).tensors.values()
             assert {values.device.type for values in kept} == {"cpu"}
             return losses[-1]
 

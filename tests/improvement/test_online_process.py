@@ -98,9 +98,10 @@ def same(one: dict[str, np.ndarray], other: dict[str, np.ndarray]) -> bool:
 def test_versions_follow_blocks_and_a_candidate_is_the_last(run: Run) -> None:
     process = begun(run)
     try:
-        first = wait_for(process, 0)
-        assert process.newest() == 0
-        for number in range(3):
+        assert process.newest() == 0, "the policy to improve is there at once"
+        process.hand_over(block(0))
+        first = wait_for(process, 1)
+        for number in range(1, 3):
             process.hand_over(block(number))
         last = wait_for(process, 3)
         assert not same(first, last)
@@ -174,7 +175,6 @@ def test_one_that_fails_says_why(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "fails.py"
     path.write_text(FAILS)
     process = begun(run, recipes.schedule(str(path), SMALL)[0])
-    wait_for(process, 0)
     process.hand_over(block(0))
     with pytest.raises(RecipeError, match="the loss is nan"):
         wait_for(process, 1)

@@ -27,7 +27,7 @@ class Learner:
         self.handed.append(list(ids))
 
     def newest(self) -> int:
-        return -1 if self.held_up else max(len(self.handed) - self.slow, 0)
+        return 0 if self.held_up else max(len(self.handed) - self.slow, 0)
 
     def has(self, version: int) -> bool:
         return version <= self.newest()
@@ -48,6 +48,7 @@ class Bench:
             "before": 0,
             "known": self.known,
             "flush": self._flush,
+            "start": 0,
             "acts": self._acts,
             "round": 1,
             "seeds": count(100),
@@ -133,11 +134,17 @@ def test_stations_wait_for_a_version_that_is_late() -> None:
     bench = Bench()
     bench.learner.held_up = True
     jobs = bench.collection.jobs()
+    begun = [next(jobs) for _ in range((LAG + 1) * BLOCK)]
+    assert {job.policy for job in begun if job} == {"policy-1.0"}, "which is there from the outset"
     assert [next(jobs) for _ in range(3)] == [None] * 3
+    for job in begun:
+        assert job is not None
+        bench.known[job.id] = episode_of(job, wins=True)
+    assert next(jobs) is None
     bench.learner.held_up = False
     first = next(jobs)
     assert first is not None
-    assert first.policy == "policy-1.0"
+    assert first.policy == "policy-1.1"
 
 
 def test_on_the_clock_of_the_wall_a_block_acts_by_the_newest_version() -> None:

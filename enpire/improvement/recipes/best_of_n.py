@@ -58,7 +58,7 @@ class BestOfN:
     noise: float = 0.1  # standard deviation of a variation, of half an action's range
     caution: float = 1.0  # standard deviations of what critics disagree by
     lags: tuple[int, ...] = (4, 2, 0)  # of what critics see [periods]
-    warm_steps: int = 1500  # gradient steps of the critics before the first version acts
+    warm_steps: int = 1500  # gradient steps of the critics before the first block is learned from
     steps: float = 0.25  # gradient steps of the critics a control period of what is collected
     base_steps: float = 0.25  # of the base, a control period that it can clone
     early: int = 300  # episodes in which returns and demonstrations count for less and less

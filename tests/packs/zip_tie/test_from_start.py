@@ -139,7 +139,7 @@ def test_a_tie_that_is_closed_before_the_bundle_is_none(
     monkeypatch.setattr(taking.Taker, "_to", fed_at_once)
     begin(stations, 0, Demonstrations(stations.task))
     episode = finish(stations)
-    assert episode.verdict.failed == ("loop_closed",)
+    assert episode.verdict.failed == ("loop_closed", "on_bundle")
     assert head(stations)[0] < BUNDLE_END
     failed = [p.name for p in stations.task.truth(stations.twin, 0) if not p.holds]
     assert failed == ["loop_closed"]
