@@ -19,6 +19,7 @@ from enpire.commands.loop_settings import (
     FIRST,
     HELPER,
     OF_RECIPES,
+    OF_ROUNDS,
     RECIPE,
     SETTINGS,
     first,
@@ -172,8 +173,7 @@ def _begin(options: Namespace, given: dict[str, Any], limits: dict[str, Any], wh
     with recovery(options, task, settings.reset):  # wrong options cost nothing to find
         pass
     stations = stations_for(settings, where)
-    _require(recipes, stations)
-    settings.spending.require(stations)
+    _require(settings, recipes, stations)
     require_helper(settings, recipes, stations)
     require_begun(settings, stations)
     config = {"enpire": __version__, "loop": asdict(settings), "budget": limits}
@@ -193,8 +193,7 @@ def _resume(options: Namespace, limits: dict[str, Any], where: Place) -> int:
         stations = stations_for(settings, where)
         require_same(run, stations)
         recipes = _recipes(settings)
-        _require(recipes, stations)
-        settings.spending.require(stations)
+        _require(settings, recipes, stations)
         require_helper(settings, recipes, stations)
         begin_with(run, settings, stations)
         run.ledger.set_facts({"state": "running"})
@@ -207,12 +206,23 @@ def _recipes(settings: LoopSettings) -> tuple[Named, ...]:
     """How the first policy is made, then how each round improves it."""
     from enpire.improvement import recipe as recipes
 
-    return first(settings), *recipes.schedule(settings.recipe, settings.recipe_settings)
+    rounds = recipes.schedule(settings.recipe, settings.recipe_settings)
+    return first(settings, rounds), *rounds
 
 
-def _require(recipes: Iterable[Named], stations: Workcells) -> None:
+def _require(settings: LoopSettings, recipes: Iterable[Named], stations: Workcells) -> None:
+    """Raise UsageError where the recipes cannot have what is asked for on these stations."""
+    from enpire.improvement.online import is_online
+
+    settings.spending.require(stations)
+    of_rounds = [name for name in OF_ROUNDS if getattr(settings, name)]
     for recipe in recipes:
         recipe.require(stations)
+        if of_rounds and is_online(recipe):
+            raise UsageError(
+                f"{flag(of_rounds[0])} is for recipes that learn in rounds, and {recipe.name} "
+                f"learns while stations collect: leave it out, or choose another --recipe"
+            )
 
 
 def _drive(

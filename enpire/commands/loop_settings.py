@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import tomllib
 from argparse import ArgumentTypeError
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
 RECIPE, FIRST = "--recipe.", "--first-recipe."  # begin settings of recipes
 HELPER = "--helper."  # and of a helper's teleoperator
+KIND = "policy"  # setting of a first recipe: the kind of policy that it makes
 REAL_PACE = "real"
 
 
@@ -150,6 +151,9 @@ OF_TASK = (
 """What a task's `loop.toml` may set."""
 OF_RECIPES = ("recipe", "first_recipe")  # each may have a table `NAME_settings` beside it
 
+OF_ROUNDS = ("allocate", "abort", "hard", "helper")
+"""What only recipes that learn in rounds can be asked for."""
+
 
 def of_task(pack: Pack) -> dict[str, Any]:
     """What the task's `loop.toml` says its loop does unless told otherwise; {} without one.
@@ -228,13 +232,21 @@ def _dotted(table: dict[str, Any], within: str = "") -> Iterator[tuple[str, str]
             yield within + name, str(value)
 
 
-def first(settings: LoopSettings) -> Named:
-    """How the first policy is made; raises UsageError as `recipe.schedule` does."""
+def first(settings: LoopSettings, rounds: Sequence[Named] = ()) -> Named:
+    """How the first policy is made; raises UsageError as `recipe.schedule` does.
+
+    rounds: the recipes that improve it. It is of the kind that the first of them begins from,
+    unless the settings say which kind it is.
+    """
     from enpire.improvement import recipe as recipes
 
-    recipes.find(settings.first_recipe)  # one, no schedule
+    found = recipes.find(settings.first_recipe)  # one, no schedule
+    own = settings.first_recipe_settings
+    kind = rounds[0].begins_from if rounds else ""
+    if kind and hasattr(found.recipe, KIND):
+        own = {KIND: kind} | own
     try:
-        (made,) = recipes.schedule(settings.first_recipe, settings.first_recipe_settings)
+        (made,) = recipes.schedule(settings.first_recipe, own)
     except UsageError as error:
         raise UsageError(str(error).replace(RECIPE, FIRST)) from None
     return made

@@ -117,6 +117,11 @@ class Named:
         """Whether it has the loop's helper help, and says itself when: it says so likewise."""
         return bool(getattr(self.recipe, "needs_helper", False))
 
+    @property
+    def begins_from(self) -> str:
+        """The kind of first policy that it improves best, `flow` or `chunk`; empty: any."""
+        return str(getattr(self.recipe, "begins_from", ""))
+
     def improve(self, given: Given) -> Candidate:
         """As `Recipe.improve`; whatever else goes wrong in it is a RecipeError too."""
         with self._blamed():
@@ -181,7 +186,7 @@ def required(name: str, given: Given) -> ChunkPolicy:
     if not isinstance(incumbent, ChunkPolicy):
         raise RecipeError(
             f"{name} improves policies of kind {ChunkPolicy.kind!r}; the incumbent is of kind "
-            f"{incumbent.kind!r}: choose another recipe"
+            f"{incumbent.kind!r}: choose another recipe, or begin with --first-recipe.policy chunk"
         )
     return incumbent
 

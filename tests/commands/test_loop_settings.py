@@ -6,9 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from enpire.commands.loop_settings import merged, of_task, say_least
+from enpire.commands.loop_settings import first, merged, of_task, say_least
 from enpire.errors import PackError, UsageError
+from enpire.improvement.recipe import schedule
+from enpire.improvement.recipes.bc import BehaviourCloning
 from enpire.packs import find
+from enpire.packs.finder import available
 from enpire.rollout.loop import LoopSettings
 
 SAID = """
@@ -92,3 +95,26 @@ def test_too_few_sealed_episodes_are_said(
 def test_a_lower_bound_of_1_cannot_be_asked_for() -> None:
     with pytest.raises(UsageError, match="no lower bound can be 1"):
         say_least(LoopSettings("t", target=1.0, target_bound="lower"))
+
+
+@pytest.mark.parametrize(
+    ("rounds", "said", "kind"),
+    [
+        ("best_of_n", {}, "flow"),
+        ("best_of_n,lookahead", {}, "flow"),
+        ("lookahead", {}, "chunk"),
+        ("best_of_n", {"policy": "chunk"}, "chunk"),
+        ("lookahead", {"policy": "flow"}, "flow"),
+    ],
+)
+def test_the_first_policy_is_of_the_kind_that_the_first_round_begins_from(
+    rounds: str, said: dict[str, str], kind: str
+) -> None:
+    made = first(LoopSettings("t", first_recipe_settings=said), schedule(rounds, {})).recipe
+    assert isinstance(made, BehaviourCloning)
+    assert made.policy == kind
+
+
+@pytest.mark.parametrize("task", available("tasks"))
+def test_no_task_of_ours_has_a_script_in_the_place_of_what_learns(task: str) -> None:
+    assert of_task(find("tasks", task))["recipe"] == "best_of_n"

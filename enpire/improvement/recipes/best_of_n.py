@@ -16,6 +16,7 @@ import copy
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -62,6 +63,8 @@ class BestOfN:
     steps: float = 0.25  # gradient steps of the critics a control period of what is collected
     base_steps: float = 0.25  # of the base, a control period that it can clone
     early: int = 300  # episodes in which returns and demonstrations count for less and less
+
+    begins_from: ClassVar[str] = "flow"
 
     def learner(self, given: Given) -> BestOfLearner:
         """See `OnlineRecipe.learner`; needs an incumbent."""
