@@ -1,5 +1,7 @@
 """A policy that draws several chunks, varies each, and carries out the best by its critics.
 
+Where an episode takes long, to go back the way it came is another candidate (`retracing.py`).
+
 Choosing among what a base draws improves it without a gradient through it (EXPO, Dong et al. 2025,
 arXiv 2507.07986), so the base may be of any kind.
 
@@ -29,6 +31,7 @@ from enpire.policies.asked import Asked
 from enpire.policies.composed import Composed
 from enpire.policies.driver import Driven
 from enpire.policies.network import INPUT_LIMIT
+from enpire.policies.retracing import Path, undone
 from enpire.policies.seeing import SeeingController
 from enpire.policies.spec import ChunkSpec
 from enpire.types import Float32Array, Image
@@ -48,7 +51,9 @@ class ChooserSpec:
     for a hand that opens by a little drops what it holds. width: of hidden layers. critics: how
     many. samples: chunks that the base draws. noise: standard deviation of what varies a chunk, the
     same in all of its actions, of half an action's range. caution: standard deviations of what
-    critics disagree by that are taken off.
+    critics disagree by that are taken off. back: chunks that it goes back at once, 0 for never.
+    patience: chunks of an episode before it may go back. tries: chance, at every chunk from then
+    on, to go back whatever critics say; of a policy that explores.
     """
 
     observation: int
@@ -61,6 +66,9 @@ class ChooserSpec:
     samples: int = 8
     noise: float = 0.1
     caution: float = 1.0
+    back: int = 0
+    patience: int = 0
+    tries: float = 0.0
 
     @property
     def seen(self) -> int:
@@ -218,7 +226,9 @@ class BestOfController(SeeingController):
         back = [-1 - lag for lag in self._lags]
         return np.array(
             [
-                self._infer(history, np.array([one.seen[at] for at in back]), one.rng, look)
+                self._infer(
+                    history, np.array([one.seen[at] for at in back]), one.rng, look, one.path
+                )
                 for history, one, look in zip(seen, driven, looks, strict=True)
             ]
         )
@@ -256,22 +266,34 @@ class _Chosen:
         told: Float32Array,
         rng: np.random.Generator,
         pictures: Image | None,
+        path: Path,
     ) -> Float32Array:
         """Return a chunk (execute, act) for one row.
 
-        history: what the base sees, (history, obs). told: what critics see, (lags, obs).
+        history: what the base sees, (history, obs). told: what critics see, (lags, obs). path: of
+        the row's episode, which is brought up to date.
         """
         chooser, spec = self._chooser, self._chooser.spec
+        path.asked += 1
+        if path.left:
+            return path.go_back(spec.varied)
         rows = np.repeat(history[None], spec.samples, axis=0)
         shown = None if pictures is None else np.repeat(pictures[None], spec.samples, axis=0)
         seeds = rng.integers(2**63, size=spec.samples).tolist()
         said = self._base.chunks(rows, seeds, pictures=shown)[:, : spec.chunk]
         drawn = torch.from_numpy(np.ascontiguousarray(said, np.float32)).clamp(-1.0, 1.0)
         candidates = torch.cat([drawn, chooser.varied(drawn, rng)])
+        forward = len(candidates)
+        late = spec.back and path.asked > spec.patience and len(path.chunks) >= spec.back
+        if late:
+            back = torch.from_numpy(undone(path.chunks[-1], spec.varied))
+            candidates = torch.cat([candidates, back[None]])
         own = np.ascontiguousarray(self._base.seen.beside(told), np.float32)
         seen = chooser.see(torch.from_numpy(own)[None]).expand(len(candidates), -1)
         worth = chooser.advantages(chooser.values(seen, candidates)[:, None])[0]
         if not math.isfinite(float(worth.max())):
             raise PolicyError("the critics' values are not finite")
-        chunk: Float32Array = candidates[int(worth.argmax())].numpy()
-        return chunk
+        if late and (int(worth.argmax()) == forward or rng.random() < spec.tries):
+            path.left = spec.back
+            return path.go_back(spec.varied)
+        return path.go(candidates[int(worth[:forward].argmax())].numpy())

@@ -11,6 +11,7 @@ import numpy as np
 from torch import Tensor
 
 from enpire.environment.sensing import Readings
+from enpire.policies.retracing import Path
 from enpire.policies.spec import ChunkSpec
 from enpire.policies.variation import variations
 from enpire.twin.twin import Rows
@@ -41,6 +42,7 @@ class Driven:
     """One station's episode: the observations it reaches back to, and the chunk under way.
 
     pictures: of a policy that sees, those that it reaches back to, (cameras, size, size, 3).
+    path: the way it came, of a policy that may go back.
     """
 
     rng: np.random.Generator
@@ -50,6 +52,7 @@ class Driven:
     seen: deque[Float32Array] = field(default_factory=deque)
     chunk: deque[Float32Array] = field(default_factory=deque)
     pictures: deque[Image] = field(default_factory=lambda: deque(maxlen=1))
+    path: Path = field(default_factory=Path)
 
     @classmethod
     def of(cls, spec: ChunkSpec, rng: np.random.Generator, exploration: float = 0.0) -> Driven:

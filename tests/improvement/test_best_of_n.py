@@ -110,6 +110,18 @@ def test_what_tells_nothing_is_not_learned_from() -> None:
     assert learner.add([invalid, made("short", length=1)])["steps"] == before
 
 
+def test_what_collects_now_and_then_goes_back_and_what_is_proposed_by_its_critics_only() -> None:
+    start = given([made("e2", length=20), made("e3", wins=False, length=40)])
+    learner = BestOfLearner(replace(QUICK, back=3, tries=0.2), start)
+    collects, proposed = learner.policy(), learner.candidate().policy
+    assert isinstance(collects, BestOfPolicy)
+    assert isinstance(proposed, BestOfPolicy)
+    assert (collects.head.spec.tries, proposed.head.spec.tries) == (0.2, 0.0)
+    assert collects.head.spec.back == 2, "three periods are two chunks"
+    assert collects.head.spec.patience == int(np.quantile([7, 7, 20], 0.9)) // 2
+    assert same(collects.tensors(), proposed.tensors())
+
+
 def test_it_goes_on_from_an_incumbent_of_its_own() -> None:
     first = BestOfN.improve(QUICK, given()).policy
     learner = BestOfLearner(QUICK, given(incumbent=first))

@@ -23,6 +23,7 @@ from enpire.policies import (
     metadata,
 )
 from enpire.policies.best_of import BestOfController, _Chosen
+from enpire.policies.retracing import Path, undone
 
 SPEC = ChunkSpec("t", observation=5, action=3, history=2, stride=1, chunk=4, execute=4, hidden=(8,))
 SHAPE = ChooserSpec(
@@ -106,7 +107,7 @@ def test_the_chunk_that_critics_expect_most_of_is_carried_out(sign: float, noise
     chosen = _Chosen(base.asked(""), made)
     history = np.repeat(observations(1), SPEC.history, axis=0)
     told = np.repeat(observations(1), len(SHAPE.lags), axis=0)
-    chunk = chosen(history, told, np.random.default_rng(3), None)
+    chunk = chosen(history, told, np.random.default_rng(3), None, Path())
     rng = np.random.default_rng(3)
     seeds = rng.integers(2**63, size=SHAPE.samples).tolist()
     rows = np.repeat(history[None], SHAPE.samples, axis=0)
@@ -141,9 +142,9 @@ def test_critics_see_what_was_seen_as_long_ago_as_their_lags_say() -> None:
     controller = BestOfPolicy(flow(), chooser()).controller(stations())
     infer = controller._infer
 
-    def recorded(history: Any, seen: np.ndarray, rng: Any, look: Any) -> np.ndarray:
+    def recorded(history: Any, seen: np.ndarray, *rest: Any) -> np.ndarray:
         told.append(seen)
-        return np.asarray(infer(history, seen, rng, look))
+        return np.asarray(infer(history, seen, *rest))
 
     controller._infer = recorded
     controller.begin(0, np.random.default_rng(0), 0.0)
@@ -153,8 +154,30 @@ def test_critics_see_what_was_seen_as_long_ago_as_their_lags_say() -> None:
     assert [list(each[:, 0]) for each in told] == [[0.0, 0.0, 0.0], [1.0, 3.0, 4.0]]
 
 
+def test_an_episode_that_takes_long_goes_back_the_way_it_came_and_on_again() -> None:
+    late = replace(SHAPE, back=2, patience=3, tries=1.0)
+    done = acted(BestOfPolicy(flow(), preferring(1.0, late)), [5], periods=7 * SPEC.execute)[0]
+    chunks = done.reshape(7, SPEC.execute, SPEC.action)
+    np.testing.assert_array_equal(chunks[3], undone(chunks[2], SHAPE.varied))
+    np.testing.assert_array_equal(chunks[4], undone(chunks[1], SHAPE.varied))
+    assert not np.array_equal(chunks[5], undone(chunks[0], SHAPE.varied)), "so far, at once"
+    never = acted(BestOfPolicy(flow(), preferring(1.0)), [5], periods=3 * SPEC.execute)[0]
+    np.testing.assert_array_equal(done[: len(never)], never)
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_without_exploring_it_goes_back_where_critics_expect_most_of_it(sign: float) -> None:
+    late = replace(SHAPE, back=1, patience=1)
+    base = flow()
+    with torch.no_grad():
+        base.centre.fill_(0.4)  # forward is to the positive side, back to the negative
+        base.spread.fill_(1e-3)
+    done = acted(BestOfPolicy(base, preferring(sign, late)), [5], periods=2 * SPEC.execute)[0]
+    assert bool((done[SPEC.execute :, 0] < 0.0).all()) == (sign < 0.0)
+
+
 def test_its_file_holds_it_all() -> None:
-    policy = BestOfPolicy(flow(), chooser(replace(SHAPE, noise=0.1)))
+    policy = BestOfPolicy(flow(), chooser(replace(SHAPE, noise=0.1, back=2, patience=9)))
     again = load(metadata(policy), policy.tensors())
     assert isinstance(again, BestOfPolicy)
     assert again.head.spec == policy.head.spec

@@ -6,8 +6,10 @@ little, and critics choose. The base goes on learning, too: it clones what succe
 chosen becomes what it draws. Both learn while stations work, from every episode of the run.
 
 What collects is what is proposed, with what varies its chunks: where a memory of what was tried is
-short, one that always does the same stays stuck. A base that is not ours to teach so, such as
-LeRobot's, stays as it is.
+short, one that always does the same stays stuck. Where an episode takes longer than most that came
+right, what collects now and then goes back the way it came, too (`policies/retracing.py`). A new
+try that comes right teaches critics when to go back, and the base how. A base that is not ours to
+teach so, such as LeRobot's, stays as it is.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -44,6 +47,7 @@ from enpire.types import Episode
 SHARES = (0.5, 0.25)  # of demonstrations in a batch, at the beginning and later
 FOLLOWED = 0.5  # share of the return that followed in a target, at the beginning
 LEAST_DONE = 2  # periods of an episode that there is anything to learn from
+LATE = 0.9  # share of the successes so far that took less time than an episode which is late
 STAGE = "best_of_n"
 
 
@@ -58,6 +62,8 @@ class BestOfN:
     width: int = 256  # of hidden layers
     noise: float = 0.1  # standard deviation of a variation, of half an action's range
     caution: float = 1.0  # standard deviations of what critics disagree by
+    back: int = 20  # periods that it goes back at once where it is late; 0: it never does
+    tries: float = 0.1  # chance of that, a chunk, while it collects
     lags: tuple[int, ...] = (4, 2, 0)  # of what critics see [periods]
     warm_steps: int = 1500  # gradient steps of the critics before the first block is learned from
     steps: float = 0.25  # gradient steps of the critics a control period of what is collected
@@ -99,7 +105,8 @@ class BestOfLearner:
         if not won:
             raise RecipeError("best_of_n: no demonstration and no success to learn from")
         self._shown = {e.id for e in shown}
-        self._chooser = self._made(Moments.of(self._frozen, won, given))
+        lengths = [len(e) for e in before if e.success]
+        self._chooser = self._made(Moments.of(self._frozen, won, given), lengths)
         self._buffer = ChunkBuffer()
         generators = [torch.Generator().manual_seed(given.seed + part) for part in range(2)]
         self._critics = CriticLearner(self._chooser, settings.critic, generators[0])
@@ -136,13 +143,12 @@ class BestOfLearner:
 
     def policy(self) -> Policy:
         """See `OnlineLearner`."""
-        base = self._frozen if self._base is None else self._base.acting()
-        return BestOfPolicy(base, copy.deepcopy(self._chooser).eval())
+        return self._acting(self.settings.tries)
 
     def candidate(self) -> Candidate:
         """See `OnlineLearner`."""
         numbers = {"episodes": self._episodes, **self._numbers(), "seconds": self._seconds}
-        return Candidate(self.policy(), numbers)
+        return Candidate(self._acting(0.0), numbers)
 
     def state(self) -> Kept:
         """See `OnlineLearner`."""
@@ -162,6 +168,13 @@ class BestOfLearner:
         if self._base is not None:
             self._base.restore(_part(kept, "base"))
         self._owed, self._seconds = dict(kept.state["owed"]), kept.state["seconds"]
+
+    def _acting(self, tries: float) -> BestOfPolicy:
+        """Return what acts by both as they are now; tries: see `ChooserSpec`."""
+        base = self._frozen if self._base is None else self._base.acting()
+        chooser = copy.deepcopy(self._chooser).eval()
+        chooser.spec = replace(chooser.spec, tries=tries)
+        return BestOfPolicy(base, chooser)
 
     def _known(self, episodes: Sequence[Episode]) -> list[Episode]:
         """Take what was collected; steps are owed for it."""
@@ -216,8 +229,11 @@ class BestOfLearner:
         lags = torch.tensor(self._chooser.spec.lags)
         return rows[(torch.arange(len(rows))[:, None] - lags).clamp_min(0)]
 
-    def _made(self, moments: Moments) -> Chooser:
-        """Return the chooser to begin with: the incumbent's own, if it has one."""
+    def _made(self, moments: Moments, lengths: Sequence[int]) -> Chooser:
+        """Return the chooser to begin with: the incumbent's own, if it has one.
+
+        lengths: of the successes so far [periods].
+        """
         incumbent, settings = self._given.incumbent, self.settings
         if isinstance(incumbent, BestOfPolicy):
             return copy.deepcopy(incumbent.head).train()
@@ -234,6 +250,8 @@ class BestOfLearner:
             samples=settings.samples,
             noise=settings.noise,
             caution=settings.caution,
+            back=-(-settings.back // of.execute),
+            patience=int(np.quantile(lengths, LATE)) // of.execute,
         )
         made, rows = Chooser(spec), asked.seen.beside(moments.data.rows)
         made.mean.copy_(rows.mean(dim=0))

@@ -1,0 +1,25 @@
+"""Going back the way an episode came."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from enpire.policies.retracing import Path, undone
+
+CHUNK = np.array([[0.1, -0.8, 1.0], [0.2, 0.3, -1.0]], np.float32)
+
+
+def test_motions_are_taken_back_twice_as_fast_and_a_gripper_is_what_it_was() -> None:
+    back = undone(CHUNK, (0, 1))
+    np.testing.assert_allclose(back, [[-0.4, -0.6, -1.0], [-0.2, 1.0, 1.0]], atol=1e-7)
+    assert CHUNK[0, 0] == np.float32(0.1), "what was carried out stays as it was"
+
+
+def test_a_path_goes_back_newest_chunk_first_and_forgets_it() -> None:
+    path = Path()
+    for part in (1.0, 0.25):
+        assert path.go(part * CHUNK) is path.chunks[-1]
+    path.left = 2
+    np.testing.assert_array_equal(path.go_back((0, 1)), undone(0.25 * CHUNK, (0, 1)))
+    np.testing.assert_array_equal(path.go_back((0, 1)), undone(CHUNK, (0, 1)))
+    assert (path.chunks, path.left) == ([], 0)
