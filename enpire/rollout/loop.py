@@ -30,7 +30,7 @@ from enpire.rollout.fleet import Fleet
 from enpire.rollout.helping import Help, attended, detected, helped
 from enpire.rollout.known import Known
 from enpire.rollout.match import Match
-from enpire.rollout.online import OnlineCollection
+from enpire.rollout.online import OnlineCollection, recent
 from enpire.rollout.online_rounds import OnlineRounds
 from enpire.rollout.pairs import enough_pairs
 from enpire.rollout.scheduler import Queue
@@ -38,7 +38,7 @@ from enpire.rollout.sealed import Sealed
 from enpire.rollout.sealed_rule import POINT
 from enpire.rollout.seeds import stream
 from enpire.rollout.spending import Round, Spending
-from enpire.rollout.statistics import estimate
+from enpire.rollout.statistics import chance_above, estimate
 from enpire.store import Decision as Note
 from enpire.store import EpisodeWriter, RoundRow, Run, SealedRow
 from enpire.types import Episode, Estimate, Purpose
@@ -46,6 +46,7 @@ from enpire.types import Episode, Estimate, Purpose
 POLICY = "policy"
 AHEAD = 20  # pairs whose one half is run while the candidate is made: as few decide nearly never
 ENOUGH = 60  # judged episodes of a policy before a sealed evaluation is worth its robot time
+LIKELY = 0.8  # chance that a learner is better, from which on a comparison is worth robot time
 LIMIT = "limit"  # the kind of note that says how many pairs a comparison may take
 REAL = "real"  # pace of twins on the clock on the wall
 DECIDED = ("promoted", "kept", "rejected")  # kinds of notes that close a comparison
@@ -265,7 +266,7 @@ class Loop:
             elif candidate is None:
                 self._collect(number)
                 candidate = self._train(self._recipe(number), number, base)
-            better = self._compare(number, incumbent, candidate) or self._passes(candidate)
+            better = self._better(number, incumbent, candidate)
         except (RecipeError, PolicyError) as error:
             if isinstance(error, PolicyError) and candidate is None:
                 raise
@@ -483,6 +484,32 @@ class Loop:
         pairs = min(AHEAD, self.settings.max_pairs or AHEAD)
         seeds = islice(stream(self.settings.seed, "compare", number), pairs)
         return [Job(seed, Purpose.EVALUATION, controller, name, number) for seed in seeds]
+
+    def _better(self, number: int, incumbent: str, candidate: str) -> bool:
+        """Whether the candidate is to replace the incumbent: it is shown to be better, or passes.
+
+        One that learned online has episodes of its own. Where these reach the target it is examined
+        first, and where they do not say that it is likely to be better, robot time is better spent
+        on going on.
+        """
+        if not is_online(self._recipe(number)):
+            return self._compare(number, incumbent, candidate) or self._passes(candidate)
+        latest = recent(self._known.episodes, number, stream(self.settings.seed, "collect", number))
+        if latest.rate >= self.settings.target and self._passes(candidate):
+            return True
+        chance = chance_above(latest, self._measured(incumbent, number - 1))
+        if chance >= LIKELY or self._decision(number) is not None:
+            return self._compare(number, incumbent, candidate) or self._passes(candidate)
+        self._note(
+            "kept",
+            f"{candidate} is not compared: the latest episodes of its learner, {latest}, are "
+            f"above {incumbent} with a chance of {chance:.2f} only; it goes on learning",
+            incumbent,
+            candidate,
+            {"wins": 0, "losses": 0, "ties": 0, "better": False},
+            number,
+        )
+        return False
 
     def _compare(self, number: int, incumbent: str, candidate: str) -> bool:
         """Both on the same fresh seeds, pair by pair, until the test decides."""

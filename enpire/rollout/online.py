@@ -10,7 +10,7 @@ they wait for nothing: a block acts by the newest version there is when it begin
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Protocol
@@ -122,9 +122,17 @@ class OnlineCollection:
         return seen.trials >= RECENT and seen.rate >= self.good
 
     def _success(self, blocks: int) -> Estimate:
-        own = [self.known[id] for ids in self._ids[:blocks] for id in ids]
-        judged = [e.success for e in own if e.verdict.outcome in JUDGED][-RECENT:]
-        return estimate(sum(judged), len(judged))
+        return _latest(self.known[id] for ids in self._ids[:blocks] for id in ids)
+
+
+def recent(known: Mapping[str, Episode], round: int, seeds: Iterator[int]) -> Estimate:
+    """Return success of the latest episodes that a round has collected; seeds: the round's."""
+    return _latest(known[id] for ids in blocks_of(known, round, seeds) for id in ids)
+
+
+def _latest(episodes: Iterable[Episode]) -> Estimate:
+    judged = [e.success for e in episodes if e.verdict.outcome in JUDGED][-RECENT:]
+    return estimate(sum(judged), len(judged))
 
 
 def version_of(policy: str) -> int:

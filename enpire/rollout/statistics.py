@@ -34,6 +34,8 @@ from enpire.types import Estimate, FloatArray, with_interval
 
 # Intervals
 
+PARTS = 1000  # equally likely parts of a rate's distribution, in whose middles it is looked at
+
 
 @dataclass(frozen=True, slots=True)
 class Mean:
@@ -61,6 +63,17 @@ def estimate(successes: int, trials: int, confidence: float = 0.95) -> Estimate:
     low = _lower(successes, trials, tail)
     high = 1.0 - _lower(trials - successes, trials, tail)
     return Estimate(successes, trials, low, high)
+
+
+def chance_above(one: Estimate, other: Estimate) -> float:
+    """Return the chance that the first true rate is above the second, from counts alone.
+
+    Before the counts every rate was as likely. Independent episodes are assumed.
+    """
+    shares = (np.arange(PARTS) + 0.5) / PARTS
+    rates = stats.beta.ppf(shares, one.successes + 1, one.trials - one.successes + 1)
+    below = stats.beta.cdf(rates, other.successes + 1, other.trials - other.successes + 1)
+    return float(below.mean())
 
 
 def averaged(each: Sequence[Estimate]) -> Mean:

@@ -205,3 +205,31 @@ def test_what_is_learned_does_not_hang_on_how_many_stations_there_are(
     go(one, Moves(SLOW), Grows(gain=0.05), settings=slow)
     go(other, Moves(SLOW), Grows(gain=0.05), settings=replace(slow, robots=stations))
     assert [e.id for e in collected(one, 1)] == [e.id for e in collected(other, 1)]
+
+
+def test_a_learner_that_is_not_likely_to_be_better_is_not_compared_and_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(loops.Loop, "_looks_good", lambda self, name: False)
+    monkeypatch.setattr(loops, "LIKELY", 1.0)
+    folder, recipe = tmp_path / "run", Grows(gain=0.0)
+    state = go(folder, Moves(SLOW), recipe, rounds=2, settings=SETTINGS)
+    assert state.incumbent == "policy-0"
+    kept = notes(folder, "kept")
+    assert [note.round for note in kept] == [1, 2]
+    assert all("is not compared" in note.text for note in kept)
+    with Run.open(folder) as run:
+        evaluated = {e.policy for e in run.episodes(Purpose.EVALUATION)}
+    assert evaluated == {"policy-0"}, "no robot time for the candidates"
+    (process,) = HereOnline.begun
+    assert len(process.handed) == 12, "one learner, two rounds of six blocks"
+
+
+def test_a_learner_whose_latest_episodes_reach_the_target_is_examined_before_it_is_compared(
+    tmp_path: Path,
+) -> None:
+    folder = tmp_path / "run"
+    state = go(folder, Moves(SLOW), Grows(), settings=SETTINGS)
+    assert state.reached
+    assert state.incumbent == "policy-1"
+    assert not notes(folder, "promoted")

@@ -14,6 +14,7 @@ from enpire.rollout.statistics import (
     Confusion,
     Stratum,
     averaged,
+    chance_above,
     chance_alike,
     estimate,
     lower_bound,
@@ -295,3 +296,18 @@ def test_of_many_tests_any_is_named_with_alpha_for_all_of_them() -> None:
     assert unlikely({0: 0.002, 1: 0.5, 2: 0.6, 3: 0.7}, 0.01) == {0}
     assert unlikely({0: 0.002, 1: 0.003, 2: 0.6, 3: 0.7}, 0.01) == {0, 1}
     assert unlikely({}, 0.01) == set()
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "chance"),
+    [
+        ((0, 0), (0, 0), 0.5),
+        ((1, 1), (0, 1), 5 / 6),  # the integral of 2 p (1 - (1 - p)^2) over p
+        ((0, 1), (1, 1), 1 / 6),
+        ((99, 100), (50, 100), 1.0),
+    ],
+)
+def test_the_chance_that_one_rate_is_above_another(
+    one: tuple[int, int], other: tuple[int, int], chance: float
+) -> None:
+    assert chance_above(estimate(*one), estimate(*other)) == pytest.approx(chance, abs=1e-3)
