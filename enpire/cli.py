@@ -21,6 +21,7 @@ VERBS = {
     "ablate": ("ablate", "campaigns that differ in one thing, side by side in one table"),
     "list": ("runs", "the runs of a folder"),
     "show": ("show", "what happened in a run"),
+    "fsck": ("fsck", "whether all of a run is as it was recorded"),
     "eval": ("evaluate", "measure a policy of a run on seeds it has never seen"),
     "rank": ("rank", "which of several policies are shown to be better than which"),
     "stress": ("stress", "a policy and its verifier under changes that no training saw"),
@@ -48,11 +49,11 @@ EXIT_CODES = """\
 exit codes:
   0  done; for loop and campaign: the target holds on sealed seeds
   1  stopped by an error, or a bar was missed (task check, stress), or records do not agree
-     (campaign audit); what was recorded stays readable
+     (campaign audit, fsck); what was recorded stays readable
   2  the command line asks for something that is not there
   3  loop, campaign: a budget ended before the target was reached; new task --agent: before there
      was a pack; ablate: there is more to do
-  130  interrupted (Ctrl-C, SIGTERM)"""
+  130  interrupted (Ctrl-C, SIGTERM, SIGHUP)"""
 
 INTERRUPTED = 130
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import tempfile
 
 import torch
 from hypothesis import settings
@@ -12,6 +13,10 @@ from enpire.commands.graphics import choose_graphics
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")  # no test may ask a hub
 choose_graphics()  # before any test imports MuJoCo
+
+# Keys of runs made by tests are nobody's own.
+STATE = tempfile.TemporaryDirectory(prefix="enpire-tests-")
+os.environ["XDG_STATE_HOME"] = STATE.name
 
 # A shell's background job ignores Ctrl-C, and so does all that it starts; tests send it.
 signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -31,7 +31,7 @@ def run(options: Namespace) -> int:
     from enpire.store.head import parse
 
     noted = parse(options.head) if options.head else None
-    with Run.open(options.run) as opened:
+    with Run.open(options.run, damaged=True) as opened:
         checks = audit(opened, noted)
     holds = all(check.holds for check in checks)
     if options.json:

@@ -203,8 +203,8 @@ def _taken(folder: Path, waiting: Children | None = None) -> Iterator[bool]:
     waiting: until another bench has ended what it does there, or time is up.
     """
     from enpire.store.durable import disk_errors
+    from enpire.store.layout import LOCK
     from enpire.store.lock import WriterLock
-    from enpire.store.run import LOCK
 
     with disk_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)

@@ -29,11 +29,13 @@ from enpire.commands.loop_settings import (
 from enpire.commands.options import (
     STARTS,
     Parser,
+    add_trust,
     duration,
     more_than_zero,
     natural,
     positive,
     print_json,
+    print_notes,
     task_asked,
 )
 from enpire.commands.places import Here
@@ -159,6 +161,7 @@ def add_options(parser: Parser) -> None:
         "settings of the first recipe",
         f"{RECIPE}SETTING VALUE; enpire recipes show NAME lists them",
     )
+    add_trust(parser)
 
 
 def run(options: Namespace) -> int:
@@ -201,6 +204,7 @@ def _begin(
 
     from enpire import __version__
     from enpire.evolution.agents import team
+    from enpire.observe.trust import recipes_called
     from enpire.packs.finder import find
     from enpire.store import Run, default_folder
 
@@ -226,7 +230,8 @@ def _begin(
         if elsewhere is not None:
             elsewhere.write(run.folder)
         members = _members(named, programs, run, settings, limits)
-        run.ledger.set_facts(facts_of(stations) | {"state": "running"})
+        began = recipes_called(settings.recipe, settings.first_recipe)
+        run.ledger.set_facts(facts_of(stations) | began | {"state": "running"})
         return _drive(run, settings, members, stations, limits, options)
 
 
@@ -279,11 +284,14 @@ def agents_of(options: Namespace) -> dict[str, Any]:
 
 def _resume(options: Namespace, limits: dict[str, Any]) -> int:
     from enpire.evolution.agents import team
+    from enpire.observe.trust import require_trusted
     from enpire.store import Run
 
     with Run.open(options.resume, writable=True) as run:
+        print_notes(run)
         if "campaign" not in run.config:
             raise StoreError(f"{run.folder} is no campaign: enpire loop --resume goes on with it")
+        require_trusted(run, options.trust)
         settings, campaign = read_settings(run), run.config["campaign"]
         stations = stations_for(settings, Here())
         require_same(run, stations)

@@ -13,9 +13,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from enpire.commands.ending import FATAL
+
 DONE = (0, 3)  # exit codes of what has ended as it should, its target reached or not
 LOOK_S = 2.0  # between looks at a run that another process writes to
-FATAL = (signal.SIGTERM, signal.SIGHUP)  # end it as Ctrl-C does
 
 
 class Children:

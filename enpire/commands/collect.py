@@ -23,7 +23,16 @@ from enpire.commands.helping import (
     hands_of,
     helping,
 )
-from enpire.commands.options import Parser, add_start, natural, positive, print_json, task_asked
+from enpire.commands.options import (
+    Parser,
+    add_start,
+    add_trust,
+    natural,
+    positive,
+    print_json,
+    print_notes,
+    task_asked,
+)
 from enpire.commands.places import Place, add_arms, place
 from enpire.commands.recovering import noted
 from enpire.commands.signing import say_unsigned
@@ -83,6 +92,7 @@ def add_options(parser: Parser) -> None:
         f"{TELEOP}SETTING VALUE: {FIELDS}",
     )
     parser.set_defaults(cluster="")  # people are here
+    add_trust(parser)
 
 
 def run(options: Namespace) -> int:
@@ -107,6 +117,8 @@ def _in_place(options: Namespace, where: Place) -> int:
     task = task_asked(options, chosen.task if chosen else "")
     if not task:
         raise UsageError("which task? give --task")
+    if chosen:
+        chosen.require_trusted(task, options.trust)
     if task.startswith(GYM):
         raise UsageError(f"nobody has hands in {task}: collect is for task packs")
     say_unsigned(task)
@@ -202,6 +214,7 @@ def _opened(options: Namespace, task: str, asked: _Asked) -> Iterator[Run]:
 
     if options.run is not None and options.run.is_dir():
         with Run.open(options.run, writable=True) as run:
+            print_notes(run)
             require_same(run, asked.stations)
             yield run
         return

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import math
 import re
-import signal
-import threading
 from argparse import Namespace
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from enpire.commands.children import FATAL
 from enpire.commands.closing import program
 from enpire.commands.driving import NOT_REACHED
+from enpire.commands.ending import ended_by_signals
 from enpire.commands.graphics import choose_graphics
 from enpire.errors import UsageError
 
@@ -60,7 +56,7 @@ def draft(options: Namespace) -> int:
     trusted = template(asked.robot)
     bench = Bench(trusted=taken(trusted.parent, trusted.name).files)
     with (
-        _ended_by_signals(),
+        ended_by_signals(),
         Drafting(asked, kind, folder, ceilings, within_s, say, bench) as session,
     ):
         where = session.run(Path("tasks"))
@@ -123,22 +119,3 @@ def _require_served(kind: Program, options: Namespace) -> None:
         import mcp  # noqa: F401
     except ImportError:
         raise UsageError("tools for agents need mcp: pip install 'enpire[evolution]'") from None
-
-
-@contextmanager
-def _ended_by_signals() -> Iterator[None]:
-    """SIGTERM and SIGHUP end it as Ctrl-C does: with all that it has started."""
-
-    def interrupt(number: int, frame: object) -> None:
-        raise KeyboardInterrupt
-
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    heard = (n for n in FATAL if signal.getsignal(n) is not signal.SIG_IGN)
-    before = {number: signal.signal(number, interrupt) for number in heard}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

@@ -9,6 +9,7 @@ from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
+from enpire.commands.ending import FATAL, handled
 from enpire.commands.helping import Helping
 from enpire.commands.loop_settings import REAL_PACE
 from enpire.commands.places import Here, Place
@@ -189,18 +190,12 @@ def _accounts(
 
 @contextmanager
 def _signals(budget: Budget) -> Iterator[None]:
-    """Ctrl-C and SIGTERM end a run at the next control period; a second one ends anything."""
+    """Ctrl-C, SIGTERM and SIGHUP end a run at the next control period; a second ends anything."""
 
-    def interrupt(number: int, frame: object) -> None:
+    def interrupt() -> None:
         if budget.interrupted:
             raise KeyboardInterrupt
         budget.interrupted = True
 
-    before = {
-        number: signal.signal(number, interrupt) for number in (signal.SIGINT, signal.SIGTERM)
-    }
-    try:
+    with handled((signal.SIGINT, *FATAL), interrupt):
         yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

@@ -15,6 +15,7 @@ from enpire.commands.menagerie import add_menagerie, use_menagerie
 from enpire.commands.options import (
     Parser,
     add_start,
+    add_trust,
     natural,
     positive,
     print_json,
@@ -88,6 +89,7 @@ def add_options(parser: Parser) -> None:
     add_menagerie(parser)
     add_arms(parser)
     add_recovery(parser, "when a physical reset has failed")
+    add_trust(parser)
 
 
 def run(options: Namespace) -> int:
@@ -192,6 +194,7 @@ def _of_a_run(options: Namespace, where: Place) -> tuple[Workcells, Acting]:
     if not task:
         raise UsageError(f"{options.policy} does not say what it is for: give --task")
     say_unsigned(task)
+    chosen.require_trusted(task, options.trust)
     own = task == chosen.task
     python = options.python or (chosen.python if own else "")
     success = options.success or (chosen.success if own else "")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from enpire.commands.bars import leave_bars_out
 from enpire.commands.graphics import choose_graphics
-from enpire.commands.options import Parser, natural
+from enpire.commands.options import Parser, add_trust, natural
 from enpire.errors import StoreError, UsageError
 from enpire.packs.finder import GYM
 
@@ -48,6 +48,7 @@ def add_options(parser: Parser) -> None:
     parser.add_argument(
         "--video", action="store_true", help="pictures as videos: smaller, not quite what was seen"
     )
+    add_trust(parser)
 
 
 def run(options: Namespace) -> int:
@@ -59,12 +60,14 @@ def run(options: Namespace) -> int:
     from enpire.datasets import export
     from enpire.datasets.columns import exportable
     from enpire.datasets.pictures import Shooting
+    from enpire.observe.trust import require_trusted
     from enpire.store import Run
     from enpire.types import Purpose
 
     if options.folder.exists():
         raise StoreError(f"{options.folder} is there already: choose a new folder")
     with Run.open(options.run) as opened:
+        require_trusted(opened, options.trust)
         chosen = opened.episodes([Purpose(p) for p in options.purpose or PURPOSES])
         episodes = [e for e in chosen if exportable(e) and (e.success or not options.successes)]
         task, world = task_of(opened), str(opened.asked.get("world", ""))

@@ -37,10 +37,12 @@ from enpire.commands.menagerie import add_menagerie, use_menagerie
 from enpire.commands.options import (
     Parser,
     add_start,
+    add_trust,
     natural,
     number_or_auto,
     positive,
     print_json,
+    print_notes,
     task_asked,
 )
 from enpire.commands.places import Place, add_arms, add_cluster, again, of_arms, place
@@ -110,6 +112,7 @@ def add_options(parser: Parser) -> None:
         f"{RECIPE}SETTING VALUE, {FIRST}SETTING VALUE; enpire recipes show NAME lists them",
     )
     parser.add_argument_group("settings of a helper's device", f"{HELPER}SETTING VALUE: {FIELDS}")
+    add_trust(parser)
 
 
 def run(options: Namespace) -> int:
@@ -158,6 +161,7 @@ def _begin(options: Namespace, given: dict[str, Any], limits: dict[str, Any], wh
         if kept:
             print(f"{pack.folder / LOOP}: {', '.join(kept)}")
     given = of_pace(of_arms(options, given))
+    from enpire.observe.trust import recipes_called
     from enpire.rollout.loop import LoopSettings
 
     if os.sep in task and not foreign:
@@ -180,15 +184,19 @@ def _begin(options: Namespace, given: dict[str, Any], limits: dict[str, Any], wh
     with beside(settings, stations, options.station, options.port) as people:
         run = Run.create(options.run or default_folder(called), config)
         with run:
-            run.ledger.set_facts(facts_of(stations) | {"state": "running"})
+            began = recipes_called(settings.recipe, settings.first_recipe)
+            run.ledger.set_facts(facts_of(stations) | began | {"state": "running"})
             begin_with(run, settings, stations)
             return _drive(run, settings, recipes, stations, limits, {}, options, where, people)
 
 
 def _resume(options: Namespace, limits: dict[str, Any], where: Place) -> int:
+    from enpire.observe.trust import require_trusted
     from enpire.store import Run
 
     with Run.open(options.resume, writable=True) as run:
+        print_notes(run)
+        require_trusted(run, options.trust)
         settings = read_settings(run)
         stations = stations_for(settings, where)
         require_same(run, stations)

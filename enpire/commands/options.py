@@ -6,11 +6,15 @@ import argparse
 import json
 import math
 import re
+import sys
 from collections.abc import Mapping
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from enpire.errors import UsageError
 from enpire.packs.finder import AT_START, unknown
+
+if TYPE_CHECKING:
+    from enpire.store import Run
 
 RESETS = ("fast", "physical")
 VERIFIERS = ("sensors", "cameras")
@@ -222,6 +226,21 @@ def _number(text: str) -> float:
         return float(text)
     except ValueError:
         raise argparse.ArgumentTypeError(f"{text!r} is no number") from None
+
+
+def add_trust(parser: Parser) -> None:
+    """The option that allows code of a run that was made elsewhere."""
+    parser.add_argument(
+        "--trust",
+        action="store_true",
+        help="run code that the run names by a path, though it was made elsewhere or has changed",
+    )
+
+
+def print_notes(run: Run) -> None:
+    """Say on stderr what opening a run for writing has found in its folder."""
+    for note in run.notes:
+        print(f"{run.folder}: {note}", file=sys.stderr)
 
 
 def print_json(result: Mapping[str, Any]) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from enpire.commands.graphics import choose_graphics
 from enpire.commands.loop_settings import SETTINGS
-from enpire.commands.options import Parser, natural, positive, print_json
+from enpire.commands.options import Parser, add_trust, natural, positive, print_json
 from enpire.commands.threads import leave_cores_to_physics
 from enpire.errors import UsageError
 
@@ -40,6 +40,7 @@ def add_options(parser: Parser) -> None:
     parser.add_argument("--verify", type=read, default="sensors", metavar="WITH", help=line)
     parser.add_argument("--run", type=Path, metavar="DIR", help="keep the episodes here")
     parser.add_argument("--json", action="store_true", help="print the result as the last line")
+    add_trust(parser)
 
 
 def run(options: Namespace) -> int:
@@ -73,6 +74,8 @@ def run(options: Namespace) -> int:
             if of_runs
             else "policies of LeRobot's belong to no run: give --task too"
         )
+    for policy in of_runs.values():
+        policy.require_trusted(task, options.trust)
     images = max(frozen.images(policy.policy) for policy in chosen.values())
     order = Order(task, first.python, first.success, verify=options.verify, images=images)
     stations = open_stations(order, options.robots)

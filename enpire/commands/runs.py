@@ -23,12 +23,12 @@ def run(options: Namespace) -> int:
 
     from enpire.errors import EnpireError, UsageError
     from enpire.observe.overview import overview
-    from enpire.store import Run
+    from enpire.store import Run, is_run
 
     if not options.folder.is_dir():
         raise UsageError(f"there is no folder {options.folder}: start a run, or name another")
     rows, broken = [], []
-    for folder in sorted(p for p in options.folder.iterdir() if (p / "config.toml").is_file()):
+    for folder in sorted(p for p in options.folder.iterdir() if is_run(p)):
         try:
             with Run.open(folder) as opened:
                 rows.append(overview(opened))

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from argparse import Namespace
 
+from enpire.commands.ending import ended_by_signals
 from enpire.commands.graphics import choose_graphics
-from enpire.commands.options import Parser, add_start, natural, task_asked
+from enpire.commands.options import Parser, add_start, add_trust, natural, task_asked
 from enpire.errors import UsageError
 
 DESCRIPTION = """\
@@ -32,6 +33,7 @@ def add_options(parser: Parser) -> None:
         help="work out what is asked at one time as one batch: quicker, not the same to the bit",
     )
     add_start(parser)
+    add_trust(parser)
 
 
 def run(options: Namespace) -> int:
@@ -45,6 +47,7 @@ def run(options: Namespace) -> int:
     task = task_asked(options, chosen.task)
     if not task:
         raise UsageError(f"{options.policy} does not say what it is for: give --task")
+    chosen.require_trusted(task, options.trust)
     images = frozen.images(chosen.policy)
     stations = open_stations(Order(task, chosen.python, chosen.success, images=images), 1)
     frozen.require_fit(chosen.policy, stations, chosen.name)
@@ -53,7 +56,7 @@ def run(options: Namespace) -> int:
         server = serving(served, options.host, options.port)
     except OSError as error:
         raise UsageError(f"{options.host}:{options.port} cannot be listened on: {error}") from error
-    with server:
+    with server, ended_by_signals():
         host, port = server.socket.getsockname()[:2]
         print(f"{options.policy} for {task} at ws://{host}:{port}", flush=True)
         server.serve_forever()

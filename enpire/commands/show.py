@@ -29,14 +29,23 @@ def run(options: Namespace) -> int:
     """Print the report, or the same as one object."""
     from rich.console import Console
 
+    from enpire.errors import StoreError
     from enpire.store import Run
 
-    with Run.open(options.run) as opened:
-        if options.json:
-            print_json(report(opened))
-        else:
-            _print(opened, Console(highlight=False, markup=False))
-    return 0
+    with Run.open(options.run, damaged=True) as opened:
+        wrong = opened.damage + [f"{path}: is recorded and missing" for path in opened.missing()]
+        for line in wrong if not options.json else ():
+            print(f"DAMAGED  {line}; enpire fsck {options.run} says what to do")
+        try:
+            if options.json:
+                print_json(report(opened) | {"damage": wrong})
+            else:
+                _print(opened, Console(highlight=False, markup=False))
+        except (ArithmeticError, LookupError, TypeError, ValueError) as error:
+            if not wrong:
+                raise
+            raise StoreError(f"the rest of {options.run} cannot be shown ({error!r})") from error
+    return 1 if wrong else 0
 
 
 def report(run: Run) -> dict[str, Any]:

@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 from enpire.commands.graphics import choose_graphics
 from enpire.commands.loop_settings import SETTINGS
-from enpire.commands.options import Parser, add_start, natural, positive, print_json, task_asked
+from enpire.commands.options import (
+    Parser,
+    add_start,
+    add_trust,
+    natural,
+    positive,
+    print_json,
+    task_asked,
+)
 from enpire.commands.signing import say_unsigned
 from enpire.commands.threads import leave_cores_to_physics
 from enpire.errors import UsageError
@@ -61,6 +69,7 @@ def add_options(parser: Parser) -> None:
     read, _, line = SETTINGS["verify"]
     parser.add_argument("--verify", type=read, default="sensors", metavar="WITH", help=line)
     parser.add_argument("--json", action="store_true", help="print the result as the last line")
+    add_trust(parser)
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,6 +244,7 @@ def _of_a_policy(options: Namespace) -> StressSubject:
     task = _task_pack(task_asked(options, chosen.task))
     if not task:
         raise UsageError(f"{options.policy} does not say what it is for: give --task")
+    chosen.require_trusted(task, options.trust)
 
     def act(stations: Stations) -> Controller:
         frozen.require_fit(chosen.policy, stations, chosen.name)

@@ -22,6 +22,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from enpire.child_environment import child_environment
 from enpire.environment import gym_worker
 from enpire.environment.acting import at_fault, checked
 from enpire.environment.controller import Controller, RandomActions, intervened, rewound
@@ -321,6 +322,7 @@ class Worker:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=self._said,
+                env=child_environment(),
             )
         except OSError as error:
             raise UsageError(

@@ -17,6 +17,7 @@ from functools import partial
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from enpire.child_environment import keep_from_children
 from enpire.errors import CampaignError, EnpireError, PackError
 from enpire.evolution import carried
 from enpire.evolution.bubblewrap import PATH
@@ -242,6 +243,8 @@ def _upstream(table: Table, path: Path) -> Upstream:
     """A model. Its key and, where the user has another, its address are in variables."""
     name = table.text("key_from", "")
     key = os.environ.get(name, "") if name else ""
+    if name:
+        keep_from_children(name)
     if name and not key and table.text("key", "required") != "optional":
         raise CampaignError(f"{path} needs a key in {name}: set that variable for the harness")
     elsewhere = table.text("url_from", "")

@@ -12,6 +12,7 @@ from queue import Empty, SimpleQueue
 from threading import Thread
 from typing import IO, Any
 
+from enpire.child_environment import child_environment
 from enpire.errors import RecipeError
 from enpire.improvement.recipe import Candidate
 from enpire.improvement.training import LOG, Asked, as_json
@@ -45,6 +46,7 @@ class OnlineProcess:
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,  # it logs to its folder
             text=True,
+            env=child_environment(),
             start_new_session=True,  # Ctrl-C is for the loop, which ends it in order
         )
         self._tell({**as_json(run, asked), "folder": str(self.folder), "first": first})

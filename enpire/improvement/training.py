@@ -16,6 +16,7 @@ from threading import Thread
 from types import TracebackType
 from typing import IO, Any, Protocol, Self
 
+from enpire.child_environment import child_environment
 from enpire.environment import Parameter
 from enpire.errors import RecipeError
 from enpire.improvement.checkpoint import NOWHERE, Checkpoint, digest
@@ -176,6 +177,7 @@ class _Worker:
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,  # it logs to the run's folder
             text=True,
+            env=child_environment(),
             start_new_session=True,  # Ctrl-C is for the loop, which ends it in order
         )
         self._answer: Future[dict[str, Any]] | None = None

@@ -9,6 +9,7 @@ from enpire import policies
 from enpire.environment import Workcells
 from enpire.errors import PolicyError, StoreError
 from enpire.observe import account
+from enpire.observe.trust import distrusted
 from enpire.policies import LeRobotPolicy, PicturePolicy, Policy, base_of
 from enpire.policies.lerobot import find_folder
 from enpire.policies.remote import RemotePolicy, is_address
@@ -23,7 +24,7 @@ class Frozen:
     """A policy of a run, with the hash of its file, or one of LeRobot's, with that of its files.
 
     run: its folder. task, python, success: as the run has them, and `open_stations` takes them;
-    empty where a folder of LeRobot's does not say.
+    empty where a folder of LeRobot's does not say. distrusted: why code at these is not to be run.
     """
 
     run: Path
@@ -33,6 +34,16 @@ class Frozen:
     success: str
     sha256: str
     policy: Policy
+    distrusted: str = ""
+
+    def require_trusted(self, task: str, trust: bool) -> None:
+        """Refuse to run the code that the run names by a path, unless `task` is another's.
+
+        Raises:
+            StoreError: it is not to be trusted, see `trust.distrusted`.
+        """
+        if task == self.task and self.distrusted and not trust:
+            raise StoreError(self.distrusted)
 
 
 def load(reference: str) -> Frozen:
@@ -63,13 +74,14 @@ def load(reference: str) -> Frozen:
         row = run.ledger.policy(name)
         loop = run.config.get("loop", {})
         task, python, success = (loop.get(key, "") for key in ("task", "python", "success"))
+        reason = distrusted(run)
     if row is None:
         raise StoreError(f"{folder} has lost the row of its policy {name!r}")
     try:
         policy = policies.load(metadata, tensors)
     except PolicyError as error:
         raise PolicyError(f"policy {name!r} of {folder}: {error}") from error
-    return Frozen(folder, name, task, python, success, row.sha256, policy)
+    return Frozen(folder, name, task, python, success, row.sha256, policy, reason)
 
 
 def require_fit(policy: Policy, stations: Workcells, name: str) -> None:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from enpire.observe import account
 from enpire.rollout.sealed import Sealed
-from enpire.store import Run
-from enpire.store.run import CONFIG
+from enpire.store import Run, under_way
+from enpire.store.layout import CONFIG
 from enpire.types import Estimate
 
 INTERRUPTED = "interrupted"  # state of a run that can go on
@@ -73,7 +72,7 @@ def sealed_of(run: Run) -> Sealed:
 def state(run: Run) -> str:
     """How the run ended, `running`, or `killed` when its process is gone without a word."""
     said = run.ledger.facts().get("state", "unknown")
-    return "killed" if said == "running" and not _alive(run.folder / "writer.lock") else said
+    return "killed" if said == "running" and not under_way(run.folder) else said
 
 
 def ended(folder: Path) -> str:
@@ -86,13 +85,3 @@ def ended(folder: Path) -> str:
     with Run.open(folder) as run:
         said = state(run)
     return "" if said in ("killed", "running", INTERRUPTED, "unknown") else said
-
-
-def _alive(lock: Path) -> bool:
-    try:
-        os.kill(int(lock.read_text()), 0)
-    except PermissionError:  # another user's, but there
-        return True
-    except (OSError, ValueError):
-        return False
-    return True

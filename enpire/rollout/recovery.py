@@ -13,6 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import IO, Self
 
+from enpire.child_environment import child_environment
 from enpire.errors import UsageError
 
 
@@ -60,7 +61,7 @@ class Recovery:
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,
-            env=os.environ | told,
+            env=child_environment(told),
             start_new_session=True,  # Ctrl-C is for the loop; and what it starts ends with it
         )
         self._under_way[station] = process

@@ -8,6 +8,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from enpire.child_environment import child_environment
 from enpire.drivers.commands import Caller
 from enpire.errors import SafetyError
 from enpire.safety.permit import Permit
@@ -28,6 +29,7 @@ class Supervision:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
+            env=child_environment(),
             start_new_session=True,  # Ctrl-C is for its owner
         )
         if self.process.stdout is None:

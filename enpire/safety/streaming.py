@@ -17,6 +17,7 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
+from enpire.child_environment import child_environment
 from enpire.drivers.mailbox import Mailbox
 from enpire.errors import EnpireError, SafetyError
 from enpire.safety.blend import Segment
@@ -119,6 +120,7 @@ class Streaming:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
+            env=child_environment(),
             start_new_session=True,  # Ctrl-C is for its owner
         )
         said = self.process.stdout.readline().strip() if self.process.stdout else ""

@@ -14,6 +14,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Protocol
 
+from enpire.child_environment import child_environment
 from enpire.drivers.twin import messages
 from enpire.drivers.wire import Fault
 from enpire.environment import load_task
@@ -129,6 +130,7 @@ def keep_up(station: StationFile, task: str, wire: str, faults: str, seed: int) 
         child = subprocess.Popen(
             [sys.executable, "-m", "enpire.simulation.process", *words],
             stdin=subprocess.PIPE,
+            env=child_environment(),
             start_new_session=True,  # Ctrl-C is for this process
         )
         code = child.wait()

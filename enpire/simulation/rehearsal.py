@@ -15,6 +15,7 @@ from tempfile import TemporaryDirectory
 
 import tomli_w
 
+from enpire.child_environment import child_environment
 from enpire.drivers import DRIVERS, build
 from enpire.errors import SafetyError
 from enpire.safety.check import check
@@ -66,6 +67,7 @@ def _simulated(station: StationFile, task: str) -> Iterator[None]:
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
+        env=child_environment(),
         start_new_session=True,  # Ctrl-C is for its owner
     )
     try:

@@ -11,7 +11,7 @@ from enpire.store.rows import (
     RoundRow,
     SealedRow,
 )
-from enpire.store.run import Run, default_folder, under_way
+from enpire.store.run import Run, default_folder, is_run, under_way
 from enpire.store.writer import EpisodeWriter
 
 __all__ = [
@@ -27,5 +27,6 @@ __all__ = [
     "SealedRow",
     "branch",
     "default_folder",
+    "is_run",
     "under_way",
 ]

@@ -10,8 +10,9 @@ from typing import Any
 
 from enpire.errors import StoreError
 from enpire.store.durable import disk_errors, publish_folder, temporary_name
+from enpire.store.layout import CONFIG, LEDGER, LOCK, LOST, RESULT, RESULT_HASH, SEAL
 from enpire.store.ledger import Ledger
-from enpire.store.run import CONFIG, LEDGER, LOCK, RESULT, Run, config_text
+from enpire.store.run import Run, config_text, facts_of_config
 
 
 def branch(source: Path, folder: Path, config: Mapping[str, Any], facts: Mapping[str, str]) -> None:
@@ -30,10 +31,12 @@ def branch(source: Path, folder: Path, config: Mapping[str, Any], facts: Mapping
             raise StoreError(f"{folder} is there already: choose a new folder")
         try:
             unfinished.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copytree(source, unfinished, ignore=shutil.ignore_patterns(LOCK, RESULT))
+            shutil.copytree(
+                source, unfinished, ignore=shutil.ignore_patterns(LOCK, RESULT, LOST, SEAL)
+            )
             (unfinished / CONFIG).write_text(text, encoding="utf-8")
             with closing(Ledger(unfinished / LEDGER, writable=True)) as ledger:
-                ledger.set_facts(facts)
+                ledger.set_facts({**facts, **facts_of_config(text), RESULT_HASH: ""})
             publish_folder(unfinished, folder)
         except BaseException:
             shutil.rmtree(unfinished, ignore_errors=True)

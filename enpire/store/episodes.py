@@ -5,15 +5,17 @@ and setpoints, where arms were recorded) with the episodes end to end along time
 rows that they belong to, where any were taken.
 The group's attributes hold `offsets` (episode i is rows offsets[i] to offsets[i + 1]), of pictures
 `picture_offsets`, and `episodes`, everything else about each. A batch is read whole or not at
-all, and never changes.
+all, and never changes. Those of a run have a `journal`: what the ledger had when they were written
+(`journal.py`), with a hash over all of the batch.
 """
 
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import shutil
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
 from pathlib import Path
@@ -43,6 +45,7 @@ _FIELDS: dict[str, tuple[type[np.generic], int]] = {
     "setpoints": (np.float32, 2),
 }
 _PICTURES = ("pictures", "pictured")
+GROUP = "zarr.json"
 _OF_ARMS = ("joints", "setpoints")
 
 
@@ -188,7 +191,9 @@ def _restore(about: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Episode:
     )
 
 
-def _encode(episodes: Sequence[Episode]) -> zarr3.Files:
+def _encode(
+    episodes: Sequence[Episode], journal: Mapping[str, object] | None = None
+) -> zarr3.Files:
     first = episodes[0]
     for episode in episodes:
         for name in ("observations", "actions"):
@@ -219,7 +224,30 @@ def _encode(episodes: Sequence[Episode]) -> zarr3.Files:
         arrays |= {n: np.concatenate([getattr(e, n) for e in shown]) for n in _PICTURES}
         counts = _offsets(len(episode.pictures) for episode in episodes)
         attributes |= {"layout": 4 if rewound else 3, "picture_offsets": counts}
-    return zarr3.encode(arrays, attributes)
+    if journal is None:
+        return zarr3.encode(arrays, attributes)
+    files = zarr3.encode(arrays, {**attributes, "journal": journal})
+    files[GROUP] = zarr3.group_file({**attributes, "journal": {**journal, "sha256": digest(files)}})
+    return files
+
+
+def read_journal(files: zarr3.Files) -> dict[str, Any] | None:
+    """What a batch has kept of the ledger; None for one of before there were journals.
+
+    Raises StoreError where its own hash tells that the batch is not as it was written.
+    """
+    try:
+        attributes = json.loads(files[GROUP])["attributes"]
+        if "journal" not in attributes:
+            return None
+        journal = dict(attributes["journal"])
+        said = journal.pop("sha256")
+        plain = {**files, GROUP: zarr3.group_file({**attributes, "journal": journal})}
+    except (KeyError, TypeError, ValueError) as error:
+        raise StoreError(f"its {GROUP} does not parse ({error!r})") from error
+    if digest(plain) != said:
+        raise StoreError("it is not what was written (its own sha256 differs)")
+    return journal
 
 
 def _offsets(lengths: Iterable[int]) -> list[int]:
@@ -239,14 +267,17 @@ def _rows(episode: Episode, name: str, axes: int) -> NDArray[Any]:
     return np.full((len(rows), axes), np.nan, np.float32)
 
 
-def write_batch(folder: Path, episodes: Sequence[Episode]) -> Batch:
+def write_batch(
+    folder: Path, episodes: Sequence[Episode], journal: Mapping[str, object] | None = None
+) -> Batch:
     """Publish `episodes`, one or more of equal widths, as the zarr group `folder`, durably.
 
-    `folder` must not exist; its parent must. Raises StoreError, as `publish_folder` does.
+    `folder` must not exist; its parent must. journal: JSON values, see `journal.py`. Raises
+    StoreError, as `publish_folder` does.
     """
     if not episodes:
         raise StoreError(f"batch {folder} would be empty: pass at least one episode")
-    files = _encode([frozen(episode) for episode in episodes])
+    files = _encode([frozen(episode) for episode in episodes], journal)
     temporary = temporary_name(folder)
     with disk_errors(folder):
         try:
@@ -262,7 +293,7 @@ def write_batch(folder: Path, episodes: Sequence[Episode]) -> Batch:
     return Batch(folder, digest(files), sum(map(len, files.values())))
 
 
-def _read_files(folder: Path) -> zarr3.Files:
+def read_files(folder: Path) -> zarr3.Files:
     return {
         Path(parent, name).relative_to(folder).as_posix(): Path(parent, name).read_bytes()
         for parent, _, names in os.walk(folder)
@@ -277,15 +308,15 @@ def read_batch(folder: Path, sha256: str | None = None) -> list[Episode]:
     is missing, damaged or of a newer layout.
     """
     if not folder.is_dir():
-        raise StoreError(f"batch {folder} is missing: restore it from a copy of the run")
+        raise StoreError(f"batch {folder} is missing: copy that folder from a copy of the run")
     try:
-        files = _read_files(folder)
+        files = read_files(folder)
     except OSError as error:
         raise StoreError(f"batch {folder} cannot be read: {error.strerror}") from error
     if sha256 is not None and digest(files) != sha256:
         raise StoreError(
             f"batch {folder} is not what was recorded (its sha256 differs): "
-            "restore it from a copy of the run"
+            "replace that folder by the one of a copy of the run"
         )
     try:
         arrays, attributes = zarr3.decode(files)
@@ -302,7 +333,9 @@ def read_batch(folder: Path, sha256: str | None = None) -> list[Episode]:
                     fields[name] = array[start:stop]
         return [_restore(*each) for each in zip(attributes["episodes"], rows, strict=True)]
     except (KeyError, TypeError, ValueError) as error:
-        raise StoreError(f"batch {folder} is damaged ({error}): restore it from a copy") from error
+        raise StoreError(
+            f"batch {folder} is damaged ({error}): replace it by the one of a copy of the run"
+        ) from error
 
 
 def read_episode(folder: Path, index: int) -> Episode:

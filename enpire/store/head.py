@@ -14,8 +14,9 @@ import re
 from dataclasses import dataclass
 
 from enpire.errors import StoreError
-from enpire.store.ledger import WRITTEN
-from enpire.store.run import CONFIG, Run
+from enpire.store.chain import WRITTEN
+from enpire.store.layout import CONFIG
+from enpire.store.run import Run
 
 TEXT = re.compile(r"(\d+(?:\.\d+)*)-([0-9a-f]{64})")
 

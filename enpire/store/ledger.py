@@ -8,13 +8,16 @@ import os
 import sqlite3
 import threading
 import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import wraps
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, cast
 from urllib.parse import quote
 
 from enpire.errors import StoreError
+from enpire.store import chain
+from enpire.store.chain import WRITTEN, ChainEnd, Rows
 from enpire.store.durable import disk_errors, fsync, full_disk, temporary_name
 from enpire.store.rows import (
     Decision,
@@ -26,11 +29,17 @@ from enpire.store.rows import (
     RoundRow,
     SealedRow,
 )
+from enpire.store.snapshot import open_snapshot
 from enpire.types import Episode, Outcome, Predicate, Purpose
 
-VERSION = 3
+VERSION = 4
 """Schema version, in SQLite's `user_version`. Since 2 predicates have an accuracy; since 3 there
-are events of campaigns."""
+are events of campaigns; since 4 a chain (`chain.py`)."""
+
+CHAINED = 4  # the first version with a chain
+
+UNCHAINED = "unchained"
+"""Key of the fact that says what a ledger held before its chain was begun."""
 
 APPLICATION = 0x656E7069
 """SQLite's `application_id` ("enpi"): tells a ledger from anybody's database."""
@@ -42,7 +51,7 @@ CREATE TABLE events (
 ) STRICT;
 """
 
-SCHEMA = f"""{EVENTS}
+SCHEMA = f"""{EVENTS}{chain.TABLE}
 CREATE TABLE run (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
 CREATE TABLE rounds (
     number INTEGER PRIMARY KEY, policy TEXT NOT NULL, successes INTEGER NOT NULL,
@@ -82,20 +91,14 @@ CREATE TABLE sealed (
 ) STRICT;
 """
 
-WRITTEN = {
-    "events": ("experiment, kind, text, at", "number"),
-    "decisions": ("round, kind, text, incumbent, candidate, numbers", "number"),
-    "policies": ("name, sha256, path, parent, recipe, round", "rowid"),
-    "batches": ("path, sha256, bytes, committed_at", "rowid"),
-    "episodes": (
-        "id, seed, purpose, policy, round, station, outcome, score, stage, reason, reset_s, "
-        "execute_s, verify_s, path, position",
-        "number",
-    ),
-    "intervals": ("station, phase, start_s, end_s, episode", "number"),
-    "sealed": ("attempt, policy, entropy, successes, trials, low, high", "rowid"),
+IN_BATCHES = {"batches", "episodes", chain.PREDICATES}  # a batch's own files say these
+
+RESTORED = {
+    "run": "INSERT OR REPLACE INTO run VALUES (?, ?)",
+    "rounds": "INSERT OR REPLACE INTO rounds VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+    "policies": "UPDATE policies SET state = ? WHERE name = ?",
 }
-"""Tables whose rows are added and never changed: their columns, and the order of adding."""
+"""How what may change is set to what a batch has kept of it."""
 
 _EPISODE_COLUMNS = (
     "id, seed, purpose, policy, round, station, outcome, score, stage, reason, reset_s, execute_s,"
@@ -114,17 +117,33 @@ def _sqlite_errors(path: Path) -> Iterator[None]:
         name = getattr(error, "sqlite_errorname", "") or ""
         if name == "SQLITE_FULL":
             raise full_disk(path) from error
-        if name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")):
+        if name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")) or (
+            not name and type(error) in (sqlite3.DatabaseError, sqlite3.OperationalError)
+        ):
             raise _corrupt(path, str(error)) from error
         if name.startswith("SQLITE_READONLY"):
             raise StoreError(f"{path} is open for reading only ({error})") from error
         raise StoreError(f"{path}: {error}; check the disk it lies on") from error
 
 
+def _readable[**P, R](read: Callable[P, R]) -> Callable[P, R]:
+    """Have a method of a ledger say StoreError of values that its table cannot hold."""
+
+    @wraps(read)
+    def reading(*arguments: P.args, **named: P.kwargs) -> R:
+        try:
+            return read(*arguments, **named)
+        except (KeyError, TypeError, ValueError) as error:
+            ledger = cast(Ledger, arguments[0])
+            raise _corrupt(ledger.path, f"{read.__name__}: {error}") from error
+
+    return reading
+
+
 def _corrupt(path: Path, what: str) -> StoreError:
     return StoreError(
-        f"{path} is corrupt ({what}): restore it from a copy of the run; "
-        "the episodes beside it can still be read one by one"
+        f"{path} is corrupt ({what}): enpire fsck {path.parent} --repair makes a new one from the "
+        "batches beside it, and keeps this one in lost/"
     )
 
 
@@ -137,8 +156,11 @@ def _json(numbers: Mapping[str, float]) -> str:
     return json.dumps({name: float(value) for name, value in numbers.items()})
 
 
-def create(path: Path) -> None:
-    """Publish an empty ledger at `path`, which must not exist; a part of one is never there."""
+def create(path: Path, facts: Mapping[str, str] | None = None) -> None:
+    """Publish a ledger at `path`, which must not exist; a part of one is never there.
+
+    facts: all that it holds, see `Ledger.set_facts`.
+    """
     temporary = temporary_name(path)
     with disk_errors(path), _sqlite_errors(path):
         try:
@@ -148,8 +170,11 @@ def create(path: Path) -> None:
                 connection.execute("PRAGMA synchronous = FULL")
                 connection.executescript(
                     f"BEGIN; {SCHEMA} PRAGMA application_id = {APPLICATION};"
-                    f" PRAGMA user_version = {VERSION}; COMMIT;"
+                    f" PRAGMA user_version = {VERSION};"
                 )
+                connection.executemany("INSERT INTO run VALUES (?, ?)", (facts or {}).items())
+                chain.extend(connection, ChainEnd())
+                connection.execute("COMMIT")
             finally:
                 connection.close()
             fsync(temporary)
@@ -166,22 +191,30 @@ class Ledger:
 
     Times are seconds; every method raises StoreError when the file cannot be read or written. The
     single writer is kept by `WriterLock`, which the owner of the folder holds.
+
+    Attributes:
+        damage: a sentence for each part that is not what was recorded; a ledger with any is only
+            opened with `damaged`, and never to write.
     """
 
-    def __init__(self, path: Path, writable: bool) -> None:
+    def __init__(
+        self, path: Path, writable: bool, damaged: bool = False, live: bool = True
+    ) -> None:
+        """live: whether a process writes it, or may begin to; else a reader leaves no file."""
         self.path = path
+        self.damage: list[str] = []
         self._turn = threading.RLock()
+        self._end = ChainEnd()
         if not path.is_file() or not path.stat().st_size:
-            raise StoreError(f"{path} is missing or empty: the run was never fully created")
-        with _sqlite_errors(path):
-            self._connection = sqlite3.connect(
-                f"file:{quote(str(path.absolute()))}?mode={'rw' if writable else 'ro'}",
-                uri=True,
-                isolation_level=None,
-                check_same_thread=False,
-            )
+            raise StoreError(f"{path} is missing or empty: take it from a copy of the run")
+        with disk_errors(path), _sqlite_errors(path):
+            still = None if live or writable else open_snapshot(path)
+            self._connection = still or _connect(path, writable)
         try:
             self._check()
+            self._walk()
+            if self.damage and (writable or not damaged):
+                raise self._altered()
             self._accuracy = self._upgrade(writable)
         except StoreError:
             self._connection.close()
@@ -203,6 +236,39 @@ class Ledger:
         if verdict != "ok":
             raise _corrupt(self.path, " ".join(str(verdict).split()))
 
+    def _walk(self) -> None:
+        """Hold the rows against the chain, in one view of a ledger under way."""
+        version = self._value("PRAGMA user_version")
+        if (version >= CHAINED) != self.chained:
+            has = "a" if self.chained else "no"
+            self.damage = [f"its schema version is {version}, but it has {has} chain"]
+        if not self.chained:
+            return
+        with self._turn, _sqlite_errors(self.path):
+            self._connection.execute("BEGIN")
+            try:
+                self._end, wrong = chain.verify(self._connection)
+                self.damage += wrong
+            finally:
+                self._connection.execute("ROLLBACK")
+
+    def _altered(self) -> StoreError:
+        more = f" and {len(self.damage) - 1} more" if len(self.damage) > 1 else ""
+        return StoreError(
+            f"{self.path} is not what was recorded ({self.damage[0]}{more}): "
+            f"enpire fsck {self.path.parent} names all of it"
+        )
+
+    @property
+    def chained(self) -> bool:
+        """Whether it has a chain; one of before there were any has none until it is continued."""
+        return bool(self._value("SELECT count(*) FROM sqlite_master WHERE name = 'chain'"))
+
+    @property
+    def end(self) -> ChainEnd:
+        """Where the chain stands."""
+        return self._end
+
     def _upgrade(self, writable: bool) -> str:
         """Bring an older ledger up to date if it may; its expression for an accuracy."""
         version = self._value("PRAGMA user_version")
@@ -213,7 +279,14 @@ class Ledger:
         with self._transaction() as connection:
             if version < 2:
                 connection.execute("ALTER TABLE predicates ADD COLUMN accuracy REAL DEFAULT 0")
-            connection.execute(EVENTS)
+            if version < 3:
+                connection.execute(EVENTS)
+            connection.execute(chain.TABLE)
+            count = connection.execute("SELECT count(*) FROM episodes").fetchone()[0]
+            connection.execute(
+                "INSERT OR REPLACE INTO run VALUES (?, ?)",
+                (UNCHAINED, f"its first {count} episodes were recorded before there was a chain"),
+            )
             connection.execute(f"PRAGMA user_version = {VERSION}")
         return "accuracy"
 
@@ -234,7 +307,9 @@ class Ledger:
             self._connection.execute("BEGIN IMMEDIATE")
             try:
                 yield self._connection
+                end = chain.extend(self._connection, self._end)
                 self._connection.execute("COMMIT")
+                self._end = end
             finally:
                 if self._connection.in_transaction:
                     self._connection.execute("ROLLBACK")
@@ -257,6 +332,57 @@ class Ledger:
         columns, order = WRITTEN[table]
         return self._rows(f"SELECT {order}, {columns} FROM {table} ORDER BY {order}")
 
+    # What batches keep of it
+
+    def journal(self) -> dict[str, dict[str, Rows]]:
+        """What was recorded since the last batch but one, episodes apart: what a batch keeps too.
+
+        One batch reaches back over another, as rows may come between a journal and its batch's row.
+        """
+        with self._turn, _sqlite_errors(self.path):
+            mark = self._end.batches[0]
+            added = chain.added_since(self._connection, mark.last)
+            changed = chain.changed_since(self._connection, mark)
+        rows = {table: new for table, new in added.items() if table not in IN_BATCHES}
+        return {"rows": rows, "state": changed}
+
+    def states(self, without: Collection[str]) -> dict[str, Rows]:
+        """All there is of what may change, apart from what is named: facts, rounds, states."""
+        with self._turn, _sqlite_errors(self.path):
+            found = chain.changed_since(self._connection, chain.Mark())
+        return {name: rows for name, rows in found.items() if name not in without}
+
+    def integrity(self) -> list[str]:
+        """What SQLite's own full check finds, which takes longer than the one at opening."""
+        try:
+            lines = [" ".join(str(row[0]).split()) for row in self._rows("PRAGMA integrity_check")]
+        except StoreError as error:
+            return [str(error)]
+        return [] if lines == ["ok"] else lines
+
+    def follows(self, sha256: str) -> bool:
+        """Whether it has had a chain that ended with this hash, and no batch since."""
+        with self._turn, _sqlite_errors(self.path):
+            return chain.follows(self._connection, sha256)
+
+    def replay(self, journal: Mapping[str, Mapping[str, Sequence[Sequence[object]]]]) -> None:
+        """Record again what a batch has kept and the ledger lacks.
+
+        Raises:
+            StoreError: the journal names what no ledger has.
+        """
+        try:
+            with self._transaction() as connection:
+                for table, rows in journal["rows"].items():
+                    columns, order = WRITTEN[table]
+                    for row in rows:
+                        _record_again(connection, table, columns, order, tuple(row))
+                for name, rows in journal["state"].items():
+                    values = [row[::-1] for row in rows] if name == "policies" else rows
+                    connection.executemany(RESTORED[name], values)
+        except (KeyError, TypeError, ValueError) as error:
+            raise StoreError(f"{self.path} cannot take a batch's journal ({error!r})") from error
+
     # Facts about the run
 
     def set_facts(self, facts: Mapping[str, str]) -> None:
@@ -264,6 +390,7 @@ class Ledger:
         with self._transaction() as connection:
             connection.executemany("INSERT OR REPLACE INTO run VALUES (?, ?)", facts.items())
 
+    @_readable
     def facts(self) -> dict[str, str]:
         """All key facts of the run."""
         return dict(self._rows("SELECT key, value FROM run ORDER BY key"))
@@ -277,16 +404,16 @@ class Ledger:
         size: int,
         episodes: Sequence[Episode],
         intervals: Sequence[Interval] = (),
+        at: float | None = None,
     ) -> None:
         """Record a published batch, its episodes with their predicates, and intervals, in one go.
 
-        path: relative to the run folder. size: of the batch [bytes]. Intervals may be of any
-        station, with or without an episode.
+        path: relative to the run folder. size: of the batch [bytes]. at: Unix time [s], now unless
+        given. Intervals may be of any station, with or without an episode.
         """
         with self._transaction() as connection:
-            connection.execute(
-                "INSERT INTO batches VALUES (?, ?, ?, ?)", (path, sha256, size, time.time())
-            )
+            at = time.time() if at is None else at
+            connection.execute("INSERT INTO batches VALUES (?, ?, ?, ?)", (path, sha256, size, at))
             connection.executemany(
                 f"INSERT INTO episodes VALUES (NULL{', ?' * 15})",
                 [_episode_values(e, path, position) for position, e in enumerate(episodes)],
@@ -311,6 +438,7 @@ class Ledger:
             )
             _insert_intervals(connection, intervals)
 
+    @_readable
     def episodes(
         self,
         purposes: Collection[Purpose] | None = None,
@@ -348,6 +476,7 @@ class Ledger:
         """Paths of all recorded batches, relative to the run folder."""
         return {str(path) for (path,) in self._rows("SELECT path FROM batches")}
 
+    @_readable
     def predicates(self, episode: str) -> tuple[Predicate, ...]:
         """The predicates of one episode, in the verifier's order; none if it is not known."""
         rows = self._rows(
@@ -367,6 +496,7 @@ class Ledger:
         with self._transaction() as connection:
             _insert_intervals(connection, intervals)
 
+    @_readable
     def intervals(self, station: int | None = None) -> list[Interval]:
         """Recorded intervals by station and start, of one station or all."""
         rows = self._rows(
@@ -376,6 +506,7 @@ class Ledger:
         )
         return [Interval(at, Phase(phase), start, end, id) for at, phase, start, end, id in rows]
 
+    @_readable
     def robot_seconds(self) -> dict[Phase, float]:
         """Robot time by phase over all stations [s]; MRU is EXECUTE over the sum."""
         total = dict.fromkeys(Phase, 0.0)
@@ -402,6 +533,7 @@ class Ledger:
                 ),
             )
 
+    @_readable
     def rounds(self) -> list[RoundRow]:
         """All rounds by number."""
         return [
@@ -421,10 +553,12 @@ class Ledger:
                 (row.name, row.sha256, row.path, row.parent, row.recipe, row.round, row.state),
             )
 
+    @_readable
     def policies(self) -> list[PolicyRow]:
         """All policies, oldest first."""
         return [PolicyRow(*row) for row in self._rows("SELECT * FROM policies ORDER BY rowid")]
 
+    @_readable
     def policy(self, name: str) -> PolicyRow | None:
         """The policy of that name, if there is one."""
         rows = self._rows("SELECT * FROM policies WHERE name = ?", (name,))
@@ -454,6 +588,7 @@ class Ledger:
                 ),
             )
 
+    @_readable
     def decisions(self) -> list[Decision]:
         """All decisions in the order they were made."""
         rows = self._rows(
@@ -472,6 +607,7 @@ class Ledger:
                 (event.experiment, event.kind, event.text, time.time()),
             )
 
+    @_readable
     def events(self) -> list[EventRow]:
         """All events in the order in which they happened."""
         if self._value("PRAGMA user_version") < 3:
@@ -495,6 +631,7 @@ class Ledger:
                 ),
             )
 
+    @_readable
     def sealed(self) -> list[SealedRow]:
         """All examinations by attempt."""
         return [
@@ -503,6 +640,33 @@ class Ledger:
                 "SELECT * FROM sealed ORDER BY attempt"
             )
         ]
+
+
+def _connect(path: Path, writable: bool) -> sqlite3.Connection:
+    return sqlite3.connect(
+        f"file:{quote(str(path.absolute()))}?mode={'rw' if writable else 'ro'}",
+        uri=True,
+        isolation_level=None,
+        check_same_thread=False,
+    )
+
+
+def _record_again(
+    connection: sqlite3.Connection, table: str, columns: str, order: str, row: tuple[object, ...]
+) -> None:
+    """Insert a row under its number, unless there is one that says the same."""
+    same = " AND ".join(f"{column.strip()} IS ?" for column in columns.split(","))
+    if connection.execute(f"SELECT 1 FROM {table} WHERE {same}", row[1:]).fetchone():
+        return
+    taken = connection.execute(f"SELECT 1 FROM {table} WHERE {order} = ?", row[:1]).fetchone()
+    number = () if taken else row[:1]
+    named = columns if taken or table == "sealed" else f"{order}, {columns}"
+    values = row[1:] if taken or table == "sealed" else (*number, *row[1:])
+    if table == "policies":  # what it is to the run comes with the state
+        named, values = f"{named}, state", (*values, "candidate")
+    connection.execute(
+        f"INSERT INTO {table} ({named}) VALUES ({', '.join('?' * len(values))})", values
+    )
 
 
 def _insert_intervals(connection: sqlite3.Connection, intervals: Sequence[Interval]) -> None:

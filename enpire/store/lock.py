@@ -11,14 +11,14 @@ from enpire.store.durable import disk_errors
 
 
 def held(path: Path) -> bool:
-    """Whether some process holds the lock on a file."""
+    """Whether some process holds the lock on a file; False where no lock can be asked for."""
     try:
-        handle = os.open(path, os.O_RDWR)
-    except FileNotFoundError:
+        handle = os.open(path, os.O_RDONLY)
+    except (FileNotFoundError, PermissionError):
         return False
     with disk_errors(path):
         try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
         except BlockingIOError:
             return True
         finally:
@@ -52,6 +52,11 @@ class WriterLock:
             ) from error
         os.ftruncate(self._handle, 0)
         os.pwrite(self._handle, str(os.getpid()).encode(), 0)
+
+    @property
+    def held(self) -> bool:
+        """Whether it was not released yet."""
+        return self._handle >= 0
 
     def release(self) -> None:
         """Let another writer in; safe to call twice."""

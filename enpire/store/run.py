@@ -2,10 +2,12 @@
 
 config.toml      what was asked for
 ledger.sqlite    what happened; an episode or a policy exists when it has a row here
+ledger.sha256    of that file, while no process writes (`seal.py`)
 episodes/        zarr v3 group of batches
 evidence/        what cameras showed the verifier, <batch>-<place in it>-<camera>.png
 policies/        *.safetensors
 stress/          what policies achieve under changes, <policy>.json (`stress.py`)
+lost/            what an opening found and could not explain (`orphans.py`); nothing reads it
 result.json      what came of it
 """
 
@@ -33,21 +35,38 @@ from numpy.typing import NDArray
 from enpire.errors import StoreError
 from enpire.store import ledger as ledgers
 from enpire.store import weights, zarr3
-from enpire.store.durable import TEMPORARY_PREFIX, disk_errors, publish_file
+from enpire.store.durable import disk_errors, publish_file
 from enpire.store.episodes import frozen, read_batch, write_batch
+from enpire.store.journal import journal_of, record_again
+from enpire.store.layout import (
+    BATCH,
+    CONFIG,
+    CONFIG_HASH,
+    EPISODES,
+    EVIDENCE,
+    LEDGER,
+    LOCK,
+    POLICIES,
+    RESULT,
+    RESULT_HASH,
+    SEAL,
+)
 from enpire.store.ledger import Ledger
 from enpire.store.lock import WriterLock, held
-from enpire.store.rows import EpisodeRow, Interval, PolicyRow
+from enpire.store.origin import ORIGIN, mark
+from enpire.store.orphans import Orphans, batches_on_disk, find, policies_on_disk, set_aside
+from enpire.store.rows import Decision, EpisodeRow, Interval, PolicyRow
+from enpire.store.seal import seal
+from enpire.store.weights import sha256_of
 from enpire.types import Episode, Purpose
 
 if TYPE_CHECKING:
     import torch
 
-LEDGER, CONFIG, RESULT, LOCK = "ledger.sqlite", "config.toml", "result.json", "writer.lock"
-EPISODES, POLICIES, EVIDENCE = "episodes", "policies", "evidence"
 MADE_BY = ("loop", "collect", "eval", "import", "rank")  # commands that make a run of a task
 
-_BATCH = re.compile(r"\d{8}")
+FOUND = "found"  # kind of the decision that says what an opening found and did
+
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
@@ -60,6 +79,11 @@ def default_folder(task: str, root: Path = Path("runs"), day: date | None = None
     return root / f"{stem}-{number}"
 
 
+def is_run(folder: Path) -> bool:
+    """Whether a folder is a run, or what is left of one."""
+    return any((folder / name).exists() for name in (LEDGER, CONFIG, EPISODES))
+
+
 def under_way(folder: Path) -> bool:
     """Whether a process writes to the run in `folder` now."""
     return held(folder / LOCK)
@@ -70,12 +94,25 @@ class Run:
 
     A writable run is the folder's only writer and may be called from several threads. Every method
     raises StoreError with what to do.
+
+    Attributes:
+        folder, config: where it is, and what was asked for.
+        ledger: its record.
+        notes: what opening it for writing found and did, a sentence each, to be told.
     """
 
-    def __init__(self, folder: Path, config: dict[str, Any], lock: WriterLock | None) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        config: dict[str, Any],
+        lock: WriterLock | None,
+        damaged: bool = False,
+    ) -> None:
         self.folder = folder
         self.config = config
-        self.ledger = Ledger(folder / LEDGER, writable=lock is not None)
+        writable = lock is not None
+        self.ledger = Ledger(folder / LEDGER, writable, damaged, writable or under_way(folder))
+        self.notes: list[str] = []
         self._lock = lock
         self._adding = threading.Lock()
         self._cache: dict[str, Episode] = {}
@@ -107,16 +144,23 @@ class Run:
             raise
 
     @classmethod
-    def open(cls, folder: Path, writable: bool = False) -> Self:
-        """Open a run to read it, or to continue it (then what was half done is swept)."""
+    def open(cls, folder: Path, writable: bool = False, damaged: bool = False) -> Self:
+        """Open a run to read it, or to continue it.
+
+        Continuing deletes nothing. The one batch that a killed process may leave without its row
+        gets it; what is half written goes to `lost/`; `notes` tells of both. damaged: open a
+        ledger too that is not what was recorded, to read it: `ledger.damage` says what it is.
+        """
         _require_run(folder)
         lock = WriterLock(folder / LOCK) if writable else None
         try:
-            run = cls(folder, _read_config(folder / CONFIG), lock)
+            run = cls(folder, _read_config(folder / CONFIG), lock, damaged)
             try:
+                if not damaged:
+                    run._require_config()
                 if writable:
-                    run.sweep()
-                run._require_files()
+                    run._take_in()
+                    run._require_files()
             except BaseException:
                 run.ledger.close()
                 raise
@@ -136,6 +180,8 @@ class Run:
         """Close the ledger and let another writer in; safe to call twice."""
         self.ledger.close()
         if self._lock is not None:
+            if self._lock.held:
+                seal(self.folder)
             self._lock.release()
 
     def __enter__(self) -> Self:
@@ -169,23 +215,30 @@ class Run:
             kept = [frozen(episode) for episode in episodes]
             self._require_new([episode.id for episode in kept])
             path = f"{EPISODES}/{self._free_batch():08d}"
-            # File first, row last. A file whose row fails is left for the sweep: after a failed
-            # commit only the ledger, read anew, can say whether the row is there.
-            self._keep_frames(Path(path).name, kept)
+            # File first, row last. A file whose row fails is left for the next opening: after a
+            # failed commit only the ledger, read anew, can say whether the row is there.
+            frames = self._keep_frames(Path(path).name, kept)
             kept = [replace(e, verdict=replace(e.verdict, frames=())) for e in kept]
-            batch = write_batch(self.folder / path, kept)
-            self.ledger.add_batch(path, batch.sha256, batch.bytes, kept, intervals)
+            journal = journal_of(self.ledger, intervals, frames)
+            batch = write_batch(self.folder / path, kept, journal)
+            at = float(str(journal["at"]))
+            self.ledger.add_batch(path, batch.sha256, batch.bytes, kept, intervals, at)
             self._cache.update((episode.id, episode) for episode in kept)
 
-    def _keep_frames(self, batch: str, episodes: Sequence[Episode]) -> None:
-        """Write what the verifier's cameras showed; made when there is the first of it."""
+    def _keep_frames(self, batch: str, episodes: Sequence[Episode]) -> dict[str, str]:
+        """Write what the verifier's cameras showed; the sha256 of each file by its name."""
         folder = self.folder / EVIDENCE
+        hashes: dict[str, str] = {}
         for place, episode in enumerate(episodes):
             for frame in episode.verdict.frames:
                 with disk_errors(folder):
                     folder.mkdir(exist_ok=True)
                 _, png = cv2.imencode(".png", frame.image[..., ::-1])  # OpenCV takes blue first
-                publish_file(folder / f"{batch}-{place}-{frame.name}.png", png.tobytes())
+                data = png.tobytes()
+                path = folder / f"{batch}-{place}-{frame.name}.png"
+                publish_file(path, data)
+                hashes[path.name] = hashlib.sha256(data).hexdigest()
+        return hashes
 
     def evidence(self, episode: str) -> list[Path]:
         """Pictures that the verifier kept of an episode; none where it did not look."""
@@ -201,7 +254,7 @@ class Run:
     def _free_batch(self) -> int:
         if not self._next_batch:
             names = (p.name for p in (self.folder / EPISODES).iterdir())
-            self._next_batch = max((int(n) for n in names if _BATCH.fullmatch(n)), default=0) + 1
+            self._next_batch = max((int(n) for n in names if BATCH.fullmatch(n)), default=0) + 1
         number = self._next_batch
         self._next_batch += 1
         return number
@@ -283,57 +336,66 @@ class Run:
         """Replace `result.json`; numbers that are not finite become null."""
         self._require_writable()
         text = json.dumps(_plain(result), indent=2, allow_nan=False)
-        publish_file(self.folder / RESULT, text.encode() + b"\n")
+        data = text.encode() + b"\n"
+        publish_file(self.folder / RESULT, data)
+        self.ledger.set_facts({RESULT_HASH: hashlib.sha256(data).hexdigest()})
 
-    def sweep(self) -> list[str]:
-        """Remove files that have no row, left by a process that died; their paths are returned."""
-        self._require_writable()
+    @property
+    def damage(self) -> list[str]:
+        """A sentence for whatever of the ledger or the configuration is not what was recorded."""
+        said = self.ledger.facts().get(CONFIG_HASH, "") if not self.ledger.damage else ""
+        changed = said and sha256_of(self.folder / CONFIG) != said
+        what = f"{CONFIG}: it is not what was written when the run began"
+        return [*(f"{LEDGER}: {line}" for line in self.ledger.damage), *([what] if changed else [])]
+
+    def _require_config(self) -> None:
+        if self.damage:
+            raise StoreError(
+                f"{self.folder / CONFIG} is not what was written when the run began (its sha256 "
+                "differs): undo the change, or take the one of a copy of the run"
+            )
+
+    def _take_in(self) -> None:
+        """Make good what a process that died left behind; see `open`."""
+        orphans = find(self.folder, self.ledger)
+        if orphans.batches and not self._left_by_a_kill(orphans):
+            first = next(iter(orphans.batches))
+            raise StoreError(
+                f"{self.folder / first} is whole and its ledger has no row of it "
+                f"({len(orphans.batches)} in all): the ledger lost a part, or is an older copy. "
+                f"enpire fsck {self.folder} --repair makes the rows again"
+            )
         with disk_errors(self.folder):
-            orphans = [
-                path.relative_to(self.folder).as_posix()
-                for folder in self._folders()
-                for path in sorted(folder.iterdir())
-                if path.name.startswith(TEMPORARY_PREFIX)
-            ]
-            orphans += sorted(self._batches_on_disk() - self.ledger.batches())
-            orphans += sorted(self._policies_on_disk() - {p.path for p in self.ledger.policies()})
-            orphans += sorted(self._frames_on_disk(self.ledger.batches()))
-            for orphan in orphans:
-                path = self.folder / orphan
-                if path.is_dir():
-                    shutil.rmtree(path)
-                else:
-                    path.unlink()
-        return orphans
+            (self.folder / SEAL).unlink(missing_ok=True)
+        record_again(self.ledger, orphans.batches)
+        for path in orphans.batches:
+            self.note_found(f"{path} got its row: the process that wrote it died before")
+        for line in set_aside(self.folder, orphans.rest):
+            self.note_found(line)
 
-    def _batches_on_disk(self) -> set[str]:
-        folder = self.folder / EPISODES
-        return {f"{EPISODES}/{p.name}" for p in folder.iterdir() if _BATCH.fullmatch(p.name)}
+    def _left_by_a_kill(self, orphans: Orphans) -> bool:
+        """Whether nothing but the row of the newest batch is missing, as its journal tells."""
+        ((path, whole), *more) = orphans.batches.items()
+        after = whole.journal.after
+        newest = all(path > other for other in self.ledger.batches())
+        return not more and newest and after is not None and self.ledger.follows(after)
 
-    def _folders(self) -> list[Path]:
-        named = [self.folder / name for name in (EPISODES, POLICIES, EVIDENCE)]
-        return [self.folder, *(folder for folder in named if folder.is_dir())]
+    def note_found(self, text: str) -> None:
+        """Tell and record what was found in the folder and done about it."""
+        self.notes.append(text)
+        self.ledger.add_decision(Decision(0, FOUND, text))
 
-    def _frames_on_disk(self, without: set[str]) -> set[str]:
-        """Pictures of batches other than those at `without`."""
-        return {
-            f"{EVIDENCE}/{p.name}"
-            for p in (self.folder / EVIDENCE).glob("[!.]*.png")
-            if f"{EPISODES}/{p.name.split('-')[0]}" not in without
-        }
-
-    def _policies_on_disk(self) -> set[str]:
-        folder = self.folder / POLICIES
-        return {f"{POLICIES}/{p.name}" for p in folder.glob("[!.]*.safetensors")}
-
-    def _require_files(self) -> None:
+    def missing(self) -> list[str]:
+        """Batches and policies that are recorded and not there, relative to the folder."""
         # Rows are read before the files: a writer at work may add both in between.
         recorded = self.ledger.batches() | {p.path for p in self.ledger.policies()}
-        missing = sorted(recorded - self._batches_on_disk() - self._policies_on_disk())
-        if missing:
+        return sorted(recorded - batches_on_disk(self.folder) - policies_on_disk(self.folder))
+
+    def _require_files(self) -> None:
+        if missing := self.missing():
             raise StoreError(
-                f"{self.folder / missing[0]} is recorded but missing ({len(missing)} in all): "
-                "restore it from a copy of the run"
+                f"{self.folder / missing[0]} is recorded but missing ({len(missing)} in all): copy "
+                f"it from a copy of the run; enpire fsck {self.folder} says what else is amiss"
             )
 
 
@@ -345,7 +407,7 @@ def _lay_out(folder: Path, config: str) -> None:
             (folder / POLICIES).mkdir()
         publish_file(folder / EPISODES / "zarr.json", zarr3.group_file({}))
         publish_file(folder / CONFIG, config.encode())
-        ledgers.create(folder / LEDGER)
+        ledgers.create(folder / LEDGER, facts_of_config(config))
     except StoreError:
         for name in (EPISODES, POLICIES):
             shutil.rmtree(folder / name, ignore_errors=True)
@@ -360,14 +422,24 @@ def _require_run(folder: Path) -> None:
     if ledger.is_file() and ledger.stat().st_size:
         for needed in (CONFIG, EPISODES, POLICIES):
             if not (folder / needed).exists():
-                raise StoreError(f"{folder} lacks {needed}: restore it from a copy of the run")
+                raise StoreError(f"{folder} lacks {needed}: copy it from a copy of the run")
         return
+    if count := len(batches_on_disk(folder)):
+        raise StoreError(
+            f"{ledger} is missing or empty, and {count} batches of episodes are beside it: "
+            f"enpire fsck {folder} --repair makes a ledger again from them"
+        )
     if ledger.exists() or (folder / CONFIG).exists() or (folder / EPISODES).exists():
         raise StoreError(
             f"{folder} is a run that was never fully created ({LEDGER} is missing or empty): "
             "it holds no record; remove the folder and start again"
         )
     raise StoreError(f"{folder} is not a run folder (it has no {LEDGER}): check the path")
+
+
+def facts_of_config(text: str) -> dict[str, str]:
+    """What a ledger says of the configuration it goes with."""
+    return {CONFIG_HASH: hashlib.sha256(text.encode()).hexdigest(), ORIGIN: mark(text.encode())}
 
 
 def config_text(config: Mapping[str, Any]) -> str:
@@ -383,7 +455,7 @@ def _read_config(path: Path) -> dict[str, Any]:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise StoreError(
-            f"{path} does not parse ({error}): correct it, or restore it from a copy of the run"
+            f"{path} does not parse ({error}): correct it, or take the one of a copy of the run"
         ) from error
 
 

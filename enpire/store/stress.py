@@ -6,6 +6,7 @@ written while a loop goes on; the last one that writes a policy's file wins.
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,27 +14,42 @@ from typing import Any
 
 from enpire.errors import StoreError
 from enpire.store.durable import disk_errors, publish_file
-from enpire.store.run import RESULT, Run, under_way
+from enpire.store.layout import RESULT
+from enpire.store.run import Run, under_way
 
 STRESS = "stress"
+HASH = "sha256_of_this"  # of all else in a file
 SAME = ("task", "sha256", "packs", "verified_by")  # of two measurements that belong together
 
 
-def read_stress(folder: Path) -> dict[str, dict[str, Any]]:
-    """What was measured of each policy of the run in `folder`, by name.
+def read_stress(folder: Path, policy: str = "") -> dict[str, dict[str, Any]]:
+    """What was measured of each policy of the run in `folder`, by name; or of one alone.
 
     Raises:
-        StoreError: a file does not parse.
+        StoreError: a file does not parse, or is not what was written.
     """
     found = {}
-    for path in sorted((folder / STRESS).glob("[!.]*.json")):
+    for path in sorted((folder / STRESS).glob(f"{policy or '[!.]*'}.json")):
         try:
-            found[path.stem] = json.loads(path.read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
+            text = path.read_text(encoding="utf-8")
+            content = dict(json.loads(text))
+        except (OSError, TypeError, ValueError) as error:
             raise StoreError(
                 f"{path} does not parse ({error}): remove it, and measure again with enpire stress"
             ) from error
+        if content.pop(HASH, None) is not None and text != _text(content):
+            raise StoreError(
+                f"{path} is not what was written (its sha256 differs): "
+                "remove it, and measure again with enpire stress"
+            )
+        found[path.stem] = content
     return found
+
+
+def _text(content: Mapping[str, Any]) -> str:
+    """What a file holds, with a hash over the rest of it."""
+    sha256 = hashlib.sha256(json.dumps(content, allow_nan=False).encode()).hexdigest()
+    return json.dumps({**content, HASH: sha256}, indent=1, allow_nan=False) + "\n"
 
 
 def keep_stress(folder: Path, policy: str, measured: Mapping[str, Any]) -> Path:
@@ -53,7 +69,7 @@ def keep_stress(folder: Path, policy: str, measured: Mapping[str, Any]) -> Path:
     with disk_errors(path):
         path.parent.mkdir(exist_ok=True)
     content = {**measured, "points": list(points.values())}
-    publish_file(path, json.dumps(content, indent=1, allow_nan=False).encode() + b"\n")
+    publish_file(path, _text(content).encode())
     if (folder / RESULT).is_file() and not under_way(folder):
         with Run.open(folder, writable=True) as run:
             result = json.loads((folder / RESULT).read_text(encoding="utf-8"))

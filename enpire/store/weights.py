@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -38,9 +39,21 @@ def to_bytes(
     arrays = {name: _array(name, tensor) for name, tensor in tensors.items()}
     try:
         # With neither, its writer makes a header that its reader refuses.
-        return save(arrays, metadata=dict(metadata) or None)
+        return _canonical(save(arrays, metadata=dict(metadata) or None))
     except (KeyError, TypeError, SafetensorError) as error:
         raise StoreError(f"the policy cannot be saved as safetensors: {error}") from error
+
+
+def _canonical(data: bytes) -> bytes:
+    """The same file with the keys of its header in order: its writer takes them as they come.
+
+    So the same weights and metadata are the same bytes, and have one sha256.
+    """
+    size = int.from_bytes(data[:8], "little")
+    header = json.dumps(json.loads(data[8 : 8 + size]), sort_keys=True, separators=(",", ":"))
+    text = header.encode()
+    text += b" " * (-len(text) % 8)  # tensors begin at a multiple of 8 bytes
+    return len(text).to_bytes(8, "little") + text + data[8 + size :]
 
 
 def sha256_of(path: Path) -> str:

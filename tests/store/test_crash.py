@@ -106,7 +106,8 @@ def _assert_whole(run: Run) -> list[str]:
         assert read_batch(run.folder / row.path, row.sha256)[row.index].id == row.id
     for policy in run.ledger.policies():
         run.load_policy(policy.name)
-    assert _files(run) == ({r.path for r in rows}, {p.path for p in run.ledger.policies()})
+    found = _files(run)
+    assert found == ({r.path for r in rows}, {p.path for p in run.ledger.policies()}), run.notes
     return [row.id for row in rows]
 
 

@@ -151,7 +151,7 @@ def test_an_altered_batch_is_refused(tmp_path: Path) -> None:
 def test_a_batch_that_lost_a_file_is_refused(tmp_path: Path, damage: str) -> None:
     batch = write_batch(tmp_path / "b", [episode()])
     (batch.path / damage).unlink()
-    with pytest.raises(StoreError, match=r"damaged.*restore it"):
+    with pytest.raises(StoreError, match=r"damaged.*replace it"):
         read_batch(batch.path)
 
 

@@ -164,7 +164,7 @@ def _pragma(path: Path, text: str) -> None:
 def test_a_newer_schema_is_refused(ledger: Ledger) -> None:
     ledger.close()
     _pragma(ledger.path, f"user_version = {ledgers.VERSION + 1}")
-    with pytest.raises(StoreError, match="schema version 4, this enpire knows 3: update"):
+    with pytest.raises(StoreError, match="schema version 5, this enpire knows 4: update"):
         Ledger(ledger.path, writable=True)
 
 
@@ -174,6 +174,7 @@ def test_a_ledger_of_before_accuracies_is_read_and_continued(ledger: Ledger) -> 
     connection = sqlite3.connect(ledger.path)
     connection.execute("ALTER TABLE predicates DROP COLUMN accuracy")
     connection.execute("DROP TABLE events")
+    connection.execute("DROP TABLE chain")
     connection.execute("PRAGMA user_version = 1")
     connection.commit()
     connection.close()
@@ -204,6 +205,7 @@ def test_a_ledger_of_before_campaigns_has_none_until_it_is_continued(ledger: Led
     ledger.close()
     connection = sqlite3.connect(ledger.path)
     connection.execute("DROP TABLE events")
+    connection.execute("DROP TABLE chain")
     connection.execute("PRAGMA user_version = 2")
     connection.commit()
     connection.close()
@@ -227,7 +229,7 @@ def test_a_corrupt_ledger_says_so(ledger: Ledger, where: int) -> None:
     with ledger.path.open("r+b") as file:
         file.seek(where)
         file.write(b"\xa5" * 2000)
-    with pytest.raises(StoreError, match=r"is corrupt .*restore it from a copy"):
+    with pytest.raises(StoreError, match=r"is corrupt .*enpire fsck .* --repair"):
         Ledger(ledger.path, writable=True)
 
 

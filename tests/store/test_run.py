@@ -40,6 +40,17 @@ def _reopen(run: Run) -> Run:
     return Run.open(run.folder, writable=True)
 
 
+def _reopened(run: Run) -> list[str]:
+    """What opening it again finds and does."""
+    with _reopen(run) as again:
+        return again.notes
+
+
+def _lost(run: Run) -> list[str]:
+    lost = run.folder / "lost"
+    return sorted(p.relative_to(lost).as_posix() for p in lost.rglob("*") if p.is_file())
+
+
 def test_episodes_survive_reopening(run: Run) -> None:
     episodes = [episode(str(i), length=i) for i in range(5)]
     run.add_episodes(episodes[:2], [Interval(0, Phase.EXECUTE, 0.0, 1.0, "0")])
@@ -85,7 +96,7 @@ def test_an_id_is_used_once(run: Run) -> None:
         with pytest.raises(StoreError, match="recorded already"):
             run.add_episodes(again)
     assert [e.id for e in run.episodes()] == ["a"]
-    assert run.sweep() == []
+    assert _reopened(run) == []
 
 
 def test_an_altered_batch_is_not_read(run: Run) -> None:
@@ -141,6 +152,23 @@ def test_policies_take_torch_and_strided_tensors(run: Run) -> None:
     np.testing.assert_array_equal(tensors["s"], strided)
 
 
+def test_the_same_weights_are_the_same_bytes(run: Run) -> None:
+    rng = np.random.default_rng(0)
+    tensors = {f"layer.{n}": rng.standard_normal(n + 1) for n in range(9)}
+    about = {f"key {n}": str(n) for n in range(9)}
+    orders = (slice(None), slice(None, None, -1))
+    rows = [
+        run.save_policy(
+            f"p{n}", dict(list(tensors.items())[order]), dict(list(about.items())[order])
+        )
+        for n, order in enumerate(orders * 4)
+    ]
+    assert len({row.sha256 for row in rows}) == 1
+    loaded, said = run.load_policy("p0")
+    assert said == about
+    assert all(same(loaded[name], tensors[name]) for name in tensors)
+
+
 def test_a_policy_is_never_replaced_and_is_checked(run: Run) -> None:
     run.save_policy("p", {"w": np.zeros(2)}, {})
     with pytest.raises(StoreError, match="exists already"):
@@ -165,24 +193,91 @@ def test_result_is_plain_json(run: Run) -> None:
         run.write_result({"x": object()})
 
 
-def test_opening_for_writing_sweeps_what_has_no_row(run: Run) -> None:
+def test_opening_for_writing_deletes_nothing(run: Run) -> None:
     run.add_episodes([episode("a")])
     run.save_policy("p", {"w": np.zeros(2)}, {})
     run.close()
     shutil.copytree(run.folder / "episodes/00000001", run.folder / "episodes/00000002")
+    (run.folder / "episodes/00000002/zarr.json").write_bytes(b"{")
     (run.folder / "episodes/.tmp-7-00000003/actions").mkdir(parents=True)
-    (run.folder / "policies/q.safetensors").write_bytes(b"")
+    (run.folder / "episodes/.tmp-7-00000003/actions/c.0.0").write_bytes(b"1")
+    (run.folder / "policies/q.safetensors").write_bytes(b"weights")
     (run.folder / ".tmp-7-result.json").write_bytes(b"")
     (run.folder / "notes.txt").write_text("a person's own")
+    (run.folder / "ledger.sha256").unlink()  # of a ledger that nobody writes
+    files = sum(path.is_file() for path in run.folder.rglob("*"))
     Run.open(run.folder).close()
-    assert (run.folder / "episodes/00000002").exists(), "a reader removes nothing"
+    assert (run.folder / "episodes/00000002").exists(), "a reader moves nothing"
     with Run.open(run.folder, writable=True) as again:
         assert sorted(os.listdir(again.folder / "episodes")) == ["00000001", "zarr.json"]
         assert os.listdir(again.folder / "policies") == ["p.safetensors"]
         assert (again.folder / "notes.txt").exists()
         assert not (again.folder / ".tmp-7-result.json").exists()
+        assert {"policies/q.safetensors", ".tmp-7-result.json"} < set(_lost(run))
+        assert "episodes/.tmp-7-00000003/actions/c.0.0" in _lost(run)
+        assert (again.folder / "lost/policies/q.safetensors").read_bytes() == b"weights"
+        assert sum(p.is_file() for p in run.folder.rglob("*") if "-" not in p.suffix) >= files
+        assert [d.text for d in again.ledger.decisions()] == again.notes, "told and recorded"
+        assert "policies/q.safetensors has no row and moved to lost/" in " ".join(again.notes)
         again.add_episodes([episode("b")])
         assert [e.id for e in again.episodes()] == ["a", "b"]
+    (run.folder / "policies/q.safetensors").write_bytes(b"others")
+    assert "moved to lost/policies/q.safetensors-2" in " ".join(_reopened(run))
+
+
+def _without_newest_row(run: Run, batches: int = 1) -> None:
+    """Record as many batches, and have the ledger be as it was before them."""
+    run.add_episodes([episode("a")])
+    run.close()
+    ledger = run.folder / "ledger.sqlite"
+    before = ledger.read_bytes()
+    with Run.open(run.folder, writable=True) as again:
+        for number in range(batches):
+            spent = [Interval(0, Phase.EXECUTE, number, number + 1.0, f"b{number}")]
+            again.add_episodes([episode(f"b{number}")], spent)
+    ledger.write_bytes(before)
+
+
+def test_a_batch_whose_writer_died_before_its_row_gets_it(run: Run) -> None:
+    _without_newest_row(run)
+    with Run.open(run.folder, writable=True) as again:
+        assert [e.id for e in again.episodes()] == ["a", "b0"]
+        assert again.ledger.intervals() == [Interval(0, Phase.EXECUTE, 0.0, 1.0, "b0")]
+        assert "episodes/00000002 got its row" in again.notes[0]
+    assert _reopened(run) == []
+
+
+def test_an_older_ledger_stops_the_opening(run: Run) -> None:
+    _without_newest_row(run, batches=3)
+    match = r"00000002 is whole and its ledger has no row of it \(3 in all\).*fsck .* --repair"
+    for _ in range(2):
+        with pytest.raises(StoreError, match=match):
+            Run.open(run.folder, writable=True)
+    assert len(os.listdir(run.folder / "episodes")) == 5
+    assert not (run.folder / "lost").exists()
+
+
+def test_a_ledger_without_its_write_ahead_log_stops_the_opening(run: Run) -> None:
+    for number in range(5):
+        run.add_episodes([episode(str(number))])
+    copy = run.folder.parent / "copy"
+    shutil.copytree(run.folder, copy, ignore=shutil.ignore_patterns("*-wal", "*-shm"))
+    with pytest.raises(StoreError, match=r"5 in all.*fsck .* --repair"):
+        Run.open(copy, writable=True)
+    assert len(os.listdir(copy / "episodes")) == 6
+
+
+@pytest.mark.parametrize("content", [None, b""])
+def test_batches_beside_no_ledger_are_seen(run: Run, content: bytes | None) -> None:
+    run.add_episodes([episode("a")])
+    run.close()
+    ledger = run.folder / "ledger.sqlite"
+    ledger.unlink()
+    if content is not None:
+        ledger.write_bytes(content)
+    for writable in (True, False):
+        with pytest.raises(StoreError, match=r"1 batches of episodes are beside it.*fsck .* --rep"):
+            Run.open(run.folder, writable)
 
 
 def test_frames_are_kept_beside_the_episodes_and_go_with_them(run: Run) -> None:
@@ -200,6 +295,7 @@ def test_frames_are_kept_beside_the_episodes_and_go_with_them(run: Run) -> None:
     shutil.copy(paths[0], orphan)
     Run.open(run.folder, writable=True).close()
     assert not orphan.exists()
+    assert _lost(run) == ["evidence/00000002-0-front.png"]
     assert paths[0].exists()
 
 
@@ -209,9 +305,57 @@ def test_a_row_without_its_file_stops_the_run(run: Run, lost: str) -> None:
     run.save_policy("p", {"w": np.zeros(2)}, {})
     run.close()
     (run.folder / lost).rename(run.folder / "elsewhere")
-    for writable in (False, True):
-        with pytest.raises(StoreError, match=f"{lost} is recorded but missing"):
-            Run.open(run.folder, writable)
+    with pytest.raises(StoreError, match=f"{lost} is recorded but missing"):
+        Run.open(run.folder, writable=True)
+    with Run.open(run.folder) as reader:  # what is there can still be read
+        assert reader.missing() == [lost]
+        if lost.startswith("policies"):
+            assert [e.id for e in reader.episodes()] == ["a"]
+        else:
+            assert reader.load_policy("p")[0].keys() == {"w"}
+        with pytest.raises(StoreError, match=r"missing|cannot be read"):
+            _ = reader.load_policy("p"), reader.episodes()
+
+
+def test_a_reader_leaves_nothing_behind(run: Run) -> None:
+    run.add_episodes([episode("a")])
+    run.close()
+    before = sorted(run.folder.rglob("*"))
+    with Run.open(run.folder) as reader:
+        assert len(reader.ledger.episodes()) == 1
+        with pytest.raises(StoreError, match="reading only"):
+            reader.ledger.set_facts({"a": "b"})
+    assert sorted(run.folder.rglob("*")) == before
+
+
+def test_what_a_killed_writer_left_in_its_log_is_read(run: Run) -> None:
+    run.add_episodes([episode("a")])
+    copy = run.folder.parent / "copy"
+    shutil.copytree(run.folder, copy)
+    assert (copy / "ledger.sqlite-wal").stat().st_size
+    (copy / "ledger.sqlite-shm").unlink()
+    with Run.open(copy) as reader:
+        assert [e.id for e in reader.episodes()] == ["a"]
+    assert not (copy / "ledger.sqlite-shm").exists()
+
+
+def test_an_archive_that_takes_no_files_is_read(run: Run, tmp_path: Path) -> None:
+    run.add_episodes([episode("a")])
+    run.close()
+    archive = tmp_path / "archive"
+    archive.mkdir()
+    bind = ["mount", "--bind", str(run.folder), str(archive)]
+    if subprocess.run(bind, capture_output=True, check=False).returncode:
+        pytest.skip("only root may mount a folder")
+    try:
+        read_only = ["mount", "-o", "remount,bind,ro", str(archive)]
+        subprocess.run(read_only, check=True, capture_output=True)
+        with Run.open(archive) as reader:
+            assert [e.id for e in reader.episodes()] == ["a"]
+        with pytest.raises(StoreError, match="cannot be written"):
+            Run.open(archive, writable=True)
+    finally:
+        subprocess.run(["umount", "-l", str(archive)], check=True)
 
 
 def test_a_second_writer_is_refused_and_a_reader_is_not(run: Run) -> None:

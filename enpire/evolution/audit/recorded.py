@@ -12,17 +12,18 @@ from enpire.evolution.records import FIRST
 from enpire.packs import find
 from enpire.packs.finder import KINDS
 from enpire.store import EpisodeRow, Phase
+from enpire.store.agreement import differences
+from enpire.store.chain import WRITTEN
 from enpire.store.episodes import read_batch
-from enpire.store.ledger import WRITTEN
 from enpire.store.weights import sha256_of
-from enpire.types import JUDGED, Episode, Outcome
+from enpire.types import JUDGED
 
 WORK = {Phase.RESET, Phase.EXECUTE, Phase.VERIFY}
 
 
 def rows(of: Audited) -> Check:
     """Rows are numbered in their order, so one that was taken out leaves a gap."""
-    wrong, total = [], 0
+    wrong, total = list(of.run.ledger.damage), 0
     for table in WRITTEN:
         numbers = [int(row[0]) for row in of.run.ledger.written(table)]
         total += len(numbers)
@@ -54,39 +55,13 @@ def episodes(of: Audited) -> tuple[Check, Check]:
             wrong.append(f"{path} holds {len(found)} episodes, the ledger has {len(inside)} of it")
         for row in inside:
             if row.index < len(found):
-                wrong += _differences(of, row, found[row.index])
+                wrong += differences(of.run.ledger, row, found[row.index])
                 if packs and found[row.index].packs != packs:
                     others.append(f"{row.id} was run on other packs than the campaign's")
     return (
         Check("episodes", f"{len(of.rows)} in {len(batches)} batches", tuple(wrong)),
         Check("packs", f"{len(packs)}, in every episode and as found now", (*others, *_now(packs))),
     )
-
-
-def _differences(of: Audited, row: EpisodeRow, episode: Episode) -> Iterator[str]:
-    """Where a row is not what its file says."""
-    verdict, times = episode.verdict, episode.times
-    pairs = {
-        "id": (row.id, episode.id),
-        "seed": (row.seed, episode.seed),
-        "purpose": (row.purpose, episode.purpose),
-        "policy": (row.policy, episode.policy),
-        "round": (row.round, episode.round),
-        "station": (row.station, episode.station),
-        "outcome": (row.outcome, verdict.outcome),
-        "score": (repr(row.score), repr(verdict.score)),
-        "stage": (row.stage, verdict.stage),
-        "reason": (row.reason, verdict.reason),
-        "reset_s": (row.reset_s, times.reset),
-        "execute_s": (row.execute_s, times.execute),
-        "verify_s": (row.verify_s, times.verify),
-        "predicates": (repr(of.run.ledger.predicates(row.id)), repr(verdict.predicates)),
-    }
-    for name, (recorded, filed) in pairs.items():
-        if recorded != filed:
-            yield f"{row.id}: {name} is {recorded} in the ledger, {filed} in {row.path}"
-    if verdict.outcome is Outcome.SUCCESS and verdict.failed:
-        yield f"{row.id} is a success, though {verdict.failed[0]} does not hold"
 
 
 def _now(packs: dict[str, str]) -> Iterator[str]:

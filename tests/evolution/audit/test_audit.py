@@ -14,10 +14,12 @@ from pathlib import Path
 import pytest
 
 from enpire.cli import main
+from enpire.errors import StoreError
 from enpire.evolution import audit as audits
 from enpire.evolution import fresh, report
 from enpire.evolution.history import FOLDER
 from enpire.store import Run
+from enpire.store.chain import ChainEnd, extend
 from enpire.store.head import head
 from tests.evolution.finished import ENOUGH, finish
 
@@ -42,16 +44,34 @@ def folder(finished: Path, tmp_path: Path) -> Path:
 
 def found(folder: Path) -> dict[str, tuple[str, ...]]:
     """What does not hold, by check."""
-    with Run.open(folder) as run:
+    with Run.open(folder, damaged=True) as run:
         return {check.name: check.wrong for check in audits.audit(run) if not check.holds}
 
 
 def sql(folder: Path, *commands: str) -> None:
+    """Change a ledger as one does who knows of its chain."""
     ledger = sqlite3.connect(folder / "ledger.sqlite")
     for command in commands:
         ledger.execute(command)
+    rechained(ledger)
+    ledger.close()
+
+
+def rechained(ledger: sqlite3.Connection) -> None:
+    """Begin the chain anew over what is there, and commit."""
+    ledger.execute("DELETE FROM chain")
+    extend(ledger, ChainEnd())
+    ledger.commit()
+
+
+def test_who_does_not_know_of_the_chain_is_noticed(folder: Path) -> None:
+    ledger = sqlite3.connect(folder / "ledger.sqlite")
+    ledger.execute("UPDATE sealed SET trials = trials + 1")
     ledger.commit()
     ledger.close()
+    assert "sealed: rows 1 to 1 are not what was recorded" in found(folder)["ledger"]
+    with pytest.raises(StoreError, match="is not what was recorded"):
+        Run.open(folder)
 
 
 def test_of_what_nobody_touched_it_finds_nothing(
@@ -112,7 +132,7 @@ def said(kind: str, change: Callable[[dict[str, object]], object]) -> Callable[[
         values = json.loads(text)
         change(values)
         ledger.execute("UPDATE events SET text = ? WHERE number = ?", (json.dumps(values), number))
-        ledger.commit()
+        rechained(ledger)
         ledger.close()
 
     return act

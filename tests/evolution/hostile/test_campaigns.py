@@ -30,6 +30,7 @@ from enpire.policies import ChunkPolicy, ChunkSpec, metadata
 from enpire.rollout.comparison import Decision, PairedRecord
 from enpire.rollout.match import Match
 from enpire.store import EventRow, Run
+from enpire.store.chain import ChainEnd, extend
 from enpire.types import LOST, Episode, Outcome, Purpose, Times, Verdict
 from tests.evolution.moving import FAST, MOVES, SLOW, TINY, Killed, Steps, config, go
 from tests.improvement.here import Here
@@ -495,6 +496,11 @@ def test_ledger_of_a_campaign_is_forged_between_two_starts(tmp_path: Path) -> No
         ledger.execute("UPDATE episodes SET outcome = 'success' WHERE policy = 'one-0'")
         changed = ledger.execute("SELECT changes()").fetchone()[0]
         ledger.execute("UPDATE episodes SET outcome = 'failure' WHERE policy = 'policy-0'")
+    with pytest.raises(StoreError, match="is not what was recorded"):
+        go(folder, {"one": [SLOW]})
+    with sqlite3.connect(folder / "ledger.sqlite") as ledger:  # one who knows of the chain
+        ledger.execute("DELETE FROM chain")
+        extend(ledger, ChainEnd())
     go(folder, {"one": [SLOW]})
     assert changed >= 0
     assert "episodes" in failing(folder)

@@ -1,0 +1,98 @@
+"""Files of a run that its ledger does not know, and what becomes of them: none is ever deleted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from enpire.errors import StoreError
+from enpire.store.durable import TEMPORARY_PREFIX, disk_errors, fsync
+from enpire.store.journal import WholeBatch, read_whole
+from enpire.store.layout import BATCH, EPISODES, EVIDENCE, LOST, POLICIES
+from enpire.store.ledger import Ledger
+
+
+@dataclass(frozen=True, slots=True)
+class Orphans:
+    """Paths relative to the run folder.
+
+    Attributes:
+        batches: whole batches without a row, in the order of their names.
+        rest: what is half written, damaged, or belongs to nothing.
+    """
+
+    batches: Mapping[str, WholeBatch]
+    rest: tuple[str, ...]
+
+
+def find(folder: Path, ledger: Ledger) -> Orphans:
+    """What lies in a run's folder without a row in its ledger."""
+    recorded = ledger.batches()
+    whole: dict[str, WholeBatch] = {}
+    rest = _temporary(folder)
+    for path in sorted(batches_on_disk(folder) - recorded):
+        try:
+            whole[path] = read_whole(folder / path)
+        except StoreError:
+            rest.append(path)
+    rest += sorted(policies_on_disk(folder) - {row.path for row in ledger.policies()})
+    rest += sorted(_frames_on_disk(folder, recorded | whole.keys()))
+    return Orphans(whole, tuple(rest))
+
+
+def set_aside(folder: Path, paths: Iterable[str], why: str = "has no row") -> list[str]:
+    """Move files and folders of a run to its `lost/`; a sentence about each.
+
+    Raises:
+        StoreError: the disk does not take it.
+    """
+    told = []
+    for path in paths:
+        target = _free(folder / LOST / path)
+        with disk_errors(target):
+            target.parent.mkdir(parents=True, exist_ok=True)
+            (folder / path).rename(target)
+            fsync(target.parent)
+            fsync((folder / path).parent)
+        told.append(f"{path} {why} and moved to {target.relative_to(folder)}")
+    return told
+
+
+def batches_on_disk(folder: Path) -> set[str]:
+    """Paths of all batches of a run, relative to its folder."""
+    at = folder / EPISODES
+    found = at.iterdir() if at.is_dir() else ()
+    return {f"{EPISODES}/{path.name}" for path in found if BATCH.fullmatch(path.name)}
+
+
+def policies_on_disk(folder: Path) -> set[str]:
+    """Paths of all policies of a run, relative to its folder."""
+    return {f"{POLICIES}/{path.name}" for path in (folder / POLICIES).glob("[!.]*.safetensors")}
+
+
+def _temporary(folder: Path) -> list[str]:
+    """What a process that died was about to publish."""
+    named = [folder / name for name in (EPISODES, POLICIES, EVIDENCE)]
+    return [
+        path.relative_to(folder).as_posix()
+        for at in (folder, *(each for each in named if each.is_dir()))
+        for path in sorted(at.iterdir())
+        if path.name.startswith(TEMPORARY_PREFIX)
+    ]
+
+
+def _frames_on_disk(folder: Path, without: Iterable[str]) -> set[str]:
+    """Pictures of batches other than those at `without`."""
+    known = {Path(path).name for path in without}
+    pictures = (folder / EVIDENCE).glob("[!.]*.png")
+    return {f"{EVIDENCE}/{p.name}" for p in pictures if p.name.split("-")[0] not in known}
+
+
+def _free(path: Path) -> Path:
+    """A path that nothing is at: the same, or with a number behind it."""
+    number, free = 1, path
+    while free.exists():
+        number += 1
+        free = path.with_name(f"{path.name}-{number}")
+    return free

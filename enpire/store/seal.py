@@ -1,0 +1,46 @@
+"""A hash of the whole ledger file, there while no process writes it.
+
+The chain covers rows, this covers every byte: what lies in a page that no row uses, too. A process
+that was killed leaves none, and then the chain alone speaks.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from pathlib import Path
+
+from enpire.store.durable import temporary_name, write_file
+from enpire.store.layout import LEDGER, SEAL
+from enpire.store.weights import sha256_of
+
+
+def seal(folder: Path) -> None:
+    """Write the seal of a ledger that was closed; none where its log could not be folded in."""
+    log = folder / f"{LEDGER}-wal"
+    if log.exists() or not (folder / LEDGER).is_file():
+        return
+    # Not forced to the disk, and a full one takes none: the chain is there without it.
+    temporary = temporary_name(folder / SEAL)
+    try:
+        write_file(temporary, _line(folder).encode())
+        os.rename(temporary, folder / SEAL)
+    except OSError:
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)
+
+
+def broken(folder: Path) -> str:
+    """What does not agree between a ledger and its seal; empty if nothing, or there is no seal."""
+    try:
+        said = (folder / SEAL).read_bytes()
+    except FileNotFoundError:
+        return ""
+    except OSError as error:
+        return f"{SEAL} beside it cannot be read ({error.strerror})"
+    return "" if said == _line(folder).encode() else f"its sha256 is not the one in {SEAL}"
+
+
+def _line(folder: Path) -> str:
+    """In the words of `sha256sum`, which can check it too."""
+    return f"{sha256_of(folder / LEDGER)}  {LEDGER}\n"

@@ -1,0 +1,102 @@
+"""Signals that end a command do so as Ctrl-C does."""
+
+from __future__ import annotations
+
+import os
+import pty
+import signal
+import subprocess
+import sys
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from enpire.cli import main
+from enpire.commands import driving
+from enpire.commands.ending import ended_by_signals
+from enpire.rollout.budget import Budget
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_loop_ends_at_its_next_period_and_at_a_second_signal_at_once(number: int) -> None:
+    budget = Budget()
+    before = signal.getsignal(number)
+    with driving._signals(budget):
+        signal.raise_signal(number)
+        assert budget.interrupted
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(number)
+    assert signal.getsignal(number) is before
+
+
+def test_what_nohup_ignores_stays_ignored(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        budget = Budget()
+        with driving._signals(budget), ended_by_signals():
+            signal.raise_signal(signal.SIGHUP)
+        assert not budget.interrupted
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_server_that_is_asked_to_end_exits_as_documented(
+    monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    ended = []
+
+    class Server:
+        socket = SimpleNamespace(getsockname=lambda: ("127.0.0.1", 8000))
+
+        def __enter__(self) -> Server:
+            return self
+
+        def __exit__(self, *_: object) -> None:
+            ended.append(True)
+
+        def serve_forever(self) -> None:
+            signal.raise_signal(number)
+
+    chosen: dict[str, Any] = {"policy": None, "task": "reach", "python": "", "success": ""}
+    chosen |= {"name": "policy-0", "sha256": ""}
+    frozen = "enpire.observe.frozen"
+    monkeypatch.setattr(f"{frozen}.load", lambda *_: SimpleNamespace(**chosen))
+    monkeypatch.setattr(f"{frozen}.images", lambda *_: 0)
+    monkeypatch.setattr(f"{frozen}.require_fit", lambda *_: None)
+    monkeypatch.setattr("enpire.environment.open_stations", lambda *_: None)
+    monkeypatch.setattr("enpire.policies.remote.server.Served", lambda *_: None)
+    monkeypatch.setattr("enpire.policies.remote.server.serving", lambda *_: Server())
+    assert main(["serve", "policy", "RUN"]) == 130
+    assert ended == [True]
+
+
+LOST = """
+import signal, sys, time
+from enpire.commands.ending import handled
+heard = []
+with handled((signal.SIGHUP,), lambda: heard.append(True)):
+    print("ready", flush=True)
+    while not heard:
+        time.sleep(0.01)
+    print("to a terminal that is gone", flush=True)
+sys.exit(7)
+"""
+
+
+def test_to_print_to_a_terminal_that_is_gone_raises_nothing() -> None:
+    ours, theirs = pty.openpty()
+    child = subprocess.Popen(
+        [sys.executable, "-c", LOST],
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        start_new_session=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+    os.close(theirs)
+    assert b"ready" in os.read(ours, 100)
+    os.close(ours)  # the terminal is gone
+    child.send_signal(signal.SIGHUP)
+    assert child.wait(30) == 7

@@ -1,0 +1,117 @@
+"""What is changed in a ledger behind its back is named when it is opened."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from enpire.errors import StoreError
+from enpire.store import ledger as ledgers
+from enpire.store.ledger import UNCHAINED, Ledger
+from enpire.store.rows import Decision, EventRow, Interval, Phase, PolicyRow, RoundRow, SealedRow
+
+from .samples import episode
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """A ledger with rows in every table, closed."""
+    ledgers.create(tmp_path / "ledger.sqlite")
+    with Ledger(tmp_path / "ledger.sqlite", writable=True) as ledger:
+        ledger.set_facts({"state": "running"})
+        ledger.add_policy(PolicyRow("p0", "ab", "policies/p0.safetensors"))
+        for number in range(3):
+            ids = [f"{number}{letter}" for letter in "ab"]
+            spent = [Interval(0, Phase.EXECUTE, number, number + 1.0, ids[0])]
+            ledger.add_batch(f"episodes/{number}", "ab", 7, [episode(id) for id in ids], spent)
+        ledger.put_round(RoundRow(1, "p0", 3, 5))
+        ledger.add_decision(Decision(1, "promote", "p0 leads", "p0"))
+        ledger.add_event(EventRow(1, "experiment", "{}"))
+        ledger.add_sealed(SealedRow(1, "p0", 7, 60, 64, 0.9, 1.0))
+        ledger.set_policy_state("p0", "incumbent")
+        ledger.set_facts({"state": "reached"})
+    return tmp_path / "ledger.sqlite"
+
+
+def _change(path: Path, statement: str) -> None:
+    connection = sqlite3.connect(path)
+    connection.execute(statement)
+    connection.commit()
+    connection.close()
+
+
+def test_what_only_enpire_wrote_opens(path: Path) -> None:
+    with Ledger(path, writable=True) as ledger:
+        assert ledger.damage == []
+        before = ledger.end
+        ledger.add_intervals([])
+        assert ledger.end == before, "nothing was written: no link"
+        ledger.add_batch("episodes/9", "ab", 7, [episode("z")])
+        assert ledger.end.links == before.links + 1
+    with Ledger(path, writable=False) as ledger:
+        assert ledger.damage == []
+
+
+@pytest.mark.parametrize(
+    ("statement", "named"),
+    [
+        ("UPDATE sealed SET successes = 64", "sealed: rows 1 to 1 are not"),
+        (
+            "UPDATE episodes SET outcome = 'failure' WHERE id = '1a'",
+            "episodes: rows 3 to 4 are not",
+        ),
+        ("UPDATE predicates SET value = 0.5 WHERE episode = '2b'", "predicates: rows 5 to 6 are"),
+        ("UPDATE batches SET sha256 = 'cd' WHERE rowid = 2", "batches: rows 2 to 2 are not"),
+        ("UPDATE intervals SET end_s = 9.0 WHERE number = 1", "intervals: rows 1 to 1 are not"),
+        ("DELETE FROM intervals WHERE number = 3", "intervals: rows 3 to 3 are not"),
+        ("INSERT INTO intervals VALUES (NULL, 0, 'idle', 3, 4, '')", "intervals: 1 rows were"),
+        ("UPDATE decisions SET text = 'p1 leads'", "decisions: rows 1 to 1 are not"),
+        ("UPDATE events SET text = '[]'", "events: rows 1 to 1 are not"),
+        ("UPDATE policies SET sha256 = 'cd'", "policies: rows 1 to 1 are not"),
+        ("UPDATE policies SET state = 'rejected'", "policies: its newest state is not"),
+        ("UPDATE rounds SET successes = 5", "rounds: its newest state is not"),
+        ("UPDATE run SET value = 'running'", "run: its newest state is not"),
+        ("CREATE TRIGGER t AFTER INSERT ON sealed BEGIN SELECT 1; END", "schema: its newest state"),
+        ("UPDATE chain SET sha256 = 'x' WHERE number = 2", "link 2 of its chain is not"),
+        ("DELETE FROM chain WHERE number = 2", "link 3 of its chain is not"),
+        ("DROP TABLE chain", "schema version is 4, but it has no chain"),
+        ("PRAGMA user_version = 3", "schema version is 3, but it has a chain"),
+    ],
+)
+def test_a_change_from_outside_is_named(path: Path, statement: str, named: str) -> None:
+    _change(path, statement)
+    for writable in (True, False):
+        with pytest.raises(StoreError, match=r"is not what was recorded.*enpire fsck"):
+            Ledger(path, writable)
+    with Ledger(path, writable=False, damaged=True) as ledger:
+        assert any(named in line for line in ledger.damage), ledger.damage
+
+
+def test_a_value_that_no_table_holds_is_no_traceback(path: Path) -> None:
+    _change(path, "UPDATE intervals SET phase = 'exEcute'")
+    with (
+        Ledger(path, writable=False, damaged=True) as ledger,
+        pytest.raises(StoreError, match=r"intervals: 'exEcute' is not a valid Phase"),
+    ):
+        ledger.intervals()
+
+
+def test_a_ledger_of_before_chains_is_read_and_gets_one_when_continued(path: Path) -> None:
+    connection = sqlite3.connect(path)
+    connection.execute("DROP TABLE chain")
+    connection.execute("PRAGMA user_version = 3")
+    connection.commit()
+    connection.close()
+    with Ledger(path, writable=False) as ledger:
+        assert (ledger.chained, len(ledger.episodes())) == (False, 6)
+    with Ledger(path, writable=True) as ledger:
+        assert ledger.chained
+        assert "first 6 episodes" in ledger.facts()[UNCHAINED]
+        ledger.add_decision(Decision(2, "kept", "p0 stays"))
+    with Ledger(path, writable=True) as ledger:
+        assert len(ledger.events()) == 1
+    _change(path, "UPDATE sealed SET successes = 64")
+    with pytest.raises(StoreError, match="sealed: rows 1 to 1"):
+        Ledger(path, writable=True)
