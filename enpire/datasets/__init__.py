@@ -2,6 +2,8 @@
 
 from enpire.datasets.columns import Layout
 from enpire.datasets.exported import export
-from enpire.datasets.imported import demonstrations
+from enpire.datasets.fitting import Allowed, Wanted
+from enpire.datasets.imported import Imported, demonstrations
+from enpire.datasets.starts import first_seen
 
-__all__ = ["Layout", "demonstrations", "export"]
+__all__ = ["Allowed", "Imported", "Layout", "Wanted", "demonstrations", "export", "first_seen"]

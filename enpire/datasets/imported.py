@@ -2,99 +2,114 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from enpire.datasets.columns import ACTION, POLICY, SEED, STATE, SUCCESS, WHOLE
-from enpire.datasets.exported import BACKEND
+from enpire.datasets import fitting
+from enpire.datasets.columns import ACTION, PICTURES, POLICY, SEED
+from enpire.datasets.fitting import Allowed, Chosen, Wanted
+from enpire.datasets.folder import Extent, Frames, describe, read_frames, require_paced
 from enpire.errors import StoreError
-from enpire.types import Episode, Outcome, Purpose, Times, Verdict
+from enpire.types import Episode, FloatArray, Outcome, Purpose, Times, Verdict
 
 BY = "imported"  # the policy of an episode whose dataset does not say
 HELP = "intervention"
+SEEDS = 2**63  # a seed is below
 
 
-def demonstrations(folder: Path, task: str, observation: int, action: int) -> Iterator[Episode]:
-    """The episodes of a dataset, in its order, as demonstrations of `task`.
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """Episodes of a dataset, in its order. said: what was assumed of it, for a person."""
 
-    They are successes if the dataset says so (`success`, or `next.success` at the last frame), or
-    says nothing: then they are somebody's demonstrations. No verifier of ours has seen them, which
-    each verdict's reason says.
+    episodes: tuple[Episode, ...]
+    said: tuple[str, ...]
+
+
+def demonstrations(folder: Path, wanted: Wanted, allowed: Allowed | None = None) -> Imported:
+    """The episodes of a dataset as demonstrations of a task, each value of them looked at.
+
+    They are successes if the dataset says so: `success`, `next.success` in any frame, or the column
+    that `allowed` names. No verifier of ours has seen them, which each verdict's reason says.
 
     Raises:
-        StoreError: there is no dataset, or its states and actions are not those of the task.
+        StoreError: there is no dataset, or what it has is not what the task means.
     """
-    from lerobot.datasets.lerobot_dataset import LeRobotDataset
+    allowed = allowed or Allowed()
+    folder = folder.resolve()
+    said = describe(folder)
+    seen = fitting.seen_column(said.features)
+    fps, paced = fitting.rate(folder, said.fps, wanted, allowed)
+    chosen = [fitting.choose(folder, said.features, c, wanted, allowed) for c in (seen, ACTION)]
+    told = [name for name in (POLICY, SEED, HELP) if name in said.features]
+    success = fitting.success_columns(said.features, allowed)
+    columns = list(dict.fromkeys([seen, ACTION, *success, *told]))
+    frames = read_frames(folder, said, columns)
+    require_paced(frames, (fps, said.fps))
+    observations, whole_seen = _values(frames, chosen[0])
+    actions, whole_done = _values(frames, chosen[1])
+    clipped = fitting.within_one(frames, chosen[1], actions, allowed.clip)
+    fitting.require_starts(frames, chosen[0], observations, wanted)
+    good, by = fitting.successes(frames, said.features, allowed)
+    helped = frames.flags(HELP) if HELP in told else np.zeros(len(frames), bool)
+    made = tuple(
+        Episode(
+            id=f"imported-{folder.name}-{extent.index:06d}",
+            task=wanted.task,
+            seed=_seed(frames, extent, SEED in told),
+            purpose=Purpose.DEMONSTRATION,
+            policy=str((frames.plain(POLICY, extent.first) if POLICY in told else "") or BY),
+            round=0,
+            station=0,
+            verdict=_verdict(success),
+            times=Times(),
+            observations=observations[extent.first : extent.end].astype(np.float32),
+            actions=actions[extent.first : extent.end].clip(-1.0, 1.0).astype(np.float32),
+            stamps=(1.0 / fps) * np.arange(extent.length, dtype=np.float64),
+            rewards=_rewards(extent.length, success),
+            intervened=helped[extent.first : extent.end],
+        )
+        for extent, success in zip(frames.extents, good, strict=True)
+    )
+    pictures = any(name.startswith(PICTURES) for name in said.features)
+    assumed = [by, paced, *(one.said for one in chosen), whole_seen, whole_done, clipped]
+    assumed += ["without its pictures"] if pictures else []
+    return Imported(made, tuple(text for text in assumed if text))
 
-    if not (folder / "meta" / "info.json").is_file():
-        raise StoreError(f"{folder} holds no LeRobot dataset (meta/info.json)")
-    try:
-        dataset = LeRobotDataset(folder.name, root=folder, video_backend=BACKEND)
-    except Exception as error:  # in every way there is; an older version, a file that is missing
-        raise StoreError(f"{folder} is not read by LeRobot: {error}") from error
-    seen = WHOLE if WHOLE in dataset.features else STATE
-    _require_fit(folder, dataset.features, task, {seen: observation, ACTION: action})
-    wanted = [seen, ACTION, SUCCESS, "next.success", POLICY, SEED, HELP, "next.reward"]
-    there = [name for name in wanted if name in dataset.features]
-    table = dataset.hf_dataset.select_columns(there).with_format("numpy")
-    for index, about in enumerate(dataset.meta.episodes):
-        rows = table[int(about["dataset_from_index"]) : int(about["dataset_to_index"])]
-        yield _episode(f"{folder.name}-{index:06d}", task, index, rows, rows[seen], dataset.fps)
+
+def _values(frames: Frames, chosen: Chosen) -> tuple[FloatArray, str]:
+    """Entries of a column, (frames, n), sound, and what was assumed of them."""
+    values, whole = frames.numbers(chosen.column)
+    if values.shape[1] <= max(chosen.entries):
+        raise StoreError(
+            f"{frames.folder}: {chosen.column} has {values.shape[1]} entries in each row, and "
+            f"meta/info.json says {max(chosen.entries) + 1} or more"
+        )
+    values = values[:, chosen.entries]
+    fitting.require_sound(frames, chosen, values)
+    return values, f"{chosen.column} of integers" if whole else ""
 
 
-def _episode(
-    name: str,
-    task: str,
-    index: int,
-    rows: dict[str, NDArray[Any]],
-    seen: NDArray[Any],
-    fps: float,
-) -> Episode:
-    length = len(rows[ACTION])
-    success = bool(rows[SUCCESS][0]) if SUCCESS in rows else True
-    if SUCCESS not in rows and "next.success" in rows:
-        success = bool(np.any(rows["next.success"]))
+def _seed(frames: Frames, extent: Extent, there: bool) -> int:
+    if not there:
+        return extent.index
+    value: Any = frames.plain(SEED, extent.first)
+    if not isinstance(value, int) or not 0 <= value < SEEDS:
+        raise StoreError(
+            f"{frames.folder}: episode {extent.index}: its {SEED} is {value!r}: a whole number "
+            "of at least 0 is needed, or no such column"
+        )
+    return value
+
+
+def _verdict(success: bool) -> Verdict:
     outcome = Outcome.SUCCESS if success else Outcome.FAILURE
+    return Verdict(outcome, score=float(success), reason="as its dataset says, not judged here")
+
+
+def _rewards(length: int, success: bool) -> Any:
     rewards = np.zeros(length, np.float32)
     rewards[-1] = success
-    return Episode(
-        id=f"imported-{name}",
-        task=task,
-        seed=int(rows[SEED][0]) if SEED in rows else index,
-        purpose=Purpose.DEMONSTRATION,
-        policy=str(rows[POLICY][0]) if POLICY in rows else BY,
-        round=0,
-        station=0,
-        verdict=Verdict(
-            outcome, score=float(success), reason="as its dataset says, not judged here"
-        ),
-        times=Times(),
-        observations=_rows(seen),
-        actions=_rows(rows[ACTION]),
-        stamps=(1.0 / fps) * np.arange(length, dtype=np.float64),
-        rewards=rewards,
-        intervened=np.asarray(rows.get(HELP, np.zeros(length)), bool).reshape(length),
-    )
-
-
-def _rows(values: NDArray[Any]) -> NDArray[np.float32]:
-    return np.stack(list(values)).astype(np.float32, copy=False)
-
-
-def _require_fit(
-    folder: Path, features: dict[str, Any], task: str, sizes: Mapping[str, int]
-) -> None:
-    for name, size in sizes.items():
-        found = None
-        with contextlib.suppress(KeyError):
-            found = tuple(features[name]["shape"])
-        if found != (size,):
-            raise StoreError(
-                f"{folder} has {name} of shape {found}; {task} has {size} of them: a dataset fits "
-                "a task that shows the same and is acted on alike"
-            )
+    return rewards

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from enpire.datasets import Layout, demonstrations, export
+from enpire.datasets import Layout, Wanted, demonstrations, export
 from enpire.datasets import exported as exporting
 from enpire.environment import Sight
 from enpire.errors import StoreError
 from enpire.types import Episode, Image, Outcome, Purpose, Verdict
 from tests.store.samples import episode
 
-LAYOUT = Layout(
-    25, "do it", "arm", tuple(f"seen_{i}" for i in range(6)), tuple(f"done_{i}" for i in range(3))
-)
+OBSERVATION, ACTION = tuple(f"seen_{i}" for i in range(6)), tuple(f"done_{i}" for i in range(3))
+LAYOUT = Layout(25, "do it", "arm", OBSERVATION, ACTION)
+WANTED = Wanted("zip_tie", OBSERVATION, ACTION, 25.0)
 
 
 def some(count: int) -> list[Episode]:
@@ -33,6 +34,7 @@ def some(count: int) -> list[Episode]:
                 each,
                 verdict=Verdict(outcome),
                 rewards=rewards,
+                actions=each.actions.clip(-1, 1),
                 intervened=helped,
                 stamps=(1 / 25) * np.arange(len(each)),
             )
@@ -40,7 +42,7 @@ def some(count: int) -> list[Episode]:
     return made
 
 
-def require_same(there: list[Episode], back: list[Episode]) -> None:
+def require_same(there: Sequence[Episode], back: Sequence[Episode]) -> None:
     assert len(there) == len(back)
     for a, b in zip(there, back, strict=True):
         for name in ("observations", "actions", "stamps", "rewards", "intervened"):
@@ -57,7 +59,7 @@ def test_there_and_back(tmp_path: Path, part: int) -> None:
     export(there, LAYOUT, tmp_path / "set", say=said.append, part=part)
     assert said[-1] == 5
     assert [p.name for p in tmp_path.iterdir()] == ["set"], "the parts are gone"
-    require_same(there, list(demonstrations(tmp_path / "set", "zip_tie", 6, 3)))
+    require_same(there, demonstrations(tmp_path / "set", WANTED).episodes)
 
 
 def test_lerobot_reads_it(tmp_path: Path) -> None:
@@ -102,7 +104,7 @@ def test_cut_short_it_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     assert not (tmp_path / "set").exists()
     export(there, LAYOUT, tmp_path / "set", part=2)
     assert written == [["e0", "e1"], ["e2", "e3"], ["e2", "e3"], ["e4"]]
-    require_same(there, list(demonstrations(tmp_path / "set", "zip_tie", 6, 3)))
+    require_same(there, demonstrations(tmp_path / "set", WANTED).episodes)
 
 
 def test_what_was_begun_for_another_is_not_taken(tmp_path: Path) -> None:
@@ -145,7 +147,7 @@ def test_pictures_are_what_was_seen(tmp_path: Path, video: bool, off: float) -> 
                 read = seen[f"observation.images.{camera}"].permute(1, 2, 0).numpy() * 255
                 assert np.abs(read.round() - picture).mean() <= off
             at += 1
-    require_same(there, list(demonstrations(tmp_path / "set", "zip_tie", 6, 3)))
+    require_same(there, demonstrations(tmp_path / "set", WANTED).episodes)
 
 
 def test_messages_say_what_to_do(tmp_path: Path) -> None:
@@ -154,10 +156,11 @@ def test_messages_say_what_to_do(tmp_path: Path) -> None:
     export(some(1), LAYOUT, tmp_path / "set")
     with pytest.raises(StoreError, match="already"):
         export(some(1), LAYOUT, tmp_path / "set")
+    other = Wanted("pick_cube", ("x",) * 13, ("x",) * 7, 25.0)
     with pytest.raises(StoreError, match=r"observation\.state of shape \(6,\); pick_cube has 13"):
-        next(demonstrations(tmp_path / "set", "pick_cube", 13, 7))
+        demonstrations(tmp_path / "set", other)
     with pytest.raises(StoreError, match="no LeRobot dataset"):
-        next(demonstrations(tmp_path, "pick_cube", 13, 7))
+        demonstrations(tmp_path, other)
     narrow = replace(LAYOUT, observation=LAYOUT.observation[:5])
     with pytest.raises(StoreError, match="export them apart"):
         list(narrow.frames(some(1)[0]))

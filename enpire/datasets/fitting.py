@@ -1,0 +1,278 @@
+"""Whether a dataset means what a task means: names, rate, range, success; and what is assumed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from enpire.datasets.columns import ACTION, STATE, SUCCESS, WHOLE
+from enpire.datasets.folder import Frames
+from enpire.errors import StoreError
+from enpire.types import Flags, Float32Array, FloatArray
+
+NEXT_SUCCESS = "next.success"
+EVERY = "all"  # as a column of success: every episode is one
+LARGEST = 1e6  # of any entry: numbers that large are a fault, in whichever unit
+SPIKE, ENTRY = 1000.0, 1.0  # how many times an entry's own spread it may be off; at least of that
+ROUNDED = 1e-5  # an action may be beyond 1 by so much
+STARTS, NEARBY = 10.0, 1.0  # how far from a task's own starts one may be: of their spread, and else
+RATE = 0.01  # share by which two rates may differ
+SHOWN = 4  # names of columns in a message
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What a task shows and is acted on by.
+
+    observation, action: names of entries. hz: control periods a second. starts: what policies see
+    first in some of its episodes, (n, obs); none: not compared.
+    """
+
+    task: str
+    observation: tuple[str, ...]
+    action: tuple[str, ...]
+    hz: float
+    starts: Float32Array = field(default_factory=lambda: np.zeros((0, 0), np.float32))
+
+
+@dataclass(frozen=True, slots=True)
+class Allowed:
+    """What a person says of a dataset that it does not say itself.
+
+    accept_names: entries are the task's in their order, whatever they are called. by_name: they are
+    put in the task's order by their names. rename: what the dataset calls an entry, and what the
+    task does; goes by names too. fps: frames a second, whatever the dataset says; 0: as it says.
+    success: the column that says whether an episode was a success, or `all`. clip: actions beyond
+    [-1, 1] are taken as full ones.
+    """
+
+    accept_names: bool = False
+    by_name: bool = False
+    rename: Mapping[str, str] = field(default_factory=dict)
+    fps: float = 0.0
+    success: str = ""
+    clip: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """Entries of a column, in the task's order, by their names there. said: what was assumed."""
+
+    column: str
+    entries: tuple[int, ...]
+    names: tuple[str, ...]
+    said: str = ""
+
+
+def seen_column(features: Mapping[str, Any]) -> str:
+    """The column that has a task's observations: beside pictures the state is less than that."""
+    return WHOLE if WHOLE in features else STATE
+
+
+def rate(folder: Path, said: float, wanted: Wanted, allowed: Allowed) -> tuple[float, str]:
+    """Frames a second that are taken, and what was assumed; raises StoreError if not the task's."""
+    taken = allowed.fps or said
+    if not math.isclose(taken, wanted.hz, rel_tol=RATE):
+        raise StoreError(
+            f"{folder} has {taken:g} frames a second, and {wanted.task} acts {wanted.hz:g} times: "
+            "an action there is for one period. Record or resample at that rate; if a frame is "
+            f"one of its periods all the same, say --fps {wanted.hz:g}"
+        )
+    if math.isclose(taken, said, rel_tol=RATE):
+        return taken, ""
+    return taken, f"taken at {taken:g} frames a second, not at {said:g}"
+
+
+def choose(
+    folder: Path, features: Mapping[str, Any], column: str, wanted: Wanted, allowed: Allowed
+) -> Chosen:
+    """Which entries of a column are the task's, by what they are called.
+
+    Raises:
+        StoreError: it is not there, of another size, or called something else.
+    """
+    names = wanted.action if column == ACTION else wanted.observation
+    about = features.get(column)
+    shape = None if about is None else tuple(about.get("shape") or ())
+    called = None if about is None else names_of(about.get("names"))
+    by_name = allowed.by_name or bool(allowed.rename)
+    if by_name and called is not None and shape == (len(called),):
+        return _by_name(folder, column, called, names, wanted.task, allowed.rename)
+    if shape != (len(names),):
+        raise StoreError(
+            f"{folder} has {column} of shape {shape}; {wanted.task} has {len(names)} of them: a "
+            "dataset fits a task that shows the same and is acted on alike"
+        )
+    every = tuple(range(len(names)))
+    if called == names:
+        return Chosen(column, every, names)
+    if allowed.accept_names:
+        other = "without names" if called is None else f"called {_few(called)}"
+        return Chosen(column, every, names, f"{column} in its own order, {other}")
+    if called is None:
+        raise StoreError(
+            f"{folder} does not name the entries of {column}; {wanted.task} calls them "
+            f"{_few(names)}: if they are these in this order, say --accept-names"
+        )
+    if sorted(called) == sorted(names):
+        at = next(
+            i for i, (one, other) in enumerate(zip(called, names, strict=True)) if one != other
+        )
+        raise StoreError(
+            f"{folder} has {column} in another order: entry {at} is {called[at]}, and "
+            f"{wanted.task} has {names[at]} there: --by-name puts them in the task's order, "
+            "--accept-names takes them as they stand"
+        )
+    strange = [
+        f"{name} for {mine}" for name, mine in zip(called, names, strict=False) if name != mine
+    ]
+    raise StoreError(
+        f"{folder} calls entries of {column} otherwise than {wanted.task}: {_few(strange)}. If "
+        "they mean the same, say --rename THEIRS=OURS,... or, in the same order, --accept-names"
+    )
+
+
+def names_of(said: Any) -> tuple[str, ...] | None:
+    """Names of a column's entries, in each form that datasets have; None without any."""
+    if isinstance(said, dict):
+        if said and all(isinstance(place, int) for place in said.values()):
+            return tuple(str(name) for name in sorted(said, key=lambda name: said[name]))
+        groups = list(said.values())
+        if all(isinstance(group, list) for group in groups):
+            said = [name for group in groups for name in group]
+    if not isinstance(said, list) or not said:
+        return None
+    return tuple(map(str, said))
+
+
+def require_sound(frames: Frames, chosen: Chosen, values: FloatArray) -> None:
+    """Raises StoreError for a value that is no number, or as large as none is; values: (n, d)."""
+    _refuse(frames, chosen, values, ~np.isfinite(values), "a finite number is needed")
+    large = np.abs(values) > LARGEST
+    _refuse(frames, chosen, values, large, f"nothing is larger than {LARGEST:g}")
+    middle = np.median(values, axis=0)
+    low, high = np.quantile(values, (0.05, 0.95), axis=0)
+    far = np.abs(values - middle) > SPIKE * np.maximum(high - low, ENTRY)
+    _refuse(frames, chosen, values, far, f"that is {SPIKE:g} times what this entry else spreads")
+
+
+def within_one(frames: Frames, chosen: Chosen, values: FloatArray, clip: bool) -> str:
+    """See whether actions (n, act) are in [-1, 1]; what was assumed if they are not.
+
+    Raises:
+        StoreError: they are not, and nobody has them clipped.
+    """
+    beyond = np.abs(values) > 1.0 + ROUNDED
+    if not clip:
+        share = f"{beyond.any(axis=1).mean():.0%} of the frames are beyond it"
+        needed = (
+            f"actions are in [-1, 1], and {share}: convert them (degrees, metres and joint angles "
+            "are none); if only these are too much, --clip takes them as full actions"
+        )
+        _refuse(frames, chosen, values, beyond, needed)
+    count = int(beyond.any(axis=1).sum())
+    return f"{count} of {len(values)} actions clipped to [-1, 1]" if count else ""
+
+
+def require_starts(frames: Frames, chosen: Chosen, values: FloatArray, wanted: Wanted) -> None:
+    """Raises StoreError if an episode begins far from where the task's own do; values: (n, obs)."""
+    if not len(wanted.starts):
+        return
+    low, high = wanted.starts.min(axis=0), wanted.starts.max(axis=0)
+    slack = STARTS * (high - low) + NEARBY * np.maximum(1.0, np.abs(low + high) / 2)
+    first = np.zeros(len(values), bool)
+    first[[extent.first for extent in frames.extents]] = True
+    far = ((values < low - slack) | (values > high + slack)) & first[:, None]
+    if far.any():
+        row, at = (int(i[0]) for i in np.nonzero(far))
+        raise StoreError(
+            f"{frames.folder}: {frames.place(row)}: {chosen.column}, {chosen.names[at]}, is "
+            f"{values[row, at]:g}, and {wanted.task} begins with {low[at]:g} to {high[at]:g}: "
+            "another unit (degrees, millimetres), or another meaning: convert it"
+        )
+
+
+def successes(
+    frames: Frames, features: Mapping[str, Any], allowed: Allowed
+) -> tuple[list[bool], str]:
+    """Whether each episode was one, and by what that is known.
+
+    Raises:
+        StoreError: nothing says so, or a column says it in part.
+    """
+    if allowed.success == EVERY:
+        return [True] * len(frames.extents), f"all taken as successes (--success-column {EVERY})"
+    column = allowed.success or next((n for n in (SUCCESS, NEXT_SUCCESS) if n in features), "")
+    if not column:
+        raise StoreError(
+            f"{frames.folder} does not say which episodes are successes (no column {SUCCESS}, no "
+            f"{NEXT_SUCCESS}): name one with --success-column NAME; --success-column {EVERY} if "
+            "each of them is"
+        )
+    flags = frames.flags(column)
+    return [_success(frames, column, flags, i) for i in range(len(frames.extents))], f"by {column}"
+
+
+def success_columns(features: Mapping[str, Any], allowed: Allowed) -> list[str]:
+    """Those to be read; raises StoreError for one that was asked for and is not there."""
+    if allowed.success in ("", EVERY):
+        return [name for name in (SUCCESS, NEXT_SUCCESS) if name in features]
+    if allowed.success not in features:
+        raise StoreError(
+            f"there is no column {allowed.success}; there are {_few(sorted(features), 30)}"
+        )
+    return [allowed.success]
+
+
+def _success(frames: Frames, column: str, flags: Flags, episode: int) -> bool:
+    extent = frames.extents[episode]
+    mine = flags[extent.first : extent.end]
+    if column == SUCCESS and mine.any() and not mine.all():
+        raise StoreError(
+            f"{frames.folder}: episode {extent.index}: {column} is true in some frames and false "
+            f"in others; it is of the whole episode. If any frame's counts, call it {NEXT_SUCCESS}"
+        )
+    return bool(mine.any())
+
+
+def _by_name(
+    folder: Path,
+    column: str,
+    called: Sequence[str],
+    names: tuple[str, ...],
+    task: str,
+    rename: Mapping[str, str],
+) -> Chosen:
+    theirs = [rename.get(name, name) for name in called]
+    missing = [name for name in names if theirs.count(name) != 1]
+    if missing:
+        how = "twice" if missing[0] in theirs else "not at all"
+        raise StoreError(
+            f"{folder} has {missing[0]} {how} in {column}, which {task} needs; it has "
+            f"{_few(called, 30)}: say --rename THEIRS=OURS,..."
+        )
+    entries = tuple(theirs.index(name) for name in names)
+    if entries == tuple(range(len(called))) and tuple(called) == names:
+        return Chosen(column, entries, names)
+    left = len(called) - len(entries)
+    other = f", {left} of its entries left out" if left else ""
+    return Chosen(column, entries, names, f"{column} put in order by its names{other}")
+
+
+def _refuse(frames: Frames, chosen: Chosen, values: FloatArray, bad: Flags, needed: str) -> None:
+    if bad.any():
+        row, at = (int(i[0]) for i in np.nonzero(bad))
+        raise StoreError(
+            f"{frames.folder}: {frames.place(row)}: {chosen.column}, {chosen.names[at]}, is "
+            f"{values[row, at]:g}: {needed}"
+        )
+
+
+def _few(names: Sequence[str], most: int = SHOWN) -> str:
+    shown = ", ".join(names[:most])
+    return f"{shown} and {len(names) - most} more" if len(names) > most else shown

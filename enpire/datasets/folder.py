@@ -1,0 +1,322 @@
+"""A LeRobot dataset's folder (v3) as tables: its description, its episodes, their frames.
+
+The files are read as they lie there, without LeRobot, which asks its hub for a file that is
+missing. What does not fit together is an error that names file, episode, column and value.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from enpire.errors import StoreError
+from enpire.types import FloatArray
+
+INFO, EPISODES = "meta/info.json", "meta/episodes"
+VERSION = "v3."  # begins the `codebase_version` of what is read here
+DATA_PATH = "data/chunk-{chunk_index:03d}/file-{file_index:03d}.parquet"
+INDEX, FRAME, EPISODE, TIME = "index", "frame_index", "episode_index", "timestamp"
+PLACES = (INDEX, FRAME, EPISODE, TIME)  # columns that say where a frame belongs
+_CHUNK, _FILE, _FROM, _TO = (
+    *("data/chunk_index", "data/file_index"),
+    *("dataset_from_index", "dataset_to_index"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """What `meta/info.json` says. features: of each column its dtype, shape and names."""
+
+    fps: float
+    features: dict[str, dict[str, Any]]
+    episodes: int | None
+    frames: int | None
+    data_path: str
+
+
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """Which rows of all frames an episode has, from `first` to before `end`, and in which file."""
+
+    index: int
+    first: int
+    end: int
+    length: int
+    file: Path
+
+
+@dataclass(frozen=True, slots=True)
+class Frames:
+    """All frames of a dataset, with the episodes that they belong to, in the order of the rows."""
+
+    folder: Path
+    extents: tuple[Extent, ...]
+    table: pa.Table
+
+    def __len__(self) -> int:
+        return int(self.table.num_rows)
+
+    def place(self, row: int) -> str:
+        """Where a row is, for a person."""
+        for extent in self.extents:
+            if extent.first <= row < extent.end:
+                return f"episode {extent.index}, frame {row - extent.first}"
+        return f"row {row}"
+
+    def numbers(self, name: str) -> tuple[FloatArray, bool]:
+        """A column as numbers, (frames, n), and whether they were integers.
+
+        Raises:
+            StoreError: it holds no numbers, or not the same count in each row.
+        """
+        column = _whole(self.table[name])
+        self._require_full(name, column)
+        kind, count = column.type, 1
+        if _is_list(kind):
+            lengths = np.asarray(column.value_lengths()) if not _is_fixed(kind) else None
+            count = kind.list_size if lengths is None else int(lengths[0])
+            if lengths is not None and (lengths != count).any():
+                row = int(np.flatnonzero(lengths != count)[0])
+                raise StoreError(
+                    f"{self.folder}: {self.place(row)}: {name} has {lengths[row]} entries, "
+                    f"{count} before"
+                )
+            column, kind = column.flatten(), kind.value_type
+        if not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
+            raise StoreError(f"{self.folder}: {name} is of type {kind}: numbers are needed")
+        if column.null_count:
+            row = int(np.flatnonzero(np.asarray(column.is_null()))[0]) // max(count, 1)
+            raise StoreError(f"{self.folder}: {self.place(row)}: {name} has an entry of no value")
+        with np.errstate(over="ignore"):
+            values = column.to_numpy(zero_copy_only=False).astype(np.float64)
+        return values.reshape(len(self), count), pa.types.is_integer(kind)
+
+    def flags(self, name: str) -> NDArray[np.bool_]:
+        """A column of truth values, (frames,); as numbers they are 0 or 1.
+
+        Raises:
+            StoreError: another value.
+        """
+        column = _whole(self.table[name])
+        self._require_full(name, column)
+        if _is_list(column.type) and len(column.flatten()) == len(self):
+            column = column.flatten()
+            self._require_full(name, column)
+        values = column.to_numpy(zero_copy_only=False)
+        if not pa.types.is_boolean(column.type):
+            wrong = [row for row, value in enumerate(values.tolist()) if value not in (0, 1)]
+            if wrong:
+                raise StoreError(
+                    f"{self.folder}: {self.place(wrong[0])}: {name} is "
+                    f"{values[wrong[0]]!r}: true or false is needed, or 1 or 0"
+                )
+        return values.astype(bool)
+
+    def plain(self, name: str, row: int) -> Any:
+        """What a column holds in one row, as Python has it."""
+        value = self.table[name][row].as_py()
+        return value[0] if isinstance(value, list) and len(value) == 1 else value
+
+    def _require_full(self, name: str, column: Any) -> None:
+        if column.null_count:
+            row = int(np.flatnonzero(np.asarray(column.is_null()))[0])
+            raise StoreError(f"{self.folder}: {self.place(row)}: {name} has no value")
+
+
+def describe(folder: Path) -> Description:
+    """What a dataset says of itself.
+
+    Raises:
+        StoreError: there is none, of another version, or its description makes no sense.
+    """
+    path = folder / INFO
+    try:
+        said = json.loads(path.read_text("utf-8-sig"))
+    except (FileNotFoundError, NotADirectoryError):
+        raise StoreError(f"{folder} holds no LeRobot dataset ({INFO})") from None
+    except (OSError, ValueError) as error:
+        raise StoreError(f"{path} cannot be read: {error}") from error
+    if not isinstance(said, dict) or not isinstance(said.get("features"), dict):
+        raise StoreError(f"{path} describes no dataset: it has no table `features`")
+    version = said.get("codebase_version")
+    if not str(version).startswith(VERSION):
+        raise StoreError(
+            f"{path}: a dataset of version {version!r}; v3.0 is read: LeRobot's own "
+            "convert_dataset_v21_to_v30 makes it of an older one"
+        )
+    fps = said.get("fps")
+    number = isinstance(fps, int | float) and not isinstance(fps, bool)
+    if not number or not math.isfinite(fps) or fps <= 0:
+        raise StoreError(f"{path}: fps is {fps!r}: a number above 0 is needed")
+    features = {str(name): about for name, about in said["features"].items()}
+    wrong = [name for name, about in features.items() if not isinstance(about, dict)]
+    if wrong:
+        raise StoreError(f"{path}: the feature {wrong[0]} is {features[wrong[0]]!r}, and no table")
+    return Description(
+        float(fps),
+        features,
+        _count(path, said, "total_episodes"),
+        _count(path, said, "total_frames"),
+        str(said.get("data_path") or DATA_PATH),
+    )
+
+
+def read_frames(folder: Path, said: Description, columns: Sequence[str]) -> Frames:
+    """Some columns of all frames, where these belong being one another's proof.
+
+    Raises:
+        StoreError: a file is missing or broken; episodes overlap, are empty, or their frames are
+            not those that the frames themselves say.
+    """
+    extents = _extents(folder, said)
+    files = tuple(dict.fromkeys(extent.file for extent in extents))
+    tables = [_read(path, [*columns, *PLACES]) for path in files]
+    try:
+        table = pa.concat_tables(tables, promote_options="permissive")
+    except pa.ArrowException as error:
+        raise StoreError(f"{folder}: its data files have columns of several types") from error
+    frames = Frames(folder, extents, table)
+    _require_apart(frames, said)
+    _require_in_place(frames)
+    return frames
+
+
+def require_paced(frames: Frames, rates: Sequence[float]) -> None:
+    """Raises StoreError unless frames follow one another at one of these rates [Hz]."""
+    stamps = frames.numbers(TIME)[0][:, 0]
+    found = [_out_of_pace(frames, stamps, rate) for rate in rates]
+    if all(found):
+        raise StoreError(f"{frames.folder}: {found[0]}")
+
+
+def _out_of_pace(frames: Frames, stamps: FloatArray, rate: float) -> str:
+    for extent in frames.extents:
+        mine = stamps[extent.first : extent.end]
+        due = mine[0] + np.arange(len(mine)) / rate
+        off = ~(np.abs(mine - due) <= 0.5 / rate)  # true of what is no number, too
+        if off.any():
+            frame = int(np.argmax(off))
+            return (
+                f"episode {extent.index}, frame {frame}: its {TIME} is {mine[frame]:g} s where "
+                f"{due[frame]:g} s was due at {rate:g} frames a second: a gap, or another rate"
+            )
+    return ""
+
+
+def _extents(folder: Path, said: Description) -> tuple[Extent, ...]:
+    files = sorted((folder / EPISODES).glob("*/*.parquet"))
+    if not files:
+        raise StoreError(
+            f"{folder / EPISODES} has no file: a dataset says there where episodes are"
+        )
+    names = (EPISODE, "length", _FROM, _TO, _CHUNK, _FILE)
+    found: list[Extent] = []
+    for path in files:
+        for row in _read(path, names).to_pylist():
+            wrong = [name for name in names if not isinstance(row[name], int)]
+            if wrong:
+                raise StoreError(f"{path}: {wrong[0]} is {row[wrong[0]]!r}, and no whole number")
+            try:
+                data = said.data_path.format(chunk_index=row[_CHUNK], file_index=row[_FILE])
+            except (KeyError, IndexError, ValueError) as error:
+                raise StoreError(
+                    f"{folder / INFO}: data_path is {said.data_path!r}, and names no file"
+                ) from error
+            place = row[EPISODE], row[_FROM], row[_TO], row["length"]
+            found.append(Extent(*place, folder / data))
+    if not found:
+        raise StoreError(f"{folder} has no episode")
+    return tuple(sorted(found, key=lambda extent: (extent.first, extent.end)))
+
+
+def _require_apart(frames: Frames, said: Description) -> None:
+    """Episodes follow one another without gap or overlap, and are all that there is."""
+    folder, at = frames.folder, 0
+    seen: dict[int, Extent] = {}
+    for extent in frames.extents:
+        name, rows = f"episode {extent.index}", f"rows {extent.first} to {extent.end - 1}"
+        if extent.index in seen:
+            raise StoreError(f"{folder}: two episodes are called {extent.index}")
+        seen[extent.index] = extent
+        if extent.end <= extent.first or extent.length <= 0:
+            raise StoreError(f"{folder}: {name} has no frames: delete it from the dataset")
+        if extent.length != extent.end - extent.first:
+            raise StoreError(f"{folder}: {name} has a length of {extent.length}, and {rows}")
+        if extent.first != at:
+            other = "overlaps the one before" if extent.first < at else "leaves some out"
+            raise StoreError(f"{folder}: {name} has {rows}, where {at} was due: it {other}")
+        at = extent.end
+        if at > len(frames):
+            raise StoreError(
+                f"{folder}: {name} has {rows}, and the data end after {len(frames)} rows"
+            )
+    if at != len(frames):
+        raise StoreError(f"{folder}: rows {at} to {len(frames) - 1} belong to no episode")
+    counts = (("episodes", said.episodes, len(seen)), ("frames", said.frames, at))
+    for what, told, there in counts:
+        if told not in (None, there):
+            raise StoreError(f"{folder / INFO}: total_{what} is {told}, and there are {there}")
+
+
+def _require_in_place(frames: Frames) -> None:
+    """Each row says itself that it is where its episode has it."""
+    index, frame, episode = (frames.numbers(name)[0][:, 0] for name in (INDEX, FRAME, EPISODE))
+    for extent in frames.extents:
+        rows = np.arange(extent.first, extent.end)
+        for name, values, due in (
+            (EPISODE, episode[rows], np.full(len(rows), extent.index)),
+            (FRAME, frame[rows], rows - extent.first),
+            (INDEX, index[rows], rows),
+        ):
+            wrong = values != due
+            if wrong.any():
+                at = int(np.argmax(wrong))
+                raise StoreError(
+                    f"{frames.folder}: episode {extent.index}, frame {at}: its {name} is "
+                    f"{values[at]:g} where {due[at]} was due: rows are shuffled or missing"
+                )
+
+
+def _read(path: Path, columns: Sequence[str]) -> pa.Table:
+    """Columns of one file; raises StoreError that names it, or the column it lacks."""
+    if not path.is_file():
+        raise StoreError(f"{path} is missing")
+    try:
+        with pq.ParquetFile(path) as file:
+            lacking = [name for name in columns if name not in file.schema_arrow.names]
+            if lacking:
+                raise StoreError(f"{path} lacks the column {lacking[0]}")
+            return file.read(columns=list(columns))
+    except (pa.ArrowException, OSError) as error:
+        raise StoreError(f"{path} cannot be read: {str(error).splitlines()[0]}") from error
+
+
+def _count(path: Path, said: dict[str, Any], name: str) -> int | None:
+    value = said.get(name)
+    if value is not None and (not isinstance(value, int) or value < 0):
+        raise StoreError(f"{path}: {name} is {value!r}, and no count")
+    return value
+
+
+def _whole(column: pa.ChunkedArray) -> Any:
+    whole = column.combine_chunks()
+    if isinstance(whole, pa.ChunkedArray):  # of no rows, or too many for one array
+        whole = pa.concat_arrays(whole.chunks) if whole.num_chunks else pa.array([], column.type)
+    return whole.storage if isinstance(whole, pa.ExtensionArray) else whole
+
+
+def _is_fixed(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_fixed_size_list(kind))
+
+
+def _is_list(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind) or _is_fixed(kind))
