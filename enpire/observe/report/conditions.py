@@ -1,0 +1,118 @@
+"""Where a policy fails over initial conditions: the two entries that matter most.
+
+An entry matters if success differs between its fifths by more than chance would have it
+(chi-squared, and Bonferroni's correction over all entries). Nothing is run for it: a seed gives its
+initial condition.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from scipy import stats
+
+from enpire.environment import Task
+from enpire.environment.loading import load_task
+from enpire.errors import EnpireError
+from enpire.packs import find
+from enpire.packs.finder import GYM
+from enpire.rollout.spending import initial
+from enpire.store import EpisodeRow, Run
+from enpire.types import JUDGED, Flags, FloatArray, Outcome, Purpose
+
+PARTS = 5  # of an entry's range with equally many episodes each
+FEWEST = 8  # failures that say where a policy fails
+SURE = 0.05  # chance by which an entry that does not matter may be said to
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ConditionMap:
+    """Outcomes over two entries of the initial condition.
+
+    Attributes:
+        names: of the two entries, the one that matters more first.
+        chances: that each would differ so much if it did not matter, corrected for all entries.
+        places: values of the two, (n, 2).
+        won: which episodes were successes, (n,).
+        of: whose episodes these are, for a person.
+        missing: why there is no map; then the rest is empty.
+    """
+
+    names: tuple[str, str] = ("", "")
+    chances: tuple[float, float] = (1.0, 1.0)
+    places: FloatArray = field(default_factory=lambda: np.zeros((0, 2)))
+    won: Flags = field(default_factory=lambda: np.zeros(0, bool))
+    of: str = ""
+    missing: str = ""
+
+
+def read_conditions(run: Run, rows: Sequence[EpisodeRow], policy: str) -> ConditionMap:
+    """Return where `policy` fails, or all policies if it has failed too rarely to tell."""
+    name = str(run.asked.get("task", ""))
+    try:
+        task = task_as_recorded(name, json.loads(run.ledger.facts().get("packs", "{}")))
+    except EnpireError as error:
+        return ConditionMap(missing=str(error))
+    judged = [
+        row
+        for row in rows
+        if row.purpose in (Purpose.EVALUATION, Purpose.SEALED) and row.outcome in JUDGED
+    ]
+    own = [row for row in judged if row.policy == policy]
+    enough = sum(row.outcome is Outcome.FAILURE for row in own) >= FEWEST
+    chosen = own if enough else judged
+    won = np.array([row.outcome is Outcome.SUCCESS for row in chosen], bool)
+    if int((~won).sum()) < FEWEST:
+        return ConditionMap(missing=f"fewer than {FEWEST} evaluations failed: too few for a map")
+    physical = run.asked.get("reset", "fast") == "physical"
+    names = list(task.target_names if physical else task.variation_names)
+    known: dict[int, FloatArray] = {}
+    for row in chosen:
+        if row.seed not in known:
+            known[row.seed] = initial(task, row.seed, physical)
+    drawn = np.array([known[row.seed] for row in chosen])
+    if drawn.shape[1] < 2:
+        return ConditionMap(missing="the initial condition has fewer than two entries")
+    chances = [chance_of(drawn[:, entry], won) for entry in range(drawn.shape[1])]
+    first, second = np.argsort(chances, kind="stable")[:2].tolist()
+    corrected = [min(1.0, chances[entry] * len(chances)) for entry in (first, second)]
+    return ConditionMap(
+        (names[first], names[second]),
+        (corrected[0], corrected[1]),
+        drawn[:, [first, second]],
+        won,
+        f"{policy}, {len(chosen)} evaluations"
+        if enough
+        else f"all policies, {len(chosen)} evaluations: {policy or 'the last'} failed too rarely",
+    )
+
+
+def task_as_recorded(name: str, packs: dict[str, str]) -> Task:
+    """Return the task of a run.
+
+    Raises:
+        EnpireError: it is no pack, or the pack is not what the run was made with.
+    """
+    if not name or name.startswith(GYM):
+        raise EnpireError("no pack says what this task's initial conditions are")
+    pack = find("tasks", name)
+    recorded = [value for key, value in packs.items() if key.startswith("tasks/")]
+    if recorded and pack.sha256 not in recorded:
+        raise EnpireError(f"the pack tasks/{pack.name} changed since the run was made")
+    return load_task(pack)
+
+
+def chance_of(values: FloatArray, won: Flags) -> float:
+    """Return the chance that outcomes differ so much between the fifths of an entry's values.
+
+    values: of the entry, (n,). won: which episodes were successes, (n,).
+    """
+    edges = np.unique(np.quantile(values, np.linspace(0.0, 1.0, PARTS + 1)[1:-1]))
+    part = np.searchsorted(edges, values)
+    table = np.array([[((part == k) & (won == w)).sum() for w in (True, False)] for k in set(part)])
+    if table.shape[0] < 2 or not table.sum(axis=0).all():
+        return 1.0
+    return float(stats.chi2_contingency(table).pvalue)

@@ -1,0 +1,139 @@
+"""Judged failures that came about alike: by the last stage and the predicates that did not hold."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from enpire.store import EpisodeRow
+from enpire.store.ledger import Ledger
+from enpire.types import Outcome, Predicate, Purpose
+
+MOST = 8  # clusters that are shown
+MEASURED = (Purpose.EVALUATION, Purpose.SEALED)
+
+
+@dataclass(frozen=True, slots=True)
+class PredicateMargins:
+    """By how much one predicate failed in the episodes of a cluster.
+
+    Attributes:
+        name: of the predicate.
+        unit: of its measure.
+        margins: distances to the threshold, ascending; negative ones are on the wrong side.
+        unmeasured: episodes in which there was no measure.
+    """
+
+    name: str
+    unit: str
+    margins: tuple[float, ...]
+    unmeasured: int
+
+    @property
+    def median(self) -> float:
+        """The middle one of the margins; not a number without any."""
+        return self.margins[len(self.margins) // 2] if self.margins else math.nan
+
+
+@dataclass(frozen=True, slots=True)
+class FailureCluster:
+    """Failures of evaluations with one last stage and the same predicates.
+
+    Attributes:
+        stage: the last one that was reached.
+        predicates: that did not hold, by name; none where the episode was stopped before.
+        count: failures in evaluations of all policies, sealed ones included.
+        final: those of them that are the final policy's.
+        margins: by how much each predicate failed.
+        examples: ids of episodes, those of the final policy first, the latest first.
+        reason: what the verdict of the first example says.
+    """
+
+    stage: str
+    predicates: tuple[str, ...]
+    count: int
+    final: int
+    margins: tuple[PredicateMargins, ...]
+    examples: tuple[str, ...]
+    reason: str
+
+    @property
+    def title(self) -> str:
+        """What a person calls it."""
+        stage = f"after {self.stage}" if self.stage else "before any stage"
+        return f"{', '.join(self.predicates)} {stage}" if self.predicates else f"stopped {stage}"
+
+
+@dataclass(frozen=True, slots=True)
+class FailureReport:
+    """The failures of all evaluations.
+
+    Attributes:
+        clusters: the largest ones, those of the final policy first.
+        failures: in all, also those of clusters that are left out.
+        trials: judged evaluations.
+        final_failures: of the final policy.
+        final_trials: judged evaluations of the final policy.
+        void: episodes that were invalid, by their reason.
+    """
+
+    clusters: tuple[FailureCluster, ...]
+    failures: int
+    trials: int
+    final_failures: int
+    final_trials: int
+    void: Mapping[str, int]
+
+
+def read_failures(ledger: Ledger, rows: Sequence[EpisodeRow], policy: str) -> FailureReport:
+    """Return how evaluations failed; policy: the final one."""
+    measured = [row for row in rows if row.purpose in MEASURED]
+    failed = [row for row in measured if row.outcome is Outcome.FAILURE]
+    won = [row for row in measured if row.outcome is Outcome.SUCCESS]
+    groups: dict[tuple[str, tuple[str, ...]], list[tuple[EpisodeRow, list[Predicate]]]] = {}
+    for row in failed:
+        missed = [p for p in ledger.predicates(row.id) if not p.holds]
+        key = row.stage, tuple(p.name for p in missed)
+        groups.setdefault(key, []).append((row, missed))
+    clusters = [_cluster(key, members, policy) for key, members in groups.items()]
+    clusters.sort(key=lambda one: (one.final, one.count), reverse=True)
+    final_failures = sum(row.policy == policy for row in failed)
+    return FailureReport(
+        tuple(clusters[:MOST]),
+        len(failed),
+        len(failed) + len(won),
+        final_failures,
+        final_failures + sum(row.policy == policy for row in won),
+        _void(rows),
+    )
+
+
+def _cluster(
+    key: tuple[str, tuple[str, ...]],
+    members: Sequence[tuple[EpisodeRow, list[Predicate]]],
+    policy: str,
+) -> FailureCluster:
+    stage, names = key
+    margins = []
+    for at, name in enumerate(names):
+        values = [missed[at].margin for _, missed in members]
+        known = sorted(value for value in values if not math.isnan(value))
+        unit = members[0][1][at].unit
+        margins.append(PredicateMargins(name, unit, tuple(known), len(values) - len(known)))
+    latest = [row for row, _ in reversed(members)]
+    latest.sort(key=lambda row: row.policy != policy)  # stable: the latest stay first
+    final = sum(row.policy == policy for row, _ in members)
+    examples = tuple(row.id for row in latest[:5])
+    return FailureCluster(
+        stage, names, len(members), final, tuple(margins), examples, latest[0].reason
+    )
+
+
+def _void(rows: Sequence[EpisodeRow]) -> dict[str, int]:
+    counts: dict[str, int] = {}
+    for row in rows:
+        if row.outcome is Outcome.INVALID:
+            reason = row.reason or row.stage or "no reason given"
+            counts[reason] = counts.get(reason, 0) + 1
+    return dict(sorted(counts.items(), key=lambda one: -one[1]))

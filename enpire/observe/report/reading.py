@@ -1,0 +1,98 @@
+"""Everything that a report shows, read from a run's ledger; no array of an episode is loaded."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from enpire.observe.report.conditions import ConditionMap, read_conditions
+from enpire.observe.report.experiments import CampaignReport
+from enpire.observe.report.failures import FailureReport, read_failures
+from enpire.observe.report.incidents import IncidentReport, read_incidents
+from enpire.observe.report.success import SuccessCurve, read_success
+from enpire.observe.report.summary import RunSummary, read_summary
+from enpire.observe.report.utilisation import Utilisation, read_utilisation
+from enpire.observe.report.verifier import VerifierAudit, read_audits
+from enpire.observe.result import versions
+from enpire.store import Run
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FilmStrip:
+    """A few still frames of one episode.
+
+    Attributes:
+        episode: its id.
+        times: of the frames, since the execution began [s].
+        pictures: JPEG files, one a frame.
+    """
+
+    episode: str
+    times: tuple[float, ...]
+    pictures: tuple[bytes, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DecisionLine:
+    """One decision of a run, for a person."""
+
+    round: int
+    kind: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RunReport:
+    """What a report shows.
+
+    Attributes:
+        command: that does the run again; empty where it is not known.
+        versions: of what a measurement depends on, by name.
+        packs: content hashes, by name.
+        campaign: of a campaign; None for any other run.
+        strips: frames of failures, by the id of the episode.
+        no_strips: why there are none, for a person; empty where nobody tried.
+    """
+
+    summary: RunSummary
+    success: SuccessCurve
+    utilisation: Utilisation
+    failures: FailureReport
+    conditions: ConditionMap
+    audits: tuple[VerifierAudit, ...]
+    incidents: IncidentReport
+    decisions: tuple[DecisionLine, ...]
+    command: str
+    versions: Mapping[str, str]
+    packs: Mapping[str, str]
+    campaign: CampaignReport | None = None
+    strips: Mapping[str, FilmStrip] = field(default_factory=dict)
+    no_strips: str = ""
+
+
+def read_report(run: Run, command: str = "", campaign: CampaignReport | None = None) -> RunReport:
+    """Return what a report of `run` shows, pictures of episodes apart.
+
+    Args:
+        run: open for reading or writing; it may be under way.
+        command: that does the run again.
+        campaign: its experiments, if it is a campaign.
+    """
+    ledger = run.ledger
+    rows, decisions = ledger.episodes(), ledger.decisions()
+    summary = read_summary(run, rows)
+    return RunReport(
+        summary=summary,
+        success=read_success(run, rows),
+        utilisation=read_utilisation(run, rows),
+        failures=read_failures(ledger, rows, summary.policy),
+        conditions=read_conditions(run, rows, summary.policy),
+        audits=read_audits(run),
+        incidents=read_incidents(decisions),
+        decisions=tuple(DecisionLine(d.round, d.kind, d.text) for d in decisions),
+        command=command,
+        versions=versions(),
+        packs=json.loads(ledger.facts().get("packs", "{}")),
+        campaign=campaign,
+    )

@@ -1,0 +1,95 @@
+"""What every station did when, in columns of time that a picture can show."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from enpire.observe import account
+from enpire.rollout.statistics import mru
+from enpire.store import EpisodeRow, Interval, Phase, Run
+from enpire.types import FloatArray
+
+COLUMNS = 240
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StationTimeline:
+    """One station.
+
+    Attributes:
+        number: of the station, from 0.
+        shares: of each column's time by phase, (COLUMNS,), in [0, 1]; they may sum to less than 1.
+        seconds: by phase, over the whole run [s].
+        verdicts: its judged episodes beside what other stations would have had; None without any.
+    """
+
+    number: int
+    shares: Mapping[Phase, FloatArray]
+    seconds: Mapping[Phase, float]
+    verdicts: account.Station | None
+
+    @property
+    def mru(self) -> float:
+        """Share of its time spent executing; not a number before there is any."""
+        return mru(self.seconds[Phase.EXECUTE], sum(self.seconds.values()))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Utilisation:
+    """All stations on one clock, from 0 to `end_s` [s]."""
+
+    end_s: float
+    stations: tuple[StationTimeline, ...]
+
+
+def read_utilisation(run: Run, rows: Sequence[EpisodeRow]) -> Utilisation:
+    """Return what every station did; rows: all episodes of the run."""
+    by_station: dict[int, list[Interval]] = {}
+    for interval in run.ledger.intervals():
+        by_station.setdefault(interval.station, []).append(interval)
+    end = max((part[-1].end_s for part in by_station.values()), default=0.0)
+    verdicts = account.stations(rows)
+    return Utilisation(
+        end,
+        tuple(
+            _timeline(number, part, end, verdicts.get(number))
+            for number, part in sorted(by_station.items())
+        ),
+    )
+
+
+def _timeline(
+    number: int, intervals: Sequence[Interval], end: float, verdicts: account.Station | None
+) -> StationTimeline:
+    shares = {}
+    seconds = dict.fromkeys(Phase, 0.0)
+    for phase in Phase:
+        part = [(i.start_s, i.end_s) for i in intervals if i.phase is phase]
+        if part and end > 0.0:
+            shares[phase] = occupancy(np.array(part), end)
+            seconds[phase] = float(sum(b - a for a, b in part))
+    return StationTimeline(number, shares, seconds, verdicts)
+
+
+def occupancy(intervals: FloatArray, end: float, columns: int = COLUMNS) -> FloatArray:
+    """Return the share of each of `columns` equal parts of [0, end] that intervals cover.
+
+    Args:
+        intervals: starts and ends [s], (n, 2), in order and apart from each other.
+        end: of the last column [s].
+        columns: how many there are.
+
+    Returns:
+        Shares in [0, 1], (columns,).
+    """
+    lengths = intervals[:, 1] - intervals[:, 0]
+    before = np.concatenate([[0.0], np.cumsum(lengths)])
+    # The time covered until t is a line between the edges of intervals.
+    times = intervals.ravel()
+    covered = np.stack([before[:-1], before[1:]], axis=1).ravel()
+    edges = np.linspace(0.0, end, columns + 1)
+    shares: FloatArray = np.diff(np.interp(edges, times, covered)) * (columns / end)
+    return np.clip(shares, 0.0, 1.0)
