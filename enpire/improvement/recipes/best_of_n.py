@@ -60,13 +60,13 @@ class BestOfN:
     samples: int = 8  # chunks that the base draws when it acts, and as many variations
     critics: int = 4
     width: int = 256  # of hidden layers
-    noise: float = 0.1  # standard deviation of a variation, of half an action's range
-    caution: float = 1.0  # standard deviations of what critics disagree by
+    noise: float = 0.02  # standard deviation of a variation, of half an action's range
+    caution: float = 2.0  # standard deviations of what critics disagree by
     back: int = 20  # periods that it goes back at once where it is late; 0: it never does
     tries: float = 0.1  # chance of that, a chunk, while it collects
     lags: tuple[int, ...] = (4, 2, 0)  # of what critics see [periods]
     warm_steps: int = 1500  # gradient steps of the critics before the first block is learned from
-    steps: float = 0.25  # gradient steps of the critics a control period of what is collected
+    steps: float = 0.5  # gradient steps of the critics a control period of what is collected
     base_steps: float = 0.25  # of the base, a control period that it can clone
     early: int = 300  # episodes in which returns and demonstrations count for less and less
 
