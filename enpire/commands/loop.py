@@ -148,7 +148,7 @@ def _begin(options: Namespace, given: dict[str, Any], limits: dict[str, Any], wh
     say_unsigned(task)
     given = of_begun(given)
     foreign = task.startswith(GYM)
-    called = plain(task)
+    called, asks = plain(task), ""
     if not foreign:
         pack = find("tasks", task)  # unknown ones cost nothing to find
         called, own = pack.name, of_task(pack)
@@ -156,6 +156,8 @@ def _begin(options: Namespace, given: dict[str, Any], limits: dict[str, Any], wh
         kept = [f"{name} {own[name]}" for name in own if given.get(name) == own[name]]
         if kept:
             print(f"{pack.folder / LOOP}: {', '.join(kept)}")
+        if any(given.get(name) == own[name] for name in OF_RECIPES if name in own):
+            asks = f"{pack.folder / LOOP} asks for it"
     given = of_pace(of_arms(options, given))
     from enpire.rollout.loop import LoopSettings
 
@@ -172,7 +174,7 @@ def _begin(options: Namespace, given: dict[str, Any], limits: dict[str, Any], wh
     with recovery(options, task, settings.reset):  # wrong options cost nothing to find
         pass
     stations = stations_for(settings, where)
-    _require(recipes, stations)
+    _require(recipes, stations, asks)
     settings.spending.require(stations)
     require_helper(settings, recipes, stations)
     require_begun(settings, stations)
@@ -210,9 +212,15 @@ def _recipes(settings: LoopSettings) -> tuple[Named, ...]:
     return first(settings), *recipes.schedule(settings.recipe, settings.recipe_settings)
 
 
-def _require(recipes: Iterable[Named], stations: Workcells) -> None:
+def _require(recipes: Iterable[Named], stations: Workcells, asks: str = "") -> None:
+    """See whether stations can serve them; asks: who asks for them, if not the command line."""
     for recipe in recipes:
-        recipe.require(stations)
+        try:
+            recipe.require(stations)
+        except UsageError as error:
+            if not asks:
+                raise
+            raise UsageError(f"{error}. {asks}: change it there, or give --recipe") from error
 
 
 def _drive(
