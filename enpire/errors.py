@@ -29,6 +29,10 @@ class PolicyFault(PolicyError):
     """A policy that is a program of its own died, hangs or answered nonsense: it has failed."""
 
 
+class ServerFault(PolicyFault):
+    """A policy's server answers nothing, or nonsense: its fault, which says nothing of a policy."""
+
+
 class ResetFailed(EnpireError):
     """A station could not be put back into an initial condition."""
 

@@ -165,12 +165,9 @@ def test_half_written_run_is_refused(tmp_path: Path, capsys: pytest.CaptureFixtu
 
 
 def without_a_script(name: str) -> None:
-    """A task of one's own, where one is."""
+    """A task of one's own, where one is: it has none."""
     assert main(["new", "task", name]) == 0
-    path = Path("tasks") / name / "task.py"
-    text, script = path.read_text(), "    parameters = PARAMETERS\n"
-    assert script in text
-    path.write_text(text.replace(script, ""))
+    assert "PARAMETERS" not in (Path("tasks") / name / "task.py").read_text()
 
 
 @pytest.mark.parametrize(
@@ -178,6 +175,7 @@ def without_a_script(name: str) -> None:
     [
         (["mine", "--recipe", "bc,heuristic"], "mine has none"),
         (["mine", "--first-recipe", "heuristic"], "mine has none"),
+        (["asking"], "tasks/asking/loop.toml asks for it: change it there, or give --recipe"),
         (["pick_cube", "--recipe", "keyframe", "--reset", "physical"], "--reset fast"),
     ],
 )
@@ -190,6 +188,8 @@ def test_a_recipe_that_stations_cannot_serve_begins_no_run(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     without_a_script("mine")
+    without_a_script("asking")
+    Path("tasks/asking/loop.toml").write_text('recipe = "heuristic"\n')
     assert main(["loop", "--task", *argv, "--run", str(tmp_path / "r")]) == 2
     assert words in capsys.readouterr().err
     assert not (tmp_path / "r").exists()

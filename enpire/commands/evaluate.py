@@ -142,9 +142,15 @@ def _in_place(options: Namespace, where: Place) -> int:
             f"inference: {late['missed']} of {late['periods']} control periods had no action, the "
             f"slowest chunk took {late['slowest']}"
         )
+    if (beyond := getattr(acting.controller, "beyond", None)) is not None:
+        figures["clipped"] = beyond.share
+        if beyond.text:
+            print(beyond.text)
     for title in ("failures_by_predicate", "failures_by_stage"):
         if figures[title]:
             print(f"{title.replace('_', ' ')}: {figures[title]}")
+    for reason, count in figures["invalid"].items():
+        print(f"invalid, and not counted: {count} of {figures['episodes']} episodes: {reason}")
     if options.json:
         print_json(figures)
     return 0
@@ -304,6 +310,7 @@ def _measure(
             "pass_at": {str(k): account.as_json(measured) for k, measured in passed.items()},
             "speed": speed.as_json(),
             "outcomes": dict(Counter(str(row.outcome) for row in rows)),
+            "invalid": dict(Counter(row.reason for row in rows if row.outcome == "invalid")),
             "failures_by_predicate": dict(predicates.most_common()),
             "failures_by_stage": dict(stages.most_common()),
             "robot_hours": account.robot_seconds(rows)[0] / 3600,

@@ -152,7 +152,7 @@ def _begin(options: Namespace, given: dict[str, Any], limits: dict[str, Any], wh
     say_unsigned(task)
     given = of_begun(given)
     foreign = task.startswith(GYM)
-    called = plain(task)
+    called, asks = plain(task), ""
     if not foreign:
         pack = find("tasks", task)  # unknown ones cost nothing to find
         called, own = pack.name, of_task(pack)
@@ -160,6 +160,8 @@ def _begin(options: Namespace, given: dict[str, Any], limits: dict[str, Any], wh
         kept = [f"{name} {own[name]}" for name in own if given.get(name) == own[name]]
         if kept:
             print(f"{pack.folder / LOOP}: {', '.join(kept)}")
+        if any(given.get(name) == own[name] for name in OF_RECIPES if name in own):
+            asks = f"{pack.folder / LOOP} asks for it"
     given = of_pace(of_arms(options, given))
     from enpire.observe.trust import recipes_called
     from enpire.rollout.loop import LoopSettings
@@ -177,7 +179,7 @@ def _begin(options: Namespace, given: dict[str, Any], limits: dict[str, Any], wh
     with recovery(options, task, settings.reset):  # wrong options cost nothing to find
         pass
     stations = stations_for(settings, where)
-    _require(settings, recipes, stations)
+    _require(settings, recipes, stations, asks)
     require_helper(settings, recipes, stations)
     require_begun(settings, stations)
     config = {"enpire": __version__, "loop": asdict(settings), "budget": limits}
@@ -218,14 +220,27 @@ def _recipes(settings: LoopSettings) -> tuple[Named, ...]:
     return first(settings, rounds), *rounds
 
 
-def _require(settings: LoopSettings, recipes: Iterable[Named], stations: Workcells) -> None:
-    """Raise UsageError where the recipes cannot have what is asked for on these stations."""
+def _require(
+    settings: LoopSettings, recipes: Iterable[Named], stations: Workcells, asks: str = ""
+) -> None:
+    """See whether stations can serve the recipes, with all that is asked for.
+
+    asks: who asks for the recipes, if not the command line.
+
+    Raises:
+        UsageError: they cannot; the message says what to change.
+    """
     from enpire.improvement.online import is_online
 
     settings.spending.require(stations)
     of_rounds = [name for name in OF_ROUNDS if getattr(settings, name)]
     for recipe in recipes:
-        recipe.require(stations)
+        try:
+            recipe.require(stations)
+        except UsageError as error:
+            if not asks:
+                raise
+            raise UsageError(f"{error}. {asks}: change it there, or give --recipe") from error
         if of_rounds and is_online(recipe):
             raise UsageError(
                 f"{flag(of_rounds[0])} is for recipes that learn in rounds, and {recipe.name} "

@@ -50,7 +50,7 @@ def nobody_or_hands(text: str) -> str:
 
 SETTINGS: dict[str, tuple[Callable[[str], Any], str, str]] = {
     "python": (str, "", "gym:ENV_ID: run it with this interpreter, VENV/bin/python"),
-    "success": (str, "", "gym:ENV_ID: 'return>=X' or terminated, if its info does not say"),
+    "success": (str, "", "gym:ENV_ID: any (step, not the last), info:KEY, 'return>=X', terminated"),
     "reset": (reset_mode, "fast", "fast: written into the twin; physical: by the task's skills"),
     "world": (str, "", "a world pack in place of the task's: another bench, an identified station"),
     "robots": (positive, "4", "stations that hold an episode at one time"),

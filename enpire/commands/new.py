@@ -10,9 +10,10 @@ import shutil
 from argparse import Namespace
 from pathlib import Path
 
+from enpire.commands.least import make_least
 from enpire.commands.options import Parser, duration, more_than_zero, positive
 from enpire.errors import UsageError
-from enpire.packs.finder import CERTIFICATE, DRAFTED, SIGNATURE, available, find, unknown
+from enpire.packs.finder import CERTIFICATE, DRAFTED, LOOP, SIGNATURE, available, find, unknown
 
 DESCRIPTION = """\
 task NAME: ./tasks/NAME, made from the shortest task there is for the robot. It runs as it stands,
@@ -43,6 +44,12 @@ YOURS = {
 }
 """What to say above each method of a task."""
 
+LOOP_TOML = """\
+# What `enpire loop` does with {name} unless told otherwise. Each line that is not a comment counts.
+# recipe = "lookahead"       # how a round improves the policy; "heuristic" wants a skill script
+# demonstrations = 40        # that the first policy is made of
+"""
+
 README = """\
 # {name}
 
@@ -54,6 +61,20 @@ Made from `{source}`. As it stands it still is that task; make it yours from top
 4. `enpire render ./tasks/{name} {name}.png` shows a demonstration half-way.
 5. `enpire task check ./tasks/{name}` says whether it can be learned from; `--full` certifies it.
 6. Say here what varies, what success is, and where the numbers come from.
+
+| file | |
+|---|---|
+| `task.py` | the task: what varies, what is seen, done and asked for |
+| `scene.xml` | objects on the bench, MJCF |
+| `demonstrator.py` | who shows how it is done |
+| `verify.py`, `look.py` | whether it is done, by sensors and by cameras |
+| `truth.py` | the same as the simulator knows it; audits the verifier |
+| `fakes.py` | states that look done and are not |
+| `loop.toml` | what `enpire loop` does here unless told otherwise: nothing special yet |
+
+What is not here, `{source}` has: a skill script (`skill.py`; in `task.py` `parameters` and `skill`)
+whose numbers the recipe `heuristic` searches, and a physical reset (`restorer.py`; `target_names`
+and `restorer`). docs/new-task.md says how to add them.
 """
 
 
@@ -99,6 +120,8 @@ def run(options: Namespace) -> int:
     require_robot(options.robot)
     folder = require_free(options.name)
     source = write_template(folder, options.name, options.robot)
+    make_least(folder)
+    (folder / LOOP).write_text(LOOP_TOML.format(name=options.name), "utf-8")
     print(f"{folder}: made from {source}; it runs as it stands")
     print(f"enpire task check ./{folder}   # after every change")
     return 0

@@ -155,6 +155,11 @@ def require_sound(frames: Frames, chosen: Chosen, values: FloatArray) -> None:
     _refuse(frames, chosen, values, ~np.isfinite(values), "a finite number is needed")
     large = np.abs(values) > LARGEST
     _refuse(frames, chosen, values, large, f"nothing is larger than {LARGEST:g}")
+    if len(values) > 1 and (values == values[0]).all():
+        raise StoreError(
+            f"{frames.folder}: {chosen.column} is the same in all {len(values)} frames: nothing "
+            "was recorded there"
+        )
     middle = np.median(values, axis=0)
     low, high = np.quantile(values, (0.05, 0.95), axis=0)
     far = np.abs(values - middle) > SPIKE * np.maximum(high - low, ENTRY)

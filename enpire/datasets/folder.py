@@ -111,7 +111,7 @@ class Frames:
         if _is_list(column.type) and len(column.flatten()) == len(self):
             column = column.flatten()
             self._require_full(name, column)
-        values = column.to_numpy(zero_copy_only=False)
+        values: NDArray[Any] = column.to_numpy(zero_copy_only=False)
         if not pa.types.is_boolean(column.type):
             wrong = [row for row, value in enumerate(values.tolist()) if value not in (0, 1)]
             if wrong:
@@ -153,7 +153,7 @@ def describe(folder: Path) -> Description:
             f"{path}: a dataset of version {version!r}; v3.0 is read: LeRobot's own "
             "convert_dataset_v21_to_v30 makes it of an older one"
         )
-    fps = said.get("fps")
+    fps: Any = said.get("fps")
     number = isinstance(fps, int | float) and not isinstance(fps, bool)
     if not number or not math.isfinite(fps) or fps <= 0:
         raise StoreError(f"{path}: fps is {fps!r}: a number above 0 is needed")
@@ -301,7 +301,7 @@ def _read(path: Path, columns: Sequence[str]) -> pa.Table:
 
 
 def _count(path: Path, said: dict[str, Any], name: str) -> int | None:
-    value = said.get(name)
+    value: int | None = said.get(name)
     if value is not None and (not isinstance(value, int) or value < 0):
         raise StoreError(f"{path}: {name} is {value!r}, and no count")
     return value

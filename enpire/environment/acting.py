@@ -9,9 +9,11 @@ import numpy as np
 from enpire.environment.running import Running
 from enpire.environment.sensing import Readings
 from enpire.environment.task import Task
-from enpire.errors import PolicyError, PolicyFault
+from enpire.errors import PolicyError, PolicyFault, ServerFault
 from enpire.twin.twin import Rows
 from enpire.types import Float32Array, Outcome, Verdict
+
+SERVER = "server"  # stage of an episode that a policy's server made invalid
 
 
 class Acting:
@@ -98,5 +100,10 @@ def checked(actions: Float32Array, *shape: int) -> Float32Array:
 
 
 def at_fault(fault: PolicyFault) -> Verdict:
-    """What the program of a policy that failed ends an episode with: it is never void."""
+    """What the program of a policy that failed ends an episode with: it is never void.
+
+    A server that stands between the policy and us is no part of it: what it spoils is invalid.
+    """
+    if isinstance(fault, ServerFault):
+        return Verdict(Outcome.INVALID, stage=SERVER, reason=str(fault))
     return Verdict(Outcome.FAILURE, stage="stopped", reason=str(fault))

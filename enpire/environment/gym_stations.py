@@ -1,9 +1,13 @@
 """Gymnasium environments as stations: `--task gym:ENV_ID`.
 
-Each station has an environment of its own, in this process or in a worker with another interpreter,
-or its place in a vector environment, and runs one job at a time in it: reset, then a step a period,
-until the environment ends the episode. Whether it was a success, the environment says, or a rule
-that was stated.
+Each station has an environment of its own in a process of its own, or its place in a vector
+environment, and runs one job at a time in it: reset, then a step a period, until the environment
+ends the episode. Whether it was a success, the environment says, or a rule that was stated.
+
+An environment is somebody else's program. Where it raises, or shows what makes no sense, the
+episode is invalid; where its process dies or hangs, the station is lost under it, and the job goes
+to whichever is free. Either way the station tries again, in a new process, and is set aside after
+three times in a row.
 """
 
 from __future__ import annotations
@@ -13,9 +17,11 @@ import os
 import re
 import select
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -35,11 +41,18 @@ from enpire.packs.finder import GYM
 from enpire.types import LOST, Episode, Float32Array, FloatArray, Outcome, Predicate, Times, Verdict
 
 SEEDS = 2**31  # a job's seed modulo this: environments hand theirs to generators of 32 bits
-START_S, ANSWER_S, END_S = 300.0, 60.0, 5.0  # a worker may take to start, to answer, to end
+# That a worker may take to start, or for a reset; to answer else; to end.
+START_S, ANSWER_S, END_S = 300.0, 60.0, 5.0
+LEAVE_S = 30.0  # for one that has hung up, until its exit code is there
 WORKER = Path(gym_worker.__file__)
+TRIES = 3  # faults in a row that set a station aside
+FAULT = "environment"  # stage of an episode that its environment made invalid
 
 Came = gym_worker.Came
-Rule = Callable[["_Running"], Verdict]
+
+
+class LostEnvironment(EnvironmentFault):
+    """The process of an environment died, or hangs: the same job may do well on another."""
 
 
 class Connection(Protocol):
@@ -77,7 +90,17 @@ class _Running:
     actions: list[Float32Array] = field(default_factory=list)
     rewards: list[float] = field(default_factory=list)
     last: dict[str, Any] = field(default_factory=dict)
-    fault: Verdict | None = None  # what it ends with where its policy's program failed
+    fault: Verdict | None = None  # what it ends with where policy or environment failed
+    passed: int | None = None  # the first step at which its environment said success
+    unclear: str = ""  # what its environment said of success that is neither true nor false
+
+    def hears(self, told: dict[str, Any]) -> None:
+        """What came of a step that makes sense."""
+        self.rewards.append(told["reward"])
+        self.last = told
+        if told["success"] and self.passed is None:
+            self.passed = len(self.rewards) - 1
+        self.unclear = self.unclear or told.get("unclear", "")
 
     @property
     def over(self) -> bool:
@@ -92,37 +115,44 @@ class GymStations:
     """
 
     def __init__(self, name: str, stations: int, python: str = "", success: str = "") -> None:
-        """Stations of `gym:ENV_ID`, in this interpreter or in workers of `python`.
+        """Stations of `gym:ENV_ID`, in workers of this interpreter or of `python`.
 
-        success: the rule of `rule`.
+        success: see `Rule.read`.
 
         Raises:
             UsageError: no such environment or rule, or one that cannot be a station.
             EnvironmentFault: an environment or a worker does not start.
         """
         self.name = name
-        self._judge = rule(success, name)
-        env_id = name.removeprefix(GYM)
+        self._rule = Rule.read(success, name)
+        env_id, key = name.removeprefix(GYM), self._rule.key
 
         def connected() -> Connection:
-            return Worker(env_id, stations, python) if python else Local(env_id, stations)
+            return Worker(env_id, stations, python or sys.executable, key)
 
+        self._connected: Callable[[], Connection] = connected
         self._environments = [connected()]
-        self._environments[0].started()  # which says how many stations it is
-        about = self._environments[0].about
-        if about["stations"] == 1:
-            self._environments += [connected() for _ in range(stations - 1)]
-            for connection in self._environments[1:]:
-                connection.started()
-        elif about["stations"] != stations:
+        try:
+            self._environments[0].started()  # which says how many stations it is
+            about = self._environments[0].about
+            if about["stations"] == 1:
+                for _ in range(stations - 1):
+                    self._environments.append(connected())
+                for connection in self._environments[1:]:
+                    connection.started()
+        except BaseException:
+            self.close()
+            raise
+        if about["stations"] not in (1, stations):
             self.close()
             raise UsageError(f"{name} is {about['stations']} stations: give --robots so many")
+        self._about = about
         self._seats = [
             (index, place)
             for index, connection in enumerate(self._environments)
             for place in range(connection.about["stations"])
         ]
-        self.verified_by = "its environment"
+        self.verified_by = self._rule.told
         self.repeatable = False  # nobody says that it is
         self.live = False
         self.sight: Sight | None = None  # a policy sees what the environment shows
@@ -134,14 +164,17 @@ class GymStations:
         self.steps_done = 0
         self.aside: dict[int, str] = {}  # on request: an environment that does not reset raises
         self._running: dict[int, _Running] = {}
+        self._down: set[int] = set()  # connections that are made anew before they are asked
+        self._faults = dict.fromkeys(range(len(self._seats)), 0)  # in a row, of each station
 
     def __len__(self) -> int:
         return len(self._seats)
 
     @property
     def idle(self) -> list[int]:
-        """Stations without an episode."""
-        return [row for row in range(len(self)) if row not in self._running]
+        """Stations without an episode that can take one."""
+        taken = self._running.keys() | self.aside.keys()
+        return [row for row in range(len(self)) if row not in taken]
 
     @property
     def busy(self) -> bool:
@@ -161,6 +194,7 @@ class GymStations:
     def recover(self, row: int) -> None:
         """Take a station back that was lost."""
         self.aside.pop(row, None)
+        self._faults[row] = 0
 
     def lose(self, row: int, reason: str) -> Episode:
         """A station is lost in the middle of its episode: that ends, and the station is aside."""
@@ -179,7 +213,6 @@ class GymStations:
 
         Raises:
             PolicyError: a controller returned a wrong shape or a value that is not a number.
-            EnvironmentFault: an environment raised, or its worker died or hangs.
             UsageError: nothing says whether an episode was a success.
         """
         resetting = [row for row, running in self._running.items() if running.observation is None]
@@ -188,20 +221,23 @@ class GymStations:
         seeds = {row: self._running[row].job.seed % SEEDS for row in resetting}
         for row, (told, observation) in self._asked(seeds, chosen).items():
             running = self._running[row]
+            if wrong := told.get("wrong"):
+                running.fault = _invalid(f"{self.name}: {wrong}")
+                continue
             if row in chosen and running.observation is not None:
                 running.observations.append(running.observation)
                 running.actions.append(chosen[row])
-                running.rewards.append(told["reward"])
-                running.last = told
+                running.hears(told)
             running.observation = observation.astype(np.float32)
         self.steps_done += len(chosen)
         verdicts: dict[int, Verdict] = {}
-        for row in stepping:
-            running = self._running[row]
+        for row, running in self._running.items():
             if running.fault is not None:
                 verdicts[row] = running.fault
-            elif running.over:
-                verdicts[row] = self._judge(running)
+            elif row in chosen and (running.over or self._rule.settled(running)):
+                verdicts[row] = self._rule.judge(running)
+        for row, verdict in verdicts.items():
+            self._count_faults(row, verdict)
         return [self._finish(row, verdict) for row, verdict in verdicts.items()]
 
     def close(self) -> None:
@@ -221,13 +257,49 @@ class GymStations:
                 resets[place] = seeds[row]
             else:
                 steps[place] = actions[row].astype(np.float64)
+        failed: dict[int, EnpireError] = {}
         for index, (resets, steps) in asked.items():
-            self._environments[index].ask(resets, steps)
-        return {
-            at[index, place]: came
-            for index in asked
-            for place, came in self._environments[index].answer().items()
-        }
+            try:
+                self._up(index).ask(resets, steps)
+            except (EnvironmentFault, UsageError) as fault:
+                failed[index] = fault
+        came: dict[int, Came] = {}
+        for index in asked.keys() - failed.keys():
+            try:
+                answers = self._environments[index].answer()
+            except (EnvironmentFault, UsageError) as fault:
+                failed[index] = fault
+            else:
+                came |= {at[index, place]: each for place, each in answers.items()}
+        self._down |= failed.keys()
+        for (index, _), row in at.items():
+            if why := failed.get(index):
+                stage = LOST if isinstance(why, LostEnvironment) else FAULT
+                self._running[row].fault = _invalid(str(why), stage)
+        return dict(sorted(came.items()))
+
+    def _up(self, index: int) -> Connection:
+        """The connection of this number, made anew if it failed before.
+
+        Raises:
+            EnvironmentFault: it does not start, or is of another environment than it was.
+        """
+        before = self._environments[index]
+        if index in self._down:
+            before.close()
+            self._environments[index] = made = self._connected()
+            made.started()
+            if made.about != self._about:
+                raise EnvironmentFault(f"{self.name} is another one than before: {made.about}")
+            self._down.discard(index)
+        return self._environments[index]
+
+    def _count_faults(self, row: int, verdict: Verdict) -> None:
+        """Set a station aside that has failed time and again."""
+        fault = verdict.outcome is Outcome.INVALID and verdict.stage in (FAULT, LOST)
+        self._faults[row] = self._faults[row] + 1 if fault else 0
+        if self._faults[row] >= TRIES:
+            self.aside[row] = f"{TRIES} faults in a row, the last: {verdict.reason}"
 
     def _choose(self, rows: list[int]) -> dict[int, Float32Array]:
         """Each row's action, from its controller, as it is carried out; of one at fault, none."""
@@ -276,49 +348,19 @@ class GymStations:
         )
 
 
-class Local:
-    """An environment in this process."""
-
-    def __init__(self, env_id: str, stations: int) -> None:
-        self._env_id = env_id
-        try:
-            self._environment = gym_worker.make(env_id, stations)
-        except Exception as error:
-            raise _fault(env_id, gym_worker.failed(error)) from error
-        self.about = self._environment.about
-        self._came: dict[int, Came] = {}
-
-    def started(self) -> None:
-        """It has."""
-
-    def ask(self, seeds: dict[int, int], actions: dict[int, FloatArray]) -> None:
-        """Reset and step at once."""
-        try:
-            self._came = self._environment.tick(seeds, actions)
-        except Exception as error:
-            raise _fault(self._env_id, gym_worker.failed(error)) from error
-
-    def answer(self) -> dict[int, Came]:
-        """What came of it."""
-        return self._came
-
-    def close(self) -> None:
-        """Let go of the environment."""
-        self._environment.close()
-
-
 class Worker:
     """An environment in a process with an interpreter of its own, `gym_worker.py` at its end."""
 
-    def __init__(self, env_id: str, stations: int, python: str) -> None:
-        """Start it; its first message is `about`."""
+    def __init__(self, env_id: str, stations: int, python: str, key: str = "") -> None:
+        """Start it; its first message is `about`. key: as `gym_worker.make` takes it."""
         self.about: dict[str, Any] = {}
         self._env_id = env_id
         self._asked: list[int] = []
+        self._limit_s = ANSWER_S  # for what was asked
         self._said = tempfile.TemporaryFile()  # noqa: SIM115  its stderr: a pipe that nobody empties blocks
         try:
             self._process = subprocess.Popen(
-                [python, str(WORKER), env_id, str(stations)],
+                [python, str(WORKER), env_id, str(stations), key],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=self._said,
@@ -337,7 +379,7 @@ class Worker:
 
     def ask(self, seeds: dict[int, int], actions: dict[int, FloatArray]) -> None:
         """Send it what to do."""
-        self._asked = [*seeds, *actions]
+        self._asked, self._limit_s = [*seeds, *actions], START_S if seeds else ANSWER_S
         told = {"seeds": list(seeds.items()), "rows": list(actions)}
         array = np.array(list(actions.values()))
         try:
@@ -347,14 +389,15 @@ class Worker:
 
     def answer(self) -> dict[int, Came]:
         """Wait for what came of it."""
-        message, array = self._receive(ANSWER_S)
+        message, array = self._receive(self._limit_s)
         seen = array.reshape(len(self._asked), self.about["observation"])
         return dict(zip(self._asked, zip(message["told"], seen, strict=True), strict=True))
 
     def close(self) -> None:
         """End it: it ends by itself when nobody can ask any more, unless it hangs."""
         if self._process.stdin is not None and self._process.poll() is None:
-            self._process.stdin.close()
+            with suppress(OSError):  # it has died with something unread
+                self._process.stdin.close()
         try:
             self._process.wait(END_S)
         except subprocess.TimeoutExpired:
@@ -381,7 +424,7 @@ class Worker:
             if not select.select([self._out], [], [], max(end - time.monotonic(), 0.0))[0]:
                 self._process.kill()
                 self._process.wait()
-                raise EnvironmentFault(
+                raise LostEnvironment(
                     f"the worker of {GYM}{self._env_id} hangs: no answer in the time it has; "
                     f"it was ended{self._last_words()}"
                 )
@@ -391,13 +434,13 @@ class Worker:
             data += part
         return data
 
-    def _dead(self) -> EnvironmentFault:
+    def _dead(self) -> LostEnvironment:
         try:
-            code = self._process.wait(END_S)
+            code = self._process.wait(LEAVE_S)
         except subprocess.TimeoutExpired:
             self._process.kill()
             code = self._process.wait()
-        return EnvironmentFault(
+        return LostEnvironment(
             f"the worker of {GYM}{self._env_id} died (exit code {code}){self._last_words()}"
         )
 
@@ -408,47 +451,107 @@ class Worker:
         return f"; its last words: {lines[-1]}" if lines else ""
 
 
-def rule(text: str, name: str) -> Rule:
-    """What makes an episode of `name` a success, from the words of `--success`.
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """What makes an episode a success.
 
-    `return>=X`: its rewards sum to X or more. `terminated`: it ended before time ran out. Empty:
-    the environment says so itself, at the last step, by `is_success` or `success` in its info.
+    kind: `last`, what the environment says at the last step; `any`, at any, which then is the last;
+    `terminated`, it ended before time ran out; `return`, its rewards sum to `least` or more. key:
+    of its info, where it says so; by default `is_success`, `success` or `succeed`. name: of the
+    environment.
     """
-    if not text:
-        return lambda running: _as_told(running, name)
-    if text == "terminated":
-        return lambda running: _held(Predicate("terminated", running.last["terminated"], 1, ""))
-    found = re.fullmatch(r"return>=([-+0-9.eE]+)", text.replace(" ", ""))
-    try:
-        least = float(found[1]) if found else float("nan")
-    except ValueError:
-        least = float("nan")
-    if not np.isfinite(least):
-        raise UsageError(f"--success {text!r} is no rule: write 'return>=X' or 'terminated'")
-    return lambda running: _held(Predicate("return", sum(running.rewards), least, ""))
 
+    name: str
+    kind: str = "last"
+    key: str = ""
+    least: float = 0.0
 
-def _as_told(running: _Running, name: str) -> Verdict:
-    success = running.last["success"]
-    if success is None:
-        raise UsageError(
-            f"{name} does not say whether an episode was a success (no is_success, no success in "
-            "its info): give --success 'return>=X' or --success terminated"
+    @classmethod
+    def read(cls, text: str, name: str) -> Rule:
+        """From the words of `--success`: a kind, `info:KEY`, `any:KEY`, or `return>=X`.
+
+        Raises:
+            UsageError: it is none.
+        """
+        kind, _, key = text.partition(":")
+        if text in ("", "any", "last", "terminated"):
+            return cls(name, text or "last")
+        if kind in ("info", "any") and key:
+            return cls(name, "any" if kind == "any" else "last", key)
+        found = re.fullmatch(r"return>=([-+0-9.eE]+)", text.replace(" ", ""))
+        try:
+            least = float(found[1]) if found else float("nan")
+        except ValueError:
+            least = float("nan")
+        if not np.isfinite(least):
+            raise UsageError(
+                f"--success {text!r} is no rule: write any, info:KEY, any:KEY, 'return>=X' or "
+                "terminated"
+            )
+        return cls(name, "return", least=least)
+
+    @property
+    def told(self) -> str:
+        """Who judges, for a person: by default the environment, at the last step."""
+        said = {"any": "success at any step", "return": f"return of {self.least:g} or more"}
+        how = [said.get(self.kind, self.kind)] if self.kind != "last" else []
+        return ", ".join(["its environment", *how, *([f"info {self.key}"] if self.key else [])])
+
+    def settled(self, running: _Running) -> bool:
+        """Whether an episode that is not over is a success already."""
+        return self.kind == "any" and running.passed is not None
+
+    def judge(self, running: _Running) -> Verdict:
+        """The verdict on an episode; raises UsageError where its environment does not say."""
+        if self.kind == "terminated":
+            return _held(Predicate("terminated", running.last["terminated"], 1, ""))
+        if self.kind == "return":
+            return _held(Predicate("return", sum(running.rewards), self.least, ""))
+        if self.kind == "any" and running.passed is not None:
+            return _held(Predicate("success", 1, 1, ""))
+        unclear = running.last.get("unclear", "") or (running.unclear if self.kind == "any" else "")
+        if unclear:
+            return _invalid(f"{self.name}: {unclear}")
+        said = running.last["success"]
+        if said is None:
+            raise UsageError(self._silent(running))
+        return _held(Predicate("success", said, 1, ""), self._earlier(running))
+
+    def _silent(self, running: _Running) -> str:
+        keys = self.key or ", ".join(gym_worker.SAYS)
+        if running.passed is not None:
+            return (
+                f"{self.name} says success at step {running.passed + 1} and nothing at its last: "
+                "give --success any"
+            )
+        return (
+            f"{self.name} does not say whether an episode was a success (no {keys} in its info): "
+            "give --success info:KEY, --success 'return>=X' or --success terminated"
         )
-    return _held(Predicate("success", success, 1, ""))
+
+    def _earlier(self, running: _Running) -> str:
+        if self.kind != "last":
+            return ""
+        if running.passed is None:
+            return " at its last step"
+        return f" at its last step (it was 1 at step {running.passed + 1}: --success any counts it)"
 
 
-def _held(predicate: Predicate) -> Verdict:
+def _held(predicate: Predicate, when: str = "") -> Verdict:
     if predicate.holds:
         return Verdict(Outcome.SUCCESS, (predicate,), score=1.0)
-    reason = f"{predicate.name} {predicate.value:g}, needed {predicate.threshold:g}"
+    reason = f"{predicate.name} {predicate.value:g}{when}, needed {predicate.threshold:g}"
     return Verdict(Outcome.FAILURE, (predicate,), reason=reason)
+
+
+def _invalid(reason: str, stage: str = FAULT) -> Verdict:
+    return Verdict(Outcome.INVALID, stage=stage, reason=reason)
 
 
 def _fault(env_id: str, told: dict[str, Any]) -> EnpireError:
     if "unsuitable" in told:
         return UsageError(f"{GYM}{env_id} cannot be a station: {told['unsuitable']}")
-    return EnvironmentFault(f"{GYM}{env_id} raised {told['raised']}")
+    return EnvironmentFault(f"{GYM}{env_id}: {told['raised']}")
 
 
 def _no_sensors(rows: int) -> Readings:

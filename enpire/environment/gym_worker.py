@@ -1,4 +1,4 @@
-"""Gymnasium environments with plain vectors in and out, in this process or in their own.
+"""Gymnasium environments with plain vectors in and out, in a process of their own.
 
 Run as a script it serves one environment, or a vector of them, to `enpire` over its standard input
 and output. It is run by interpreters that have other packages than ours: it imports gymnasium,
@@ -18,6 +18,7 @@ import platform
 import struct
 import sys
 import traceback
+from collections.abc import Sequence
 from importlib import metadata
 from typing import Any, BinaryIO
 from urllib.parse import unquote
@@ -31,19 +32,28 @@ Vector = NDArray[np.float64]
 Came = tuple[dict[str, Any], Vector]
 LENGTHS = struct.Struct(">II")
 LONGEST = 10_000  # steps, of an episode that its environment does not end
-SAYS = ("is_success", "success")  # of an info, what says whether an episode was a success
+SAYS = ("is_success", "success", "succeed")  # of an info, what says whether it was a success
+HZ = 25.0  # of an environment that does not say
+RATES = (1e-3, 1e5)  # steps a second that make sense
+CALLS = 3  # of a traceback, the last
+WORDS = 80  # characters of a value in a message
 
 
 class Unsuitable(Exception):
     """The environment cannot be a station; says why."""
 
 
-def make(task: str, stations: int) -> Single | Several:
+class Misfit(Exception):
+    """What came of an environment is not what it declares, or makes no sense; says what."""
+
+
+def make(task: str, stations: int, key: str = "") -> Single | Several:
     """The environment called `[MODULE:]ID[?KEY=VALUE&...]`.
 
     The module is imported first, for what it registers; without one the ID's namespace is, where
     it is a module. Keys and values are what the environment is made with; a value is JSON, or else
     text. An ID that is registered as a vector environment only is made with so many `stations`.
+    key: of the info, what says whether an episode was a success; by default those of `SAYS`.
     """
     text, asked, query = task.partition("?")
     module, _, env_id = text.rpartition(":")
@@ -53,12 +63,12 @@ def make(task: str, stations: int) -> Single | Several:
         importlib.import_module(module)
     elif not known and importlib.util.find_spec(namespace) is not None:
         importlib.import_module(namespace)
-    given = arguments(query) if asked else {}
+    given, keys = arguments(query) if asked else {}, (key,) if key else SAYS
     spec = gymnasium.registry.get(env_id)
     try:
         if spec is not None and spec.entry_point is None:
-            return Several(gymnasium.make_vec(env_id, num_envs=stations, **given))
-        return Single(gymnasium.make(env_id, **given))
+            return Several(gymnasium.make_vec(env_id, num_envs=stations, **given), keys)
+        return Single(gymnasium.make(env_id, **given), keys)
     except gymnasium.error.UnregisteredEnv as error:
         hint = "" if module else "; MODULE:ID imports the module that registers it"
         raise Unsuitable(f"{error}{hint}") from error
@@ -97,6 +107,8 @@ class Spaces:
         flat = flatten_space(seen)
         if not isinstance(flat, Box):
             raise Unsuitable(f"its observations are {observation}: no fixed vector")
+        if not (flat.shape[0] and np.prod(action.shape, dtype=int)):
+            raise Unsuitable(f"its observations are {observation}, its actions {action}: no entry")
         self._seen, self._action = seen, action
         self._low, self._high = action.low.astype(np.float64), action.high.astype(np.float64)
         self.observation = int(flat.shape[0])
@@ -104,8 +116,28 @@ class Spaces:
         self.images = seen != observation
 
     def vector(self, observation: Any) -> Vector:
-        """An observation, shape (obs,)."""
-        return np.asarray(flatten(self._seen, observation), dtype=np.float64)
+        """An observation, shape (obs,).
+
+        Raises:
+            Misfit: it is not of its space's shape, or not of finite numbers.
+        """
+        wrong = unlike(self._seen, observation)
+        if wrong:
+            raise Misfit(f"its observation{wrong}")
+        try:
+            flat = np.asarray(flatten(self._seen, observation), dtype=np.float64)
+        except Exception as error:  # in every way there is
+            raise Misfit(
+                f"its observation is {short(observation)}, which is not in {short(self._seen)}"
+            ) from error
+        if flat.shape != (self.observation,):
+            raise Misfit(
+                f"its observation has {flat.size} numbers, and {self.observation} are declared"
+            )
+        bad = np.flatnonzero(~np.isfinite(flat))
+        if len(bad):
+            raise Misfit(f"entry {bad[0]} of its observation is {flat[bad[0]]}")
+        return flat
 
     def scaled(self, action: Vector) -> NDArray[Any]:
         """An action in [-1, 1], shape (act,), as the environment takes it."""
@@ -119,7 +151,7 @@ class Spaces:
             "stations": stations,
             "observation": self.observation,
             "action": self.action,
-            "hz": float(env.metadata.get("render_fps") or 25.0),
+            "hz": rate(env.metadata),
             "version": versions(type(env.unwrapped)) + (", without images" if self.images else ""),
         }
 
@@ -134,12 +166,53 @@ def without_images(space: Space[Any]) -> Space[Any] | None:
     return None if image else space
 
 
+def rate(metadata: Any) -> float:
+    """Steps a second, as an environment's metadata say; raises Unsuitable for nonsense."""
+    said = (metadata or {}).get("render_fps")
+    if said is None:
+        return HZ
+    number = isinstance(said, (int, float, np.number)) and not isinstance(said, bool)
+    if not number or not RATES[0] <= said <= RATES[1]:
+        raise Unsuitable(
+            f"its metadata say render_fps={said!r}, and a number of steps a second is needed: "
+            "give it one, or none, in a wrapper"
+        )
+    return float(said)
+
+
+def unlike(space: Space[Any], value: Any) -> str:
+    """How a value's shape differs from what its space declares; empty if it does not."""
+    if isinstance(space, Dict):
+        if not isinstance(value, dict):
+            return f" is {short(value)}, and {short(space)} is declared"
+        for key, inner in space.spaces.items():
+            if key not in value:
+                return f" lacks {key!r}"
+            wrong = unlike(inner, value[key])
+            if wrong:
+                return f", {key!r},{wrong}"
+    elif isinstance(space, Box):
+        try:
+            shape = np.shape(value)
+        except ValueError:
+            return f" is ragged, and shape {space.shape} is declared"
+        if shape != space.shape:
+            return f" has shape {shape}, and {space.shape} is declared"
+    return ""
+
+
+def short(value: Any) -> str:
+    """A value for a message."""
+    text = " ".join(repr(value).split())
+    return text if len(text) <= WORDS else text[: WORDS - 4] + " etc"
+
+
 class Single:
     """One environment: one station."""
 
-    def __init__(self, env: gymnasium.Env[Any, Any]) -> None:
-        """Raises Unsuitable where it cannot be a station."""
-        self._env = env
+    def __init__(self, env: gymnasium.Env[Any, Any], keys: Sequence[str] = SAYS) -> None:
+        """keys: see `said`. Raises Unsuitable where it cannot be a station."""
+        self._env, self._keys = env, keys
         self._spaces = Spaces(env.observation_space, env.action_space)
         self._steps = 0
         self.about = self._spaces.about(env, 1)
@@ -161,16 +234,27 @@ class Single:
         self._steps = 0
         # Some draw their task before they pass the seed on: the generator has to have it by then.
         self._env.unwrapped.np_random, _ = gymnasium.utils.seeding.np_random(seed)
-        observation, _ = self._env.reset(seed=seed)
-        return {}, self._spaces.vector(observation)
+        result = self._env.reset(seed=seed)
+        try:
+            observation, _ = parts(result, "reset", ("observation", "info"))
+            return {}, self._spaces.vector(observation)
+        except Misfit as misfit:
+            return self._wrong(misfit)
 
     def _step(self, action: Vector) -> Came:
         result = self._env.step(self._spaces.scaled(action))
-        observation, reward, terminated, truncated, info = result
-        self._steps += 1
-        said = next((info[key] for key in SAYS if key in info), None)
-        truncated = truncated or self._steps >= LONGEST
-        return told(reward, terminated, truncated, said), self._spaces.vector(observation)
+        try:
+            names = ("observation", "reward", "terminated", "truncated", "info")
+            observation, reward, terminated, truncated, info = parts(result, "step", names)
+            self._steps += 1
+            found = told(reward, terminated, truncated, said(info, self._keys))
+            found["truncated"] = found["truncated"] or self._steps >= LONGEST
+            return found, self._spaces.vector(observation)
+        except Misfit as misfit:
+            return self._wrong(misfit)
+
+    def _wrong(self, misfit: Misfit) -> Came:
+        return {"wrong": str(misfit)}, np.zeros(self._spaces.observation)
 
 
 class Several:
@@ -181,9 +265,12 @@ class Several:
     hence it does not matter whether and when they reset by themselves.
     """
 
-    def __init__(self, env: gymnasium.vector.VectorEnv[Any, Any, Any]) -> None:
-        """Raises Unsuitable where its environments cannot be stations."""
+    def __init__(
+        self, env: gymnasium.vector.VectorEnv[Any, Any, Any], keys: Sequence[str] = SAYS
+    ) -> None:
+        """keys: see `said`. Raises Unsuitable where its environments cannot be stations."""
         self._env: Any = env  # typed as if it took one seed for all
+        self._keys = keys
         self._count = env.num_envs
         self._spaces = Spaces(env.single_observation_space, env.single_action_space)
         self._steps = np.zeros(self._count, dtype=int)
@@ -191,7 +278,7 @@ class Several:
         self.about = self._spaces.about(env, self._count)
         before = self._reset(dict.fromkeys(range(self._count), 0))
         after = self._reset({0: 1})
-        if any((before[row] != after[row]).any() for row in range(1, self._count)):
+        if any((before[row][1] != after[row][1]).any() for row in range(1, self._count)):
             raise Unsuitable(
                 "a reset with a `reset_mask` changes others too: seeds would not fix its episodes"
             )
@@ -206,14 +293,14 @@ class Several:
             came |= self._step(actions)
         if seeds:
             seen = self._reset(seeds)
-            came |= {row: ({}, seen[row]) for row in seeds}
+            came |= {row: seen[row] for row in seeds}
         return came
 
     def close(self) -> None:
         """Let go of them."""
         self._env.close()
 
-    def _reset(self, seeds: dict[int, int]) -> list[Vector]:
+    def _reset(self, seeds: dict[int, int]) -> list[Came]:
         """Reset some; what all of them see."""
         mask = np.zeros(self._count, dtype=np.bool_)
         mask[list(seeds)] = True
@@ -231,33 +318,94 @@ class Several:
         late = np.asarray(truncated) | (self._steps >= LONGEST)
         self._over = np.asarray(terminated) | late
         seen = self._vectors(observations)
-        return {
-            row: (told(rewards[row], terminated[row], late[row], said(infos, row)), seen[row])
-            for row in actions
-        }
+        came: dict[int, Came] = {}
+        for row in actions:
+            wrong, vector = seen[row]
+            if not wrong:
+                try:
+                    found = said_of(infos, row, self._keys)
+                    wrong = told(rewards[row], terminated[row], late[row], found)
+                except Misfit as misfit:
+                    wrong = {"wrong": str(misfit)}
+            came[row] = wrong, vector
+        return came
 
-    def _vectors(self, observations: Any) -> list[Vector]:
+    def _vectors(self, observations: Any) -> list[Came]:
+        """What each sees, and what is wrong with that, if anything is."""
         each = gymnasium.vector.utils.iterate(self._env.observation_space, observations)
-        return [self._spaces.vector(observation) for observation in each]
+        found: list[Came] = []
+        for observation in each:
+            try:
+                found.append(({}, self._spaces.vector(observation)))
+            except Misfit as misfit:
+                found.append(({"wrong": str(misfit)}, np.zeros(self._spaces.observation)))
+        return found
 
 
-def told(reward: Any, terminated: Any, truncated: Any, said: Any) -> dict[str, Any]:
-    """What came of a step."""
-    return {
-        "reward": float(reward),
-        "terminated": bool(terminated),
-        "truncated": bool(truncated),
-        "success": None if said is None else bool(said),
+def parts(result: Any, what: str, names: tuple[str, ...]) -> Any:
+    """What `reset` or `step` returned; raises Misfit unless it is a tuple of these."""
+    if not isinstance(result, tuple) or len(result) != len(names):
+        count = f"{len(result)} values" if isinstance(result, tuple) else type(result).__name__
+        raise Misfit(f"its {what} returned {count}, not ({', '.join(names)})")
+    return result
+
+
+def told(
+    reward: Any, terminated: Any, truncated: Any, success: tuple[str, Any] | None
+) -> dict[str, Any]:
+    """What came of a step. success: see `said`.
+
+    `unclear` is a success that is neither true nor false: whether it counts, its rule knows.
+
+    Raises:
+        Misfit: any of the others makes no sense.
+    """
+    try:
+        number = float(np.asarray(reward, dtype=np.float64).reshape(()))
+    except (TypeError, ValueError):
+        raise Misfit(f"its reward is {short(reward)}: a number is needed") from None
+    if not np.isfinite(number):
+        raise Misfit(f"its reward is {number}")
+    found: dict[str, Any] = {
+        "reward": number,
+        "terminated": flag("terminated", terminated),
+        "truncated": flag("truncated", truncated),
+        "success": None,
     }
+    if success is not None:
+        try:
+            found["success"] = flag(*success)
+        except Misfit as misfit:
+            found["unclear"] = str(misfit)
+    return found
 
 
-def said(infos: dict[str, Any], row: int) -> Any:
-    """What one environment of a vector says of its success; `_KEY` is who says KEY at all."""
+def flag(name: str, value: Any) -> bool:
+    """A truth value, or a number 0 or 1; raises Misfit for anything else."""
+    try:
+        plain = np.asarray(value).reshape(()).item()
+    except ValueError:
+        plain = None
+    if not isinstance(plain, (bool, int, float)) or plain not in (0, 1):
+        raise Misfit(f"{name} is {short(value)}: true or false is needed, or 1 or 0")
+    return bool(plain)
+
+
+def said(info: Any, keys: Sequence[str]) -> tuple[str, Any] | None:
+    """By which of `keys` an info says whether it was a success, and what; None if it does not."""
+    if not isinstance(info, dict):
+        raise Misfit(f"its info is {short(info)}, and no dictionary")
+    found = ((key, info[key]) for key in keys if info.get(key) is not None)
+    return next(found, None)
+
+
+def said_of(infos: dict[str, Any], row: int, keys: Sequence[str]) -> tuple[str, Any] | None:
+    """The same of one environment of a vector; `_KEY` is who says KEY at all."""
     if "final_info" in infos and infos["_final_info"][row]:  # it has reset itself in this step
-        return said(infos["final_info"], row)
-    for key in SAYS:
+        return said_of(infos["final_info"], row, keys)
+    for key in keys:
         if key in infos and ("_" + key not in infos or infos["_" + key][row]):
-            return infos[key][row]
+            return None if infos[key][row] is None else (key, infos[key][row])
     return None
 
 
@@ -288,14 +436,14 @@ def receive(stream: BinaryIO) -> tuple[dict[str, Any], Vector] | None:
     return json.loads(text), np.frombuffer(data, dtype="<f8")
 
 
-def serve(asked: BinaryIO, answers: BinaryIO, task: str, stations: int) -> None:
+def serve(asked: BinaryIO, answers: BinaryIO, task: str, stations: int, key: str) -> None:
     """Answer until the other side closes.
 
     Asked are `seeds`, a list of [station, seed], and `rows`, the stations that step the rows of the
     array. Answered are `told`, a list of what came of each, in that order, and what they see.
     """
     try:
-        environment = make(task, stations)
+        environment = make(task, stations, key)
         send(answers, environment.about)
         while (message := receive(asked)) is not None:
             ask, array = message
@@ -313,8 +461,14 @@ def failed(error: Exception) -> dict[str, Any]:
     """The message that says an environment raised."""
     if isinstance(error, Unsuitable):
         return {"unsuitable": str(error)}
-    last = traceback.extract_tb(error.__traceback__)[-1]
-    return {"raised": f"{type(error).__name__}: {error} ({last.filename}:{last.lineno})"}
+    if isinstance(error, Misfit):
+        return {"raised": str(error)}
+    frames = traceback.extract_tb(error.__traceback__)
+    text = f"{type(error).__name__}: {error} ({frames[-1].filename}:{frames[-1].lineno})"
+    if not str(error):  # an assertion says where it was, and no more
+        calls = [f"{frame.filename}:{frame.lineno} {frame.line}" for frame in frames[-CALLS:]]
+        text = f"{type(error).__name__} at {', from '.join(reversed(calls))}"
+    return {"raised": f"raised {text}"}
 
 
 def main() -> None:
@@ -323,7 +477,7 @@ def main() -> None:
     asked, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(2, 1)
-    serve(asked, answers, sys.argv[1], int(sys.argv[2]))
+    serve(asked, answers, sys.argv[1], int(sys.argv[2]), sys.argv[3])
 
 
 if __name__ == "__main__":

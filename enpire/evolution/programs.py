@@ -36,6 +36,11 @@ from enpire.packs import Pack
 from enpire.packs.toml import Table
 
 MARKER = "agent.toml"
+KEYS = (  # of it
+    *("name", "description", "source", "command", "prompt", "files", "environment", "readable"),
+    *("models", "prices", "starts", "memory_gib", "hours"),
+)
+MODEL_KEYS = ("name", "url", "url_from", "allowed", "header", "prefix", "key", "key_from")
 WORKSPACES = "workspaces"  # of a run
 OUTPUT = "output.txt"  # beside a workspace, not in it
 UNLIMITED = 10**15  # tokens
@@ -82,6 +87,7 @@ def load_program(pack: Pack) -> Program:
     """
     path = pack.folder / MARKER
     table = Table.read(path)
+    table.require_known(*KEYS)
     command = table.texts("command")
     file, own, found = _installed(command[0], path)
     prompt = pack.folder / table.text("prompt", "prompt.md")
@@ -97,10 +103,10 @@ def load_program(pack: Pack) -> Program:
         readable=(*own, *map(Path, table.texts("readable") if table.has("readable") else ())),
         upstreams=tuple(_upstream(row, path) for row in _rows(table, "models")),
         prices=Prices.read(table.table("prices")) if table.has("prices") else Prices(),
-        starts=int(table.number("starts", 3)),
+        starts=int(_above_nought(table, "starts", 3)),
         limits=Limits(
-            memory=int(table.number("memory_gib", 8) * GIB),
-            wall_s=table.number("hours", 12) * 3600,
+            memory=int(_above_nought(table, "memory_gib", 8) * GIB),
+            wall_s=_above_nought(table, "hours", 12) * 3600,
         ),
     )
 
@@ -239,8 +245,16 @@ def _installed(command: str, path: Path) -> tuple[str, tuple[Path, ...], dict[st
     return str(file), (packages[-1], folder), {"PATH": f"{folder}:{PATH}"}
 
 
+def _above_nought(table: Table, key: str, default: float) -> float:
+    value = table.number(key, default)
+    if value <= 0.0:
+        raise PackError(f"{table.where}: {key} must be above 0, found {value:g}")
+    return value
+
+
 def _upstream(table: Table, path: Path) -> Upstream:
     """A model. Its key and, where the user has another, its address are in variables."""
+    table.require_known(*MODEL_KEYS)
     name = table.text("key_from", "")
     key = os.environ.get(name, "") if name else ""
     if name:

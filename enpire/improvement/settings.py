@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import math
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import fields, is_dataclass, make_dataclass
@@ -24,7 +25,8 @@ def configured[T](recipe: T, settings: Mapping[str, str]) -> tuple[T, set[str]]:
     ends so.
 
     Raises:
-        UsageError: a name that fits several, or a value that is none of the setting's type.
+        UsageError: a name that fits several, or a value that is none of the setting's type, no
+            finite number, or a count below nought.
     """
     known = list(_names(recipe))
     taken = {key: name for key in settings if (name := _meant(key, known))}
@@ -37,7 +39,19 @@ def configured[T](recipe: T, settings: Mapping[str, str]) -> tuple[T, set[str]]:
         why = re.search(r"Error parsing (\S+): (.*)", told.getvalue())
         message = f"{why[1]}: {why[2].strip(' │')}" if why else _one_line(told.getvalue())
         raise UsageError(message) from None
-    return getattr(made, FLAG), set(taken)
+    result: T = getattr(made, FLAG)
+    for name in taken.values():
+        _require_sense(name, attrgetter(name)(result), attrgetter(name)(recipe))
+    return result, set(taken)
+
+
+def _require_sense(name: str, value: Any, default: Any) -> None:
+    """Raises UsageError for a number that is none, or a count below nought."""
+    if isinstance(value, float) and not math.isfinite(value) and value != default:
+        raise UsageError(f"--{FLAG}.{name}: {value} is no finite number")
+    count = isinstance(default, int) and not isinstance(default, bool) and default >= 0
+    if count and isinstance(value, int) and value < 0:
+        raise UsageError(f"--{FLAG}.{name}: {value} is below nought; by default it is {default}")
 
 
 def defaults(recipe: Any) -> dict[str, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from dataclasses import dataclass, fields
 from pathlib import Path
 
@@ -10,6 +11,14 @@ from enpire.errors import PackError
 from enpire.packs.finder import Pack
 from enpire.packs.menagerie import Menagerie, of_pack
 from enpire.packs.toml import Table
+
+FASTEST, HARDEST = (
+    20.0,
+    300.0,
+)  # of any arm's joint: three times what the quickest have [rad/s, rad/s^2]
+QUICKEST, REACH = 5.0, 10.0  # of its hand, and how far off anything of a bench may be [m/s, m]
+TURN = 6.3  # a joint's whole turn to either side [rad]
+UNIT = 1e-3  # by which the length of a quaternion may differ from 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +89,7 @@ def load_robot(pack: Pack) -> Robot:
     Its hash is the pack's, or with Menagerie's model that of both.
     """
     table = Table.read(pack.folder / "robot.toml")
+    table.require_known("name", "description", "source", "arms", "limits", "variation")
     rows = table.tables("arms")
     other = of_pack(pack.folder, len(rows[0].numbers("home")))
     arms = tuple(_arm(row, pack.folder, other) for row in rows)
@@ -88,21 +98,57 @@ def load_robot(pack: Pack) -> Robot:
     joints = len(arms[0].home)
     if any(len(arm.home) != joints for arm in arms):
         raise PackError(f"{pack.folder / 'robot.toml'}: home needs {joints} joints in every arm")
-    limits = table.table("limits")
     return Robot(
         name=pack.name,
         description=table.text("description"),
         arms=arms,
-        limits=Limits(
-            joint_speed=limits.numbers("joint_speed", joints),
-            joint_acceleration=limits.numbers("joint_acceleration", joints),
-            cartesian_speed=limits.number("cartesian_speed"),
-            workspace_low=limits.numbers("workspace_low", 3),
-            workspace_high=limits.numbers("workspace_high", 3),
-        ),
+        limits=_limits(table.table("limits"), joints),
         sha256=_both(pack.sha256, other),
         variation=_variation(table),
     )
+
+
+def _limits(table: Table, joints: int) -> Limits:
+    table.require_known(*(each.name for each in fields(Limits)))
+    limits = Limits(
+        joint_speed=table.numbers("joint_speed", joints),
+        joint_acceleration=table.numbers("joint_acceleration", joints),
+        cartesian_speed=table.number("cartesian_speed"),
+        workspace_low=table.numbers("workspace_low", 3),
+        workspace_high=table.numbers("workspace_high", 3),
+    )
+    _require_below(table, "joint_speed", limits.joint_speed, FASTEST, "rad/s, no degrees")
+    _require_below(table, "joint_acceleration", limits.joint_acceleration, HARDEST, "rad/s^2")
+    _require_below(table, "cartesian_speed", (limits.cartesian_speed,), QUICKEST, "m/s, no mm/s")
+    for key in ("workspace_low", "workspace_high"):
+        _require_within(table, key, getattr(limits, key), REACH, "m, no mm")
+    if any(
+        low >= high for low, high in zip(limits.workspace_low, limits.workspace_high, strict=True)
+    ):
+        raise PackError(
+            f"{table.where}: every number of workspace_low must be below workspace_high's"
+        )
+    return limits
+
+
+def _require_below(
+    table: Table, key: str, values: tuple[float, ...], most: float, unit: str
+) -> None:
+    if not all(0.0 < value <= most for value in values):
+        raise PackError(
+            f"{table.where}: {key} must be above 0 and at most {most:g} {unit}; "
+            f"found {', '.join(f'{value:g}' for value in values)}"
+        )
+
+
+def _require_within(
+    table: Table, key: str, values: tuple[float, ...], most: float, unit: str
+) -> None:
+    if not all(abs(value) <= most for value in values):
+        raise PackError(
+            f"{table.where}: {key} must be within {most:g} {unit}; "
+            f"found {', '.join(f'{value:g}' for value in values)}"
+        )
 
 
 def _variation(table: Table) -> ArmVariation:
@@ -110,6 +156,7 @@ def _variation(table: Table) -> ArmVariation:
     if not table.has("variation"):
         return ArmVariation()
     rows = table.table("variation")
+    rows.require_known(*(each.name for each in fields(ArmVariation)))
     ranges: dict[str, Range] = {}
     for each in fields(ArmVariation):
         if rows.has(each.name):
@@ -128,7 +175,17 @@ def _both(sha256: str, other: Menagerie | None) -> str:
 
 
 def _arm(table: Table, folder: Path, other: Menagerie | None) -> Arm:
+    table.require_known("name", "model", "position", "quaternion", "home", "gripper_range")
     closed, opened = table.numbers("gripper_range", 2)
+    if closed == opened:
+        raise PackError(f"{table.where}: gripper_range is closed and open; both are {closed:g}")
+    home, turn = table.numbers("home"), table.numbers("quaternion", 4)
+    _require_within(table, "home", home, TURN, "rad, no degrees")
+    _require_within(table, "position", table.numbers("position", 3), REACH, "m, no mm")
+    if abs(math.hypot(*turn) - 1.0) > UNIT:
+        raise PackError(
+            f"{table.where}: quaternion (w x y z) has length {math.hypot(*turn):g}: 1 is needed"
+        )
     model = folder / table.text("model")
     if not model.is_file():
         raise PackError(f"{folder / 'robot.toml'}: model {model.name} is not in the pack")
@@ -136,8 +193,8 @@ def _arm(table: Table, folder: Path, other: Menagerie | None) -> Arm:
         name=table.text("name"),
         model=model,
         position=table.numbers("position", 3),
-        quaternion=table.numbers("quaternion", 4),
-        home=table.numbers("home"),
+        quaternion=turn,
+        home=home,
         gripper_range=(closed, opened),
         menagerie=other,
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import difflib
+import math
 import tomllib
 from collections.abc import Sequence
 from pathlib import Path
@@ -23,7 +25,7 @@ class Table:
     def read(cls, path: Path) -> Table:
         """Parse `path`; raises PackError with file and line."""
         try:
-            return cls(tomllib.loads(path.read_text()), str(path))
+            return cls(tomllib.loads(path.read_text("utf-8-sig")), str(path))
         except FileNotFoundError as error:
             raise PackError(f"{path} is missing") from error
         except ValueError as error:  # bad TOML, or no UTF-8
@@ -51,7 +53,7 @@ class Table:
         value = self._values.get(key, default)
         if isinstance(value, bool) or not isinstance(value, int | float):
             raise PackError(f"{self._where}: {key} must be a number, found {value!r}")
-        return float(value)
+        return self._finite(key, float(value))
 
     def numbers(self, key: str, count: int | None = None) -> tuple[float, ...]:
         """A list of numbers, of the given length if one is given."""
@@ -62,7 +64,7 @@ class Table:
         if not good or (count is not None and len(value or ()) != count):
             size = "" if count is None else f"{count} "
             raise PackError(f"{self._where}: {key} must be {size}numbers, found {value!r}")
-        return tuple(float(v) for v in value or ())
+        return tuple(self._finite(key, float(v)) for v in value or ())
 
     def texts(self, key: str) -> tuple[str, ...]:
         """A list of strings."""
@@ -102,6 +104,19 @@ class Table:
         if not rows or not all(isinstance(row, dict) for row in rows):
             raise PackError(f"{self._where}: [[{key}]] needs at least one table, found {rows!r}")
         return [Table(row, f"{self._where} [[{key}]] {i + 1}") for i, row in enumerate(rows)]
+
+    def require_known(self, *names: str) -> None:
+        """Raises PackError for a key that is none of these: one that is misspelt counts nowhere."""
+        for name in self._values:
+            if name not in names:
+                near = difflib.get_close_matches(name, names, 1)
+                hint = f"do you mean {near[0]}?" if near else f"there are {', '.join(names)}"
+                raise PackError(f"{self._where}: {name} means nothing here; {hint}")
+
+    def _finite(self, key: str, value: float) -> float:
+        if not math.isfinite(value):
+            raise PackError(f"{self._where}: {key} has {value}: a finite number is needed")
+        return value
 
     def _typed(self, key: str, kind: type[T], default: T | None) -> T:
         value = self._values.get(key, default)

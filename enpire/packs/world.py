@@ -28,6 +28,7 @@ class World:
 def load_world(pack: Pack) -> World:
     """Read `world.toml` of a world pack; raises PackError naming file and key."""
     table = Table.read(pack.folder / "world.toml")
+    table.require_known("name", "description", "source", "model", "dynamics")
     model = pack.folder / table.text("model")
     if not model.is_file():
         raise PackError(f"{pack.folder / 'world.toml'}: model {model.name} is not in the pack")

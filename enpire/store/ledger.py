@@ -112,7 +112,9 @@ def _sqlite_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except sqlite3.IntegrityError as error:
-        raise StoreError(f"{path} refuses a row ({error}): it is recorded already") from error
+        again = str(error).startswith("UNIQUE")
+        why = "it is recorded already" if again else "a value of it makes no sense"
+        raise StoreError(f"{path} refuses a row ({error}): {why}") from error
     except sqlite3.Error as error:
         name = getattr(error, "sqlite_errorname", "") or ""
         if name == "SQLITE_FULL":

@@ -15,6 +15,10 @@ from enpire.twin import dynamics, objects
 from enpire.twin.arms import attach
 
 IntArray = NDArray[np.int64]
+NUMBERS = (  # of a model, that its files give
+    *("body_pos", "body_quat", "body_mass", "body_inertia"),
+    *("geom_pos", "geom_size", "geom_friction", "site_pos"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +68,9 @@ def compose(world: World, robot: Robot, build: Callable[[mujoco.MjSpec], None]) 
     A world that was identified gives the arms the dynamics found there.
 
     Raises:
-        PackError: MuJoCo does not compile the result; the message carries MuJoCo's own. Or the
-            world's dynamics are those of another robot.
+        PackError: MuJoCo does not compile the result; the message carries MuJoCo's own. It
+            compiles, and a number in it is none. Or the world's dynamics are those of another
+            robot.
     """
     try:
         spec = mujoco.MjSpec.from_file(str(world.model))
@@ -79,12 +84,27 @@ def compose(world: World, robot: Robot, build: Callable[[mujoco.MjSpec], None]) 
         raise PackError(
             f"the scene of {robot.name} in {world.name} does not compile: {error}"
         ) from error
+    _require_finite(model, robot, world)
     scene = Scene(model, tuple(_index(model, arm) for arm in robot.arms), robot, world)
     if world.dynamics is not None:
         fitted = world.dynamics
         values = dict(zip(fitted.names, fitted.values, strict=True))
         dynamics.apply(scene, {n: v for n, v in values.items() if not _elsewhere(scene, n)})
     return scene
+
+
+def _require_finite(model: mujoco.MjModel, robot: Robot, world: World) -> None:
+    """MuJoCo warns of a number that is none, and compiles it all the same."""
+    for field in NUMBERS:
+        values = getattr(model, field)
+        bad = np.argwhere(~np.isfinite(values))
+        if len(bad):
+            row = int(bad[0][0])
+            named = getattr(model, field.partition("_")[0])(row)
+            raise PackError(
+                f"the scene of {robot.name} in {world.name} has a number that is none: {field} of "
+                f"{named.name or row!r} is {values[row]}"
+            )
 
 
 def _elsewhere(scene: Scene, name: str) -> bool:

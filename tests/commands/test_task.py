@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import tomllib
 from pathlib import Path
 
 import pytest
 
 from enpire.cli import main
+from enpire.commands.least import without
 from enpire.commands.task import NAMES
 
 GOOD = (Path(__file__).parents[1] / "environment" / "reach.py").read_text()
@@ -98,3 +100,51 @@ def test_a_new_task_runs_as_it_stands(
     asked = ["task", "check", "./tasks/usb_insert", "--seeds", "3"]
     assert main([*asked, "--checks", "demonstrator,nothing"]) == 0
     assert "Made from" in (made / "README.md").read_text()
+
+
+def test_a_new_task_is_the_least_that_runs(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """No skill script and no physical reset of another object, nor what only they import."""
+    assert main(["new", "task", "usb_insert"]) == 0
+    made = Path("tasks/usb_insert")
+    text = (made / "task.py").read_text()
+    for gone in ("skill", "restorer", "target_names", "parameters", "Restorer", "Mapping"):
+        assert gone not in text, gone
+    there = {path.name for path in made.iterdir()}
+    assert not there & {"skill.py", "restorer.py"}
+    assert {"task.py", "scene.xml", "demonstrator.py", "verify.py", "truth.py"} <= there
+    assert tomllib.loads((made / "loop.toml").read_text()) == {}
+    said = (made / "README.md").read_text()
+    assert all(f"`{name}`" in said for name in there - {"README.md", "geometry.py"})
+
+
+def test_what_is_left_out_leaves_no_trace() -> None:
+    text = """from a import (
+    B,
+    C,
+)
+from .d import E
+import f
+
+
+class G:
+    names = B
+
+    x = E  # goes
+
+    def keep(self) -> C:
+        return 1
+
+    # said of it
+    @f.cached
+    def drop(self) -> None:
+        pass
+"""
+    left = without(text, ("x", "drop"))
+    assert "import E" not in left
+    assert "import f" not in left
+    assert "drop" not in left
+    assert "said of it" not in left
+    assert "from a import B, C" in left or "    C,\n" in left
+    assert compile(left, "left", "exec")

@@ -108,7 +108,9 @@ def test_actions_are_clipped_if_asked(tmp_path: Path) -> None:
 
 
 def test_integers_are_told(tmp_path: Path) -> None:
-    found = taken(tmp_path, spoiled(wrong.column(STATE, lambda v: np.zeros(v.shape, np.int64))))
+    found = taken(
+        tmp_path, spoiled(wrong.column(STATE, lambda v: np.sign(v).astype(np.int64) // 2))
+    )
     assert "observation.state of integers" in found.said
     assert found.episodes[0].observations.dtype == np.float32
 

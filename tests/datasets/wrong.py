@@ -207,6 +207,8 @@ KINDS = (
     Kind("a state of 1e30", put(STATE, 7, 0, 1e30), "frame 7: .*hand_x, is 1e"),
     Kind("a spike in a state", put(STATE, 7, 0, 5e4), "frame 7: .*hand_x, is 50000"),
     Kind("actions in degrees", times("action", DEGREES), "--clip"),
+    Kind("a dead sensor", times(STATE, 0.0), "the same in all 40 frames"),
+    Kind("an arm that nobody led", times("action", 0.0), "the same in all 40 frames"),
     Kind("states in degrees", times(STATE, DEGREES), "another unit"),
     Kind("states in millimetres", times(STATE, 1000.0), "another unit"),
     Kind("another rate", info(fps=10), "10 frames a second.*--fps 25"),

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from enpire.drivers.ros2.checks import described, differences
-from enpire.drivers.ros2.messages import Names, picture_of
+from enpire.drivers.ros2.messages import Names, objects_of, picture_of
 from enpire.drivers.ros2.settings import Command, Ros2Settings
 from enpire.errors import DriverError, PackError
 from enpire.packs import find, load_robot
@@ -35,6 +35,48 @@ def test_joints_are_taken_by_name_in_whatever_order_they_come() -> None:
     assert names.ordered(state) is None
     state.name, state.position = ["a", "b"], [1.0]
     assert names.ordered(state) is None
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"name": ["a", "b", "a"], "position": [1.0, 2.0, 3.0]},
+        {"position": [float("nan"), 2.0]},
+        {"position": [1.0, float("inf")]},
+        {"position": []},
+        {"velocity": [float("inf"), 0.0]},
+    ],
+)
+def test_what_is_no_joint_state_counts_as_none(said: dict[str, list[float]]) -> None:
+    good = {"name": ["a", "b"], "position": [1.0, 2.0], "velocity": [3.0, 4.0], "effort": []}
+    assert Names(["a", "b"]).ordered(SimpleNamespace(**good)) is not None
+    assert Names(["a", "b"]).ordered(SimpleNamespace(**good | said)) is None
+
+
+@pytest.mark.parametrize("velocity", [[], [float("nan"), float("nan")]])
+def test_velocities_that_nobody_measures_are_nought(velocity: list[float]) -> None:
+    state = SimpleNamespace(name=["a", "b"], position=[1.0, 2.0], velocity=velocity, effort=[])
+    assert Names(["a", "b"]).ordered(state)[1].tolist() == [0.0, 0.0]
+
+
+def pose(*numbers: float) -> SimpleNamespace:
+    x, y, z, *turn = numbers
+    place = SimpleNamespace(x=x, y=y, z=z)
+    turned = SimpleNamespace(**dict(zip("wxyz", turn, strict=True)))
+    return SimpleNamespace(position=place, orientation=turned)
+
+
+def test_what_is_no_pose_counts_as_none() -> None:
+    good = pose(1, 2, 3, 1, 0, 0, 0)
+    assert objects_of(SimpleNamespace(poses=[good]), 7).position.tolist() == [[1, 2, 3]]
+    assert len(objects_of(SimpleNamespace(poses=[]), 7).position) == 0
+    for bad in (
+        pose(1, 2, 3, 0, 0, 0, 0),
+        pose(1, 2, 3, 2, 0, 0, 0),
+        pose(1, float("nan"), 3, 1, 0, 0, 0),
+        pose(1, 2, 3, float("nan"), 0, 0, 0),
+    ):
+        assert objects_of(SimpleNamespace(poses=[good, bad]), 7) is None
 
 
 def test_pictures_are_rgb_however_they_come() -> None:

@@ -27,7 +27,7 @@ from enpire.errors import (
     UsageError,
 )
 from enpire.twin.twin import Rows
-from enpire.types import Episode, Float32Array, Outcome, Purpose
+from enpire.types import LOST, Episode, Float32Array, Outcome, Purpose
 
 ROOT = Path(__file__).parents[2]
 FAR = 5  # a seed whose goal is far from the start
@@ -231,23 +231,22 @@ def test_an_action_that_is_no_number_is_refused(make: Make) -> None:
 # Workers
 
 
-@pytest.mark.parametrize("worker", [False, True])
-def test_an_environment_that_raises(make: Make, worker: bool) -> None:
-    with pytest.raises(EnvironmentFault, match=r"RuntimeError: out of cheese \(.*toy\.py:\d+\)"):
-        run(make("Raise", worker=worker), [FAR], Straight(0.0))
-
-
 def test_a_worker_that_dies(make: Make) -> None:
-    stations = make("Die", 2, worker=True)
-    with pytest.raises(EnvironmentFault, match=r"died \(exit code 7\); .*: no more memory"):
-        run(stations, [FAR, FAR], Straight(0.0))
-    assert len(stations.abort("died")) == 2
+    stations = make("Die", 2)
+    stations.begin(0, Job(FAR, Purpose.EVALUATION, Straight(0.0), "p"))
+    stations.begin(1, Job(FAR, Purpose.EVALUATION, Straight(0.0), "p"))
+    done: list[Episode] = []
+    while len(done) < 2:
+        done += stations.tick()
+    assert {e.verdict.stage for e in done} == {LOST}
+    assert all("no more memory" in e.verdict.reason for e in done)
 
 
 def test_a_worker_that_hangs(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gym_stations, "ANSWER_S", 0.5)
-    with pytest.raises(EnvironmentFault, match="hangs"):
-        run(make("Hang", worker=True), [FAR], Straight(0.0))
+    episode = run(make("Hang"), [FAR], Straight(0.0))[FAR]
+    assert (episode.verdict.outcome, episode.verdict.stage) == (Outcome.INVALID, LOST)
+    assert "hangs" in episode.verdict.reason
 
 
 def test_what_an_environment_prints_is_no_answer(make: Make) -> None:

@@ -232,6 +232,11 @@ def test_a_key_may_be_left_out_and_the_model_be_elsewhere(
         ("prompt.md", "other.md", "not in the pack"),
         ("input_tokens = 1000.0", 'input_tokens = "x"', "input_tokens must be a number"),
         ('allowed = ["POST /v1/messages"]', "allowed = [1]", "list of strings"),
+        ("starts = 1", "hour = 1", "hour means nothing here; do you mean hours"),
+        ("starts = 1", "hours = -1", "hours must be above 0"),
+        ("starts = 1", "hours = nan", "hours has nan"),
+        ("starts = 1", "starts = 0", "starts must be above 0"),
+        ("key_from", "key_form", "key_form means nothing here; do you mean key_from"),
     ],
 )
 def test_a_pack_that_cannot_be_says_why(pack: Pack, before: str, after: str, words: str) -> None:

@@ -278,6 +278,9 @@ def test_a_schedule_and_its_settings() -> None:
         ("steps", "1", r"training\.steps or further\.steps"),
         ("discount", "high", r"--recipe\.discount: could not convert string to float: 'high'"),
         ("training.steps", "1.5", r"--recipe\.training\.steps: invalid literal"),
+        ("training.steps", "-5", r"--recipe\.training\.steps: -5 is below nought"),
+        ("discount", "nan", r"--recipe\.discount: nan is no finite number"),
+        ("training.lr", "inf", r"--recipe\.training\.lr: inf is no finite number"),
     ],
 )
 def test_a_setting_that_is_none(name: str, value: str, words: str) -> None:

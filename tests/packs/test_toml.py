@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -35,8 +36,27 @@ def broken(folder: Path, old: str, new: str) -> str:
     ("old", "new", "words"),
     [
         ("[limits]", "[limits", ["does not parse", "line"]),
-        ("[limits]", "[limit]", ["limits is missing"]),
-        ("[[arms]]", "[[arm]]", ["arms is missing"]),
+        ("[limits]", "[limit]", ["limit means nothing here; do you mean limits?"]),
+        ("[[arms]]", "[[arm]]", ["arm means nothing here; do you mean arms?"]),
+        ("[variation]", "[variations]", ["variations means nothing", "variation?"]),
+        ("kp = [", "kd = [", ["[variation]", "kd means nothing"]),
+        ("cartesian_speed", "cartesian_sped", ["[limits]", "do you mean cartesian_speed?"]),
+        ("position = [0.10, 0.34", "base = 1\nposition = [0.10, 0.34", ["base means nothing"]),
+        ("joint_speed = [2.0", "joint_speed = [115.0", ["joint_speed", "20 rad/s, no degrees"]),
+        ("joint_speed = [2.0", "joint_speed = [0.0", ["joint_speed must be above 0"]),
+        ("joint_speed = [2.0", "joint_speed = [-2.0", ["joint_speed must be above 0"]),
+        ("joint_speed = [2.0", "joint_speed = [nan", ["joint_speed has nan"]),
+        ("joint_speed = [2.0", "joint_speed = [inf", ["joint_speed has inf"]),
+        ("acceleration = [10.0", "acceleration = [573.0", ["at most 300 rad/s^2"]),
+        ("speed = 0.25", "speed = 250", ["at most 5 m/s, no mm/s", "250"]),
+        ("speed = 0.25", "speed = nan", ["cartesian_speed has nan"]),
+        ("workspace_low = [0.12", "workspace_low = [120", ["within 10 m, no mm", "120"]),
+        ("workspace_low = [0.12", "workspace_low = [0.9", ["must be below"]),
+        ("home = [0.588, 1.634", "home = [33.7, 93.6", ["within 6.3 rad, no degrees", "93.6"]),
+        ("position = [0.10, 0.34", "position = [100, 340", ["within 10 m, no mm", "340"]),
+        ("gripper_range = [0.0, 0.075]", "gripper_range = [0.1, 0.1]", ["both are 0.1"]),
+        ("quaternion = [1.0,", "quaternion = [0.0,", ["length 0"]),
+        ("quaternion = [1.0, 0.0", "quaternion = [1.0, 1.0", ["length 1.41"]),
         ('model = "arm.xml"', 'model = "leg.xml"', ["leg.xml is not in the pack"]),
         ('model = "arm.xml"', "model = 3", ["[[arms]] 1", "model is 3, expected str"]),
         ('name = "right"', 'name = "left"', ["same name"]),
@@ -51,6 +71,14 @@ def broken(folder: Path, old: str, new: str) -> str:
 def test_a_broken_robot(robot: Path, old: str, new: str, words: list[str]) -> None:
     message = broken(robot, old, new)
     assert all(word in message for word in words), message
+
+
+@pytest.mark.parametrize("change", [lambda t: "\ufeff" + t, lambda t: t.replace("\n", "\r\n")])
+def test_a_file_as_other_editors_leave_it(robot: Path, change: Callable[[str], str]) -> None:
+    """With a byte order mark, with another end of lines."""
+    path = robot / "robot.toml"
+    path.write_bytes(change(path.read_text("utf-8")).encode())
+    assert len(load_robot(find("robots", str(robot))).arms) == 2
 
 
 def test_arms_that_are_no_tables(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +53,68 @@ def test_files_are_kept_to_the_last_bit(
         assert (tmp_path / "out" / path.name).read_bytes() == path.read_bytes()
     with pytest.raises(PolicyError, match="not empty"):
         policy.save(tmp_path / "out")
+
+
+def tampered(files: Mapping[str, bytes], processor: str, change: Change) -> dict[str, bytes]:
+    """Files of a policy whose statistics, of one processor, are others."""
+    from safetensors.torch import load, save
+
+    said = json.loads(files[f"policy_{processor}.json"])
+    (name,) = (step["state_file"] for step in said["steps"] if "state_file" in step)
+    return {**files, name: save(change(load(files[name])))}
+
+
+Tensors = dict[str, torch.Tensor]
+Change = Callable[[Tensors], Tensors]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    ("processor", "change", "words"),
+    [
+        ("preprocessor", lambda _: {}, r"no statistics for observation\.\w+ .* but for nothing"),
+        ("postprocessor", lambda _: {}, "no statistics for action .* but for nothing"),
+        (
+            "preprocessor",
+            lambda t: {f"robot.{name}": value for name, value in t.items()},
+            r"no statistics for observation\.\w+ .* but for robot\.action",
+        ),
+        (
+            "preprocessor",
+            lambda t: {n: v for n, v in t.items() if not n.startswith("observation.state")},
+            r"no statistics for observation\.state",
+        ),
+        (
+            "postprocessor",
+            lambda t: {n: v for n, v in t.items() if n.rsplit(".")[-1] not in ("std", "max")},
+            "no statistics for action",
+        ),
+        ("postprocessor", lambda t: {n: v * torch.nan for n, v in t.items()}, "no finite number"),
+        (
+            "postprocessor",
+            lambda t: {n: v[:2] if v.ndim else v for n, v in t.items()},
+            "of 2 entries, and action has 3",
+        ),
+    ],
+)
+def test_without_its_statistics_it_is_refused(
+    kind: str, processor: str, change: Change, words: str, folders: dict[str, Path]
+) -> None:
+    files = LeRobotPolicy.read(folders[kind]).files
+    with pytest.raises(PolicyError, match=words):
+        LeRobotPolicy.of(tampered(files, processor, change))
+
+
+@pytest.mark.parametrize(("data", "words"), [(b"", "cannot be read"), (None, "is missing")])
+def test_a_file_of_statistics_that_is_none(
+    data: bytes | None, words: str, folders: dict[str, Path]
+) -> None:
+    files = dict(LeRobotPolicy.read(folders["act"]).files)
+    for name in [name for name in files if name.startswith("policy_preprocessor_step")]:
+        del files[name]
+        files |= {} if data is None else {name: data}
+    with pytest.raises(PolicyError, match=words):
+        LeRobotPolicy.of(files)
 
 
 @pytest.mark.parametrize("kind", KINDS)

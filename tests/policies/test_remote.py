@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import socket
 import threading
 import time
@@ -18,6 +19,7 @@ import torch
 
 from enpire.cli import main
 from enpire.environment import Job, Sight, Stations, build_stations
+from enpire.environment.acting import SERVER
 from enpire.errors import PolicyError, UsageError
 from enpire.observe import frozen
 from enpire.policies import (
@@ -37,9 +39,11 @@ from enpire.policies import (
     metadata,
 )
 from enpire.policies.asynchronous import inferring
+from enpire.policies.beyond import Beyond
 from enpire.policies.driver import Asked, Driven
 from enpire.policies.realtime import joining
 from enpire.policies.remote import RemotePolicy, RemoteSpec, is_address
+from enpire.policies.remote.client import HANG_UPS
 from enpire.policies.remote.server import Served, serving
 from enpire.policies.remote.wire import pack, unpack
 from enpire.types import Image, Outcome, Purpose
@@ -208,7 +212,8 @@ def test_a_server_of_others_is_asked_as_openpis_client_does(stations) -> None:
         observations = np.ones((2, stations.observation_size), np.float32)
         for _ in range(3):
             controller.act(np.array([0, 1]), observations, None)
-    assert len(asked) == 4, "a chunk of two, twice, of two stations"
+    assert len(asked) == 5, "a try, then a chunk of two, twice, of two stations"
+    assert not asked[0]["state"].any()
     assert set(asked[0]) == {"state", "prompt"}
     assert asked[0]["state"].shape == (stations.observation_size,)
     assert asked[0]["prompt"] == stations.task.instruction
@@ -217,21 +222,101 @@ def test_a_server_of_others_is_asked_as_openpis_client_does(stations) -> None:
 @pytest.mark.parametrize(
     ("answer", "said"),
     [
-        (answers(5, 3), "shape"),
-        (answers(0, 7), "shape"),
-        (lambda c, _: c.send(pack({"action": np.zeros((5, 7))})), "shape"),
-        (lambda c, _: c.send(pack({"actions": np.full((5, 7), np.nan)})), "finite"),
+        (answers(5, 3), r"shape \(5, 3\); an array of shape \(\w+, 7\) is needed"),
+        (answers(5, 9), r"shape \(5, 9\)"),
+        (answers(0, 7), r"shape \(0, 7\)"),
+        (answers(7), r"shape \(7,\)"),
+        (answers(1, 5, 7), r"shape \(1, 5, 7\)"),
+        (answers(), r"shape \(\)"),
+        (lambda c, _: c.send(pack({"action": np.zeros((5, 7))})), "no `actions`, but action"),
+        (lambda c, _: c.send(pack({"actions": [[0.0] * 7] * 5})), "which is a list of 5"),
+        (lambda c, _: c.send(pack({"actions": None})), "which is a NoneType"),
+        (lambda c, _: c.send(pack({})), "but nothing"),
+        (lambda c, _: c.send(pack({"actions": np.full((5, 7), np.nan)})), "action 0 is nan"),
+        (lambda c, _: c.send(pack({"actions": np.full((5, 7), np.inf)})), "finite.* is inf"),
         (lambda c, _: c.send("Traceback ...\nValueError: no such key"), "no such key"),
         (lambda c, _: c.send(b"\xc1"), "msgpack"),
         (lambda c, _: c.close(), "gone"),
     ],
 )
-def test_what_is_no_answer_fails_the_episode(stations, answer, said) -> None:
+def test_what_is_no_answer_is_told_before_the_first_episode(stations, answer, said) -> None:
     with listening(foreign(answer)) as address:
         controller = RemotePolicy.find(address).controller(stations)
+        with pytest.raises(PolicyError, match=f"(?s){said}.*nothing was measured"):
+            controller.begin(0, np.random.default_rng(0), 0.0)
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (answers(5, 3), r"shape \(5, 3\); an array of shape \(5, 7\) is needed"),
+        (answers(4, 7), r"shape \(4, 7\); an array of shape \(5, 7\) is needed"),
+        (lambda c, _: c.send(pack({"actions": np.full((5, 7), np.nan)})), "action 0 is nan"),
+        (lambda c, _: c.send("ValueError: no such key"), "no such key"),
+        (lambda c, _: c.close(), "gone"),
+    ],
+)
+def test_what_is_no_answer_later_makes_the_episode_invalid(stations, answer, said) -> None:
+    """It is the server's fault and no failure; the next episode is one again."""
+    good = answers(5, 7)
+    asked: list[bool] = []
+
+    def turns(connection, request: dict) -> None:
+        asked.append(True)
+        (answer if 2 < len(asked) < 3 + HANG_UPS else good)(connection, request)
+
+    with listening(foreign(turns)) as address:
+        controller = RemotePolicy.find(address).controller(stations)
         done = episode(stations, controller)
-        assert done.verdict.outcome is Outcome.FAILURE
-        assert said in done.verdict.reason
+        assert (done.verdict.outcome, done.verdict.stage) == (Outcome.INVALID, SERVER)
+        assert re.search(said, done.verdict.reason), done.verdict.reason
+        asked += [True] * HANG_UPS
+        assert episode(stations, controller).verdict.outcome is Outcome.FAILURE
+
+
+def test_actions_that_are_clipped_are_told(stations, caplog: pytest.LogCaptureFixture) -> None:
+    def degrees(connection, request: dict) -> None:
+        connection.send(pack({"actions": np.full((5, 7), 57.3, np.float64)}))
+
+    with listening(foreign(degrees)) as address:
+        controller = RemotePolicy.find(address).controller(stations)
+        episode(stations, controller)
+    assert controller.beyond.share == 1.0
+    assert "100% of its" in controller.beyond.text
+    assert len([r for r in caplog.records if "up to 57.3, and are clipped" in r.message]) == 1
+
+
+def test_a_few_beyond_are_no_news() -> None:
+    counted = Beyond("p")
+    counted.count(np.array([[0.0, 1.2]] * 9 + [[0.5, -1.0]] * 100))
+    assert counted.text == ""
+    assert counted.share == pytest.approx(9 / 109)
+
+
+def test_a_server_that_starts_anew_in_the_middle_is_waited_for(stations) -> None:
+    """It is away for a second; the question is asked again of the one that comes."""
+    served = Served(ChunkPolicy(spec(stations)), stations, "abc")
+    first = serving(served, "127.0.0.1", 0)
+    port = first.socket.getsockname()[1]
+    controller = None
+    with listening(first) as address:
+        controller = RemotePolicy.find(address).controller(stations)
+        controller.begin(0, np.random.default_rng(0), 0.0)
+    controller._client.close()
+    late: list = []
+
+    def come() -> None:
+        late.append(serving(served, "127.0.0.1", port))
+        late[0].serve_forever()
+
+    timer = threading.Timer(1.0, come)
+    timer.start()
+    try:
+        observation = np.ones((1, stations.observation_size), np.float32)
+        assert controller.act(np.array([0]), observation, None).shape == (1, stations.action_size)
+    finally:
+        timer.join(0)
+        late[0].shutdown()
 
 
 def test_a_server_that_stalls_is_a_fault_and_not_a_hang(stations) -> None:
@@ -243,10 +328,11 @@ def test_a_server_that_stalls_is_a_fault_and_not_a_hang(stations) -> None:
     try:
         with listening(foreign(stall)) as address:
             controller = RemotePolicy.find(f"{address}?timeout=0.3").controller(stations)
+            controller._tried = True
             began = time.monotonic()
             done = episode(stations, controller)
             assert time.monotonic() - began < 30
-            assert done.verdict.outcome is Outcome.FAILURE
+            assert done.verdict.outcome is Outcome.INVALID
             assert "stalls: no answer within 0.3 s" in done.verdict.reason
             over.set()
     finally:
@@ -491,7 +577,9 @@ def test_a_server_of_others_is_sent_pictures_as_openpis_client_does(seeing) -> N
             assert load(metadata(found), {}) == found
             done = episode(seeing, found.controller(seeing))
             assert set(done.pictured) >= set(range(0, len(done), 4))
-        first, other = asked[0], asked[-1]
+        tried, first, other = asked[0], asked[1], asked[-1]
+        assert set(tried) == set(first)
+        assert not tried["observation/side"].any()
         assert set(first) == {
             "observation/state",
             "prompt",

@@ -110,3 +110,44 @@ def test_an_arm_without_a_grasp_site(world: World, robot: Robot, tmp_path: Path)
     text = robot.arms[0].model.read_text().replace('name="grasp"', 'name="hand"')
     with pytest.raises(PackError, match=r"arm\.xml: .*grasp"):
         compose(world, one_arm(robot, text, tmp_path), nothing)
+
+
+SCENES = {
+    "missing mesh": (
+        '<asset><mesh name="m" file="no.stl"/></asset>'
+        '<worldbody><geom type="mesh" mesh="m"/></worldbody>',
+        "no.stl",
+    ),
+    "names twice": (
+        '<worldbody><body name="a"><geom size="1"/></body><body name="a"/></worldbody>',
+        "repeated name 'a'",
+    ),
+    "itself": ('<include file="scene.xml"/>', "already included"),
+    "missing part": ('<include file="no.xml"/>', "no.xml"),
+    "no mass": (
+        '<worldbody><body name="a"><freejoint/></body></worldbody>',
+        "mass and inertia",
+    ),
+    "no number": (
+        '<worldbody><body name="a" pos="nan 0 0"><geom size="1"/></body></worldbody>',
+        "body_pos of 'task_a' is .nan",
+    ),
+    "cut off": ("<worldbody>", "XML parse error"),
+    "no such plugin": ('<extension><plugin plugin="no.such"/></extension>', "no.such not found"),
+}
+
+
+@pytest.mark.parametrize("kind", SCENES)
+def test_objects_that_are_slightly_wrong(
+    kind: str, world: World, robot: Robot, tmp_path: Path
+) -> None:
+    text, words = SCENES[kind]
+    path = tmp_path / "scene.xml"
+    path.write_text(f"<mujoco>{text}</mujoco>")
+
+    def build(spec: mujoco.MjSpec) -> None:
+        scene = mujoco.MjSpec.from_file(str(path))
+        spec.attach(scene, prefix="task_", frame=spec.worldbody.add_frame())
+
+    with pytest.raises(PackError, match=words):
+        compose(world, robot, build)

@@ -13,6 +13,8 @@ from scipy.spatial.transform import Rotation
 from enpire.drivers.wire import Objects
 from enpire.types import FloatArray, Image
 
+UNIT = 0.01  # by which the length of a quaternion may differ from 1
+
 
 class Names:
     """Axes by name; where they stand in messages is looked up once for each order of names."""
@@ -23,22 +25,29 @@ class Names:
         self._orders: dict[tuple[str, ...], list[int] | None] = {}
 
     def ordered(self, state: Any) -> tuple[FloatArray, FloatArray, FloatArray] | None:
-        """Position, velocity and effort of a JointState, (axes,) each; None if an axis is missing.
+        """Position, velocity and effort of a JointState, (axes,) each.
 
-        What a message does not say is NaN, but a position; missing velocities are nought.
+        None if an axis is missing, is there twice, or where it stands is no number: such a message
+        counts as none, and the watchdog of joint states sees the gap. An effort that a message does
+        not say is NaN; a velocity that it does not say, or says as NaN, is nought.
         """
         names = tuple(state.name)
         if names not in self._orders:
             known = {name: k for k, name in enumerate(names)}
-            whole = all(axis in known for axis in self.axes)
+            whole = all(names.count(axis) == 1 for axis in self.axes)
             self._orders[names] = [known[axis] for axis in self.axes] if whole else None
         order = self._orders[names]
         if order is None or len(state.position) != len(names):
             return None
         position = np.asarray(state.position, np.float64)[order]
+        if not np.isfinite(position).all():
+            return None
         velocity: FloatArray = np.zeros(len(order))
         if len(state.velocity) == len(names):
             velocity = np.asarray(state.velocity, np.float64)[order]
+            velocity[np.isnan(velocity)] = 0.0  # of a controller that has no such interface
+            if not np.isfinite(velocity).all():
+                return None
         effort: FloatArray = np.full(len(order), np.nan)
         if len(state.effort) == len(names):
             effort = np.asarray(state.effort, np.float64)[order]
@@ -87,13 +96,17 @@ def poses(objects: Objects, stamp: Any, frame: str = "world") -> Any:
     return PoseArray(header=Header(stamp=stamp, frame_id=frame), poses=found)
 
 
-def objects_of(message: Any, stamp: int) -> Objects:
-    """The poses of a PoseArray; stamp: monotonic ns."""
+def objects_of(message: Any, stamp: int) -> Objects | None:
+    """The poses of a PoseArray, or None where one is no pose; stamp: monotonic ns."""
     position = np.array([[p.position.x, p.position.y, p.position.z] for p in message.poses])
     turn = [
         (p.orientation.w, p.orientation.x, p.orientation.y, p.orientation.z) for p in message.poses
     ]
-    rotation = Rotation.from_quat(turn, scalar_first=True).as_matrix()
+    quaternions = np.array(turn, np.float64).reshape(-1, 4)
+    lengths = np.linalg.norm(quaternions, axis=1)
+    if not (np.isfinite(position).all() and (np.abs(lengths - 1.0) < UNIT).all()):
+        return None
+    rotation = Rotation.from_quat(quaternions, scalar_first=True).as_matrix()
     return Objects(stamp, position.reshape(-1, 3), rotation.reshape(-1, 3, 3))
 
 

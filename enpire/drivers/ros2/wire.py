@@ -129,7 +129,7 @@ class Ros2Wire:
     def _seen(self, message: Any) -> None:
         measured = self._clock() - max(self._age(message.header), 0)
         if self._objects is None or measured > self._objects.stamp:
-            self._objects = objects_of(message, measured)
+            self._objects = objects_of(message, measured) or self._objects
 
     def _pictured(self, camera: str, message: Any) -> None:
         image = picture_of(message)

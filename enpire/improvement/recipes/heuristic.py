@@ -28,7 +28,9 @@ class Heuristic:
     spread: float = 0.25  # of the first generation, as a share of each parameter's bounds
 
     def require(self, stations: Workcells) -> None:
-        """Raise UsageError for a task without a skill script."""
+        """Raise UsageError for a task without a skill script, or a generation of nobody."""
+        if self.candidates < 1:
+            raise UsageError(f"--recipe.candidates {self.candidates}: at least 1 is needed")
         if not stations.parameters:
             raise UsageError(
                 f"heuristic searches the parameters of a task's skill script; {stations.name} has "

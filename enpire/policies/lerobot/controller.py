@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from enpire.policies.asked import Answers, Asked
+from enpire.policies.beyond import Beyond
 from enpire.policies.driver import Driven
 from enpire.policies.lerobot.model import Model
 from enpire.policies.lerobot.policy import LeRobotSpec
@@ -104,6 +105,7 @@ class LeRobotController(SeeingController):
         chunked(np.zeros((1, history, spec.observation), np.float32), [0], pictures=blank)
         self._forgetting = getattr(model.config, "temporal_ensemble_coeff", None)
         self._ensembles: dict[int, Ensemble] = {}
+        self.beyond = Beyond(f"the {spec.task or 'LeRobot'} policy")
 
     def begin(self, row: int, rng: np.random.Generator, exploration: float) -> None:
         """Forget the last episode on this station."""
@@ -114,6 +116,7 @@ class LeRobotController(SeeingController):
         """See `PolicyController`."""
         seeds = [int(one.rng.integers(2**63)) for one in driven]
         chunks: Float32Array = self._infer(self.felt(seen), seeds, pictures=self.shown(driven))
+        self.beyond.count(chunks[:, : self._spec.execute])
         if self._forgetting is None:
             return chunks[:, : self._spec.execute]
         rows = {id(one): row for row, one in self._driven.items()}

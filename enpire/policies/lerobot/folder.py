@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from enpire.errors import PolicyError
+from enpire.policies.lerobot.normalising import require_statistics
 
 CONFIG, WEIGHTS = "config.json", "model.safetensors"
 PROCESSORS = ("policy_preprocessor.json", "policy_postprocessor.json")
@@ -78,8 +79,8 @@ def shapes(files: Files) -> Shapes:
     """What the config says, without LeRobot.
 
     Raises:
-        PolicyError: it needs what stations do not show, or its processors name code that is not
-            LeRobot's.
+        PolicyError: it needs what stations do not show, its processors name code that is not
+            LeRobot's, or lack the statistics that they normalise by.
     """
     config = _json(files, CONFIG)
     before, after = (_json(files, name) for name in PROCESSORS)
@@ -105,6 +106,9 @@ def shapes(files: Files) -> Shapes:
     widths = {shape[0] for shape in sizes.values() if len(shape) == 1}
     if len(widths) > 1 or not (widths or shown):
         raise PolicyError(f"inputs of {sizes}: what stations show is one vector of one length")
+    seen_by = {name: shape[0] for name, shape in sizes.items()}
+    require_statistics(files, PROCESSORS[0], before, seen_by)
+    require_statistics(files, PROCESSORS[1], after, {ACTION: int(action)})
     return Shapes(kind, widths.pop() if widths else 0, int(action), cameras, size)
 
 

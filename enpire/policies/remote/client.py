@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
-from enpire.errors import PolicyError, PolicyFault, UsageError
+from enpire.errors import PolicyError, ServerFault, UsageError
 from enpire.policies.remote.wire import LONGEST, pack, unpack
 
 if TYPE_CHECKING:
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 AGAIN_S = 0.2  # between tries to connect
 OPEN_S = 10.0  # for one try
 CLOSE_S = 0.1  # who stalls is not waited for
+HANG_UPS = 3  # connections that may be lost under one question
 
 
 class Client:
@@ -52,34 +53,39 @@ class Client:
                 time.sleep(AGAIN_S)
         return self.metadata
 
-    def ask(self, requests: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    def ask(self, requests: Sequence[dict[str, Any]], timeout: float = 0.0) -> list[dict[str, Any]]:
         """The answers to some requests, in their order.
 
+        A server that hangs up, or starts anew, is connected to again as long as there is time.
+        timeout: another than the client's own, 0 for that [s].
+
         Raises:
-            PolicyFault: they are not there in time, or are none; the connection is closed then.
+            ServerFault: they are not there in time, or are none; the connection is closed then.
         """
         from websockets.exceptions import ConnectionClosed
 
-        end = time.monotonic() + self._timeout
-        for again in (True, False):
+        timeout = timeout or self._timeout
+        end = time.monotonic() + timeout
+        hung_up = 0
+        while True:
             try:
                 return self._exchange(requests, end)
             except TimeoutError:
                 self.close()
-                raise PolicyFault(
-                    f"the policy's server at {self.address} stalls: no answer within "
-                    f"{self._timeout:g} s"
+                raise ServerFault(
+                    f"the policy's server at {self.address} stalls: no answer within {timeout:g} s"
                 ) from None
             except (OSError, EOFError, ConnectionClosed) as error:
+                hung_up += self._connection is not None
                 self.close()
-                if not again or time.monotonic() > end:
-                    raise PolicyFault(
+                if hung_up >= HANG_UPS or time.monotonic() + AGAIN_S > end:
+                    raise ServerFault(
                         f"the policy's server at {self.address} has gone: {error}"
                     ) from error
+                time.sleep(AGAIN_S)
             except PolicyError as error:
                 self.close()
-                raise PolicyFault(f"the policy's server at {self.address}: {error}") from error
-        raise RuntimeError("not reached: the second try returns or raises")
+                raise ServerFault(f"the policy's server at {self.address}: {error}") from error
 
     def close(self) -> None:
         """Hang up; `open` and `ask` connect again."""
@@ -121,6 +127,7 @@ class Client:
         except (TimeoutError, WebSocketException) as error:
             self._opened.close()
             raise ConnectionError(f"it does not say what it is: {error or 'silence'}") from error
+        connection.socket.settimeout(self._timeout)  # of what is sent: who does not read stalls
         self._connection = connection
 
 

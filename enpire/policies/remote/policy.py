@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, ClassVar, Self
@@ -30,7 +31,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from enpire.environment import Workcells, instruction
-from enpire.errors import PolicyError, PolicyFault, UsageError
+from enpire.errors import PolicyError, ServerFault, UsageError
+from enpire.policies.beyond import Beyond
 from enpire.policies.driver import Asked, Driven
 from enpire.policies.remote.client import Client
 from enpire.policies.seeing import SeeingController, Seen, seen_there
@@ -41,6 +43,7 @@ SCHEMES = ("ws", "wss")
 SAYS = "enpire"  # in the metadata of our servers: the version of what else they say
 SEVERAL = ("spread", "cameras", "called")  # what of a spec there may be any number of
 PICTURE = "observation/"  # begins what a camera's picture is called
+LARGEST = 1e6  # of an action: what is larger is as far beyond 1
 WHOLE = 10**6  # actions to carry out: the whole chunk, however long
 
 
@@ -147,7 +150,8 @@ class RemotePolicy:
         seen = seen_there(stations, spec.cameras, spec.size)
         if stations.sight is not None:
             spec = replace(spec, cameras=spec.cameras or stations.sight.cameras)
-        return RemoteController(spec, spec.chunked(*sizes), instruction(stations), seen)
+        shown = len(stations.sight.cameras) if stations.sight is not None else 0
+        return RemoteController(spec, spec.chunked(*sizes), instruction(stations), seen, shown)
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,24 +169,40 @@ class _Asking:
 class RemoteController(SeeingController):
     """Asks the server for all stations that need a chunk, and waits for all of them together.
 
-    A server that does not answer in time, or with what are no actions, is a `PolicyFault`: the
-    episodes under way are failures. One that is not there when an episode begins ends the run:
-    nothing was measured then.
+    Before its first episode it asks once, of an observation of zeros: what is no action then ends
+    the run with a sentence, as a server does that is not there. Later a server that does not answer
+    in time, or with what are no actions, is a `ServerFault`: the episodes under way are invalid,
+    and the next one begins by asking so again.
     """
 
-    def __init__(self, spec: RemoteSpec, chunked: ChunkSpec, told: str, seen: Seen) -> None:
-        """chunked: as these stations have it; told: the task in words; seen: of what they show."""
+    def __init__(
+        self, spec: RemoteSpec, chunked: ChunkSpec, told: str, seen: Seen, shown: int = 0
+    ) -> None:
+        """chunked: as these stations have it; told: the task in words; seen: of what they show.
+
+        shown: cameras that they have.
+        """
         asking = _Asking(chunked, torch.tensor(spec.spread or (0.0,) * chunked.action))
         super().__init__(asking, seen, spec.looks)
+        self._observation, self._shown = chunked.observation, shown
         self._called = spec.called or tuple(PICTURE + camera for camera in spec.cameras)
         self._remote, self._actions, self._told = spec, chunked.action, told
         self._client = Client(spec.address, spec.timeout, spec.patience)
+        self._tried = False  # since the last fault
+        self._length = 0  # of its chunks; 0: none has come
+        self.beyond = Beyond(f"the policy at {spec.address}")
 
     def begin(self, row: int, rng: np.random.Generator, exploration: float) -> None:
-        """See `Controller`; raises PolicyError if no server is there, or another policy's."""
+        """See `Controller`.
+
+        Raises:
+            PolicyError: no server is there, another policy's, or one whose answers are no actions.
+        """
         said = self._client.open().get("policy", "")
         if self._remote.seeded and said != self._remote.policy:
             raise PolicyError(f"{self._remote.address} serves another policy than it did before")
+        if not self._tried:
+            self._try()
         super().begin(row, rng, exploration)
 
     @property
@@ -213,22 +233,69 @@ class RemoteController(SeeingController):
             request["seed"] = int(driven.rng.integers(2**63))
         return request
 
-    def _asked(self, requests: Sequence[dict[str, Any]]) -> Float32Array:
-        chunks = [self._actions_of(answer) for answer in self._client.ask(requests)]
-        if len({len(chunk) for chunk in chunks}) > 1:
-            raise PolicyFault(f"{self._remote.address} answers with chunks of several lengths")
-        return np.array(chunks)
+    def _try(self) -> None:
+        """Ask about nothing, for as long as a server may take to come: its first answer is slow."""
+        spec, driven = self._remote, Driven.of(self._spec, np.random.default_rng(0))
+        driven.see(np.zeros(self._observation, np.float32))
+        driven.pictures = deque(maxlen=self._looks)
+        if self._looks:
+            driven.look(np.zeros((self._shown, spec.size, spec.size, 3), np.uint8))
+        request = self._request(driven.history(self._spec), driven)
+        try:
+            self._asked([request], max(spec.timeout, spec.patience))
+        except ServerFault as fault:
+            raise PolicyError(
+                f"{fault}. It was asked about an observation of zeros, and nothing was measured"
+            ) from fault
+        self._tried = True
+
+    def _asked(self, requests: Sequence[dict[str, Any]], timeout: float = 0.0) -> Float32Array:
+        """The chunks that it answers with, (m, chunk, act); timeout: see `Client.ask`."""
+        try:
+            answers = self._client.ask(requests, timeout)
+            if self._remote.seeded and self._client.metadata.get("policy") != self._remote.policy:
+                raise ServerFault(
+                    f"{self._remote.address} serves another policy than it did before"
+                )
+            chunks = np.array([self._actions_of(answer) for answer in answers])
+        except ServerFault:
+            self._tried = False
+            raise
+        if self._tried:
+            self.beyond.count(chunks[:, : self._spec.execute])
+        return chunks
 
     def _actions_of(self, answer: dict[str, Any]) -> Float32Array:
-        found = answer.get("actions")
-        actions: NDArray[Any] = found if isinstance(found, np.ndarray) else np.zeros(0)
-        good = actions.ndim == 2 and len(actions) and actions.shape[1] == self._actions
-        if not good or not np.isfinite(actions).all():
-            raise PolicyFault(
-                f"{self._remote.address} answers with actions of shape {actions.shape}, or no "
-                f"finite numbers; this task takes (any, {self._actions})"
+        """The chunk of one answer, (chunk, act); raises ServerFault for what is none."""
+        actions: Any = answer.get("actions")
+        needed = f"an array of shape ({self._length or 'k'}, {self._actions}) is needed"
+        if not isinstance(actions, np.ndarray):
+            there = "actions" in answer
+            what = f"`actions`, {_kind(actions)}" if there else f"no `actions`, but {_few(answer)}"
+            raise ServerFault(f"{self._remote.address} answers with {what}; {needed}")
+        fits = actions.ndim == 2 and len(actions) and actions.shape[1] == self._actions
+        if not fits or len(actions) != (self._length or len(actions)):
+            raise ServerFault(
+                f"{self._remote.address} answers with `actions` of shape {actions.shape}; {needed}"
             )
-        return np.asarray(actions, np.float32)
+        bad = np.argwhere(~np.isfinite(actions))
+        if len(bad):
+            row, entry = bad[0]
+            raise ServerFault(
+                f"{self._remote.address} answers with `actions` of shape {actions.shape} that are "
+                f"no finite numbers: entry {entry} of action {row} is {actions[row, entry]}"
+            )
+        self._length = len(actions)
+        return np.asarray(actions.clip(-LARGEST, LARGEST), np.float32)
+
+
+def _kind(value: Any) -> str:
+    size = f" of {len(value)}" if isinstance(value, list | dict | str) else ""
+    return f"which is a {type(value).__name__}{size}"
+
+
+def _few(answer: dict[str, Any]) -> str:
+    return ", ".join(sorted(map(str, answer))[:5]) or "nothing"
 
 
 def _asked(reference: str) -> RemoteSpec:

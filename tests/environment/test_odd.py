@@ -1,0 +1,243 @@
+"""Environments that are slightly wrong: an episode is invalid and says why, or a sentence ends it.
+
+None of them becomes a number, ends the process that asks, or hangs it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from enpire.cli import main
+from enpire.environment import Job, RandomActions
+from enpire.environment.gym_stations import FAULT, GymStations
+from enpire.errors import EnpireError, ResetFailed, UsageError
+from enpire.rollout.fleet import Fleet
+from enpire.store import EpisodeWriter, Run
+from enpire.types import LOST, Episode, Outcome, Purpose
+
+ROOT = Path(__file__).parents[2]
+Make = Callable[..., GymStations]
+
+
+@pytest.fixture
+def make(monkeypatch: pytest.MonkeyPatch) -> Iterator[Make]:
+    """Stations of an odd environment, whose workers are ended after the test."""
+    monkeypatch.chdir(ROOT)
+    made: list[GymStations] = []
+
+    def stations(kind: str, success: str = "", count: int = 1, **given: object) -> GymStations:
+        query = "".join(f"&{name}={value}" for name, value in given.items())
+        task = f"gym:tests.environment.odd:odd/Line-v0?kind={kind}{query}"
+        made.append(GymStations(task, count, success=success))
+        return made[-1]
+
+    yield stations
+    for one in made:
+        one.close()
+
+
+def one(stations: GymStations, seed: int = 5) -> Episode:
+    """An episode of a station."""
+    stations.begin(stations.idle[0], Job(seed, Purpose.EVALUATION, RandomActions(1), "p"))
+    while not (done := stations.tick()):
+        pass
+    return done[0]
+
+
+SHAPES = r"has shape {}, and \(2,\) is declared"
+INVALID = {
+    "success_nan": "is_success is nan: true or false is needed",
+    "success_text": "is_success is 'False'",
+    "success_two": "is_success is 2",
+    "success_list": r"is_success is \[True, False\]",
+    "reward_nan": "reward is nan",
+    "reward_infinite": "reward is inf",
+    "reward_none": "reward is nan|reward is None",
+    "reward_text": "reward is 'much'",
+    "reward_pair": "reward is array",
+    "ended_nan": "terminated is nan",
+    "ended_text": "terminated is 'False'",
+    "ended_none": "terminated is None",
+    "info_list": "info is .*no dictionary",
+    "shorter": SHAPES.format(r"\(1,\)"),
+    "longer": SHAPES.format(r"\(3,\)"),
+    "flat": SHAPES.format(r"\(\)"),
+    "folded": SHAPES.format(r"\(1, 2\)"),
+    "none": SHAPES.format(r"\(\)"),
+    "text": SHAPES.format(r"\(\)"),
+    "ragged": "is ragged",
+    "words": "which is not in Box",
+    "seen_nan": "entry 1 of its observation is nan",
+    "seen_infinite": "entry 0 of its observation is -inf",
+    "reset_shorter": SHAPES.format(r"\(1,\)"),
+    "varying": SHAPES.format(r"\(1,\)"),
+    "old_step": "step returned 4 values, not",
+    "old_reset": "reset returned ndarray, not",
+    "raises": r"raised RuntimeError: out of cheese \(.*odd\.py:\d+\)",
+    "asserts": r"raised AssertionError at .*odd\.py:\d+ assert self\._steps < 0.*, from ",
+    "reset_raises": "raised RuntimeError: no scene",
+}
+
+
+@pytest.mark.parametrize("kind", INVALID)
+def test_what_makes_no_sense_is_invalid_and_says_why(make: Make, kind: str) -> None:
+    import re
+
+    episode = one(make(kind))
+    assert episode.verdict.outcome is Outcome.INVALID
+    assert episode.verdict.stage == FAULT
+    assert re.search(INVALID[kind], episode.verdict.reason), episode.verdict.reason
+    assert np.isfinite(episode.observations).all()
+    assert len(episode.observations) == len(episode.actions) < 9
+
+
+@pytest.mark.parametrize("kind", ["success_one", "success_array", "success_numpy", "bare_action"])
+def test_other_forms_that_make_sense(make: Make, kind: str) -> None:
+    assert one(make(kind)).success
+
+
+@pytest.mark.parametrize(
+    ("kind", "words"),
+    [
+        ("exits", r"died \(exit code 0\)"),
+        ("exits_as_a_budget", r"died \(exit code 3\)"),
+        ("crashes", r"died \(exit code -6\)"),
+    ],
+)
+def test_a_process_that_ends_is_a_lost_station(make: Make, kind: str, words: str) -> None:
+    import re
+
+    episode = one(stations := make(kind, until=1))
+    assert (episode.verdict.outcome, episode.verdict.stage) == (Outcome.INVALID, LOST)
+    assert re.search(words, episode.verdict.reason)
+    assert not stations.aside, "it tries again"
+
+
+@pytest.mark.parametrize("kind", ["raises", "seen_nan", "exits", "reset_raises"])
+def test_after_three_in_a_row_a_station_is_set_aside(make: Make, kind: str) -> None:
+    stations = make(kind)
+    for left in (2, 1, 0):
+        assert one(stations).verdict.outcome is Outcome.INVALID
+        assert bool(stations.aside) is (left == 0)
+    assert stations.idle == []
+    assert "3 faults in a row, the last: gym:" in stations.aside[0] or "worker" in stations.aside[0]
+    stations.recover(0)
+    assert stations.idle == [0]
+
+
+def test_one_fault_is_no_habit(make: Make) -> None:
+    stations = make("seen_nan", at=1, until=2)
+    outcomes = [one(stations).verdict.outcome for _ in range(4)]
+    assert outcomes == [Outcome.SUCCESS, Outcome.INVALID, Outcome.SUCCESS, Outcome.SUCCESS]
+    assert not stations.aside
+
+
+def test_others_go_on_beside_one_that_raises(make: Make, tmp_path: Path) -> None:
+    """A fleet has all that is asked for, as far as one station holds out."""
+    stations = make("raises", count=2)
+    stations._environments[1].close()
+    stations._environments[1] = make("", count=1)._environments[0]
+    jobs = [Job(seed, Purpose.EVALUATION, RandomActions(1), "p") for seed in range(8)]
+    with Run.create(tmp_path / "run", {}) as run, EpisodeWriter(run) as writer:
+        done = list(Fleet(stations, writer).run(iter(jobs)))
+    by = {row: [e.verdict.outcome for e in done if e.station == row] for row in (0, 1)}
+    assert set(by[1]) == {Outcome.SUCCESS}
+    assert by[0] == [Outcome.INVALID] * 2, "of the third its job went to the other station"
+    assert len(done) == 8
+
+
+def test_all_aside_ends_the_run_with_the_reason(make: Make, tmp_path: Path) -> None:
+    jobs = [Job(seed, Purpose.EVALUATION, RandomActions(1), "p") for seed in range(12)]
+    with Run.create(tmp_path / "run", {}) as run, EpisodeWriter(run) as writer:
+        with pytest.raises(ResetFailed, match="out of cheese"):
+            list(Fleet(make("raises"), writer).run(iter(jobs)))
+        writer.flush()
+        assert {str(row.outcome) for row in run.ledger.episodes()} == {"invalid"}
+
+
+@pytest.mark.parametrize("kind", ["negative", "nothing", "text", "nan", "infinite", "flag", "list"])
+def test_a_rate_that_is_none(make: Make, kind: str) -> None:
+    with pytest.raises(UsageError, match="render_fps="):
+        make(f"rate_{kind}")
+
+
+@pytest.mark.parametrize("kind", ["no_action", "nothing_seen"])
+def test_without_an_entry(make: Make, kind: str) -> None:
+    with pytest.raises(UsageError, match="no entry"):
+        make(kind)
+
+
+# Which step counts, and which word
+
+
+def test_success_in_the_middle_is_told(make: Make) -> None:
+    episode = one(make("in_the_middle"))
+    assert not episode.success
+    assert "at its last step (it was 1 at step 3: --success any" in episode.verdict.reason
+    stations = make("in_the_middle", "any")
+    episode = one(stations)
+    assert episode.success
+    assert (len(episode), episode.rewards[-1]) == (3, 1.0)
+    assert stations.verified_by == "its environment, success at any step"
+
+
+@pytest.mark.parametrize(
+    ("kind", "rule"),
+    [("succeed", ""), ("other_key", "info:solved"), ("other_key", "any:solved")],
+)
+def test_other_words_for_success(make: Make, kind: str, rule: str) -> None:
+    assert one(make(kind, rule)).success
+
+
+@pytest.mark.parametrize(("kind", "rule"), [("other_key", ""), ("succeed", "info:solved")])
+def test_who_does_not_say_is_asked(make: Make, kind: str, rule: str) -> None:
+    with pytest.raises(UsageError, match="--success info:KEY"):
+        one(make(kind, rule))
+
+
+def test_any_success_that_is_unclear(make: Make) -> None:
+    assert one(make("success_nan", "any")).verdict.outcome is Outcome.INVALID
+
+
+# The command line
+
+
+def evaluated(kind: str, *more: str) -> list[str]:
+    task = f"gym:tests.environment.odd:odd/Checked-v0?kind={kind}"
+    return ["eval", "--policy", "random", "--task", task, "--robots", "1", *more]
+
+
+def test_how_many_are_invalid_is_said(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(ROOT)
+    assert main(evaluated("reward_nan&at=1&until=3", "--episodes", "6")) == 0
+    said = capsys.readouterr().out
+    assert "1.000" in said
+    assert "of 4" in said
+    assert "invalid, and not counted: 2 of 6 episodes" in said
+    assert "reward is nan" in said
+
+
+@pytest.mark.parametrize(
+    ("kind", "words"),
+    [
+        ("exits_as_a_budget", "exit code 3"),
+        ("exits", "exit code 0"),
+        ("success_text", "is_success is 'False'"),
+        ("rate_negative", "render_fps=-25"),
+    ],
+)
+def test_the_whole_run_ends_with_a_sentence(
+    kind: str, words: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(ROOT)
+    code = main(evaluated(kind, "--episodes", "12"))
+    told = capsys.readouterr().err
+    assert code in (EnpireError.exit_code, UsageError.exit_code)
+    assert words in told
+    assert "recorded already" not in told
