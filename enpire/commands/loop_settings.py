@@ -282,7 +282,7 @@ def read_settings(run: Run) -> LoopSettings:
         return LoopSettings(**run.config["loop"])
     except (KeyError, TypeError) as error:
         raise StoreError(
-            f"{run.folder / 'config.toml'} is not that of a loop ({error}): restore it from a copy"
+            f"{run.folder / 'config.toml'} is not that of a loop ({error}): take that of a copy"
         ) from error
 
 

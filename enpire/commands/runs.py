@@ -34,6 +34,9 @@ def run(options: Namespace) -> int:
                 rows.append(overview(opened))
         except EnpireError as error:
             broken.append({"run": str(folder), "error": str(error)})
+        except (ArithmeticError, LookupError, TypeError, ValueError) as error:
+            what = f"what it recorded cannot be followed ({error!r}): enpire fsck says more"
+            broken.append({"run": str(folder), "error": what})
     if options.json:
         print_json({"runs": [row.as_json() for row in rows], "unreadable": broken})
         return 0

@@ -41,10 +41,13 @@ def run(options: Namespace) -> int:
                 print_json(report(opened) | {"damage": wrong})
             else:
                 _print(opened, Console(highlight=False, markup=False))
-        except (ArithmeticError, LookupError, TypeError, ValueError) as error:
-            if not wrong:
+        except (StoreError, ArithmeticError, LookupError, TypeError, ValueError) as error:
+            if not wrong and opened.ledger.chained:
                 raise
-            raise StoreError(f"the rest of {options.run} cannot be shown ({error!r})") from error
+            if not wrong or not options.json:
+                what = f"what {options.run} recorded cannot be followed ({error!r})"
+                raise StoreError(f"{what}: enpire fsck {options.run} says more") from error
+            print_json({"run": str(options.run), "damage": wrong, "error": str(error)})
     return 1 if wrong else 0
 
 

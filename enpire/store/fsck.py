@@ -112,7 +112,8 @@ def check(folder: Path) -> Findings:
 
 def _plain(error: StoreError, path: Path) -> str:
     """A message without the path that stands before it, and without its advice."""
-    return str(error).removeprefix(str(path)).strip(" :").split(": enpire fsck")[0]
+    said = str(error).removeprefix("batch ").removeprefix(str(path))
+    return said.strip(" :").split(": enpire fsck")[0]
 
 
 def _ledger(folder: Path, ledger: Ledger, live: bool) -> Iterator[Damage]:

@@ -69,7 +69,7 @@ def read(path: Path, sha256: str) -> tuple[Tensors, dict[str, str]]:
         if found != sha256:
             raise StoreError(
                 f"policy {path} is not what was recorded (its sha256 differs): "
-                "restore it from a copy of the run"
+                "replace that file by the one of a copy of the run"
             )
         with safe_open(path, framework="np") as file:
             metadata = dict(file.metadata() or {})

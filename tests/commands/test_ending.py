@@ -60,7 +60,7 @@ def test_a_server_that_is_asked_to_end_exits_as_documented(
             signal.raise_signal(number)
 
     chosen: dict[str, Any] = {"policy": None, "task": "reach", "python": "", "success": ""}
-    chosen |= {"name": "policy-0", "sha256": ""}
+    chosen |= {"name": "policy-0", "sha256": "", "require_trusted": lambda *_: None}
     frozen = "enpire.observe.frozen"
     monkeypatch.setattr(f"{frozen}.load", lambda *_: SimpleNamespace(**chosen))
     monkeypatch.setattr(f"{frozen}.images", lambda *_: 0)

@@ -156,7 +156,9 @@ def test_an_older_ledger_is_brought_up_to_its_batches(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     older = tmp_path / "older"
-    with Run.create(older, {"loop": {"task": "reach"}}) as run:
+    with Run.open(folder) as run:
+        config = run.config
+    with Run.create(older, config) as run:
         run.ledger.set_facts({"state": "running"})
     shutil.copy(older / "ledger.sqlite", folder / "ledger.sqlite")
     with pytest.raises(StoreError, match=r"11 in all.*enpire fsck .* --repair"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -102,8 +103,10 @@ def test_nothing_measured_is_no_rate(tmp_path: Path) -> None:
 def test_state_of_a_run_whose_process_is_gone(run: Run) -> None:
     run.ledger.set_facts({"state": "running"})
     assert overview(run).state == "running"
-    (run.folder / "writer.lock").write_text(str(2**22 + 1))  # above any process id
-    assert overview(run).state == "killed"
+    run.close()
+    (run.folder / "writer.lock").write_text(str(os.getpid()))  # a process of this number is there
+    with Run.open(run.folder) as opened:
+        assert overview(opened).state == "killed", "nobody holds its lock"
 
 
 def test_a_station_that_fails_where_the_others_do_not_is_apart(tmp_path: Path) -> None:

@@ -28,6 +28,7 @@ from enpire.types import Episode, Float32Array, Times, Verdict
 
 SHOWN = ("task", "seed", "target", "reached", "start", "final", "policy", "sealed_attempts")
 COUNTED = ("rounds", "episodes", "robot_hours", "robot_hours_sealed", "mru", "speed", "verified_by")
+UNFOLLOWED = (EnpireError, ArithmeticError, LookupError, TypeError, ValueError)
 REMEDY = f"see what else is named; {REPAIR} makes rows again that batches have kept"
 
 
@@ -41,9 +42,14 @@ def conclusions(run: Run) -> list[Damage]:
         if "campaign" not in run.config:
             wrong += _comparisons(of)
             wrong += _rounds(of)
-        return [Damage(LEDGER, line, REMEDY) for line in wrong] + list(_result(run))
-    except (EnpireError, KeyError, TypeError, ValueError) as error:
+    except UNFOLLOWED as error:
         return [Damage(LEDGER, f"what it concludes cannot be followed ({error!r})", REMEDY)]
+    found = [Damage(LEDGER, line, REMEDY) for line in wrong]
+    try:
+        return found + list(_result(run))
+    except UNFOLLOWED as error:
+        what = f"no result can be made of what it holds ({error!r})"
+        return [*found, Damage(LEDGER, what, REMEDY)]
 
 
 def _comparisons(of: Audited) -> Iterator[str]:
