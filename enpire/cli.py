@@ -21,6 +21,7 @@ VERBS = {
     "ablate": ("ablate", "campaigns that differ in one thing, side by side in one table"),
     "list": ("runs", "the runs of a folder"),
     "show": ("show", "what happened in a run"),
+    "report": ("report", "one page on a run, to look at and to pass on"),
     "eval": ("evaluate", "measure a policy of a run on seeds it has never seen"),
     "rank": ("rank", "which of several policies are shown to be better than which"),
     "stress": ("stress", "a policy and its verifier under changes that no training saw"),

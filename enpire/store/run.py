@@ -7,6 +7,7 @@ evidence/        what cameras showed the verifier, <batch>-<place in it>-<camera
 policies/        *.safetensors
 stress/          what policies achieve under changes, <policy>.json (`stress.py`)
 result.json      what came of it
+report.html      the same to look at (`enpire report`)
 """
 
 from __future__ import annotations
