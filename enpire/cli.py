@@ -19,6 +19,7 @@ VERBS = {
     "campaign": ("campaign", "agents that try what improves a policy, side by side"),
     "campaign audit": ("audit", "whether a campaign's records agree with each other"),
     "ablate": ("ablate", "campaigns that differ in one thing, side by side in one table"),
+    "replay": ("replay", "a recorded episode seen again: a video, a sheet of failures"),
     "list": ("runs", "the runs of a folder"),
     "show": ("show", "what happened in a run"),
     "report": ("report", "one page on a run, to look at and to pass on"),
