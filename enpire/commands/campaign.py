@@ -39,6 +39,7 @@ from enpire.commands.options import (
     task_asked,
 )
 from enpire.commands.places import Here
+from enpire.commands.reporting import report_line
 from enpire.commands.signing import say_unsigned
 from enpire.errors import StoreError, UsageError
 from enpire.packs.finder import GYM
@@ -491,6 +492,7 @@ def _drive(
     report.write(run)
     text = (run.folder / report.FILE).read_text(encoding="utf-8")
     print("\n" + text.split("\n## ", 1)[0].rstrip() + f"\n\nreport: {run.folder / report.FILE}")
+    print(report_line(run))
     print(f"head of the record: {head(run)}")
     if not state.reached:
         print(f"to go on: {program()} campaign --resume {run.folder.resolve()}")

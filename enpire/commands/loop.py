@@ -47,6 +47,7 @@ from enpire.commands.options import (
 )
 from enpire.commands.places import Place, add_arms, add_cluster, again, of_arms, place
 from enpire.commands.recovering import add_recovery, recovery
+from enpire.commands.reporting import report_line
 from enpire.commands.signing import say_unsigned
 from enpire.errors import UsageError
 from enpire.packs.finder import GYM, LOOP
@@ -283,6 +284,7 @@ def _drive(
     with recovery(options, settings.task, settings.reset) as helping:
         figures = drive(run, settings, stations, where, budget, state, begin, helping, people)
     print(summary(run, figures, resume_command(run.folder, given, options.recover, again(options))))
+    print(report_line(run))
     if options.json:
         print_json(figures)
     return exit_code(budget, state)

@@ -16,6 +16,7 @@ from rich.table import Table
 
 from enpire.errors import StoreError
 from enpire.observe import account
+from enpire.observe.sparkline import sparkline
 from enpire.rollout.budget import Budget
 from enpire.rollout.fleet import Fleet
 from enpire.rollout.loop import LoopState
@@ -48,6 +49,8 @@ class Progress:
         self._told = len(run.ledger.decisions())
         self._last = ("", 0, 0.0)  # what the last line was about, and when [s]
         self._saved = time.monotonic()
+        self._began = fleet.robot_s, budget.elapsed  # of this start [s]
+        self._first: float | None = None  # success of the first policy, if it was seen
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._watch, name="progress", daemon=True)
         self._stack = ExitStack()
@@ -104,27 +107,55 @@ class Progress:
         state = self._state
         done = f"{state.done}/{state.planned}" if state.planned else ""
         mru = account.ledger_mru(self._run.ledger)
+        limit = self._budget.robot_s / 3600
+        of = "" if math.isinf(limit) else f" of {limit:g}"
+        target = self._run.asked.get("target")
+        rounds = self._budget.rounds
         return [
-            ("round", str(state.round)),
+            ("round", f"{state.round}" if math.isinf(rounds) else f"{state.round} of {rounds:g}"),
             (state.doing, done or " "),
+            ("deciding", state.deciding),
             ("success", f"{state.success} ({state.incumbent})" if state.incumbent else ""),
+            ("target", "" if target is None else f"{target:g}"),
             ("sealed attempts", str(state.sealed_attempts) if state.sealed_attempts else ""),
             ("verified by", self._fleet.stations.verified_by),
-            ("robot", f"{self._fleet.robot_s / 3600:.2f} h"),
+            ("robot", f"{self._fleet.robot_s / 3600:.2f}{of} h"),
             ("MRU", "" if math.isnan(mru) else f"{mru:.0%}"),
             ("left", self._left()),
         ]
 
     def _left(self) -> str:
         left = self._budget.wall_s - self._budget.elapsed
+        by_robots = self._left_by_robots()
+        if by_robots < left:
+            return f"about {clock(by_robots)}, until robot time is used up"
         if math.isinf(left):
             return f"no limit, {clock(self._budget.elapsed)} gone"
         return clock(max(0.0, left))
+
+    def _left_by_robots(self) -> float:
+        """Time on the clock until robot time is used up, if it is spent as fast as so far [s]."""
+        spent, elapsed = self._fleet.robot_s - self._began[0], self._budget.elapsed - self._began[1]
+        if spent <= 0.0 or math.isinf(self._budget.robot_s):
+            return math.inf
+        return max(0.0, self._budget.robot_s - self._fleet.robot_s) * elapsed / spent
+
+    def _course(self) -> str:
+        """Success of the incumbents so far, round by round and now."""
+        state = self._state
+        if state.success.trials and not self._run.ledger.rounds():
+            self._first = state.success.rate
+        rates = [row.successes / row.trials for row in self._run.ledger.rounds() if row.trials]
+        first = [] if self._first is None else [self._first]
+        now = [state.success.rate] if state.success.trials and rates else []
+        return sparkline([*first, *rates, *now])
 
     def _table(self) -> Group:
         state = self._state
         table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
         for name, value in self._facts():
+            if name == "success" and value:
+                value = f"{self._course()}  {value}"
             if value:
                 table.add_row(name, value)
         return Group(table, ProgressBar(total=max(1, state.planned), completed=state.done))

@@ -60,6 +60,11 @@ class PairedRecord:
         return self.wins + self.losses + self.ties
 
     @property
+    def counts(self) -> str:
+        """The counts, for a person."""
+        return f"better on {self.wins}, worse on {self.losses}, alike on {self.ties}"
+
+    @property
     def chance_better(self) -> float:
         """That the candidate is better: its share of discordant pairs over 1/2, uniform prior."""
         return float(special.betainc(self.losses + 1, self.wins + 1, 0.5))

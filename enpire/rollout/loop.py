@@ -125,7 +125,10 @@ class LoopSettings:
 
 @dataclass(slots=True)
 class LoopState:
-    """Where a loop is, for whoever shows it."""
+    """Where a loop is, for whoever shows it.
+
+    deciding: what the episodes of now are to decide, and how it stands; empty where nothing is.
+    """
 
     doing: str = "starting"
     round: int = 0
@@ -136,6 +139,7 @@ class LoopState:
     reached: bool = False
     sealed: SealedRow | None = None
     sealed_attempts: int = 0
+    deciding: str = ""
 
     def take(self, row: SealedRow, passed: bool) -> None:
         """A sealed evaluation is over."""
@@ -533,12 +537,12 @@ class Loop:
         for episode in self._stream(match.jobs()):
             match.add(episode)
             self.state.done = match.record.pairs
+            self.state.deciding = f"{candidate} against {incumbent}: {match.record.counts}"
         record, verdict = match.record, match.decision
         promote = verdict is Decision.PROMOTE
         self._note(
             "promoted" if promote else "kept",
-            f"{candidate} against {incumbent} on {record.pairs} common seeds: better on "
-            f"{record.wins}, worse on {record.losses}, alike on {record.ties}; the "
+            f"{candidate} against {incumbent} on {record.pairs} common seeds: {record.counts}; the "
             f"chance that it is better {record.chance_better:.3f}",
             incumbent,
             candidate,
@@ -607,6 +611,7 @@ class Loop:
         for episode in self._stream(examination.due(known)):
             failures += not episode.success
             self.state.done += 1
+            self.state.deciding = f"{name} on sealed seeds: {failures} failed of {self.state.done}"
             self.state.planned = min(examination.rule.soonest(failures), examination.rule.most)
         row = self._sealed.close(examination, known)
         self._note("sealed", f"{name}, {self._sealed.said(row)}", name, "")
@@ -725,3 +730,4 @@ class Loop:
 
     def _doing(self, what: str, planned: int) -> None:
         self.state.doing, self.state.done, self.state.planned = what, 0, planned
+        self.state.deciding = ""

@@ -9,6 +9,7 @@ policies/        *.safetensors
 stress/          what policies achieve under changes, <policy>.json (`stress.py`)
 lost/            what an opening found and could not explain (`orphans.py`); nothing reads it
 result.json      what came of it
+report.html      the same to look at (`enpire report`)
 """
 
 from __future__ import annotations

@@ -12,24 +12,28 @@ from rich.console import Console
 
 from enpire.observe import progress
 from enpire.observe.progress import Progress, clock
+from enpire.observe.sparkline import sparkline
 from enpire.rollout.budget import Budget
 from enpire.rollout.fleet import Fleet
 from enpire.rollout.loop import LoopState
 from enpire.rollout.statistics import estimate
-from enpire.store import Decision, Run
+from enpire.store import Decision, RoundRow, Run
 
+SETTINGS = {"loop": {"target": 0.9}}
 STATIONS = SimpleNamespace(verified_by="sensors only")
 
 
 def _shown(tmp_path: Path, terminal: bool) -> tuple[str, int]:
     out = io.StringIO()
-    console = Console(file=out, force_terminal=terminal, width=160, highlight=False)
+    console = Console(file=out, force_terminal=terminal, width=240, highlight=False)
     state = LoopState("collecting", 2, "policy-1", estimate(150, 200), 30, 400)
     saved: list[int] = []
     fleet = cast(Fleet, SimpleNamespace(robot_s=5400.0, stations=STATIONS))
-    with Run.create(tmp_path / "run", {}) as run:
+    state.deciding = "policy-2 against policy-1: better on 3"
+    with Run.create(tmp_path / "run", SETTINGS) as run:
         run.ledger.add_decision(Decision(1, "kept", "an old decision"))
-        budget = Budget(wall_s=1800.0)
+        run.ledger.put_round(RoundRow(1, "policy-1", 40, 80))
+        budget = Budget(wall_s=1800.0, robot_s=7200.0)
         with Progress(run, state, fleet, budget, lambda: saved.append(1), console) as shown:
             run.ledger.add_decision(Decision(2, "promoted", "better on [12] seeds"))
             shown.say("hello")
@@ -45,7 +49,9 @@ def test_plain_lines_say_where_the_loop_is(tmp_path: Path) -> None:
     for words in (
         "round 2",
         "0.750 [0.684, 0.808] of 200",
-        "robot 1.50 h",
+        "deciding policy-2 against policy-1: better on 3",
+        "target 0.9",
+        "robot 1.50 of 2 h",
         "left 30:00",
         "by sensors only",
     ):
@@ -58,6 +64,23 @@ def test_terminal_gets_a_live_table(tmp_path: Path) -> None:
     text, _ = _shown(tmp_path, terminal=True)
     assert "\x1b" in text
     assert "30/400" in text
+    assert f"{sparkline([0.5, 0.75])}  0.750" in text
+
+
+def test_time_is_left_until_the_first_budget_is_used_up(tmp_path: Path) -> None:
+    fleet: Any = SimpleNamespace(robot_s=0.0, stations=STATIONS)
+    with Run.create(tmp_path / "run", {}) as run:
+        budget = Budget(wall_s=10_000.0, robot_s=3600.0)
+        shown = Progress(run, LoopState(), fleet, budget, lambda: None, Console(file=io.StringIO()))
+        assert shown._left().startswith("2:46:")
+        fleet.robot_s, budget.started = 1200.0, budget.started - 600.0
+        assert shown._left() == "about 20:00, until robot time is used up"
+
+
+def test_a_sparkline_is_as_high_as_its_rates() -> None:
+    assert sparkline([0.0, 0.5, 1.0]) == "▁▅█"
+    assert sparkline([]) == ""
+    assert sparkline([0.0, 1.0, 1.0], most=2) == "██"
 
 
 def test_same_step_gets_a_line_now_and_then_only(

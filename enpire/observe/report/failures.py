@@ -61,8 +61,10 @@ class FailureCluster:
     @property
     def title(self) -> str:
         """What a person calls it."""
-        stage = f"after {self.stage}" if self.stage else "before any stage"
-        return f"{', '.join(self.predicates)} {stage}" if self.predicates else f"stopped {stage}"
+        stage = f"Reached {self.stage}" if self.stage else "Reached no stage"
+        *others, last = self.predicates or ("nothing that was measured",)
+        missed = f"{', '.join(others)} and {last}" if others else last
+        return f"{stage}, missed {missed}"
 
 
 @dataclass(frozen=True, slots=True)

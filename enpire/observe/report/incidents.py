@@ -31,8 +31,8 @@ class IncidentReport:
 
 def read_incidents(decisions: Sequence[Decision]) -> IncidentReport:
     """Return the safety events among a run's decisions."""
-    found = [StationIncident(d.kind, d.round, d.text) for d in decisions if d.kind in KINDS]
-    counts = Counter(one.kind for one in found)
+    incidents = [StationIncident(d.kind, d.round, d.text) for d in decisions if d.kind in KINDS]
+    counts = Counter(one.kind for one in incidents)
     return IncidentReport(
-        {kind: counts[kind] for kind in KINDS if counts[kind]}, tuple(found[:SHOWN])
+        {kind: counts[kind] for kind in KINDS if counts[kind]}, tuple(incidents[:SHOWN])
     )

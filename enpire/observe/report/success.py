@@ -60,11 +60,15 @@ class VersionWindow:
 
 @dataclass(frozen=True, slots=True)
 class SuccessCurve:
-    """Everything that is known of success in the course of a run."""
+    """Everything that is known of success in the course of a run.
+
+    robot_s: of the whole run, sealed evaluations apart [s].
+    """
 
     points: tuple[SuccessPoint, ...]
     versions: tuple[VersionWindow, ...]
     target: float | None
+    robot_s: float
 
     def of(self, kind: MeasurementKind) -> list[SuccessPoint]:
         """Return the points of one kind, by robot time."""
@@ -75,7 +79,8 @@ def read_success(run: Run, rows: Sequence[EpisodeRow]) -> SuccessCurve:
     """Return the course of success; rows: all episodes of the run, in order of commitment."""
     at = robot_time(rows)
     points = [*_incumbents(run, rows, at), *_candidates(run, rows, at), *_sealed(run, rows, at)]
-    return SuccessCurve(tuple(points), tuple(_versions(rows, at)), run.asked.get("target"))
+    target, end = run.asked.get("target"), at[-1] if at else 0.0
+    return SuccessCurve(tuple(points), tuple(_versions(rows, at)), target, end)
 
 
 def robot_time(rows: Sequence[EpisodeRow]) -> list[float]:
@@ -99,7 +104,19 @@ def _incumbents(run: Run, rows: Sequence[EpisodeRow], at: Sequence[float]) -> li
             success = Estimate(row.successes, row.trials, row.low, row.high)
             kind = MeasurementKind.INCUMBENT
             points.append(SuccessPoint(row.policy, kind, row.robot_s, success))
-    return points
+    return [*points, *_latest(run, rows, at, points)]
+
+
+def _latest(
+    run: Run, rows: Sequence[EpisodeRow], at: Sequence[float], points: Sequence[SuccessPoint]
+) -> list[SuccessPoint]:
+    """The last incumbent by all its evaluations, if there were more of them after its round."""
+    policy = account.incumbent(run.ledger)
+    when = [t for row, t in zip(rows, at, strict=True) if _evaluates(row) and row.policy == policy]
+    success = account.evaluations(run.ledger, policy)
+    if not points or not when or success.trials <= points[-1].success.trials:
+        return []
+    return [SuccessPoint(policy, MeasurementKind.INCUMBENT, when[-1], success)]
 
 
 def _candidates(run: Run, rows: Sequence[EpisodeRow], at: Sequence[float]) -> list[SuccessPoint]:

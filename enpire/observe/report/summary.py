@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -79,7 +79,7 @@ class RunSummary:
 
 def read_summary(run: Run, rows: Sequence[EpisodeRow]) -> RunSummary:
     """Return what a run came to; rows: all its episodes."""
-    ledger, asked, facts = run.ledger, run.asked, run.ledger.facts()
+    ledger, settings, facts = run.ledger, run.asked, run.ledger.facts()
     evaluations = sealed_of(run)
     passing = evaluations.passing
     last = passing[-1] if passing else None
@@ -88,17 +88,17 @@ def read_summary(run: Run, rows: Sequence[EpisodeRow]) -> RunSummary:
     figures = account.speed(account.measured_rows(ledger, passing)).as_json()
     return RunSummary(
         folder=str(run.folder),
-        task=str(asked.get("task", "?")),
-        seed=int(asked.get("seed", 0)),
+        task=str(settings.get("task", "?")),
+        seed=int(settings.get("seed", 0)),
         state=state(run),
         verified_by=account.verified_by(ledger),
-        target=asked.get("target"),
+        target=settings.get("target"),
         reached=last is not None,
         start=account.start(ledger),
         final=_final(ledger, last, policy),
         sealed=last is not None,
         at_least=evaluations.at_least(last) if last else None,
-        corrected=_corrected(run, last, asked, facts) if last else "",
+        corrected=_corrected(run, last, settings, facts) if last else "",
         policy=policy,
         robot_s=open_s,
         sealed_s=sealed_s,
@@ -106,7 +106,7 @@ def read_summary(run: Run, rows: Sequence[EpisodeRow]) -> RunSummary:
         mru=account.ledger_mru(ledger),
         at_work=account.at_work(ledger.robot_seconds()),
         speed=throughput.text(figures),
-        robots=int(asked.get("robots", 0)) or len({row.station for row in rows}),
+        robots=int(settings.get("robots", 0)) or len({row.station for row in rows}),
         rounds=max((row.number for row in ledger.rounds()), default=0),
         episodes=len(rows),
         sealed_attempts=len(ledger.sealed()),
@@ -135,10 +135,12 @@ def _final(ledger: Ledger, last: SealedRow | None, policy: str) -> Estimate:
     return Estimate(last.successes, last.trials, last.low, last.high)
 
 
-def _corrected(run: Run, last: SealedRow, asked: Any, facts: dict[str, str]) -> str:
+def _corrected(
+    run: Run, last: SealedRow, settings: Mapping[str, Any], facts: dict[str, str]
+) -> str:
     packs = json.loads(facts.get("packs", "{}"))
     verifier = account.verified_by(run.ledger)
-    task = str(asked.get("task", ""))
+    task = str(settings.get("task", ""))
     return certificate.text(
         certificate.corrected(last.successes, last.trials, task, packs, verifier)
     )

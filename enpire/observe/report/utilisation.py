@@ -12,7 +12,8 @@ from enpire.rollout.statistics import mru
 from enpire.store import EpisodeRow, Interval, Phase, Run
 from enpire.types import FloatArray
 
-COLUMNS = 240
+COLUMNS = (60, 240)  # fewest and most
+EPISODES = 2.0  # of a station in a column, where that is possible; fewer would be all noise
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -21,7 +22,7 @@ class StationTimeline:
 
     Attributes:
         number: of the station, from 0.
-        shares: of each column's time by phase, (COLUMNS,), in [0, 1]; they may sum to less than 1.
+        shares: of each column's time by phase, (columns,), in [0, 1]; they may sum to less than 1.
         seconds: by phase, over the whole run [s].
         verdicts: its judged episodes beside what other stations would have had; None without any.
     """
@@ -52,29 +53,35 @@ def read_utilisation(run: Run, rows: Sequence[EpisodeRow]) -> Utilisation:
         by_station.setdefault(interval.station, []).append(interval)
     end = max((part[-1].end_s for part in by_station.values()), default=0.0)
     verdicts = account.stations(rows)
+    each = len(rows) / max(len(by_station), 1)
+    columns = int(np.clip(each / EPISODES, *COLUMNS))
     return Utilisation(
         end,
         tuple(
-            _timeline(number, part, end, verdicts.get(number))
+            _timeline(number, part, end, columns, verdicts.get(number))
             for number, part in sorted(by_station.items())
         ),
     )
 
 
 def _timeline(
-    number: int, intervals: Sequence[Interval], end: float, verdicts: account.Station | None
+    number: int,
+    intervals: Sequence[Interval],
+    end: float,
+    columns: int,
+    verdicts: account.Station | None,
 ) -> StationTimeline:
     shares = {}
     seconds = dict.fromkeys(Phase, 0.0)
     for phase in Phase:
         part = [(i.start_s, i.end_s) for i in intervals if i.phase is phase]
         if part and end > 0.0:
-            shares[phase] = occupancy(np.array(part), end)
+            shares[phase] = occupancy(np.array(part), end, columns)
             seconds[phase] = float(sum(b - a for a, b in part))
     return StationTimeline(number, shares, seconds, verdicts)
 
 
-def occupancy(intervals: FloatArray, end: float, columns: int = COLUMNS) -> FloatArray:
+def occupancy(intervals: FloatArray, end: float, columns: int) -> FloatArray:
     """Return the share of each of `columns` equal parts of [0, end] that intervals cover.
 
     Args:

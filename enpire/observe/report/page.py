@@ -1,0 +1,48 @@
+"""The page: sections of HTML, in the order in which a person asks, and one template around them."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Callable
+from html import escape
+from importlib import resources
+from string import Template
+
+from enpire.observe.report import sections
+from enpire.observe.report.reading import RunReport
+
+Section = Callable[[RunReport], str]
+
+ORDER: tuple[Section, ...] = (
+    sections.answer,
+    sections.lineage,
+    sections.success,
+    sections.experiments,
+    sections.failures,
+    sections.conditions,
+    sections.stations,
+    sections.verifier,
+    sections.incidents,
+    sections.decisions,
+    sections.again,
+)
+
+
+def page(report: RunReport) -> str:
+    """Return the whole report as one HTML document that needs no other file."""
+    body = "\n".join(text for section in ORDER if (text := section(report)))
+    script = _file("page.js")
+    # No other script may run: a page quotes what agents wrote.
+    digest = hashlib.sha256(script.encode()).digest()
+    return Template(_file("page.html")).substitute(
+        title=escape(f"{report.summary.task}: {sections.headline(report.summary)}"),
+        style=_file("page.css"),
+        body=body,
+        script=script,
+        script_hash=f"sha256-{base64.b64encode(digest).decode()}",
+    )
+
+
+def _file(name: str) -> str:
+    return resources.files("enpire.observe.report").joinpath(name).read_text(encoding="utf-8")

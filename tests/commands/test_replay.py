@@ -1,0 +1,122 @@
+"""`enpire replay`: a video, a Rerun file and a sheet of failures."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import av
+import cv2
+import numpy as np
+import pytest
+
+from enpire.cli import main
+from enpire.environment import Job, build_stations
+from enpire.environment.eyes import NoGraphics
+from enpire.observe.filming import HoldStill, TwinCamera
+from enpire.observe.picture import View
+from enpire.observe.report.reading import read_report
+from enpire.observe.report.strips import FRAMES, with_strips
+from enpire.store import Run
+from enpire.types import Episode, Purpose
+
+LENGTH = 125  # periods of an execution that does nothing
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run in which a policy did nothing, twice: it failed at the time limit."""
+    stations = build_stations("pick_cube", 1, 1)
+    try:
+        with TwinCamera(stations, View(width=32, height=32)):
+            pass
+    except NoGraphics as error:
+        pytest.skip(str(error))
+    still = HoldStill(stations.task.actions.size)
+    episodes: list[Episode] = []
+    for seed in (3, 4):
+        stations.begin(0, Job(seed, Purpose.EVALUATION, still, "policy-0"))
+        done: list[Episode] = []
+        while not done:
+            done = stations.tick()
+        episodes.append(replace(done[0], packs=stations.packs))
+    folder = tmp_path_factory.mktemp("runs") / "run"
+    with Run.create(folder, {"loop": {"task": "pick_cube", "robots": 1}}) as made:
+        made.add_episodes(episodes)
+    return folder
+
+
+def test_a_video_shows_the_episode_and_its_verdict(
+    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "out.mp4"
+    size = ("--width", "96", "--height", "64")
+    assert main(["replay", str(run), "0000000000000003", "--video", str(path), *size]) == 0
+    assert capsys.readouterr().out.strip() == str(path)
+    with av.open(str(path)) as container:
+        stream = container.streams.video[0]
+        assert (stream.width, stream.height, stream.average_rate) == (96, 64, 25)
+        assert sum(1 for _ in container.decode(stream)) > LENGTH
+
+
+def test_a_sheet_has_all_failures_of_a_policy(run: Path, tmp_path: Path) -> None:
+    path = tmp_path / "out.png"
+    assert main(["replay", str(run), "--failures", str(path), "--policy", "policy-0"]) == 0
+    sheet = cv2.imread(str(path))
+    assert sheet is not None
+    assert sheet.shape[1] > 2 * 320, "two pictures beside each other"
+
+
+def test_a_report_has_a_strip_of_each_cluster(run: Path) -> None:
+    with Run.open(run) as opened:
+        report = with_strips(read_report(opened), opened, enough_s=60.0)
+        (cluster,) = report.failures.clusters
+        assert cluster.count == 2
+        strip = report.strips[cluster.examples[0]]
+        assert not with_strips(read_report(opened), opened, enough_s=-1.0).strips
+    assert len(strip.pictures) == len(strip.times) == FRAMES
+    assert strip.times[-1] == pytest.approx(LENGTH / 25)
+    first = cv2.imdecode(np.frombuffer(strip.pictures[0], np.uint8), cv2.IMREAD_COLOR)
+    assert first.shape == (200, 320, 3)
+    assert first.std() > 10.0, "something is to be seen"
+
+
+def test_a_rerun_file_is_read_back_by_its_own_library(run: Path, tmp_path: Path) -> None:
+    rerun = pytest.importorskip("rerun")
+    path = tmp_path / "out.rrd"
+    assert main(["replay", str(run), "0000000000000003", "--rerun", str(path)]) == 0
+    with Run.open(run) as opened:
+        episode = opened.episodes()[0]
+    recording = rerun.dataframe.load_recording(str(path))
+    view = recording.view(index="time", contents={"/observation": ["Scalars:scalars"]})
+    table = view.select().read_all()
+    (name,) = [column for column in table.column_names if "observation" in column]
+    np.testing.assert_array_equal(
+        np.array(table[name].to_pylist(), np.float32), episode.observations
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ([], "nothing to write"),
+        (["x", "--video", "out.avi"], ".mp4"),
+        (["--video", "out.mp4"], "which episode"),
+        (["x", "--failures", "out.png"], "without an episode"),
+        (["x", "--video", "out.mp4", "--policy", "p"], "--failures"),
+        (["x", "--video", "out.mp4", "--width", "95"], "even"),
+    ],
+)
+def test_what_cannot_be_written_is_said_before_anything_is_read(
+    options: list[str], words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["replay", "nowhere", *options]) == 2
+    assert words in capsys.readouterr().err
+
+
+def test_a_policy_without_failures_has_no_sheet(
+    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["replay", str(run), "--failures", str(tmp_path / "x.png"), "--policy", "policy-9"]
+    assert main(arguments) == 1
+    assert "failed in none of 0 evaluations" in capsys.readouterr().err
