@@ -181,8 +181,9 @@ def _batches(folder: Path, ledger: Ledger, findings: Findings) -> Iterator[Damag
             continue
         for row, episode in zip(inside, episodes, strict=True):
             wrong = list(differences(ledger, row, episode))
-            if packs and episode.packs and episode.packs != packs:
-                wrong.append(f"{row.id} was run on other packs than the run's")
+            # Demonstrations that came from elsewhere may name fewer packs.
+            others = [name for name, sha in episode.packs.items() if packs.get(name, sha) != sha]
+            wrong += [f"{row.id} was run on another {name} than the run's" for name in others]
             yield from (Damage(LEDGER, line, f"{REPAIR} makes its rows again") for line in wrong)
             findings.episodes += not wrong
 
