@@ -168,7 +168,7 @@ def test_a_policy_acts_over_the_wire_as_it_does_here(stations) -> None:
 def test_what_a_policy_draws_comes_from_the_episodes_seed(stations) -> None:
     policy = FlowPolicy(FlowSpec.of(spec(stations)))
     with listening(serving(Served(policy, stations, "abc"), "127.0.0.1", 0)) as address:
-        controller = RemotePolicy.find(address).controller(stations)
+        controller = RemotePolicy.find(f"{address}?timeout=120").controller(stations)
         first, second = (episode(stations, controller).actions for _ in range(2))
         np.testing.assert_array_equal(first, second)
         other = episode(stations, controller, seed=4).actions
