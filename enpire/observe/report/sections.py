@@ -83,7 +83,7 @@ def _claim(s: RunSummary) -> str:
 
 def _tiles(s: RunSummary) -> str:
     tiles = [("first policy", percent(s.start), interval(s.start)) if s.start.trials else None]
-    sealed = f"and {s.sealed_s / HOUR:.2f} in sealed evaluations" if s.sealed_s else ""
+    sealed = f"and {s.sealed_s / HOUR:.2f} sealed" if s.sealed_s else ""
     tiles += [
         ("final policy", percent(s.final), interval(s.final)) if s.final.trials else None,
         ("target", f"{s.target:.3g}", "on sealed seeds") if s.target is not None else None,

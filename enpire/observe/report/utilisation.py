@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -13,6 +14,9 @@ from enpire.store import EpisodeRow, Interval, Phase, Run
 from enpire.types import FloatArray
 
 COLUMNS = (60, 240)  # fewest and most
+PASSING = re.compile(r"\.\d+$")
+"""Ends the names of policies that act in a few episodes only, as an online learner's versions do.
+Each would be compared by itself, which takes long and tells nothing."""
 EPISODES = 2.0  # of a station in a column, where that is possible; fewer would be all noise
 
 
@@ -52,7 +56,7 @@ def read_utilisation(run: Run, rows: Sequence[EpisodeRow]) -> Utilisation:
     for interval in run.ledger.intervals():
         by_station.setdefault(interval.station, []).append(interval)
     end = max((part[-1].end_s for part in by_station.values()), default=0.0)
-    verdicts = account.stations(rows)
+    verdicts = account.stations(row for row in rows if not PASSING.search(row.policy))
     each = len(rows) / max(len(by_station), 1)
     columns = int(np.clip(each / EPISODES, *COLUMNS))
     return Utilisation(

@@ -44,6 +44,7 @@ def _cells(conditions: ConditionMap, x: LinearScale, y: LinearScale) -> list[str
     every, _, _ = np.histogram2d(places[:, 0], places[:, 1], bins=bins)
     failed, _, _ = np.histogram2d(places[~won, 0], places[~won, 1], bins=bins)
     parts = []
+    worst = float((failed / np.maximum(every, 1.0)).max()) or 1.0  # is drawn darkest
     for i in range(CELLS):
         for j in range(CELLS):
             count, bad = int(every[i, j]), int(failed[i, j])
@@ -58,7 +59,7 @@ def _cells(conditions: ConditionMap, x: LinearScale, y: LinearScale) -> list[str
                 width=right - left - 1,
                 height=low - high - 1,
                 class_="cell",
-                style=f"fill-opacity:{0.04 + 0.6 * bad / count:.2f}",
+                style=f"fill-opacity:{0.04 + 0.6 * bad / count / worst:.2f}",
             )
             parts.append(group([cell], f"{bad} of {count} failed here"))
     return parts

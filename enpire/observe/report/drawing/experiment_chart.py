@@ -24,7 +24,7 @@ LETTER = 7.0  # width of one, roughly [px]
 def experiment_chart(experiments: Sequence[ExperimentNode], width: float) -> str:
     """Draw the tree at the left and the effects at the right, `width` pixels wide."""
     rows = tree_rows(experiments)
-    split = width * (0.52 if width > 600 else 0.44)
+    split = width * 0.52
     height = TOP + len(rows) * ROW + BOTTOM
     ends = [
         abs(b) for row in rows if row.node.effect is not None for b in (row.node.low, row.node.high)
