@@ -47,6 +47,7 @@ POLICY = "policy"
 AHEAD = 20  # pairs whose one half is run while the candidate is made: as few decide nearly never
 ENOUGH = 60  # judged episodes of a policy before a sealed evaluation is worth its robot time
 LIKELY = 0.8  # chance that a learner is better, from which on a comparison is worth robot time
+WORSE = 0.01  # the same chance, below which what it has learned is given up
 LIMIT = "limit"  # the kind of note that says how many pairs a comparison may take
 REAL = "real"  # pace of twins on the clock on the wall
 DECIDED = ("promoted", "kept", "rejected")  # kinds of notes that close a comparison
@@ -494,7 +495,8 @@ class Loop:
 
         One that learned online has episodes of its own. Where these reach the target it is examined
         first, and where they do not say that it is likely to be better, robot time is better spent
-        on going on.
+        on going on. A learner that has become worse is given up: the next one begins from the
+        incumbent, with all episodes.
         """
         if not is_online(self._recipe(number)):
             return self._compare(number, incumbent, candidate) or self._passes(candidate)
@@ -504,10 +506,12 @@ class Loop:
         chance = chance_above(latest, self._measured(incumbent, number - 1))
         if chance >= LIKELY or self._decision(number) is not None:
             return self._compare(number, incumbent, candidate) or self._passes(candidate)
+        worse = chance < WORSE
         self._note(
-            "kept",
+            "rejected" if worse else "kept",
             f"{candidate} is not compared: the latest episodes of its learner, {latest}, are "
-            f"above {incumbent} with a chance of {chance:.2f} only; it goes on learning",
+            f"above {incumbent} with a chance of {chance:.3f} only; "
+            + ("another begins from the incumbent" if worse else "it goes on learning"),
             incumbent,
             candidate,
             {"wins": 0, "losses": 0, "ties": 0, "better": False},

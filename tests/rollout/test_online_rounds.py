@@ -212,6 +212,7 @@ def test_a_learner_that_is_not_likely_to_be_better_is_not_compared_and_goes_on(
 ) -> None:
     monkeypatch.setattr(loops.Loop, "_looks_good", lambda self, name: False)
     monkeypatch.setattr(loops, "LIKELY", 1.0)
+    monkeypatch.setattr(loops, "WORSE", 0.0)
     folder, recipe = tmp_path / "run", Grows(gain=0.0)
     state = go(folder, Moves(SLOW), recipe, rounds=2, settings=SETTINGS)
     assert state.incumbent == "policy-0"
@@ -223,6 +224,20 @@ def test_a_learner_that_is_not_likely_to_be_better_is_not_compared_and_goes_on(
     assert evaluated == {"policy-0"}, "no robot time for the candidates"
     (process,) = HereOnline.begun
     assert len(process.handed) == 12, "one learner, two rounds of six blocks"
+
+
+def test_a_learner_that_has_become_worse_is_given_up_and_another_begins_from_the_incumbent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(loops.Loop, "_looks_good", lambda self, name: False)
+    monkeypatch.setattr(online, "RECENT", 12)
+    folder, recipe = tmp_path / "run", Grows(start=FAST, gain=-FAST)
+    state = go(folder, Moves(FAST), recipe, rounds=2, settings=SETTINGS)
+    assert state.incumbent == "policy-0"
+    assert [note.round for note in notes(folder, "rejected")] == [1, 2]
+    assert not notes(folder, "kept")
+    assert [process.first for process in HereOnline.begun] == [1, 2]
+    assert [process.asked.parent for process in HereOnline.begun] == ["policy-0", "policy-0"]
 
 
 def test_a_learner_whose_latest_episodes_reach_the_target_is_examined_before_it_is_compared(
