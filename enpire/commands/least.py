@@ -10,7 +10,7 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
-LEFT_OUT = ("skill", "parameters", "restorer", "target_names")  # of a Task
+LEFT_OUT = ("skill", "parameters", "restorer", "target_names")  # of a Task, unless its rest asks
 WIDTH = 100  # of a line
 
 
@@ -20,7 +20,9 @@ def make_least(folder: Path) -> None:
     Among these is `from_start.py`, by which a task that begins in the middle is run as a whole.
     """
     path = folder / "task.py"
-    path.write_text(without(path.read_text("utf-8"), LEFT_OUT), "utf-8")
+    text = path.read_text("utf-8")
+    rest = without(text, LEFT_OUT)
+    path.write_text(without(text, [name for name in LEFT_OUT if f".{name}" not in rest]), "utf-8")
     modules = {each.stem: each for each in folder.glob("*.py")}
     needed: set[str] = set()
     coming = [path.stem]

@@ -31,9 +31,11 @@ def run(options: Namespace) -> int:
 
     from enpire.errors import StoreError
     from enpire.store import Run
+    from enpire.store.stress import lost_stress
 
     with Run.open(options.run, damaged=True) as opened:
-        wrong = opened.damage + [f"{path}: is recorded and missing" for path in opened.missing()]
+        lost = [*opened.missing(), *lost_stress(opened.folder)]
+        wrong = opened.damage + [f"{path}: is recorded and missing" for path in lost]
         for line in wrong if not options.json else ():
             print(f"DAMAGED  {line}; enpire fsck {options.run} says what to do")
         try:

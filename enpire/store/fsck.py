@@ -34,7 +34,7 @@ from enpire.store.lock import held
 from enpire.store.rows import EpisodeRow, PolicyRow
 from enpire.store.run import is_run
 from enpire.store.seal import broken
-from enpire.store.stress import STRESS, read_stress
+from enpire.store.stress import STRESS, lost_stress, read_stress
 
 COPY = "copy it from a copy of the run"
 REPAIR = "enpire fsck RUN --repair"
@@ -243,3 +243,6 @@ def _stress(folder: Path) -> Iterator[Damage]:
             read_stress(folder, path.stem)
         except StoreError as error:
             yield Damage(f"{STRESS}/{path.name}", str(error).removeprefix(f"{path} "), "")
+    for name in lost_stress(folder):
+        what = f"is missing, and {RESULT} tells of it"
+        yield Damage(name, what, "measure again with enpire stress")

@@ -46,6 +46,19 @@ def read_stress(folder: Path, policy: str = "") -> dict[str, dict[str, Any]]:
     return found
 
 
+def lost_stress(folder: Path) -> list[str]:
+    """Return the files in a run's folder that its `result.json` tells of and that are not there.
+
+    None where that file does not parse: what is wrong with it is told elsewhere.
+    """
+    try:
+        told = sorted(json.loads((folder / RESULT).read_text(encoding="utf-8")).get(STRESS, {}))
+    except (OSError, ValueError, AttributeError, TypeError):
+        return []
+    names = [f"{STRESS}/{policy}.json" for policy in told]
+    return [name for name in names if not (folder / name).is_file()]
+
+
 def _text(content: Mapping[str, Any]) -> str:
     """What a file holds, with a hash over the rest of it."""
     sha256 = hashlib.sha256(json.dumps(content, allow_nan=False).encode()).hexdigest()

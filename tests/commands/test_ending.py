@@ -7,6 +7,7 @@ import pty
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
 
@@ -16,6 +17,14 @@ from enpire.cli import main
 from enpire.commands import driving
 from enpire.commands.ending import ended_by_signals
 from enpire.rollout.budget import Budget
+
+
+@pytest.fixture(autouse=True)
+def heeded() -> Iterator[None]:
+    """Who starts the tests with `nohup` has SIGHUP ignored in all of them."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGHUP, before)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])

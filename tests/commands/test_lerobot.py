@@ -109,7 +109,7 @@ def test_other_policies_are_not_lerobots(
     shown: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["export", "policy", str(shown), str(tmp_path / "out")]) == 2
-    assert "of kind 'chunk'" in capsys.readouterr().err
+    assert "of kind 'flow'" in capsys.readouterr().err
 
 
 @pytest.mark.slow

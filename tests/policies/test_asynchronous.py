@@ -176,7 +176,7 @@ def test_a_policy_on_another_machine_goes_through_the_same() -> None:
         controller.begin(0, np.random.default_rng(0), 0.0)
         seen = np.zeros(1, np.float32)
         assert not controller.decided(0, seen)
-        may.release()
+        may.release(2)  # for the trial before the first question, too
         controller._thinking[1].result(PATIENCE_S)
         assert controller.decided(0, seen)
         done = []
