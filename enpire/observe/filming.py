@@ -22,7 +22,7 @@ from enpire.environment import Job, Readings, Stations, build_stations
 from enpire.environment.eyes import GRAPHICS_ERRORS, SAMPLES, SHADOWS, no_opengl
 from enpire.environment.replay import Replay
 from enpire.errors import StoreError, UsageError
-from enpire.observe.picture import View
+from enpire.observe.picture import View, around, require_room
 from enpire.packs.finder import GYM
 from enpire.store import EpisodeRow, Run
 from enpire.store.durable import disk_errors
@@ -133,12 +133,7 @@ class TwinCamera:
         """
         self._stations, self._view = stations, view
         model, _ = stations.twin.simulation(0)
-        most = model.vis.global_
-        if view.width > most.offwidth or view.height > most.offheight:
-            raise UsageError(
-                f"{view.width} x {view.height} is too large: the world allows {most.offwidth} x "
-                f"{most.offheight} (offwidth and offheight in its MJCF)"
-            )
+        require_room(model, view)
         quality = model.vis.quality
         before = quality.shadowsize, quality.offsamples
         quality.shadowsize, quality.offsamples = SHADOWS, SAMPLES
@@ -169,11 +164,7 @@ class TwinCamera:
         """Return what is seen now, (height, width, 3), red green blue; physics must stand still."""
         _, data = self._stations.twin.simulation(0)
         if self._camera is None:
-            self._camera = mujoco.MjvCamera()
-            tracked = [data.site(name).xpos for name in self._stations.task.tracked]
-            self._camera.lookat = np.mean(tracked, axis=0)
-            self._camera.distance, self._camera.azimuth = self._view.distance, self._view.azimuth
-            self._camera.elevation = self._view.elevation
+            self._camera = around(data, self._stations.task.tracked, self._view)
         self._renderer.update_scene(data, self._camera)
         image: Image = self._renderer.render().copy()
         return image

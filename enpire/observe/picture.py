@@ -5,6 +5,7 @@ OpenGL comes by EGL, without a display: `MUJOCO_GL=egl` must be set before MuJoC
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import mujoco
@@ -67,18 +68,8 @@ def draw(stations: Stations, view: View, row: int = 0) -> Image:
     names = [model.camera(i).name for i in range(model.ncam)]
     if view.camera and view.camera not in names:
         raise UsageError(unknown("camera", view.camera, names))
-    most = model.vis.global_
-    if view.width > most.offwidth or view.height > most.offheight:
-        raise UsageError(
-            f"{view.width} x {view.height} is too large: the world allows {most.offwidth} x "
-            f"{most.offheight} (offwidth and offheight in its MJCF)"
-        )
-    camera: str | mujoco.MjvCamera = view.camera
-    if not view.camera:
-        camera = mujoco.MjvCamera()
-        camera.lookat = np.mean([data.site(name).xpos for name in task.tracked], axis=0)
-        camera.distance, camera.azimuth = view.distance, view.azimuth
-        camera.elevation = view.elevation
+    require_room(model, view)
+    camera = view.camera or around(data, task.tracked, view)
     try:
         with mujoco.Renderer(model, view.height, view.width) as renderer:
             renderer.update_scene(data, camera)
@@ -86,3 +77,22 @@ def draw(stations: Stations, view: View, row: int = 0) -> Image:
     except GRAPHICS_ERRORS as error:
         raise no_opengl(error) from error
     return image
+
+
+def require_room(model: mujoco.MjModel, view: View) -> None:
+    """Raise UsageError if a picture is too large for the scene's buffer."""
+    most = model.vis.global_
+    if view.width > most.offwidth or view.height > most.offheight:
+        raise UsageError(
+            f"{view.width} x {view.height} is too large: the world allows {most.offwidth} x "
+            f"{most.offheight} (offwidth and offheight in its MJCF)"
+        )
+
+
+def around(data: mujoco.MjData, tracked: Sequence[str], view: View) -> mujoco.MjvCamera:
+    """Return a camera that looks at the middle of the sites `tracked`, as they lie now."""
+    camera = mujoco.MjvCamera()
+    camera.lookat = np.mean([data.site(name).xpos for name in tracked], axis=0)
+    camera.distance, camera.azimuth = view.distance, view.azimuth
+    camera.elevation = view.elevation
+    return camera
