@@ -27,3 +27,10 @@ torch.set_num_threads(1)
 # The same examples every time, however busy the machine: what fails, fails for everybody.
 settings.register_profile("repeatable", derandomize=True, deadline=None)
 settings.load_profile("repeatable")
+
+
+def pytest_configure() -> None:
+    """Keep MuJoCo from writing MUJOCO_LOG.TXT into the checkout: its data count warnings, too."""
+    import mujoco  # once graphics are chosen
+
+    mujoco.set_mju_user_warning(lambda text: None)
