@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import signal
 import tempfile
+from collections import Counter
 
+import pytest
 import torch
 from hypothesis import settings
 
@@ -34,3 +36,10 @@ def pytest_configure() -> None:
     import mujoco  # once graphics are chosen
 
     mujoco.set_mju_user_warning(lambda text: None)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Of several workers, none is left with a long file at the end: those come first."""
+    if hasattr(config, "workerinput"):
+        long = Counter(item.path for item in items if item.get_closest_marker("medium"))
+        items.sort(key=lambda item: -long[item.path])  # files stay whole, and in their order

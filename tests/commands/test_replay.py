@@ -46,6 +46,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.medium
 def test_a_video_shows_the_episode_and_its_verdict(
     run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -81,6 +82,7 @@ def test_a_report_has_a_strip_of_each_cluster(run: Path) -> None:
     assert first.std() > 10.0, "something is to be seen"
 
 
+@pytest.mark.medium
 def test_a_rerun_file_is_read_back_by_its_own_library(run: Path, tmp_path: Path) -> None:
     rerun = pytest.importorskip("rerun")
     path = tmp_path / "out.rrd"
