@@ -6,6 +6,7 @@ or another user of the machine, does not know it.
 
 from __future__ import annotations
 
+import functools
 import json
 import secrets
 import threading
@@ -20,6 +21,7 @@ from enpire.people.hands import Hands
 HOST = "127.0.0.1"
 MOST = 4096  # bytes of a request's body
 WAIT_S = 1.0  # for the next picture, before it is seen whether the page is closed
+LOOK_S = 0.05  # until a server that is closed has seen it
 HEADERS = {
     "Cache-Control": "no-store",
     "Content-Security-Policy": "default-src 'self' 'unsafe-inline'; frame-ancestors 'none'",
@@ -49,7 +51,8 @@ class Page:
 
         self._server = ThreadingHTTPServer((HOST, port), Handler)
         self._server.daemon_threads = True
-        self._thread = threading.Thread(target=self._server.serve_forever, name="page", daemon=True)
+        serve = functools.partial(self._server.serve_forever, LOOK_S)
+        self._thread = threading.Thread(target=serve, name="page", daemon=True)
 
     @property
     def address(self) -> str:
