@@ -504,8 +504,11 @@ class Loop:
         if latest.rate >= self.settings.target and self._passes(candidate):
             return True
         chance = chance_above(latest, self._measured(incumbent, number - 1))
-        if chance >= LIKELY or self._decision(number) is not None:
+        decided = self._decision(number)  # of a run that was killed before its round's end
+        if chance >= LIKELY or decided:
             return self._compare(number, incumbent, candidate) or self._passes(candidate)
+        if decided is not None:
+            return False
         worse = chance < WORSE
         self._note(
             "rejected" if worse else "kept",

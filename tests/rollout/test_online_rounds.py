@@ -226,6 +226,28 @@ def test_a_learner_that_is_not_likely_to_be_better_is_not_compared_and_goes_on(
     assert len(process.handed) == 12, "one learner, two rounds of six blocks"
 
 
+def test_a_loop_that_was_killed_after_it_compared_nothing_goes_on_as_if_it_was_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(loops, "LIKELY", 1.0)
+    monkeypatch.setattr(loops, "WORSE", 0.0)
+    folder, recipe = tmp_path / "run", Grows(gain=0.0)
+
+    def killed(self: loops.Loop, number: int) -> None:
+        raise Killed
+
+    with monkeypatch.context() as patch:
+        patch.setattr(loops.Loop, "_close_round", killed)
+        with pytest.raises(Killed):
+            go(folder, Moves(SLOW), recipe, rounds=1, settings=SETTINGS)
+    go(folder, Moves(SLOW), recipe, rounds=1, settings=SETTINGS)
+    (kept,) = notes(folder, "kept")
+    assert "is not compared" in kept.text
+    with Run.open(folder) as run:
+        evaluated = {e.policy for e in run.episodes(Purpose.EVALUATION)}
+    assert evaluated == {"policy-0"}, "no robot time for the candidate"
+
+
 def test_a_learner_that_has_become_worse_is_given_up_and_another_begins_from_the_incumbent(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
