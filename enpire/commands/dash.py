@@ -45,14 +45,12 @@ def run(options: Namespace) -> int:
         raise UsageError(f"--port {options.port}: ports end at 65535")
     try:
         import sse_starlette  # noqa: F401
-        import uvicorn  # noqa: F401
     except ImportError as error:
         raise UsageError(f"{error.name} is not installed: pip install 'enpire[dash]'") from error
-    from enpire.dashboard.access import Access
     from enpire.dashboard.run_board import RunBoard
-    from enpire.dashboard.serving import serve
+    from enpire.dashboard.serving import access_to, serve
 
-    access = Access(options.host, options.read_only)
+    access = access_to(options.host, options.read_only)
 
     def say(address: str) -> None:
         print(f"{options.folder}: {address}", flush=True)

@@ -19,10 +19,8 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from enpire.dashboard import views
-from enpire.dashboard.access import EVENTS, Access, Gate
 from enpire.dashboard.controls import ControlRequest, carry_out
 from enpire.dashboard.evidence import EvidencePictures
-from enpire.dashboard.limits import read_body
 from enpire.dashboard.log_levels import LogLevel
 from enpire.dashboard.metrics import CONTENT_TYPE, metrics_text
 from enpire.dashboard.run_board import RunBoard
@@ -31,10 +29,11 @@ from enpire.errors import EnpireError
 from enpire.store import Run
 from enpire.store.search import EpisodeFilter
 from enpire.types import Outcome, Purpose
+from enpire.web.access import Access, Gate
+from enpire.web.limits import read_body
 
 EVERY_S = 0.7  # between looks for somebody who has a page open
 STREAMS = 16  # pages that may be open at a time
-SEND_S = 10.0  # for a reader of events to take what is sent
 PAGE = 50  # rows of a table
 MOST = 2**62  # more than any number of a row
 
@@ -63,7 +62,7 @@ class Dashboard:
             Route("/runs/{run}", self.page),
             Route("/compare", self.page),
             Route("/static/{name}", self.static),
-            Route(EVENTS, self.events),
+            Route("/api/events", self.events),
             Route("/api/episodes", self.episodes),
             Route("/api/log", self.log),
             Route("/api/compare", self.compare),
@@ -100,7 +99,7 @@ class Dashboard:
         if self._streams >= STREAMS:
             raise HTTPException(503, f"{STREAMS} pages are open: close one")
         sections = self._of_all() if run is None else self._of_run(run)
-        return EventSourceResponse(self._changes(sections), send_timeout=SEND_S, ping=5)
+        return EventSourceResponse(self._changes(sections), ping=5)
 
     async def _changes(self, sections: Sections) -> AsyncIterator[dict[str, str]]:
         sent: dict[str, str] = {}

@@ -2,72 +2,32 @@
 
 from __future__ import annotations
 
-import socket
 import threading
 from collections.abc import Callable
 
-import uvicorn
 from sse_starlette.sse import AppStatus
 
-from enpire.dashboard.access import Access
 from enpire.dashboard.app import Dashboard
-from enpire.dashboard.limits import HEAD, LimitedProtocol
 from enpire.dashboard.run_board import RunBoard
-from enpire.errors import UsageError
+from enpire.web.access import Access
+from enpire.web.serving import PageServer, bound
 
-LEAVE_S = 1  # for pages to close when the server ends
-
-
-def bound(host: str, port: int) -> socket.socket:
-    """Return a socket that is bound to an address, not listening yet; port: 0 is any.
-
-    Raises:
-        UsageError: it cannot be bound.
-    """
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    found = socket.socket(family)
-    found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        found.bind((host, port))
-    except OSError as error:
-        found.close()
-        raise UsageError(
-            f"{host}:{port} cannot be served ({error.strerror or error}): choose another --port"
-        ) from error
-    return found
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
+    "img-src 'self' blob:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
 
 
-class DashboardServer(uvicorn.Server):
-    """A server that has its streams end before it waits for whoever is connected."""
-
-    def __init__(self, config: uvicorn.Config, dashboard: Dashboard) -> None:
-        """dashboard: that is served."""
-        super().__init__(config)
-        self._dashboard = dashboard
-
-    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """See `uvicorn.Server`."""
-        self._dashboard.over.set()
-        await super().shutdown(sockets)
+def access_to(host: str, read_only: bool) -> Access:
+    """Return who may ask a dashboard what."""
+    return Access(host, POLICY, ("/api/", "/metrics", "/evidence/"), read_only)
 
 
-def server_of(board: RunBoard, access: Access) -> uvicorn.Server:
+def server_of(board: RunBoard, access: Access) -> PageServer:
     """Return a server of a board's pages, to be run on a socket that is bound."""
     AppStatus.enable_automatic_graceful_drain = False  # it cuts streams off; ours end by themselves
     dashboard = Dashboard(board, access)
-    config = uvicorn.Config(
-        dashboard.app(),
-        http=LimitedProtocol,
-        h11_max_incomplete_event_size=HEAD,
-        ws="none",
-        lifespan="off",
-        log_level="warning",
-        access_log=False,
-        server_header=False,
-        proxy_headers=False,
-        timeout_graceful_shutdown=LEAVE_S,
-    )
-    return DashboardServer(config, dashboard)
+    return PageServer(dashboard.app(), dashboard.over.set)
 
 
 def serve(board: RunBoard, access: Access, port: int, say: Callable[[str], None]) -> None:
@@ -77,6 +37,7 @@ def serve(board: RunBoard, access: Access, port: int, say: Callable[[str], None]
         UsageError: the address is taken.
     """
     listening = bound(access.host, port)
+    listening.listen()  # who comes before the server is up waits
     threading.Thread(target=_read_all, args=(board,), daemon=True).start()
     host, number = listening.getsockname()[:2]
     name = f"[{host}]" if ":" in host else host

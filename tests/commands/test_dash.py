@@ -48,18 +48,27 @@ def test_it_says_where_it_serves_and_ends_by_ctrl_c(tmp_path: Path) -> None:
         env=environment,
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     ) as process:
-        assert process.stdout is not None
-        said = process.stdout.readline()
-        found = re.search(r"http://127\.0\.0\.1:(\d+)/#token=(\S{32})$", said)
-        assert found, said
-        connection = http.client.HTTPConnection("127.0.0.1", int(found[1]), timeout=60.0)
-        connection.request("GET", "/api/events")
-        stream = connection.getresponse()
-        assert stream.status == 200
-        while not stream.readline().startswith(b'data: [{"name": "run"'):
-            pass
-        process.send_signal(signal.SIGINT)
-        assert stream.read().decode().count("\r\n") >= 0, "the stream ends whole"
-        _, errors = process.communicate(timeout=60.0)
+        try:
+            errors = _ended_by_ctrl_c(process)
+        finally:
+            process.kill()
     assert errors == ""
     assert process.returncode == 130
+
+
+def _ended_by_ctrl_c(process: subprocess.Popen[str]) -> str:
+    """Open a page, end the server, and return what it has said on stderr."""
+    assert process.stdout is not None
+    said = process.stdout.readline()
+    found = re.search(r"http://127\.0\.0\.1:(\d+)/#token=(\S{32})$", said)
+    assert found, said
+    connection = http.client.HTTPConnection("127.0.0.1", int(found[1]), timeout=60.0)
+    connection.request("GET", "/api/events")
+    stream = connection.getresponse()
+    assert stream.status == 200
+    while not stream.readline().startswith(b'data: [{"name": "run"'):
+        pass
+    process.send_signal(signal.SIGINT)
+    stream.read()  # raises if the stream does not end whole
+    _, errors = process.communicate(timeout=60.0)
+    return errors

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from enpire.dashboard.access import Access
 from enpire.dashboard.run_board import RunBoard
-from enpire.dashboard.serving import bound, server_of
+from enpire.dashboard.serving import access_to, server_of
+from enpire.web.serving import bound, in_thread
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,15 +27,7 @@ class Served:
 @contextmanager
 def served(folder: Path, read_only: bool = False) -> Iterator[Served]:
     """Serve a run, or a folder of runs."""
-    access = Access("127.0.0.1", read_only)
-    server, listening = server_of(RunBoard(folder), access), bound("127.0.0.1", 0)
-    port = listening.getsockname()[1]
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
-    thread.start()
-    while not server.started:
-        time.sleep(0.005)
-    try:
-        yield Served(port, access.token)
-    finally:
-        server.should_exit = True
-        thread.join()
+    access = access_to("127.0.0.1", read_only)
+    listening = bound("127.0.0.1", 0)
+    with in_thread(server_of(RunBoard(folder), access), listening):
+        yield Served(listening.getsockname()[1], access.token)

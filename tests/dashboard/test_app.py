@@ -5,15 +5,16 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
 
-from enpire.dashboard.access import Access
 from enpire.dashboard.app import Dashboard
 from enpire.dashboard.run_board import RunBoard
+from enpire.dashboard.serving import access_to
 from enpire.rollout import requests
 from enpire.rollout.requests import Request, Requests
 from enpire.store import Run
@@ -36,7 +37,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def _client(folder: Path, host: str = "127.0.0.1", read_only: bool = False) -> TestClient:
-    access = Access(host, read_only, TOKEN)
+    access = replace(access_to(host, read_only), token=TOKEN)
     return TestClient(Dashboard(RunBoard(folder), access).app(), base_url=BASE)
 
 

@@ -13,8 +13,9 @@ from typing import Any
 
 import pytest
 
-from enpire.dashboard import app, limits
+from enpire.dashboard import app
 from enpire.store import Decision
+from enpire.web import access, limits
 from tests.dashboard.serving import Served, served
 from tests.observe.report.ledgers import write_run
 
@@ -106,7 +107,7 @@ def test_headers_without_end_are_refused(server: Served) -> None:
 def test_a_reader_of_events_that_does_not_read_is_let_go(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(app, "SEND_S", 0.1)
+    monkeypatch.setattr(access, "TAKE_S", 0.1)
     monkeypatch.setattr(app, "EVERY_S", 0.0)
     monkeypatch.setattr(app, "STREAMS", 1)
     counted = iter(range(10**9))

@@ -99,8 +99,8 @@ def test_many_glances_beside_a_writer_leave_no_file(tmp_path: Path) -> None:
             try:
                 with Run.glance(folder) as seen:
                     seen.ledger.facts()
-            except StoreError:
-                continue  # no run yet, or it is being closed
+            except (StoreError, FileNotFoundError):
+                continue  # no run yet, or it is being closed, or removed
 
     glancing = threading.Thread(target=glance)
     glancing.start()

@@ -20,22 +20,15 @@ from http import HTTPStatus
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-EVENTS = "/api/events"  # goes on for as long as a page is open
-ANSWER_S = 30.0  # for any other answer to be taken
+TAKE_S = 10.0  # for a part of an answer to be taken, by who reads slowly
 LONGEST = 2048  # bytes of a path with its query
 HEADERS = {
     "cache-control": "no-store",
-    "content-security-policy": (
-        "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
-        "img-src 'self' blob:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-    ),
     "cross-origin-opener-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
     "referrer-policy": "no-referrer",
     "x-content-type-options": "nosniff",
 }
-DATA = ("/api/", "/metrics", "/evidence/")
-"""Where paths begin that say something of a run; the others are the page itself."""
 
 
 def loopback(host: str) -> bool:
@@ -54,11 +47,15 @@ class Access:
 
     Attributes:
         host: that it is bound to.
-        token: that controls need, and where the host is no loopback all data.
+        policy: what a page may load, as `Content-Security-Policy` has it.
+        data: where paths begin that tell something; the others are the page itself.
         read_only: there are no controls.
+        token: that controls need, and where the host is no loopback all data.
     """
 
     host: str
+    policy: str
+    data: tuple[str, ...]
     read_only: bool = False
     token: str = field(default_factory=lambda: secrets.token_urlsafe(24), repr=False)
 
@@ -98,7 +95,7 @@ class Access:
         origin = headers.get("origin")
         if origin is not None and not self.knows_origin(origin, host):
             return HTTPStatus.FORBIDDEN, "pages of other origins are refused"
-        if not path.startswith(DATA):
+        if not path.startswith(self.data):
             return None
         if headers.get("sec-fetch-site", "none") not in ("same-origin", "none"):
             return HTTPStatus.FORBIDDEN, "pages of other origins are refused"
@@ -130,23 +127,23 @@ class Gate:
         async def stamped(message: Message) -> None:
             if message["type"] == "http.response.start":
                 said = {name for name, _ in message.get("headers", [])}
-                more = [(n.encode(), v.encode()) for n, v in HEADERS.items()]
+                always = HEADERS | {"content-security-policy": self._access.policy}
+                more = [(n.encode(), v.encode()) for n, v in always.items()]
                 message["headers"] = [
                     *message.get("headers", []),
                     *(one for one in more if one[0] not in said),
                 ]
-            await send(message)
+            async with asyncio.timeout(TAKE_S):
+                await send(message)
 
         pairs = [(n.decode("latin-1"), v.decode("latin-1")) for n, v in scope["headers"]]
         headers = dict(pairs)
         refused = self._access.refusal(scope["path"], scope["query_string"], headers)
         if sum(name == "host" for name, _ in pairs) != 1:
             refused = HTTPStatus.BAD_REQUEST, "there must be one Host"
+        app = self._app
         if refused is not None:
             status, words = refused
-            await PlainTextResponse(f"{words}\n", status)(scope, receive, stamped)
-            return
-        within = None if scope["path"] == EVENTS else ANSWER_S
+            app = PlainTextResponse(f"{words}\n", status)
         with contextlib.suppress(TimeoutError):  # who does not read is cut off, without a traceback
-            async with asyncio.timeout(within):
-                await self._app(scope, receive, stamped)
+            await app(scope, receive, stamped)
