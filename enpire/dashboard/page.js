@@ -350,6 +350,7 @@
       const row = make("tr");
       const cells = [line.number, line.id, line.verdict, line.stage, line.policy, line.purpose, line.station, line.seed, line.seconds.toFixed(1), line.reason];
       row.append(...cells.map((words, at) => make("td", [0, 6, 7, 8].includes(at) ? "n" : at === 2 ? `verdict-${words}` : "", String(words))));
+      if (line.id.length > 24) row.cells[1].textContent = `…${line.id.slice(-20)}`; // its end tells it from others
       row.cells[1].title = line.id;
       row.cells[9].title = line.reason;
       return row;

@@ -50,8 +50,9 @@ def run_head(run: WatchedRun, status: LoopStatus | None) -> Json:
         sealed = f"and {tally.sealed_s / HOUR:.2f} sealed" if tally.sealed_s else ""
         what = "final policy" if now.passing else "best policy so far"
         outcomes = ", ".join(f"{count} {name}" for name, count in tally.outcomes.most_common())
+        measured = percent(now.success), interval(now.success)
         tiles = [
-            (what, percent(now.success), interval(now.success)),
+            (what, *(measured if now.success.trials else ("–", "not measured yet"))),
             *target,
             ("robot-hours", f"{tally.success.robot_s / HOUR:.2f}", sealed),
             ("episodes", f"{tally.outcomes.total():,}", outcomes),
