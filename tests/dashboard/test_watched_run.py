@@ -11,11 +11,13 @@ from enpire.dashboard import run_board, views
 from enpire.dashboard.run_board import RunBoard
 from enpire.dashboard.watched_run import WatchedRun
 from enpire.errors import UsageError
+from enpire.evolution.experiment import Experiment
+from enpire.evolution.records import EXPERIMENT
 from enpire.observe.report.success import read_success
 from enpire.observe.status import status_of, write_status
 from enpire.rollout.loop import LoopState
 from enpire.rollout.station_state import StationState
-from enpire.store import Decision, Run
+from enpire.store import Decision, EventRow, Run
 from enpire.types import Outcome, Purpose, Verdict
 from tests.observe.report.ledgers import write_run
 from tests.store.samples import episode
@@ -75,6 +77,23 @@ def test_a_run_without_its_process_was_killed(tmp_path: Path) -> None:
         assert (watched.now.state, watched.now.live) == ("running", True)
     watched.refresh()
     assert (watched.now.state, watched.now.live) == ("killed", False)
+
+
+def test_a_campaign_s_experiments_are_followed_with_their_hypotheses(tmp_path: Path) -> None:
+    config = {"loop": {"task": "reach"}, "campaign": {"confinement": "bubblewrap"}}
+    first = Experiment("e1", "agent-1", "a <b>larger</b> step helps", "bc", "policy-0")
+    with Run.create(tmp_path / "run", config) as run:
+        watched = WatchedRun("run", run.folder)
+        watched.refresh()
+        assert "0 experiments" in views.experiments_html(watched)
+        run.ledger.add_event(EventRow(1, EXPERIMENT, first.as_json()))
+        run.add_episodes([episode("a", round=1)])
+        watched.refresh()
+        html = views.experiments_html(watched)
+        assert "1 experiment, 0 kept" in html
+        assert "a &lt;b&gt;larger&lt;/b&gt; step helps" in html
+        assert watched.now.campaign is not None
+        assert watched.now.campaign.experiments[0].robot_s == 3.5
 
 
 def test_stations_say_what_they_do_while_a_loop_tells(tmp_path: Path) -> None:
