@@ -52,6 +52,7 @@ def require_same(there: Sequence[Episode], back: Sequence[Episode]) -> None:
         assert (a.seed, a.policy, a.success) == (b.seed, b.policy, b.success)
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("part", [50, 2])
 def test_there_and_back(tmp_path: Path, part: int) -> None:
     there = some(5)

@@ -95,6 +95,7 @@ def test_ids(task: str, name: str) -> None:
 # Gymnasium's own checks
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("task", available("tasks"))
 def test_gymnasium_finds_nothing_wrong(task: str) -> None:
     env = gymnasium.make(f"enpire.gymnasium:{environment_id(task)}")

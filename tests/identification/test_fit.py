@@ -53,6 +53,7 @@ def test_hidden_parameters_are_found_with_their_intervals(arms: Arms, recording,
     assert after < 2e-4 < before / 5
 
 
+@pytest.mark.medium
 def test_without_efforts_it_says_what_is_not_shown(arms: Arms, recording, found) -> None:
     blind = replace(
         recording,
@@ -67,6 +68,7 @@ def test_without_efforts_it_says_what_is_not_shown(arms: Arms, recording, found)
     assert wide > 3 * narrow
 
 
+@pytest.mark.medium
 def test_rows_in_which_something_was_touched_are_left_out(arms: Arms, recording) -> None:
     position = recording.position.copy()
     position[200:230, 0] += 0.02

@@ -93,6 +93,7 @@ def test_mass_and_friction_are_found(found: Fit) -> None:
     assert (found.high / found.low < 1.2).all()
 
 
+@pytest.mark.slow  # `test_mass_and_friction_are_found` does the same fit in every lane
 def test_a_rough_cube_that_would_tip_under_a_slanted_finger_is_found_too(
     arms: Handling, held: Scene, handled: Motion, free: Recording
 ) -> None:
@@ -100,6 +101,7 @@ def test_a_rough_cube_that_would_tip_under_a_slanted_finger_is_found_too(
     assert abs(rough.values / _true(ROUGH) - 1.0).max() < 0.05
 
 
+@pytest.mark.slow
 def test_pushing_alone_tells_the_weight_less_well(
     arms: Handling, held: Scene, free: Recording, found: Fit
 ) -> None:

@@ -44,6 +44,7 @@ def test_a_motion_needs_time(scene) -> None:
         motion(scene, draw(scene, np.random.default_rng(0), RATE), 2.0, RATE)
 
 
+@pytest.mark.medium
 def test_the_search_finds_a_more_telling_motion(arms) -> None:
     information = Information(arms, ArmNoise(), RATE)
     found = explore(information, np.random.default_rng(0), 16, 4.0)

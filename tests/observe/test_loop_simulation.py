@@ -16,6 +16,7 @@ from enpire.rollout.statistics import estimate
 HASTY = LoopSettings(task="simulated", start_episodes=60, max_pairs=10)
 
 
+@pytest.mark.medium
 def test_a_loop_of_policies_below_the_target_seldom_says_that_it_is_reached() -> None:
     """The bar: at a true 0.985, a chance of at most 0.1 over all attempts of six rounds.
 

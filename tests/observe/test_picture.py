@@ -22,6 +22,7 @@ def test_go_to_stops_in_the_demonstration() -> None:
     assert abs(stations.twin.qpos[0] - start).max() > 0.05
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize(
     ("environment", "code", "words"),
     [
