@@ -31,6 +31,7 @@ from enpire.improvement.checkpoint import NOWHERE, Checkpoint, Kept
 from enpire.improvement.chunk_buffer import ChunkBuffer, Chunks
 from enpire.improvement.critic_learning import CriticLearner, CriticSettings, Mix
 from enpire.improvement.data import MIN_STD
+from enpire.improvement.learner import LOOK
 from enpire.improvement.recipe import Candidate, Given
 from enpire.improvement.replay import later_of, transitions
 from enpire.policies import (
@@ -132,6 +133,8 @@ class BestOfLearner:
         started, before = time.monotonic(), self._critics.steps
         while self._owes("critics"):
             self._critics.step(self._buffer, self._mix)
+            if self._critics.steps % LOOK == 0:
+                checkpoint.show(STAGE, self._critics.steps, self._critics.numbers)
             if checkpoint.due:
                 checkpoint.keep(STAGE, self.state())
         while self._base is not None and self._owes("base"):
