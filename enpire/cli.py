@@ -24,6 +24,7 @@ VERBS = {
     "show": ("show", "what happened in a run"),
     "fsck": ("fsck", "whether all of a run is as it was recorded"),
     "report": ("report", "one page on a run, to look at and to pass on"),
+    "dash": ("dash", "a live page on a run, or on a folder of runs"),
     "eval": ("evaluate", "measure a policy of a run on seeds it has never seen"),
     "rank": ("rank", "which of several policies are shown to be better than which"),
     "stress": ("stress", "a policy and its verifier under changes that no training saw"),

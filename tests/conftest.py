@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import signal
 import tempfile
+from collections import Counter
 
+import pytest
 import torch
 from hypothesis import settings
 
@@ -27,3 +29,17 @@ torch.set_num_threads(1)
 # The same examples every time, however busy the machine: what fails, fails for everybody.
 settings.register_profile("repeatable", derandomize=True, deadline=None)
 settings.load_profile("repeatable")
+
+
+def pytest_configure() -> None:
+    """Keep MuJoCo from writing MUJOCO_LOG.TXT into the checkout: its data count warnings, too."""
+    import mujoco  # once graphics are chosen
+
+    mujoco.set_mju_user_warning(lambda text: None)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Of several workers, none is left with a long file at the end: those come first."""
+    if hasattr(config, "workerinput"):
+        long = Counter(item.path for item in items if item.get_closest_marker("medium"))
+        items.sort(key=lambda item: -long[item.path])  # files stay whole, and in their order

@@ -28,18 +28,10 @@ from enpire.types import Episode, Outcome, Purpose, Verdict
 SMALL = (
     *("loop", "--task", "pick_cube", "--robots", "3", "--recipe", "bc", "--demonstrations", "3"),
     *("--start-episodes", "4", "--collect", "4", "--max-pairs", "2", "--max-rounds", "1", "--json"),
+    *("--recipe.steps", "10", "--first-recipe.steps", "10"),  # of another process's training
 )
 PLANNED = {"demonstration": 3, "evaluation": 4, "collection": 4}  # the comparison apart
 HEAVY = ("torch", "mujoco", "numpy", "scipy", "zarr", "rich", "lerobot")
-
-
-@pytest.fixture(autouse=True)
-def _quick_training(monkeypatch: pytest.MonkeyPatch) -> None:
-    from enpire.improvement.recipes import bc
-    from enpire.improvement.trainer import Training
-
-    quick = functools.partial(bc.BehaviourCloning, training=Training(steps=10))
-    monkeypatch.setattr(bc, "RECIPE", quick)
 
 
 def _last(text: str) -> dict[str, Any]:

@@ -122,6 +122,9 @@ def drive(
     def note(kind: str, station: int, text: str) -> None:
         ledger.add_decision(noted(state.round, kind, station, text))
 
+    def interrupt() -> None:
+        budget.interrupted = True
+
     real = settings.pace == REAL_PACE
     base = (Wall if real else where.clock)(
         max((interval.end_s for interval in ledger.intervals()), default=0.0)
@@ -141,7 +144,7 @@ def drive(
             clock=clock,
             recovery=recovery,
             note=note,
-            requests=Requests(run.folder),
+            requests=Requests(run.folder, interrupt),
             ahead=people.ahead if people else lambda: AHEAD,
         )
         save = _accounts(run, budget, fleet, gpus, facts)

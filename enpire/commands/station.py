@@ -11,7 +11,7 @@ from datetime import date
 from pathlib import Path
 
 from enpire.commands.options import Parser, more_than_zero, natural
-from enpire.errors import SafetyError, StoreError, UsageError
+from enpire.errors import SafetyError, UsageError
 
 DESCRIPTION = """\
 pause, resume RUN N: take a station of a running loop out of work after its episode, or put one back
@@ -74,8 +74,8 @@ def run(options: Namespace) -> int:
 
 def _request(options: Namespace) -> int:
     """Leave the request for the loop, which takes it at its next look."""
-    from enpire.rollout.requests import Request, ask
-    from enpire.store import Run, under_way
+    from enpire.rollout.requests import Request, ask, require_loop
+    from enpire.store import Run
 
     if options.station is None:
         raise UsageError(f"which station? enpire station {options.what} {options.path} N")
@@ -83,11 +83,7 @@ def _request(options: Namespace) -> int:
         robots = int(opened.config.get("loop", {}).get("robots", 0))
     if options.station >= robots:
         raise UsageError(f"{options.path} has no station {options.station}: 0 to {robots - 1}")
-    if not under_way(options.path):
-        raise StoreError(
-            f"no loop works on {options.path}, so no station of it is aside: go on with "
-            f"enpire loop --resume {options.path}"
-        )
+    require_loop(options.path)
     reason = f"{options.what}d by a person" + (f": {options.why}" if options.why else "")
     ask(options.path, Request(options.station, options.what == PAUSE, reason))
     print(f"asked to {options.what} station {options.station}; enpire show {options.path} lists it")

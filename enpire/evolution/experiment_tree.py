@@ -2,32 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from enpire.evolution.effect import Effect
 from enpire.evolution.records import Entry, Used, folded
 from enpire.observe.report.experiments import AgentCost, CampaignReport, ExperimentNode
-from enpire.store import Run
+from enpire.store import EventRow, Run
 from enpire.store.head import head
 from enpire.types import Purpose
 
 
 def experiment_tree(run: Run) -> CampaignReport:
     """Return the experiments of a campaign's run, from its ledger alone."""
-    record = folded(run.ledger.events())
     seconds: dict[int, float] = {}
     for row in run.ledger.episodes(without=Purpose.SEALED):
         total = row.reset_s + row.execute_s + row.verify_s
         seconds[row.round] = seconds.get(row.round, 0.0) + total
+    confinement = str(run.config["campaign"].get("confinement", ""))
+    return experiments_of(run.ledger.events(), seconds, confinement, str(head(run)))
+
+
+def experiments_of(
+    events: Iterable[EventRow],
+    seconds: Mapping[int, float],
+    confinement: str = "",
+    head: str = "",
+) -> CampaignReport:
+    """Return the experiments that events come to; seconds: of robot time by round, sealed apart."""
+    record = folded(events)
     entries = [record.entries[number] for number in sorted(record.entries)]
     nodes = tuple(_node(entry, seconds.get(entry.number, 0.0)) for entry in entries)
     agents = sorted({node.agent for node in nodes} | record.used.keys())
-    return CampaignReport(
-        nodes,
-        tuple(_cost(agent, nodes, record.used) for agent in agents),
-        str(run.config["campaign"].get("confinement", "")),
-        str(head(run)),
-    )
+    costs = tuple(_cost(agent, nodes, record.used) for agent in agents)
+    return CampaignReport(nodes, costs, confinement, head)
 
 
 def _node(entry: Entry, robot_s: float) -> ExperimentNode:

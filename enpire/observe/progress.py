@@ -1,4 +1,7 @@
-"""What a running loop shows: a live table on a terminal, plain timestamped lines elsewhere."""
+"""What a running loop shows: a live table on a terminal, plain timestamped lines elsewhere.
+
+What it does right now stands in a file of the run, too (`status.py`).
+"""
 
 from __future__ import annotations
 
@@ -18,6 +21,7 @@ from rich.table import Table
 from enpire.errors import StoreError
 from enpire.observe import account
 from enpire.observe.sparkline import sparkline
+from enpire.observe.status import remove_status, status_of, write_status
 from enpire.rollout.budget import Budget
 from enpire.rollout.fleet import Fleet
 from enpire.rollout.loop import LoopState
@@ -70,6 +74,7 @@ class Progress:
     def __exit__(self, *_: object) -> None:
         self._over.set()
         self._thread.join()
+        remove_status(self._run.folder)
         self._stack.close()
 
     def say(self, text: str) -> None:
@@ -87,11 +92,12 @@ class Progress:
                 return
 
     def _show(self, last: bool) -> None:
-        decisions = self._run.ledger.decisions()
-        for decision in decisions[self._told :]:
+        decisions = self._run.ledger.decisions(since=self._told)
+        for decision in decisions:
             self.say(f"{decision.kind}: {decision.text}")
             self._emit({"event": "decision", "at": time.time(), **asdict(decision)})
-        self._told = len(decisions)
+        self._told += len(decisions)
+        write_status(self._run.folder, status_of(self._state, self._fleet.states))
         now = time.monotonic()
         if now - self._saved >= SAVE_S or last:
             self._save()

@@ -6,25 +6,29 @@ or another user of the machine, does not know it.
 
 from __future__ import annotations
 
+import asyncio
 import json
 import secrets
-import threading
-from collections.abc import Callable, Mapping
-from http import HTTPStatus
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import ExitStack, suppress
 from importlib import resources
 from typing import Any, Self
 
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.routing import Route
+from starlette.types import ASGIApp
+
 from enpire.people.hands import Hands
+from enpire.web.access import Access, Gate
+from enpire.web.limits import read_body
+from enpire.web.serving import PageServer, bound, in_thread
 
 HOST = "127.0.0.1"
-MOST = 4096  # bytes of a request's body
-WAIT_S = 1.0  # for the next picture, before it is seen whether the page is closed
-HEADERS = {
-    "Cache-Control": "no-store",
-    "Content-Security-Policy": "default-src 'self' 'unsafe-inline'; frame-ancestors 'none'",
-    "Referrer-Policy": "no-referrer",
-}
+POLICY = "default-src 'self' 'unsafe-inline'; frame-ancestors 'none'"
+VIEWS = 8  # at a time; each is one that somebody looks at
 
 
 class Page:
@@ -34,116 +38,101 @@ class Page:
         """hands: hear what is held. state: what the page says, as JSON has it. port: 0 is any.
 
         Raises:
-            OSError: the port is taken.
+            UsageError: the port is taken.
         """
         self.hands, self.state = hands, state
         self.secret = secrets.token_urlsafe(16)
-        self._picture, self._number, self._closed = b"", 0, False
-        self._change = threading.Condition()
-        page = self
-
-        class Handler(_Handler):
-            def __init__(self, *given: Any) -> None:
-                self.page = page
-                super().__init__(*given)
-
-        self._server = ThreadingHTTPServer((HOST, port), Handler)
-        self._server.daemon_threads = True
-        self._thread = threading.Thread(target=self._server.serve_forever, name="page", daemon=True)
+        self._picture, self._views = (0, b""), 0  # with its number
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._changed, self._over = asyncio.Event(), False
+        self._listening = bound(HOST, port)
+        self._server = PageServer(self._app(), self._end)
+        self._stack = ExitStack()
 
     @property
     def address(self) -> str:
         """To open in a browser."""
-        return f"http://{HOST}:{self._server.server_address[1]}/{self.secret}/"
+        return f"http://{HOST}:{self._listening.getsockname()[1]}/{self.secret}/"
 
     def show(self, picture: bytes) -> None:
         """A new picture, JPEG; from any thread."""
-        with self._change:
-            self._picture, self._number = picture, self._number + 1
-            self._change.notify_all()
-
-    def next(self, after: int) -> tuple[int, bytes] | None:
-        """The first picture later than number `after`, with its own; None once it is closed."""
-        with self._change:
-            while self._number == after and not self._closed:
-                self._change.wait(WAIT_S)
-            return None if self._closed else (self._number, self._picture)
+        self._picture = self._picture[0] + 1, picture
+        if self._loop is not None:
+            with suppress(RuntimeError):  # the server has ended
+                self._loop.call_soon_threadsafe(self._change)
 
     def __enter__(self) -> Self:
-        self._thread.start()
+        self._stack.enter_context(in_thread(self._server, self._listening))
         return self
 
     def __exit__(self, *_: object) -> None:
-        with self._change:
-            self._closed = True
-            self._change.notify_all()
-        self._server.shutdown()
-        self._thread.join()
-        self._server.server_close()
+        self._stack.close()
 
+    def _app(self) -> ASGIApp:
+        routes = [
+            Route("/{secret}/", self._page),
+            Route("/{secret}/state", self._state),
+            Route("/{secret}/view", self._view),
+            Route("/{secret}/hands", self._hear, methods=["POST"]),
+        ]
+        return Gate(Starlette(routes=routes), Access(HOST, POLICY, ()))
 
-class _Handler(BaseHTTPRequestHandler):
-    page: Page
+    async def _page(self, request: Request) -> Response:
+        self._require(request)
+        page = resources.files("enpire.people").joinpath("page.html").read_bytes()
+        return Response(page, media_type="text/html; charset=utf-8")
 
-    def do_GET(self) -> None:
-        match self._asked():
-            case "":
-                text = resources.files("enpire.people").joinpath("page.html").read_bytes()
-                self._answer(text, "text/html; charset=utf-8")
-            case "state":
-                self.page.hands.greet()
-                self._answer(json.dumps(dict(self.page.state())).encode(), "application/json")
-            case "view":
-                self._stream()
-            case _:
-                self.send_error(HTTPStatus.NOT_FOUND)
+    async def _state(self, request: Request) -> Response:
+        self._require(request)
+        self.hands.greet()
+        return JSONResponse(dict(self.state()))
 
-    def do_POST(self) -> None:
-        if self._asked() != "hands":
-            self.send_error(HTTPStatus.NOT_FOUND)
-            return
+    async def _hear(self, request: Request) -> Response:
+        self._require(request)
         try:
-            length = int(self.headers.get("Content-Length", "0"))
-            if length > MOST:
-                raise ValueError("too long")
-            said = json.loads(self.rfile.read(length))
+            said = json.loads(await read_body(request))
             held = [str(key) for key in said["held"]]
             sticks = [float(at) for at in said.get("sticks", [])]
-        except (ValueError, KeyError, TypeError):
-            self.send_error(HTTPStatus.BAD_REQUEST)
-            return
-        self.page.hands.hear(held, sticks)
-        self._answer(b"", "text/plain")
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+            raise HTTPException(400, "these are no hands") from error
+        self.hands.hear(held, sticks)
+        return Response()
 
-    def log_message(self, format: str, *args: Any) -> None:
-        """Nothing: the terminal is for what happens on the stations."""
-
-    def _asked(self) -> str | None:
-        """What is asked for, behind the secret; None without it."""
-        before, _, name = self.path.removeprefix("/").partition("/")
-        return name if secrets.compare_digest(before.encode(), self.page.secret.encode()) else None
-
-    def _answer(self, body: bytes, kind: str) -> None:
-        self.send_response(HTTPStatus.OK)
-        for name, value in HEADERS.items():
-            self.send_header(name, value)
-        self.send_header("Content-Type", kind)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def _stream(self) -> None:
+    async def _view(self, request: Request) -> Response:
         """Pictures as they come, as `multipart/x-mixed-replace`, which browsers show as one."""
-        self.send_response(HTTPStatus.OK)
-        for name, value in HEADERS.items():
-            self.send_header(name, value)
-        self.send_header("Content-Type", "multipart/x-mixed-replace; boundary=picture")
-        self.end_headers()
-        number = 0
+        self._require(request)
+        if self._views >= VIEWS:
+            raise HTTPException(503, f"{VIEWS} views are open: close one")
+        kind = "multipart/x-mixed-replace; boundary=picture"
+        return StreamingResponse(self._pictures(), media_type=kind)
+
+    async def _pictures(self) -> AsyncIterator[bytes]:
+        self._loop = asyncio.get_running_loop()
+        self._views += 1
+        seen = 0
         try:
-            while (found := self.page.next(number)) is not None:
-                number, picture = found
+            while not self._over:
+                changed, (number, picture) = self._changed, self._picture
+                if number == seen:
+                    await changed.wait()
+                    continue
+                seen = number
                 head = f"--picture\r\nContent-Type: image/jpeg\r\nContent-Length: {len(picture)}"
-                self.wfile.write(head.encode() + b"\r\n\r\n" + picture + b"\r\n")
-        except (BrokenPipeError, ConnectionResetError):
-            return  # the reader has gone
+                yield head.encode() + b"\r\n\r\n" + picture + b"\r\n"
+        finally:
+            self._views -= 1
+
+    def _change(self) -> None:
+        """Have all views look again; in the server's thread."""
+        changed, self._changed = self._changed, asyncio.Event()
+        changed.set()
+
+    def _end(self) -> None:
+        self._over = True
+        self._change()
+
+    def _require(self, request: Request) -> None:
+        """Refuse what does not know the secret, as if there were nothing."""
+        secret = request.path_params["secret"]
+        if not secrets.compare_digest(secret.encode(), self.secret.encode()):
+            raise HTTPException(404)

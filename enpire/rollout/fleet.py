@@ -18,6 +18,7 @@ from enpire.rollout.clock import Clock, Free
 from enpire.rollout.recovery import Recovery
 from enpire.rollout.requests import Requests
 from enpire.rollout.scheduler import Drawn, Queue, Scheduler
+from enpire.rollout.station_state import StationState
 from enpire.store import EpisodeWriter, Interval, Phase
 from enpire.types import LOST, Episode, Outcome, Purpose
 
@@ -135,6 +136,24 @@ class Fleet:
         self._record([replace(e, id=f"{e.id}-aborted-{token}") for e in cut_short])
         self._drawn.clear()
         self._scheduler = Scheduler()
+
+    @property
+    def states(self) -> list[StationState]:
+        """What every station does right now; from any thread."""
+        drawn, aside, since = dict(self._drawn), dict(self.stations.aside), dict(self._free_since)
+        states = []
+        for row in sorted(since):
+            seconds = max(0.0, self._now - since[row])
+            if row in drawn:
+                job, reason = drawn[row].job, aside.get(row, "")
+                what = job.id, str(job.purpose), job.policy
+                state = StationState(row, "running", seconds, *what, reason)
+            elif row in aside:
+                state = StationState(row, "aside", seconds, reason=aside[row])
+            else:
+                state = StationState(row, "idle", seconds)
+            states.append(state)
+        return states
 
     def note_happenings(self, last: bool = False) -> None:
         """Have noted what has happened on stations; last: the run ends."""

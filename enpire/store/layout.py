@@ -8,6 +8,7 @@ LEDGER, CONFIG, RESULT, LOCK = "ledger.sqlite", "config.toml", "result.json", "w
 EPISODES, POLICIES, EVIDENCE = "episodes", "policies", "evidence"
 LOST = "lost"
 TENSORBOARD = "tensorboard"  # event files (`enpire.observe.tracking.events`)
+STATUS = "status.json"  # what a loop does right now; there while it runs
 SEAL = "ledger.sha256"  # of the ledger, since its last writer closed it
 
 BATCH = re.compile(r"\d{8}")

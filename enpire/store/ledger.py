@@ -29,7 +29,8 @@ from enpire.store.rows import (
     RoundRow,
     SealedRow,
 )
-from enpire.store.snapshot import open_snapshot
+from enpire.store.search import EpisodeFilter
+from enpire.store.snapshot import open_briefly, open_snapshot
 from enpire.types import Episode, Outcome, Predicate, Purpose
 
 VERSION = 4
@@ -200,9 +201,17 @@ class Ledger:
     """
 
     def __init__(
-        self, path: Path, writable: bool, damaged: bool = False, live: bool = True
+        self,
+        path: Path,
+        writable: bool,
+        damaged: bool = False,
+        live: bool = True,
+        brief: bool = False,
     ) -> None:
-        """live: whether a process writes it, or may begin to; else a reader leaves no file."""
+        """live: whether a process writes it, or may begin to; else a reader leaves no file.
+
+        brief: to look at new rows, often: nothing is checked, and a reader leaves no file either.
+        """
         self.path = path
         self.damage: list[str] = []
         self._turn = threading.RLock()
@@ -210,11 +219,16 @@ class Ledger:
         if not path.is_file() or not path.stat().st_size:
             raise StoreError(f"{path} is missing or empty: take it from a copy of the run")
         with disk_errors(path), _sqlite_errors(path):
-            still = None if live or writable else open_snapshot(path)
-            self._connection = still or _connect(path, writable)
+            if brief and not writable:
+                found = open_briefly(path, live)
+            else:
+                found = None if live or writable else open_snapshot(path)
+            self._connection = found or _connect(path, writable)
         try:
-            self._check()
-            self._walk()
+            self._identify()
+            if not brief:
+                self._check()
+                self._walk()
             if self.damage and (writable or not damaged):
                 raise self._altered()
             self._accuracy = self._upgrade(writable)
@@ -222,7 +236,7 @@ class Ledger:
             self._connection.close()
             raise
 
-    def _check(self) -> None:
+    def _identify(self) -> None:
         application = self._value("PRAGMA application_id")
         version = self._value("PRAGMA user_version")
         if application != APPLICATION:
@@ -232,6 +246,8 @@ class Ledger:
                 f"{self.path} has schema version {version}, this enpire knows {VERSION}: "
                 "update enpire to continue the run"
             )
+
+    def _check(self) -> None:
         self._value("PRAGMA synchronous = FULL")
         self._value("PRAGMA foreign_keys = ON")
         verdict = self._value("PRAGMA quick_check(1)")
@@ -473,6 +489,35 @@ class Ledger:
         )
         return [_episode_row(row) for row in rows]
 
+    @_readable
+    def episodes_since(self, number: int) -> list[tuple[int, EpisodeRow]]:
+        """Episodes that were recorded after the one of that number, each with its own."""
+        rows = self._rows(
+            f"SELECT number, {_EPISODE_COLUMNS} FROM episodes JOIN batches USING (path)"
+            " WHERE number > ? ORDER BY number",
+            (number,),
+        )
+        return [(row[0], _episode_row(row[1:])) for row in rows]
+
+    @_readable
+    def find_episodes(
+        self, wanted: EpisodeFilter, before: int, most: int
+    ) -> list[tuple[int, EpisodeRow]]:
+        """The latest `most` episodes that are wanted, of numbers below `before`, latest first."""
+        condition, values = wanted.condition()
+        rows = self._rows(
+            f"SELECT number, {_EPISODE_COLUMNS} FROM episodes JOIN batches USING (path)"
+            f" WHERE number < ? AND {condition} ORDER BY number DESC LIMIT ?",
+            (before, *values, most),
+        )
+        return [(row[0], _episode_row(row[1:])) for row in rows]
+
+    @_readable
+    def count_episodes(self, wanted: EpisodeFilter) -> int:
+        """How many episodes are wanted."""
+        condition, values = wanted.condition()
+        return int(self._value(f"SELECT count(*) FROM episodes WHERE {condition}", values))
+
     def known(self, ids: Collection[str]) -> set[str]:
         """Those of `ids` that are recorded."""
         return {
@@ -598,10 +643,12 @@ class Ledger:
             )
 
     @_readable
-    def decisions(self) -> list[Decision]:
-        """All decisions in the order they were made."""
+    def decisions(self, since: int = 0) -> list[Decision]:
+        """All decisions in the order they were made, after the first `since` of them."""
         rows = self._rows(
-            "SELECT round, kind, text, incumbent, candidate, numbers FROM decisions ORDER BY number"
+            "SELECT round, kind, text, incumbent, candidate, numbers FROM decisions"
+            " ORDER BY number LIMIT -1 OFFSET ?",
+            (since,),
         )
         return [
             Decision(round, kind, text, incumbent, candidate, json.loads(numbers))

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import fcntl
 import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from enpire.errors import LockedError, StoreError
@@ -24,6 +27,62 @@ def held(path: Path) -> bool:
         finally:
             os.close(handle)
     return False
+
+
+PATIENCE_S = 2.0  # of a writer that ends, with readers that look for a moment
+LOOK_S = 0.005  # between its looks at whether they are gone
+
+
+@contextmanager
+def short_reading(folder: Path) -> Iterator[None]:
+    """Keep the writer of a run from closing its ledger meanwhile; it waits for `PATIENCE_S`.
+
+    SQLite removes the files of its write-ahead log when the last connection closes, and a reader
+    that is the last one cannot. The lock is on the folder itself, so that a reader makes no file.
+
+    Raises:
+        LockedError: the ledger is being closed right now.
+    """
+    with disk_errors(folder):
+        handle = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        os.close(handle)
+        raise LockedError(f"{folder} is being closed by its writer: read it again") from error
+    except OSError:
+        pass  # a disk without locks: it is read all the same
+    try:
+        yield
+    finally:
+        os.close(handle)
+
+
+@contextmanager
+def without_short_readers(folder: Path) -> Iterator[None]:
+    """Wait until nobody looks at a run for a moment, and let nobody begin to meanwhile."""
+    try:
+        handle = os.open(folder, os.O_RDONLY)
+    except OSError:  # the folder is gone, and so is what there was to read
+        yield
+        return
+    end = time.monotonic() + PATIENCE_S
+    try:
+        while not _taken(handle) and time.monotonic() < end:
+            time.sleep(LOOK_S)
+        yield
+    finally:
+        os.close(handle)
+
+
+def _taken(handle: int) -> bool:
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True  # no locks here, so there is none to wait for
+    return True
 
 
 class WriterLock:

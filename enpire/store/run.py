@@ -24,7 +24,8 @@ import shutil
 import threading
 import tomllib
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
@@ -55,7 +56,7 @@ from enpire.store.layout import (
     SEAL,
 )
 from enpire.store.ledger import Ledger
-from enpire.store.lock import WriterLock, held
+from enpire.store.lock import WriterLock, held, short_reading, without_short_readers
 from enpire.store.origin import ORIGIN, mark
 from enpire.store.orphans import Orphans, batches_on_disk, find, policies_on_disk, set_aside
 from enpire.store.rows import Decision, EpisodeRow, Interval, PolicyRow
@@ -110,11 +111,13 @@ class Run:
         config: dict[str, Any],
         lock: WriterLock | None,
         damaged: bool = False,
+        brief: bool = False,
     ) -> None:
         self.folder = folder
         self.config = config
         writable = lock is not None
-        self.ledger = Ledger(folder / LEDGER, writable, damaged, writable or under_way(folder))
+        live = writable or under_way(folder)
+        self.ledger = Ledger(folder / LEDGER, writable, damaged, live, brief)
         self.notes: list[str] = []
         self._lock = lock
         self._adding = threading.Lock()
@@ -173,6 +176,25 @@ class Run:
                 lock.release()
             raise
 
+    @classmethod
+    @contextmanager
+    def glance(cls, folder: Path) -> Iterator[Self]:
+        """Open a run for a moment, to see what is new; one under way is not disturbed by it.
+
+        Nothing is held against what was recorded, and no file is made. A writer that ends waits
+        for whoever glances, so do it shortly.
+
+        Raises:
+            StoreError: it cannot be read; of a run that is being closed, not yet.
+        """
+        _require_run(folder)
+        with short_reading(folder):
+            run = cls(folder, _read_config(folder / CONFIG), None, damaged=True, brief=True)
+            try:
+                yield run
+            finally:
+                run.ledger.close()
+
     @property
     def asked(self) -> Mapping[str, Any]:
         """What it was asked for: the table of its config that is named after the command."""
@@ -181,10 +203,12 @@ class Run:
 
     def close(self) -> None:
         """Close the ledger and let another writer in; safe to call twice."""
-        self.ledger.close()
-        if self._lock is not None:
-            if self._lock.held:
-                seal(self.folder)
+        if self._lock is None or not self._lock.held:
+            self.ledger.close()
+            return
+        with without_short_readers(self.folder):
+            self.ledger.close()
+            seal(self.folder)
             self._lock.release()
 
     def __enter__(self) -> Self:

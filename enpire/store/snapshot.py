@@ -12,6 +12,7 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from urllib.parse import quote
 
 _VERSIONS = slice(18, 20)  # of the file format, for writing and for reading
 _ROLLBACK, _WAL = b"\x01\x01", b"\x02\x02"
@@ -31,6 +32,32 @@ def open_snapshot(path: Path) -> sqlite3.Connection | None:
         if _stamp(path) == before:
             return _opened(data)
     return None
+
+
+def open_briefly(path: Path, live: bool) -> sqlite3.Connection | None:
+    """The ledger at `path` for reading at once, without copying it; None if it keeps changing.
+
+    It leaves no file if it is closed before a writer comes or goes: see `short_reading`.
+
+    Args:
+        live: a process writes it.
+
+    Raises:
+        OSError: it cannot be read.
+        sqlite3.Error: it is no database.
+    """
+    logged = _log(path).exists()
+    if logged and not live:
+        return open_snapshot(path)
+    # Without a log all of it is in the file, which `immutable` reads without asking for one.
+    how = "mode=ro" if logged else "mode=ro&immutable=1"
+    name = f"file:{quote(str(path.absolute()))}?{how}"
+    return sqlite3.connect(name, uri=True, isolation_level=None, check_same_thread=False)
+
+
+def changes(path: Path) -> tuple[tuple[int, int], ...]:
+    """What tells that a ledger may have changed: sizes and times of it and its log."""
+    return _stamp(path)
 
 
 def _content(path: Path) -> bytes:

@@ -38,6 +38,7 @@ def test_a_script_in_a_persons_place(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert "2 episodes" in capsys.readouterr().out
 
 
+@pytest.mark.medium
 def test_a_persons_keys_move_the_hand_until_it_is_judged(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -32,6 +32,7 @@ def of(folder: Path) -> list[str]:
     return ["--teleop.calibration_dir", str(folder / "calibration")]
 
 
+@pytest.mark.medium
 def test_a_pad_of_lerobots_demonstrates(site: Path) -> None:
     run = site / "run"
     asked = [*TEACH, "--teleop", "lerobot:twin_pad", "--teleop.seconds", "3", *of(site)]

@@ -47,6 +47,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.medium
 def test_a_video_shows_the_episode_and_its_verdict(
     run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -82,6 +83,7 @@ def test_a_report_has_a_strip_of_each_cluster(run: Path) -> None:
     assert first.std() > 10.0, "something is to be seen"
 
 
+@pytest.mark.medium
 def test_files_for_other_viewers_show_the_scene_and_the_twins_joints(
     run: Path, tmp_path: Path
 ) -> None:

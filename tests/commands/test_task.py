@@ -82,6 +82,7 @@ def test_bad_usage(
     assert all(word in err for word in words), err
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize(("robot", "name"), [("so101", "UsbInsert"), ("yam_bimanual", "UsbInsert")])
 def test_a_new_task_runs_as_it_stands(
     robot: str, name: str, folder: Path, capsys: pytest.CaptureFixture[str]

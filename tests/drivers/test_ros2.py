@@ -44,6 +44,7 @@ def until(holds) -> bool:
     return node.until(holds, PATIENCE_S)
 
 
+@pytest.mark.medium
 def test_arm_tracker_and_simulator_over_the_wire(folder) -> None:
     station = written(folder, "left", "ros2", STATION)
     with simulated(station):

@@ -29,6 +29,8 @@ from enpire.errors import (
 from enpire.twin.twin import Rows
 from enpire.types import LOST, Episode, Float32Array, Outcome, Purpose
 
+pytestmark = pytest.mark.medium
+
 ROOT = Path(__file__).parents[2]
 FAR = 5  # a seed whose goal is far from the start
 Make = Callable[..., GymStations]

@@ -19,6 +19,8 @@ from enpire.rollout.fleet import Fleet
 from enpire.store import EpisodeWriter, Run
 from enpire.types import LOST, Episode, Outcome, Purpose
 
+pytestmark = pytest.mark.medium
+
 ROOT = Path(__file__).parents[2]
 Make = Callable[..., GymStations]
 

@@ -253,6 +253,7 @@ def test_without_a_change_episodes_are_the_same_to_the_bit() -> None:
                 assert mine == theirs, field.name
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("name", ["light-moved", "cameras-off"])
 def test_policies_and_verifiers_that_see_are_shown_something_else(name: str) -> None:
     shown = []

@@ -193,6 +193,7 @@ def test_things_are_seen_where_they_are() -> None:
     stations.glances.close()
 
 
+@pytest.mark.medium
 def test_looks_are_those_of_an_episode_on_any_station() -> None:
     stations = _seeing(32, 2, vary_looks=True)
     glances = stations.glances

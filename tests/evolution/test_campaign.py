@@ -68,6 +68,7 @@ def test_the_better_one_is_kept_measured_again_and_examined(tmp_path: Path) -> N
         assert (row.state, row.parent) == ("incumbent", "policy-0")
 
 
+@pytest.mark.medium
 def test_what_fails_in_training_is_recorded_as_failed_and_others_go_on(tmp_path: Path) -> None:
     folder = tmp_path / "run"
     go(folder, {"one": [-1.0, FAST]})
@@ -95,6 +96,7 @@ def test_robot_time_is_set_aside_before_an_experiment_begins(tmp_path: Path) -> 
     assert spent <= 30.0
 
 
+@pytest.mark.medium
 def test_no_agent_starves_and_none_has_two_at_a_time(tmp_path: Path) -> None:
     folder = tmp_path / "run"
     go(folder, {"one": [SLOW, 0.31], "two": [0.29, 0.28], "three": [0.27]})
@@ -118,6 +120,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
 WRITES = [(name, nth) for name in Steps.WRITES for nth in (1, 3, 6)]
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("after", WRITES, ids=lambda after: f"{after[0]}-{after[1]}")
 def test_a_campaign_that_is_killed_after_a_write_comes_to_the_same_end(
     tmp_path: Path, whole: Path, after: tuple[str, int]

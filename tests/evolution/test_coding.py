@@ -26,6 +26,8 @@ from .coding import FILE, Ran, kinds, left, persistent, ran, researcher, running
 from .moving import FAST
 from .replay import Call, Fault, Heard, Replay, Turn, call
 
+pytestmark = pytest.mark.medium
+
 pytest.importorskip("mcp")
 
 

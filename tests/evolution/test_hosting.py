@@ -42,6 +42,7 @@ def run(tmp_path: Path) -> Run:
         yield run  # type: ignore[misc]
 
 
+@pytest.mark.medium
 @needs_sandbox
 def test_the_better_program_is_kept_and_examined_and_the_others_are_not(tmp_path: Path) -> None:
     folder = tmp_path / "run"
@@ -66,6 +67,7 @@ def test_the_better_program_is_kept_and_examined_and_the_others_are_not(tmp_path
         assert tensors["policy.py"].tobytes().decode() == TOWARDS
 
 
+@pytest.mark.medium
 @needs_sandbox
 def test_a_recipe_leaves_a_program(run: Run) -> None:
     from enpire.evolution.confined import foreign

@@ -136,6 +136,7 @@ def pack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pack]:
     server.shutdown()
 
 
+@pytest.mark.medium
 @pytest.mark.skipif(not available().works, reason=available().reason)
 def test_a_program_tries_something_and_what_it_used_is_counted(tmp_path: Path, pack: Pack) -> None:
     folder = tmp_path / "run"

@@ -85,6 +85,7 @@ def test_what_is_refused_says_what_to_do(
     assert len(ended.campaign.record.entries) == before
 
 
+@pytest.mark.medium
 def test_an_experiment_waits_for_its_trials_until_they_are_asked_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -87,6 +87,7 @@ def test_cut_short_it_comes_to_the_same(
     assert resumed == whole
 
 
+@pytest.mark.medium
 def test_it_learns_what_was_shown(bases: dict[str, LeRobotPolicy]) -> None:
     """An episode in which each observation has its own action."""
     shown = episode("e", 40)

@@ -6,6 +6,7 @@ import math
 from dataclasses import replace
 
 import numpy as np
+import pytest
 import torch
 
 from enpire.improvement.recipe import Given
@@ -53,6 +54,7 @@ def test_weights_by_hand() -> None:
     torch.testing.assert_close(weight, torch.tensor(expected))
 
 
+@pytest.mark.medium
 def test_it_follows_what_succeeds() -> None:
     """One observation, two actions: up in the episodes that are won, down in those lost."""
     rng = np.random.default_rng(0)

@@ -67,6 +67,7 @@ def collected(folder: Path) -> dict[str, bytes]:
         }
 
 
+@pytest.mark.medium
 def test_rounds_are_generations_that_a_run_cut_short_repeats(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

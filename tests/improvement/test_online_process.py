@@ -23,6 +23,8 @@ from enpire.store.curves import CurveReader
 from enpire.types import Purpose
 from tests.store.samples import episode
 
+pytestmark = pytest.mark.medium
+
 SPEC = ChunkSpec("t", observation=6, action=3, history=1, stride=1, chunk=4, execute=2, hidden=(8,))
 LONG = 60.0  # seconds, on a busy machine
 SMALL = {

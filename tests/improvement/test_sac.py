@@ -90,6 +90,7 @@ def test_the_critic_finds_the_value_of_a_policy(direction: float) -> None:
     torch.testing.assert_close(valued(made, data), known, atol=0.05, rtol=0.0)
 
 
+@pytest.mark.medium
 def test_the_actor_finds_the_way_out() -> None:
     """From a policy that stands still, and data that steps both ways alike."""
     made = agent(policy(0.0), cloning=0.1, deviation=0.1, caution=0.5)

@@ -40,5 +40,11 @@ def test_cards_and_variants_are_carried(names: list[str]) -> None:
     assert not missing
 
 
+def test_pages_are_carried_with_their_parts(names: list[str]) -> None:
+    parts = [p for kind in ("html", "css", "js", "svg") for p in ROOT.glob(f"enpire/**/*.{kind}")]
+    assert len(parts) >= 8
+    assert not {str(path.relative_to(ROOT)) for path in parts} - set(names)
+
+
 def test_command_is_installed(names: list[str]) -> None:
     assert "enpire-0.1.0.dist-info/entry_points.txt" in names

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -14,11 +15,14 @@ from rich.console import Console
 from enpire.observe import progress
 from enpire.observe.progress import Progress, clock
 from enpire.observe.sparkline import sparkline
+from enpire.observe.status import FRESH_S, read_status, status_of, write_status
 from enpire.rollout.budget import Budget
 from enpire.rollout.fleet import Fleet
 from enpire.rollout.loop import LoopState
+from enpire.rollout.station_state import StationState
 from enpire.rollout.statistics import estimate
 from enpire.store import Decision, RoundRow, Run
+from enpire.store.layout import STATUS
 
 SETTINGS = {"loop": {"target": 0.9}}
 STATIONS = SimpleNamespace(verified_by="sensors only")
@@ -29,7 +33,7 @@ def _shown(tmp_path: Path, terminal: bool) -> tuple[str, int]:
     console = Console(file=out, force_terminal=terminal, width=240, highlight=False)
     state = LoopState("collecting", 2, "policy-1", estimate(150, 200), 30, 400)
     saved: list[int] = []
-    fleet = cast(Fleet, SimpleNamespace(robot_s=5400.0, stations=STATIONS))
+    fleet = cast(Fleet, SimpleNamespace(robot_s=5400.0, stations=STATIONS, states=[]))
     state.deciding = "policy-2 against policy-1: better on 3"
     with Run.create(tmp_path / "run", SETTINGS) as run:
         run.ledger.add_decision(Decision(1, "kept", "an old decision"))
@@ -65,7 +69,7 @@ def test_plain_lines_say_where_the_loop_is(tmp_path: Path) -> None:
 def test_programs_get_the_same_as_events(tmp_path: Path, terminal: bool) -> None:
     console = Console(file=io.StringIO(), force_terminal=terminal)
     state = LoopState("collecting", 2, "policy-1", estimate(150, 200), 30, 400)
-    fleet = cast(Fleet, SimpleNamespace(robot_s=5400.0, stations=STATIONS))
+    fleet = cast(Fleet, SimpleNamespace(robot_s=5400.0, stations=STATIONS, states=[]))
     events: list[Mapping[str, Any]] = []
     with (
         Run.create(tmp_path / "run", SETTINGS) as run,
@@ -79,6 +83,30 @@ def test_programs_get_the_same_as_events(tmp_path: Path, terminal: bool) -> None
     assert (progress["success"], progress["n"], progress["robot_hours"]) == (0.75, 200, 1.5)
 
 
+def test_what_a_loop_does_stands_in_a_file_while_it_runs(tmp_path: Path) -> None:
+    stations = [StationState(0, "running", 2.5, "e-7", "evaluation", "policy-2")]
+    fleet: Any = SimpleNamespace(robot_s=0.0, stations=STATIONS, states=stations)
+    state = LoopState("comparing", 2, "policy-1", estimate(150, 200), 30, 400, deciding="a or b")
+    with Run.create(tmp_path / "run", {}) as run:
+        with Progress(run, state, fleet, Budget(), lambda: None, Console(file=io.StringIO())) as on:
+            on._show(last=False)
+            status = read_status(run.folder)
+        assert status is not None
+        assert (status.doing, status.done, status.deciding) == ("comparing", 30, "a or b")
+        assert status.stations == tuple(stations)
+        assert read_status(run.folder) is None
+
+
+def test_an_old_status_and_one_that_is_none_count_as_none(tmp_path: Path) -> None:
+    status = status_of(LoopState(), [])
+    write_status(tmp_path, status)
+    assert read_status(tmp_path) == status
+    write_status(tmp_path, replace(status, at=status.at - FRESH_S))
+    assert read_status(tmp_path) is None
+    (tmp_path / STATUS).write_text("[1]")
+    assert read_status(tmp_path) is None
+
+
 def test_terminal_gets_a_live_table(tmp_path: Path) -> None:
     text, _ = _shown(tmp_path, terminal=True)
     assert "\x1b" in text
@@ -87,7 +115,7 @@ def test_terminal_gets_a_live_table(tmp_path: Path) -> None:
 
 
 def test_time_is_left_until_the_first_budget_is_used_up(tmp_path: Path) -> None:
-    fleet: Any = SimpleNamespace(robot_s=0.0, stations=STATIONS)
+    fleet: Any = SimpleNamespace(robot_s=0.0, stations=STATIONS, states=[])
     with Run.create(tmp_path / "run", {}) as run:
         budget = Budget(wall_s=10_000.0, robot_s=3600.0)
         shown = Progress(run, LoopState(), fleet, budget, lambda: None, Console(file=io.StringIO()))
@@ -109,7 +137,7 @@ def test_same_step_gets_a_line_now_and_then_only(
     monkeypatch.setattr(progress.time, "monotonic", lambda: now)
     out = io.StringIO()
     state = LoopState("collecting", 1)
-    fleet: Any = SimpleNamespace(robot_s=0.0, stations=STATIONS)
+    fleet: Any = SimpleNamespace(robot_s=0.0, stations=STATIONS, states=[])
     with Run.create(tmp_path / "run", {}) as run:
         shown = Progress(run, state, fleet, Budget(), lambda: None, Console(file=out))
         for _ in range(5):

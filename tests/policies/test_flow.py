@@ -156,6 +156,7 @@ def test_gradients_by_finite_differences(what: str) -> None:
         )
 
 
+@pytest.mark.medium
 def test_it_learns_two_ways_where_a_mean_learns_neither() -> None:
     """Half of what was shown goes left, half right, at the same observation."""
     spec = ChunkSpec("t", observation=3, action=2, history=1, stride=1, chunk=2, hidden=(32, 32))
@@ -215,6 +216,7 @@ def test_of_pending_actions_there_is_no_error() -> None:
     assert torch.allclose(shares, torch.tensor([2 / 3, 1 / 3]), atol=0.12)
 
 
+@pytest.mark.medium
 def test_a_chunk_that_comes_late_goes_on_with_what_was_chosen() -> None:
     """Half of the demonstrations go up and half down, and only what is pending tells which."""
     shown = []

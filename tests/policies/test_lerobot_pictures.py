@@ -114,6 +114,7 @@ def test_chunks_are_lerobots_own(kind: str, folders: dict[str, Path]) -> None:
     np.testing.assert_allclose(chunk, actions, atol=1e-6)
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("kind", ["act", "diffusion"])
 def test_on_stations_it_sees_the_periods_that_it_was_trained_on(
     kind: str, folders: dict[str, Path], monkeypatch: pytest.MonkeyPatch

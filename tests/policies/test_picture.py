@@ -167,6 +167,7 @@ def test_episodes_without_pictures_teach_it_nothing() -> None:
         seen_examples([filmed("a", side=8)], SPEC)
 
 
+@pytest.mark.medium
 def test_cloning_learns_from_what_is_shown() -> None:
     """Actions follow from the pictures alone: black ones up, white ones down."""
     episodes = []

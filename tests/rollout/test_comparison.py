@@ -162,6 +162,7 @@ def test_seeds_without_a_verdict_do_not_count() -> None:
     assert better_than({"a": outcomes(60, 60), "b": unknown}) == {"a": set(), "b": set()}
 
 
+@pytest.mark.medium
 def test_chance_alone_ranks_none_of_ten_alike_as_often_as_it_may() -> None:
     rng = np.random.default_rng(3)
     named = 0

@@ -385,10 +385,15 @@ def test_a_person_pauses_a_station_and_resumes_it(
     fleet, kept = fleet_of(2, note=notes, requests=Requests(tmp_path))
     running = fleet.run(jobs(60))
     next(running)
+    assert {s.doing for s in fleet.states} <= {"running", "idle"}
+    assert any(s.job and s.purpose for s in fleet.states)
     ask(tmp_path, Request(1, True, "a cable"))
     for _ in running:
         if len(kept.episodes) == 20:
             assert fleet.stations.aside == {1: "a cable"}
+            assert [(s.number, s.reason) for s in fleet.states if s.doing == "aside"] == [
+                (1, "a cable")
+            ]
             assert {e.station for e in kept.episodes[-10:]} == {0}
             ask(tmp_path, Request(1, False, "mended"))
     assert notes == [("aside", 1), ("back", 1)]

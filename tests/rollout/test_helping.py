@@ -96,6 +96,7 @@ def go(folder: Path, recipe: Recipe, by: Helper) -> LoopState:
         return Loop(TINY, run, writer, fleet, first, schedule, Here(), limit, LoopState(), by).run()
 
 
+@pytest.mark.medium
 def test_a_loop_is_helped_while_it_collects_and_only_then(
     tmp_path: Path, learned: list[Sequence[Episode]], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -197,6 +197,7 @@ def test_a_candidate_that_is_no_better_is_kept_out(
         assert note.numbers["ties"] == TINY.max_pairs
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize(("candidate", "base"), [(SLOW, "policy-1"), (0.0, "policy-0")])
 def test_the_next_candidate_goes_on_from_the_last_unless_that_did_worse(
     tmp_path: Path, candidate: float, base: str, monkeypatch: pytest.MonkeyPatch
@@ -291,6 +292,7 @@ def test_sealed_seeds_are_new_and_no_recipe_sees_them(tmp_path: Path) -> None:
     assert not set(ids(other, Purpose.SEALED)) & set(sealed), "drawn anew, whatever the run's seed"
 
 
+@pytest.mark.medium
 def test_a_sealed_evaluation_that_fails_leaves_the_target_unreached(tmp_path: Path) -> None:
     # Sealed seeds are drawn anew in every run: enough of them that luck is out of the question.
     many = {"sealed_episodes": 60}
@@ -436,6 +438,7 @@ class Again(Moves):
             yield Job(seed, Purpose.COLLECTION, controller, policy, asked.round, 0.5, variant)
 
 
+@pytest.mark.medium
 def test_a_recipe_says_what_a_rounds_episodes_are(tmp_path: Path, patient: None) -> None:
     recipe = Again(SLOW)
     go(tmp_path / "run", Moves(SLOW), recipe, rounds=2)
@@ -453,6 +456,7 @@ def test_a_recipe_says_what_a_rounds_episodes_are(tmp_path: Path, patient: None)
     assert (recipe.asked[1].base, recipe.asked[1].parent) == ("policy-1", "policy-0")
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("after", [2, 4])
 def test_a_round_cut_short_asks_for_the_same_episodes(
     tmp_path: Path, patient: None, after: int
@@ -585,6 +589,7 @@ def same_end(folder: Path, whole: Path, state: LoopState) -> None:
 EARLY = replace(TINY, staleness=1)
 
 
+@pytest.mark.medium
 def test_a_collection_may_begin_before_the_last_candidate_is_there(
     tmp_path: Path, patient: None
 ) -> None:
@@ -609,6 +614,7 @@ class Capped(Moves):
     max_staleness = 0
 
 
+@pytest.mark.medium
 def test_a_recipe_may_cap_staleness(tmp_path: Path, patient: None) -> None:
     folder = tmp_path / "run"
     go(folder, Moves(SLOW), Capped(FAST), rounds=2, settings=EARLY)
@@ -620,6 +626,7 @@ def test_a_recipe_may_cap_staleness(tmp_path: Path, patient: None) -> None:
     }
 
 
+@pytest.mark.medium
 def test_a_round_that_fails_takes_none_of_the_next_ones_episodes(
     tmp_path: Path, patient: None
 ) -> None:

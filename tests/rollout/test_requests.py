@@ -8,7 +8,8 @@ import pytest
 
 from enpire.errors import StoreError
 from enpire.rollout import requests
-from enpire.rollout.requests import FOLDER, Request, Requests, ask
+from enpire.rollout.requests import FOLDER, Request, Requests, ask, require_loop
+from enpire.store import Run
 
 
 @pytest.fixture(autouse=True)
@@ -36,3 +37,21 @@ def test_what_is_no_request(tmp_path: Path) -> None:
     (tmp_path / FOLDER / "1.json").write_text("[]")
     with pytest.raises(StoreError, match="is no request"):
         taking.taken()
+
+
+def test_a_stop_is_for_the_whole_run(tmp_path: Path) -> None:
+    stopped: list[bool] = []
+    taking = Requests(tmp_path, lambda: stopped.append(True))
+    ask(tmp_path, Request(0, True, "lunch"))
+    assert taking.taken() == [Request(0, True, "lunch")]
+    assert not stopped
+    ask(tmp_path, Request.stop("enough"))
+    assert taking.taken() == []
+    assert stopped == [True]
+
+
+def test_nobody_hears_where_no_loop_runs(tmp_path: Path) -> None:
+    with Run.create(tmp_path / "run", {}) as run:
+        require_loop(run.folder)
+    with pytest.raises(StoreError, match="no loop works on"):
+        require_loop(run.folder)

@@ -58,6 +58,7 @@ def plain(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.medium
 def test_hopeless_episodes_are_ended_and_evaluations_are_not(tmp_path: Path, plain: Path) -> None:
     folder = ran(tmp_path / "run", replace(ASKED, abort=True))
     with Run.open(folder) as run:
@@ -76,6 +77,7 @@ def test_hopeless_episodes_are_ended_and_evaluations_are_not(tmp_path: Path, pla
     assert 0 < note.numbers["let_run"] <= sum(aborts.let_run(e.seed) for e in without.values())
 
 
+@pytest.mark.medium
 def test_the_others_of_a_round_are_the_same_to_the_last_bit(tmp_path: Path, plain: Path) -> None:
     folder = ran(tmp_path / "run", replace(ASKED, abort=True))
     without = {e.id: e for e in collected(plain)}
@@ -101,6 +103,7 @@ def test_collection_goes_where_outcomes_are_in_doubt(tmp_path: Path, plain: Path
         }
 
 
+@pytest.mark.medium
 def test_what_failed_comes_again_with_other_noise(tmp_path: Path) -> None:
     folder = ran(tmp_path / "run", replace(ASKED, hard=0.5), rounds=2)
     with Run.open(folder) as run:
@@ -115,6 +118,7 @@ def test_what_failed_comes_again_with_other_noise(tmp_path: Path) -> None:
         assert not {e.seed for e in others} & {e.seed for e in episodes if e.round < number}
 
 
+@pytest.mark.medium
 def test_a_round_that_was_cut_short_asks_for_the_same_again(tmp_path: Path) -> None:
     settings = replace(ASKED, collect=20, allocate=True, abort=True, hard=0.3)
     whole, folder = ran(tmp_path / "whole", settings), tmp_path / "run"

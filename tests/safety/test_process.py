@@ -24,6 +24,8 @@ from enpire.safety.permit import Permit, permit, write_passed
 from enpire.safety.process import Process
 from enpire.safety.rules import Rule
 
+pytestmark = pytest.mark.medium
+
 SOON_S = 1.0  # generous: how soon is measured by `enpire bench safety`, not on a busy machine
 
 

@@ -11,6 +11,7 @@ from enpire.observe.report.drawing.experiment_chart import experiment_chart
 from enpire.observe.report.drawing.margin_chart import margin_chart
 from enpire.observe.report.drawing.success_chart import success_chart
 from enpire.observe.report.drawing.utilisation_chart import utilisation_chart
+from enpire.observe.report.experiments import CampaignReport
 from enpire.observe.report.failures import FailureCluster, PredicateMargins
 from enpire.observe.report.markup import (
     chart,
@@ -23,7 +24,7 @@ from enpire.observe.report.markup import (
     table,
 )
 from enpire.observe.report.reading import FilmStrip, RunReport
-from enpire.observe.report.success import MeasurementKind
+from enpire.observe.report.success import MeasurementKind, SuccessCurve
 from enpire.observe.report.summary import RunSummary
 from enpire.observe.report.verifier import VerifierAudit
 from enpire.store import Phase
@@ -124,7 +125,11 @@ def lineage(report: RunReport) -> str:
 
 def success(report: RunReport) -> str:
     """Success against robot-hours."""
-    curve = report.success
+    return success_section(report.success)
+
+
+def success_section(curve: SuccessCurve) -> str:
+    """Return the section on the course of success; empty before anything is measured."""
     if not curve.points and not curve.versions:
         return ""
     entries = [
@@ -170,9 +175,11 @@ def success(report: RunReport) -> str:
 
 def experiments(report: RunReport) -> str:
     """A campaign's experiments, and what its agents used."""
-    campaign = report.campaign
-    if campaign is None:
-        return ""
+    return experiments_section(report.campaign) if report.campaign else ""
+
+
+def experiments_section(campaign: CampaignReport) -> str:
+    """Return the section on a campaign's experiments and costs."""
     nodes = campaign.experiments
     kept = sum(node.state == "kept" for node in nodes)
     rows = [
@@ -216,7 +223,7 @@ def experiments(report: RunReport) -> str:
         legend(entries) if nodes else "",
         chart(lambda width: experiment_chart(nodes, width)) if nodes else "",
         folded("The same as a table, with hypotheses", table(head, rows, (6,))) if nodes else "",
-        "<h3 style='margin-top:18px'>What agents used</h3>" if costs else "",
+        "<h3>What agents used</h3>" if costs else "",
         table(agents, costs, (1, 2, 3, 4, 5)) if costs else "",
         paragraph(f"Agents: {campaign.confinement}.", "soft") if campaign.confinement else "",
     )

@@ -6,12 +6,11 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from itertools import accumulate
 
 from enpire.observe import account
 from enpire.observe.overview import sealed_of
 from enpire.rollout.statistics import estimate
-from enpire.store import EpisodeRow, Run
+from enpire.store import EpisodeRow, RoundRow, Run, SealedRow
 from enpire.types import JUDGED, Estimate, Outcome, Purpose
 
 WINDOW = 40  # judged episodes that say how good some versions of an online learner were together
@@ -75,98 +74,153 @@ class SuccessCurve:
         return sorted((p for p in self.points if p.kind is kind), key=lambda p: p.robot_s)
 
 
+@dataclass(slots=True)
+class _Count:
+    """Judged episodes of a policy, and the robot time when the last of any kind ended [s]."""
+
+    successes: int = 0
+    trials: int = 0
+    robot_s: float = 0.0
+
+    def add(self, row: EpisodeRow, robot_s: float) -> None:
+        self.robot_s = robot_s
+        if row.outcome in JUDGED:
+            self.trials += 1
+            self.successes += row.outcome is Outcome.SUCCESS
+
+    @property
+    def estimate(self) -> Estimate:
+        return estimate(self.successes, self.trials)
+
+
+class SuccessTally:
+    """What the course of success needs to know of episodes, added one by one.
+
+    Attributes:
+        robot_s: robot time of those added, sealed evaluations apart [s].
+    """
+
+    def __init__(self) -> None:
+        """Of no episode yet."""
+        self.robot_s = 0.0
+        self._evaluated: dict[str, _Count] = {}  # by policy
+        self._start = _Count()  # of the first policy, before any round
+        self._started = 0.0  # robot time at the last evaluation before any round [s]
+        self._sealed: dict[int, float] = {}  # robot time at the end of each attempt [s]
+        self._windows: list[VersionWindow] = []
+        self._open: list[tuple[EpisodeRow, float]] = []  # of the window that is not full
+
+    def add(self, row: EpisodeRow) -> None:
+        """Take in the next episode, in the order of commitment."""
+        if row.purpose is Purpose.SEALED:
+            self._sealed[row.round] = self.robot_s
+            return
+        self.robot_s += row.reset_s + row.execute_s + row.verify_s
+        if row.purpose is Purpose.EVALUATION:
+            if row.policy not in self._evaluated:
+                self._evaluated[row.policy] = _Count()
+            self._evaluated[row.policy].add(row, self.robot_s)
+            if row.round == 0:
+                self._started = self.robot_s
+                if row.policy == account.FIRST:
+                    self._start.add(row, self.robot_s)
+        elif _learned_from(row):
+            self._learn(row)
+
+    def evaluations(self, policy: str) -> Estimate:
+        """Return the success rate of a policy over all its evaluations, sealed ones apart."""
+        return self._evaluated.get(policy, _Count()).estimate
+
+    def curve(
+        self,
+        rounds: Sequence[RoundRow],
+        incumbent: str,
+        sealed: Sequence[SealedRow],
+        passing: Sequence[SealedRow],
+        target: float | None,
+    ) -> SuccessCurve:
+        """Return the course of success so far.
+
+        Args:
+            rounds: that are over.
+            incumbent: of now; empty before there is one.
+            sealed: evaluations that are over; passing: those of them that reached the target.
+        """
+        points = [
+            *self._incumbents(rounds, incumbent),
+            *self._candidates(rounds),
+            *self._examined(sealed, passing),
+        ]
+        windows = [*self._windows]
+        if len(self._open) >= WINDOW // 2:  # fewer say nothing
+            windows.append(_window(self._open))
+        return SuccessCurve(tuple(points), tuple(windows), target, self.robot_s)
+
+    def _learn(self, row: EpisodeRow) -> None:
+        self._open.append((row, self.robot_s))
+        if len(self._open) == WINDOW:
+            self._windows.append(_window(self._open))
+            self._open = []
+
+    def _incumbents(self, rounds: Sequence[RoundRow], incumbent: str) -> list[SuccessPoint]:
+        kind = MeasurementKind.INCUMBENT
+        points = []
+        if self._start.trials:
+            points.append(SuccessPoint(account.FIRST, kind, self._started, self._start.estimate))
+        for row in rounds:
+            if row.trials:
+                success = Estimate(row.successes, row.trials, row.low, row.high)
+                points.append(SuccessPoint(row.policy, kind, row.robot_s, success))
+        # By all its evaluations, if there were more of them after its round.
+        last = self._evaluated.get(incumbent)
+        if points and last and last.trials > points[-1].success.trials:
+            points.append(SuccessPoint(incumbent, kind, last.robot_s, last.estimate))
+        return points
+
+    def _candidates(self, rounds: Sequence[RoundRow]) -> list[SuccessPoint]:
+        """Policies that never were the incumbent at the end of a round, by their evaluations."""
+        incumbents = {row.policy for row in rounds} | {account.FIRST}
+        return [
+            SuccessPoint(policy, MeasurementKind.CANDIDATE, count.robot_s, count.estimate)
+            for policy, count in self._evaluated.items()
+            if policy not in incumbents and count.trials
+        ]
+
+    def _examined(
+        self, sealed: Sequence[SealedRow], passing: Sequence[SealedRow]
+    ) -> list[SuccessPoint]:
+        good = {row.attempt for row in passing}
+        return [
+            SuccessPoint(
+                row.policy,
+                MeasurementKind.SEALED,
+                self._sealed.get(row.attempt, self.robot_s),
+                Estimate(row.successes, row.trials, row.low, row.high),
+                row.attempt in good,
+            )
+            for row in sealed
+        ]
+
+
 def read_success(run: Run, rows: Sequence[EpisodeRow]) -> SuccessCurve:
     """Return the course of success; rows: all episodes of the run, in order of commitment."""
-    at = robot_time(rows)
-    points = [*_incumbents(run, rows, at), *_candidates(run, rows, at), *_sealed(run, rows, at)]
-    target, end = run.asked.get("target"), at[-1] if at else 0.0
-    return SuccessCurve(tuple(points), tuple(_versions(rows, at)), target, end)
-
-
-def robot_time(rows: Sequence[EpisodeRow]) -> list[float]:
-    """Return the robot time of a run after each of its episodes, sealed ones apart [s]."""
-    sealed = Purpose.SEALED
-    spent = (
-        0.0 if row.purpose is sealed else row.reset_s + row.execute_s + row.verify_s for row in rows
+    tally = SuccessTally()
+    for row in rows:
+        tally.add(row)
+    ledger = run.ledger
+    incumbent, passing = account.incumbent(ledger), sealed_of(run).passing
+    return tally.curve(
+        ledger.rounds(), incumbent, ledger.sealed(), passing, run.asked.get("target")
     )
-    return list(accumulate(spent))
 
 
-def _incumbents(run: Run, rows: Sequence[EpisodeRow], at: Sequence[float]) -> list[SuccessPoint]:
-    points = []
-    start = account.start(run.ledger)
-    when = [t for row, t in zip(rows, at, strict=True) if _evaluates(row) and row.round == 0]
-    if start.trials and when:
-        point = SuccessPoint(account.FIRST, MeasurementKind.INCUMBENT, when[-1], start)
-        points.append(point)
-    for row in run.ledger.rounds():
-        if row.trials:
-            success = Estimate(row.successes, row.trials, row.low, row.high)
-            kind = MeasurementKind.INCUMBENT
-            points.append(SuccessPoint(row.policy, kind, row.robot_s, success))
-    return [*points, *_latest(run, rows, at, points)]
+def _learned_from(row: EpisodeRow) -> bool:
+    """Whether an online learner's version acted in it, and it was judged."""
+    collected = row.purpose is Purpose.COLLECTION and row.outcome in JUDGED
+    return collected and VERSION.fullmatch(row.policy) is not None
 
 
-def _latest(
-    run: Run, rows: Sequence[EpisodeRow], at: Sequence[float], points: Sequence[SuccessPoint]
-) -> list[SuccessPoint]:
-    """The last incumbent by all its evaluations, if there were more of them after its round."""
-    policy = account.incumbent(run.ledger)
-    when = [t for row, t in zip(rows, at, strict=True) if _evaluates(row) and row.policy == policy]
-    success = account.evaluations(run.ledger, policy)
-    if not points or not when or success.trials <= points[-1].success.trials:
-        return []
-    return [SuccessPoint(policy, MeasurementKind.INCUMBENT, when[-1], success)]
-
-
-def _candidates(run: Run, rows: Sequence[EpisodeRow], at: Sequence[float]) -> list[SuccessPoint]:
-    """Policies that never were the incumbent at the end of a round, by their own evaluations."""
-    incumbents = {row.policy for row in run.ledger.rounds()} | {account.FIRST}
-    counts: dict[str, tuple[int, int, float]] = {}
-    for row, when in zip(rows, at, strict=True):
-        if _evaluates(row) and row.outcome in JUDGED and row.policy not in incumbents:
-            good, trials, _ = counts.get(row.policy, (0, 0, 0.0))
-            good += row.outcome is Outcome.SUCCESS
-            counts[row.policy] = good, trials + 1, when
-    return [
-        SuccessPoint(policy, MeasurementKind.CANDIDATE, when, estimate(good, trials))
-        for policy, (good, trials, when) in counts.items()
-    ]
-
-
-def _sealed(run: Run, rows: Sequence[EpisodeRow], at: Sequence[float]) -> list[SuccessPoint]:
-    when = {row.round: t for row, t in zip(rows, at, strict=True) if row.purpose is Purpose.SEALED}
-    passing = {row.attempt for row in sealed_of(run).passing}
-    return [
-        SuccessPoint(
-            row.policy,
-            MeasurementKind.SEALED,
-            when.get(row.attempt, at[-1] if at else 0.0),
-            Estimate(row.successes, row.trials, row.low, row.high),
-            row.attempt in passing,
-        )
-        for row in run.ledger.sealed()
-    ]
-
-
-def _versions(rows: Sequence[EpisodeRow], at: Sequence[float]) -> list[VersionWindow]:
-    learned = [
-        (row, t)
-        for row, t in zip(rows, at, strict=True)
-        if row.purpose is Purpose.COLLECTION
-        and row.outcome in JUDGED
-        and VERSION.fullmatch(row.policy)
-    ]
-    windows = []
-    for begin in range(0, len(learned), WINDOW):
-        part = learned[begin : begin + WINDOW]
-        if len(part) < WINDOW // 2:
-            break  # too few to say anything
-        good = sum(row.outcome is Outcome.SUCCESS for row, _ in part)
-        (first, _), (last, when) = part[0], part[-1]
-        windows.append(VersionWindow(first.policy, last.policy, when, estimate(good, len(part))))
-    return windows
-
-
-def _evaluates(row: EpisodeRow) -> bool:
-    return row.purpose is Purpose.EVALUATION
+def _window(part: Sequence[tuple[EpisodeRow, float]]) -> VersionWindow:
+    good = sum(row.outcome is Outcome.SUCCESS for row, _ in part)
+    (first, _), (last, when) = part[0], part[-1]
+    return VersionWindow(first.policy, last.policy, when, estimate(good, len(part)))

@@ -296,6 +296,7 @@ def written(kind: str, path: Path, text: str) -> Call:
     return call("exec_command", cmd=f"printf %s {text!r} >{path}")
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("kind", kinds(slow="gemini"))
 def test_a_real_program_drafts_a_pack(kind: str) -> None:
     folder = Path("drafts") / NAME

@@ -87,6 +87,7 @@ pathlib.Path("found.txt").write_text(f"found {{found}}")
 """
 
 
+@pytest.mark.medium
 def test_it_sees_no_home_no_run_and_no_network(tmp_path: Path) -> None:
     secret = tmp_path / "secret"
     secret.write_text("key")
@@ -94,6 +95,7 @@ def test_it_sees_no_home_no_run_and_no_network(tmp_path: Path) -> None:
     assert tried(SEES.format(paths=paths), made="found.txt").endswith("found []")
 
 
+@pytest.mark.medium
 def test_an_endless_loop_is_ended_when_its_time_is_up() -> None:
     began = time.monotonic()
     said = tried("while True:\n    pass\n", most_s=6.0)
@@ -116,6 +118,7 @@ while True:
 """
 
 
+@pytest.mark.medium
 def test_a_fork_bomb_is_held() -> None:
     said = tried(BOMB, limits=replace(LIMITS, processes=64), made="held.txt")
     assert said.startswith("3 \n")

@@ -39,6 +39,8 @@ from tests.store.samples import episode
 from .arena import needs_sandbox
 from .test_cheats import running, until
 
+pytestmark = pytest.mark.medium
+
 
 @pytest.fixture(autouse=True)
 def soon_enough(monkeypatch: pytest.MonkeyPatch) -> None:

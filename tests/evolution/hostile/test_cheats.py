@@ -42,7 +42,7 @@ from tests.environment.reach import Reach, reach_stations
 
 from .arena import Act, Allowed, Arena, arena, assert_said, needs_sandbox
 
-pytestmark = needs_sandbox
+pytestmark = [needs_sandbox, pytest.mark.medium]
 SEED = 11
 USE = Limits(memory=512 * 2**20, processes=32, scratch=16 * 2**20)
 LIMITS = PolicyLimits(120.0, 20.0, USE)

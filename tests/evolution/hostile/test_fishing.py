@@ -11,6 +11,8 @@ from enpire.evolution.selection import level
 from enpire.rollout.comparison import Decision, PairedRecord, decide, prospect, stopping
 from enpire.rollout.statistics import estimate
 
+pytestmark = pytest.mark.medium
+
 ALPHA, AGENTS, PAIRS = 0.05, 4, 100
 
 

@@ -27,7 +27,7 @@ from enpire.evolution import (
 
 from .arena import needs_sandbox
 
-pytestmark = needs_sandbox
+pytestmark = [needs_sandbox, pytest.mark.medium]
 POLICY = """
 import numpy as np
 class Still:

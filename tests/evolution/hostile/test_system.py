@@ -11,6 +11,8 @@ from enpire.evolution import Limits
 
 from .arena import Act, Allowed, Arena, arena, is_held, needs_sandbox
 
+pytestmark = pytest.mark.medium
+
 MIB = 2**20
 GONE = "FileNotFoundError"
 READ_ONLY = "Read-only file system"

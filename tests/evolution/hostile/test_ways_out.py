@@ -15,7 +15,7 @@ from tests.evolution.upstream import Api, api
 
 from .arena import KEY, needs_sandbox
 
-pytestmark = needs_sandbox
+pytestmark = [needs_sandbox, pytest.mark.medium]
 ASKED = {"model": "m", "max_tokens": 100, "messages": [{"role": "user", "content": "hello"}]}
 TOOL = {"name": "look", "input_schema": {"type": "object", "properties": {"url": {}}}}
 CLIENT = """

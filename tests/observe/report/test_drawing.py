@@ -10,6 +10,7 @@ import pytest
 
 from enpire.observe.report.conditions import ConditionMap
 from enpire.observe.report.drawing import svg
+from enpire.observe.report.drawing.comparison_chart import comparison_chart
 from enpire.observe.report.drawing.condition_chart import condition_chart
 from enpire.observe.report.drawing.experiment_chart import experiment_chart, shortened
 from enpire.observe.report.drawing.margin_chart import margin_chart
@@ -70,6 +71,27 @@ def test_success_marks_evaluations_and_sealed_ones_differently() -> None:
     (low,) = [float(n.get("cy", 0)) for c, n in circles.items() if c == "mark candidate"]
     assert low == pytest.approx(296.0 - 0.7 * (296.0 - 22.0), abs=0.1)
     assert "target 0.95" in text
+
+
+def test_runs_are_compared_on_the_axes_of_the_longest() -> None:
+    def curve(hours: float, *rates: int) -> SuccessCurve:
+        points = tuple(
+            SuccessPoint(f"p{n}", MeasurementKind.INCUMBENT, 3600.0 * n, estimate(rate, 10))
+            for n, rate in enumerate(rates)
+        )
+        return SuccessCurve(points, (), 0.9, 3600.0 * hours)
+
+    curves = {"a": curve(2.0, 5, 9), "b": curve(4.0, 1, 2, 3), "empty": curve(0.0)}
+    root = ET.fromstring(comparison_chart(curves, 800.0))
+    groups = {node.get("class"): node for node in root if node.tag == "g"}
+    assert list(groups) == ["run-0", "run-1", "run-2"]
+    ends = []
+    for name in ("run-0", "run-1"):
+        (line,) = [node for node in groups[name] if node.get("class") == "line"]
+        ends.append(float(re.findall(r"([\d.]+) [\d.]+$", line.get("d", ""))[0]))
+    assert ends[0] - 44.0 == pytest.approx((ends[1] - 44.0) / 2, abs=0.1)
+    titles = [node.text for node in root.iter("title")]
+    assert f"a, p1: {estimate(9, 10)}" in titles
 
 
 def test_a_curve_without_points_is_a_drawing_too() -> None:

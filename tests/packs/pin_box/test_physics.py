@@ -169,6 +169,7 @@ def test_an_open_hand_drops_the_pin_which_stays_in_the_tray() -> None:
         assert module("parts").in_tray(1e-3 * last)
 
 
+@pytest.mark.medium
 def test_from_the_tray_the_pins_are_picked_up_one_by_one() -> None:
     stations = from_tray()
     rng = np.random.default_rng(0)

@@ -105,7 +105,12 @@ MESSES = {
 }
 
 
-@pytest.mark.parametrize("mess", MESSES)
+LONGEST = "behind the box"  # a minute and more: the others of MESSES are put back in every lane
+
+
+@pytest.mark.parametrize(
+    "mess", [pytest.param(m, marks=[pytest.mark.slow] * (m == LONGEST)) for m in MESSES]
+)
 def test_pins_are_put_back_from_where_they_are(mess: str) -> None:
     _, episode = put_back(MESSES[mess])
     assert episode.verdict.outcome is Outcome.ABORTED, episode.verdict.reason
@@ -119,6 +124,7 @@ def test_a_pin_outside_the_tray_is_given_up_soon() -> None:
     assert stations.aside
 
 
+@pytest.mark.slow  # few of the same in every lane: `physical` in tests/packs/test_every_pack.py
 def test_what_policies_leave_is_put_back_and_starts_are_those_of_a_fast_reset() -> None:
     def build(count: int, threads: int) -> Stations:
         return build_stations("pin_box", count, threads)

@@ -37,6 +37,7 @@ def test_a_fake_deceives_neither_verifier_nor_truth(stations: Stations, name: st
     assert not result.was
 
 
+@pytest.mark.medium
 def test_no_fake_deceives_the_cameras(stations: Stations) -> None:
     found = [r for r in show(stations, [0], eyes_of(stations)) if r.judge == "cameras"]
     assert len(found) == len(NAMES)

@@ -47,6 +47,7 @@ def test_a_fake_deceives_neither_tracker_nor_truth(felt: dict[str, FakeResult], 
     assert not result.was
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("name", NAMES)
 def test_a_fake_does_not_deceive_cameras(seen: dict[str, FakeResult], name: str) -> None:
     result = seen[name]
@@ -60,6 +61,7 @@ def test_there_are_enough_of_them_and_each_has_a_name_of_its_own() -> None:
     assert all(fake.why for fake in task().fakes())
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("judge", [SENSORS, CAMERAS])
 def test_a_success_that_is_written_in_the_same_way_is_one(
     stations: Stations, monkeypatch: pytest.MonkeyPatch, judge: str

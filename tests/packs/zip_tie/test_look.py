@@ -59,6 +59,7 @@ def test_a_tail_before_the_slot_is_a_failure_beyond_doubt(apart: Shot) -> None:
     assert "holds_pull" in verdict.failed
 
 
+@pytest.mark.medium
 def test_the_tail_is_found_wherever_it_stands(bench: Bench) -> None:
     """Demonstrations that are stopped sooner and later, of other seeds: depth within accuracy."""
     seen = 0

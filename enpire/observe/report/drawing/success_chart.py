@@ -32,7 +32,7 @@ def success_chart(curve: SuccessCurve, width: float) -> str:
     x = LinearScale(0.0, end * 1.02, LEFT, width - RIGHT)
     y = LinearScale(0.0, 1.0, HEIGHT - BOTTOM, TOP)
     parts = [
-        *_axes(x, y, width),
+        *axes(x, y, width),
         *_target(curve.target, y, width),
         *_versions(curve.versions, x, y),
         *_steps(curve.of(MeasurementKind.INCUMBENT), x, y),
@@ -45,7 +45,8 @@ def success_chart(curve: SuccessCurve, width: float) -> str:
     return drawing(width, HEIGHT, words, parts)
 
 
-def _axes(x: LinearScale, y: LinearScale, width: float) -> list[str]:
+def axes(x: LinearScale, y: LinearScale, width: float) -> list[str]:
+    """Draw the axes of success against robot-hours."""
     parts = []
     for rate in (0.0, 0.25, 0.5, 0.75, 1.0):
         parts.append(line((LEFT, y(rate)), (width - RIGHT, y(rate)), "grid"))

@@ -1,0 +1,209 @@
+"""A run as it is followed: what its ledger has gained since the last look is added to a tally."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from enpire.errors import EnpireError, LockedError
+from enpire.observe import account
+from enpire.observe.overview import sealed_of
+from enpire.observe.report.experiments import CampaignReport
+from enpire.observe.report.success import SuccessCurve, SuccessTally
+from enpire.observe.status import LoopStatus, read_status
+from enpire.store import EpisodeRow, RoundRow, Run, SealedRow, under_way
+from enpire.store.layout import LEDGER
+from enpire.store.snapshot import changes
+from enpire.types import Estimate, Outcome, Purpose
+
+Stamp = tuple[int, bool, tuple[tuple[int, int], ...]]
+
+KILLED = "killed"  # what a run is that says it runs, and no process writes
+UNREAD = "not read yet"
+NOTHING = Estimate(0, 0, 0.0, 1.0)
+
+
+@dataclass(slots=True)
+class StationTally:
+    """Episodes of one station; last: its latest."""
+
+    outcomes: Counter[Outcome] = field(default_factory=Counter)
+    last: EpisodeRow | None = None
+
+
+@dataclass(slots=True)
+class RunTally:
+    """Everything about a run that grows with its episodes.
+
+    Attributes:
+        number: of the last episode that was added, as the ledger counts.
+        sealed_s: robot time of sealed evaluations [s].
+        seconds: of robot time by round, sealed evaluations apart [s].
+        stages, policies, rounds: that occur, with the number of their episodes.
+    """
+
+    number: int = 0
+    success: SuccessTally = field(default_factory=SuccessTally)
+    outcomes: Counter[Outcome] = field(default_factory=Counter)
+    purposes: Counter[Purpose] = field(default_factory=Counter)
+    stages: Counter[str] = field(default_factory=Counter)
+    policies: Counter[str] = field(default_factory=Counter)
+    stations: dict[int, StationTally] = field(default_factory=dict)
+    seconds: dict[int, float] = field(default_factory=dict)
+    sealed_s: float = 0.0
+
+    def add(self, number: int, row: EpisodeRow) -> None:
+        """Take in the next episode, in the order of commitment."""
+        self.number = number
+        self.success.add(row)
+        self.outcomes[row.outcome] += 1
+        self.purposes[row.purpose] += 1
+        self.stages[row.stage] += 1
+        self.policies[row.policy] += 1
+        station = self.stations.get(row.station)
+        if station is None:
+            station = self.stations[row.station] = StationTally()
+        station.outcomes[row.outcome] += 1
+        station.last = row
+        spent = row.reset_s + row.execute_s + row.verify_s
+        if row.purpose is Purpose.SEALED:
+            self.sealed_s += spent
+        else:
+            self.seconds[row.round] = self.seconds.get(row.round, 0.0) + spent
+
+
+@dataclass(frozen=True, slots=True)
+class LogLine:
+    """One decision of a run; number: its place among them, from 1."""
+
+    number: int
+    round: int
+    kind: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class RunNow:
+    """A run at one moment, apart from its tally.
+
+    Attributes:
+        version: counts the changes that were seen.
+        live: a process writes it.
+        state: in the run's own word, or `killed`, or that it is not read yet.
+        success: of the incumbent; of the sealed evaluation that passed if there is one.
+        examined: sealed evaluations that are over; passing: those of them that reached the target.
+        facts: of its ledger.
+        campaign: its experiments; None if it is no campaign.
+        problem: why it cannot be read; empty if it can.
+    """
+
+    version: int = 0
+    live: bool = False
+    task: str = "?"
+    seed: int = 0
+    robots: int = 0
+    target: float | None = None
+    state: str = UNREAD
+    incumbent: str = ""
+    success: Estimate = NOTHING
+    rounds: tuple[RoundRow, ...] = ()
+    examined: tuple[SealedRow, ...] = ()
+    passing: tuple[SealedRow, ...] = ()
+    facts: Mapping[str, str] = field(default_factory=dict)
+    campaign: CampaignReport | None = None
+    problem: str = ""
+
+
+class WatchedRun:
+    """A run that is looked at again and again.
+
+    Any thread may refresh it; who reads `tally` and `log` holds `lock` meanwhile.
+
+    Attributes:
+        name: that pages know it by.
+        tally, log: what was seen so far.
+    """
+
+    def __init__(self, name: str, folder: Path) -> None:
+        """Nothing is read yet."""
+        self.name, self.folder = name, folder
+        self.tally, self.log, self.now = RunTally(), list[LogLine](), RunNow()
+        self.lock = threading.RLock()
+        self._stamp: Stamp | None = None
+
+    def refresh(self) -> bool:
+        """Read what is new; returns whether anything was."""
+        with self.lock:
+            version = self.now.version + 1
+            try:
+                stamp = self._look()
+                if stamp == self._stamp:
+                    return False
+                if self._stamp is not None and stamp[0] != self._stamp[0]:
+                    self.tally, self.log = RunTally(), []  # another ledger took its place
+                with Run.glance(self.folder) as run:
+                    self.now = self._read(run, version)
+                self._stamp = stamp
+            except LockedError:
+                return False  # its writer is about to leave: at the next look
+            except (EnpireError, OSError, ArithmeticError, LookupError, ValueError) as error:
+                problem = str(error) or type(error).__name__
+                if problem == self.now.problem:
+                    return False
+                self.now = replace(self.now, version=version, live=False, problem=problem)
+        return True
+
+    def curve(self) -> SuccessCurve:
+        """Return the course of success so far."""
+        with self.lock:
+            now = self.now
+            return self.tally.success.curve(
+                now.rounds, now.incumbent, now.examined, now.passing, now.target
+            )
+
+    def status(self) -> LoopStatus | None:
+        """Return what its loop does right now, if one is under way and says so."""
+        return read_status(self.folder) if self.now.live else None
+
+    def _look(self) -> Stamp:
+        path = self.folder / LEDGER
+        return path.stat().st_ino, under_way(self.folder), changes(path)
+
+    def _read(self, run: Run, version: int) -> RunNow:
+        ledger, tally, asked = run.ledger, self.tally, run.asked
+        for number, row in ledger.episodes_since(tally.number):
+            tally.add(number, row)
+        for note in ledger.decisions(since=len(self.log)):
+            self.log.append(LogLine(len(self.log) + 1, note.round, note.kind, note.text))
+        facts, sealed, live = ledger.facts(), ledger.sealed(), under_way(self.folder)
+        passing = sealed_of(run).passing if sealed else []
+        incumbent, state = account.incumbent(ledger), facts.get("state", "unknown")
+        success = tally.success.evaluations(incumbent)
+        if passing:
+            last = passing[-1]
+            success = Estimate(last.successes, last.trials, last.low, last.high)
+        return RunNow(
+            version=version,
+            live=live,
+            task=str(asked.get("task", "?")),
+            seed=int(asked.get("seed", 0)),
+            robots=int(asked.get("robots", 0)),
+            target=asked.get("target"),
+            state=KILLED if state == "running" and not live else state,
+            incumbent=incumbent,
+            success=success,
+            rounds=tuple(ledger.rounds()),
+            examined=tuple(sealed),
+            passing=tuple(passing),
+            facts=facts,
+            campaign=self._experiments(run) if "campaign" in run.config else None,
+        )
+
+    def _experiments(self, run: Run) -> CampaignReport:
+        from enpire.evolution.experiment_tree import experiments_of
+
+        confinement = run.config["campaign"].get("confinement", "")
+        return experiments_of(run.ledger.events(), self.tally.seconds, str(confinement))

@@ -1,0 +1,31 @@
+"""Which episodes of a run somebody looks for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+from enpire.types import Outcome, Purpose
+
+
+@dataclass(frozen=True, slots=True)
+class EpisodeFilter:
+    """What episodes must be like; None, and an empty policy, let all by.
+
+    Attributes:
+        stage: the last one reached; empty is one that was not recorded.
+    """
+
+    seed: int | None = None
+    station: int | None = None
+    outcome: Outcome | None = None
+    stage: str | None = None
+    policy: str | None = None
+    purpose: Purpose | None = None
+    round: int | None = None
+
+    def condition(self) -> tuple[str, list[object]]:
+        """Return it as a condition in SQL, and the values in it."""
+        wanted = {one.name: getattr(self, one.name) for one in fields(self)}
+        given = {name: value for name, value in wanted.items() if value is not None}
+        terms = [f"{name} = ?" for name in given]
+        return " AND ".join(["TRUE", *terms]), list(given.values())

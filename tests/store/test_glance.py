@@ -1,0 +1,140 @@
+"""A look at a run for a moment: it sees what is new, makes no file, and disturbs no writer."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import threading
+from pathlib import Path
+
+import pytest
+
+from enpire.errors import LockedError, StoreError
+from enpire.store import Decision, Run
+from enpire.store.layout import LEDGER, SEAL
+from enpire.store.lock import short_reading, without_short_readers
+from enpire.store.search import EpisodeFilter
+from enpire.types import Outcome, Verdict
+from tests.store.samples import episode
+
+LEFT = {LEDGER, SEAL, "config.toml", "episodes", "policies", "writer.lock"}
+
+
+def _names(folder: Path) -> set[str]:
+    return {path.name for path in folder.iterdir()}
+
+
+def test_a_glance_sees_what_a_writer_has_just_recorded(tmp_path: Path) -> None:
+    with Run.create(tmp_path / "run", {}) as run:
+        run.add_episodes([episode("a"), episode("b", station=1)])
+        before = _names(run.folder)
+        with Run.glance(run.folder) as seen:
+            assert [row.id for _, row in seen.ledger.episodes_since(0)] == ["a", "b"]
+        run.add_episodes([episode("c")])
+        run.ledger.add_decision(Decision(1, "kept", "one"))
+        run.ledger.add_decision(Decision(1, "kept", "two"))
+        with Run.glance(run.folder) as seen:
+            assert [(n, row.id) for n, row in seen.ledger.episodes_since(2)] == [(3, "c")]
+            assert [note.text for note in seen.ledger.decisions(since=1)] == ["two"]
+            with pytest.raises(StoreError):
+                seen.ledger.add_decision(Decision(1, "kept", "three"))
+        assert _names(run.folder) == before
+    assert _names(run.folder) == LEFT
+
+
+def test_a_glance_at_a_run_that_has_ended_leaves_it_as_it_was(tmp_path: Path) -> None:
+    with Run.create(tmp_path / "run", {}) as run:
+        run.add_episodes([episode("a")])
+    os.chmod(run.folder, 0o555)
+    try:
+        with Run.glance(run.folder) as seen:
+            assert len(seen.ledger.episodes_since(0)) == 1
+    finally:
+        os.chmod(run.folder, 0o755)
+    assert _names(run.folder) == LEFT
+
+
+def test_a_glance_at_a_killed_run_sees_what_its_log_holds(tmp_path: Path) -> None:
+    with Run.create(tmp_path / "run", {}) as run:
+        run.add_episodes([episode("a")])
+        killed = shutil.copytree(run.folder, tmp_path / "killed")
+    before = _names(killed)
+    assert f"{LEDGER}-wal" in before
+    with Run.glance(killed) as seen:
+        assert len(seen.ledger.episodes_since(0)) == 1
+    assert _names(killed) == before
+
+
+def test_a_writer_that_ends_waits_for_who_glances(tmp_path: Path) -> None:
+    run = Run.create(tmp_path / "run", {})
+    run.add_episodes([episode("a")])
+    with Run.glance(run.folder) as seen:
+        closing = threading.Thread(target=run.close)
+        closing.start()
+        closing.join(0.05)
+        assert closing.is_alive()
+        assert len(seen.ledger.episodes_since(0)) == 1
+    closing.join()
+    assert _names(run.folder) == LEFT
+
+
+def test_a_ledger_that_is_being_closed_is_read_again_later(tmp_path: Path) -> None:
+    with Run.create(tmp_path / "run", {}) as run:
+        pass
+    with (
+        without_short_readers(run.folder),
+        pytest.raises(LockedError, match="again"),
+        short_reading(run.folder),
+    ):
+        pass
+
+
+def test_many_glances_beside_a_writer_leave_no_file(tmp_path: Path) -> None:
+    """Whoever closes last must be the writer, however the two meet."""
+    over = threading.Event()
+    folder = tmp_path / "run"
+
+    def glance() -> None:
+        while not over.is_set():
+            try:
+                with Run.glance(folder) as seen:
+                    seen.ledger.facts()
+            except (StoreError, FileNotFoundError):
+                continue  # no run yet, or it is being closed, or removed
+
+    glancing = threading.Thread(target=glance)
+    glancing.start()
+    try:
+        for at in range(10):
+            with Run.create(folder, {}) as run:
+                run.add_episodes([episode(str(at))])
+            assert _names(folder) == LEFT
+            shutil.rmtree(folder)
+    finally:
+        over.set()
+        glancing.join()
+
+
+def test_episodes_are_found_by_what_they_are(tmp_path: Path) -> None:
+    lost = Verdict(Outcome.FAILURE, (), 0.0, "held", "dropped")
+    with Run.create(tmp_path / "run", {}) as run:
+        run.add_episodes(
+            [
+                episode("a", seed=5),
+                episode("b", seed=6, station=1, verdict=lost),
+                episode("c", seed=6, policy="p1"),
+                episode("d", seed=6),
+            ]
+        )
+        ledger = run.ledger
+        wanted = EpisodeFilter(seed=6)
+        assert [r.id for _, r in ledger.find_episodes(wanted, 100, 2)] == ["d", "c"]
+        assert [r.id for _, r in ledger.find_episodes(wanted, 3, 2)] == ["b"]
+        assert ledger.count_episodes(wanted) == 3
+        for given in (
+            EpisodeFilter(outcome=Outcome.FAILURE),
+            EpisodeFilter(stage="held"),
+            EpisodeFilter(station=1, seed=6),
+        ):
+            assert [r.id for _, r in ledger.find_episodes(given, 100, 9)] == ["b"]
+        assert ledger.count_episodes(EpisodeFilter(policy="p1' OR TRUE --")) == 0
