@@ -463,12 +463,8 @@ class Ledger:
         policies: Collection[str] | None = None,
         rounds: Collection[int] | None = None,
         without: Purpose | None = None,
-        beyond: int = 0,
     ) -> list[EpisodeRow]:
-        """Episodes in the order of commitment. None does not filter, empty lets none by.
-
-        beyond: so many of all that were recorded first are left out.
-        """
+        """Episodes in the order of commitment. None does not filter, empty lets none by."""
         wanted = {"purpose": purposes, "policy": policies, "round": rounds}
         conditions = ["TRUE"]
         values: list[object] = []
@@ -476,9 +472,6 @@ class Ledger:
             if choices is not None:
                 conditions.append(f"{column} IN ({', '.join('?' * len(choices))})")
                 values.extend(choices)
-        if beyond:
-            conditions.append("number > ?")  # numbered from 1 in this order; none is ever removed
-            values.append(beyond)
         if without is not None:
             conditions.append("purpose <> ?")
             values.append(without)

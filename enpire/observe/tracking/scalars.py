@@ -137,8 +137,8 @@ class ScalarReader:
         return new
 
     def _episodes(self) -> Iterator[Scalar]:
-        for row in self.run.ledger.episodes(beyond=self._rows):
-            self._rows += 1
+        for number, row in self.run.ledger.episodes_since(self._rows):
+            self._rows = number
             if row.purpose is not Purpose.SEALED:
                 self._robot_s += row.reset_s + row.execute_s + row.verify_s
                 self._execute_s += row.execute_s
