@@ -136,10 +136,23 @@ def clone_flow(
     )
     data = _taught(spec, chosen, weight)
     flow = fresh_flow(spec, data, given.seed)
-    wanted = int(PASSES * len(data) / training.batch)
-    usual = min(max(wanted, LEAST_STEPS), MOST_STEPS)
-    training = replace(training, steps=training.steps or usual)
+    training = replace(training, steps=training.steps or _usual(len(data), training.batch))
     return fit(flow, data, training, given.seed, given.checkpoint, stage)
+
+
+def taught_anew[P: ChunkPolicy | FlowPolicy](policy: P, chosen: Sequence[Episode], seed: int) -> P:
+    """Return a policy of the shape of `policy`, taught from new weights what is `instructive` of
+    the `chosen` episodes, for `PASSES` over it. Raises as `fit`."""
+    data = _taught(policy.spec, chosen, None)
+    torch.manual_seed(seed)
+    blank = _normalising(type(policy)(policy.spec), data)
+    training = Training()
+    return fit(blank, data, replace(training, steps=_usual(len(data), training.batch)), seed).policy
+
+
+def _usual(examples: int, batch: int) -> int:
+    """Return how many gradient steps a flow is taught for, by so many examples."""
+    return min(max(int(PASSES * examples / batch), LEAST_STEPS), MOST_STEPS)
 
 
 def clone_picture(
