@@ -140,14 +140,17 @@ def clone_flow(
     return fit(flow, data, training, given.seed, given.checkpoint, stage)
 
 
-def taught_anew[P: ChunkPolicy | FlowPolicy](policy: P, chosen: Sequence[Episode], seed: int) -> P:
+def taught_anew(
+    policy: ChunkPolicy | FlowPolicy, chosen: Sequence[Episode], seed: int
+) -> ChunkPolicy | FlowPolicy:
     """Return a policy of the shape of `policy`, taught from new weights what is `instructive` of
     the `chosen` episodes, for `PASSES` over it. Raises as `fit`."""
     data = _taught(policy.spec, chosen, None)
-    torch.manual_seed(seed)
-    blank = _normalising(type(policy)(policy.spec), data)
     training = Training()
-    return fit(blank, data, replace(training, steps=_usual(len(data), training.batch)), seed).policy
+    training = replace(training, steps=_usual(len(data), training.batch))
+    if isinstance(policy, FlowPolicy):
+        return fit(fresh_flow(policy.spec, data, seed), data, training, seed).policy
+    return fit(fresh(policy.spec, data, seed), data, training, seed).policy
 
 
 def _usual(examples: int, batch: int) -> int:
