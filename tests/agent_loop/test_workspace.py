@@ -44,6 +44,7 @@ def test_a_command_returns_its_output_and_how_it_ended(tmp_path: Path) -> None:
     assert text == f"{tmp_path}\nno\n\n[exit code 3]"
 
 
+@pytest.mark.medium
 def test_a_command_has_its_time_and_nothing_of_it_stays(tmp_path: Path) -> None:
     began = time.monotonic()
     text = do(tmp_path, "run_command", command="(sleep 3; touch late) & sleep 60", seconds=1).text

@@ -121,6 +121,7 @@ def test_joints_that_are_not_where_they_say_are_found_out(lab, tmp_path, capsys)
     assert "hand_eye_rms" in capsys.readouterr().err
 
 
+@pytest.mark.medium
 def test_few_pictures_or_one_posture_are_refused(lab, tmp_path, capsys) -> None:
     folder = tmp_path / "few"
     printed.shoot(folder, ROBOT, printed.BEFORE, printed.IN_HAND, False, 3)

@@ -252,6 +252,7 @@ class Gullible(Sound):
         return Verdict(Outcome.SUCCESS)
 
 
+@pytest.mark.medium
 def test_cameras_are_audited_over_the_same_episodes_as_sensors(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -111,6 +111,7 @@ def test_success_is_in_the_final_info() -> None:
     envs.close()
 
 
+@pytest.mark.medium
 @pytest.mark.usefixtures("_found")
 def test_the_environment_shows_what_stations_show_a_policy() -> None:
     """The first picture and what is felt then: those of the same seed's episode."""

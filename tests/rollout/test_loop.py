@@ -73,12 +73,6 @@ def soon_enough(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(loops, "ENOUGH", 8)
 
 
-@pytest.fixture
-def patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No policy looks good enough to be examined."""
-    monkeypatch.setattr(loops.Loop, "_looks_good", lambda self, name: False)
-
-
 class Killed(BaseException):
     """The process is gone."""
 
@@ -186,7 +180,6 @@ def test_a_better_candidate_is_promoted_and_passes_the_sealed_evaluation(tmp_pat
 def test_a_candidate_that_is_no_better_is_kept_out(
     tmp_path: Path, ours: float, candidate: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(loops.Loop, "_looks_good", lambda self, name: False)
     folder = tmp_path / "run"
     state = go(folder, Moves(ours), Moves(candidate))
     assert state.incumbent == "policy-0"
@@ -202,7 +195,6 @@ def test_a_candidate_that_is_no_better_is_kept_out(
 def test_the_next_candidate_goes_on_from_the_last_unless_that_did_worse(
     tmp_path: Path, candidate: float, base: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(loops.Loop, "_looks_good", lambda self, name: False)
     folder = tmp_path / "run"
     state = go(folder, Moves(SLOW), Moves(candidate), rounds=2)
     assert state.incumbent == "policy-0"

@@ -110,12 +110,6 @@ class HereOnline:
         self.run.close()
 
 
-@pytest.fixture
-def patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No policy looks good enough to be examined."""
-    monkeypatch.setattr(loops.Loop, "_looks_good", lambda self, name: False)
-
-
 @pytest.fixture(autouse=True)
 def here(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(online_rounds, "OnlineProcess", HereOnline)
@@ -160,10 +154,7 @@ def blocks(process: HereOnline, episodes: list[Episode]) -> list[list[Episode]]:
     return [[by_id[id] for id in ids] for ids in process.handed]
 
 
-def test_the_learner_goes_on_from_round_to_round(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(loops.Loop, "_looks_good", lambda self, name: False)
+def test_the_learner_goes_on_from_round_to_round(tmp_path: Path, patient: None) -> None:
     folder, recipe = tmp_path / "run", Grows(gain=0.01)
     go(folder, Moves(SLOW), recipe, rounds=2, settings=SETTINGS)
     (process,) = HereOnline.begun
@@ -173,9 +164,8 @@ def test_the_learner_goes_on_from_round_to_round(
 
 
 def test_a_learner_that_fails_leaves_the_incumbent_and_another_begins(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, patient: None
 ) -> None:
-    monkeypatch.setattr(loops.Loop, "_looks_good", lambda self, name: False)
     folder, recipe = tmp_path / "run", Grows(fails_after=2)
     state = go(folder, Moves(SLOW), recipe, rounds=2, settings=SETTINGS)
     assert (state.round, state.incumbent) == (2, "policy-0")
@@ -215,9 +205,8 @@ def test_what_is_learned_does_not_hang_on_how_many_stations_there_are(
 
 
 def test_a_learner_that_is_not_likely_to_be_better_is_not_compared_and_goes_on(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, patient: None
 ) -> None:
-    monkeypatch.setattr(loops.Loop, "_looks_good", lambda self, name: False)
     monkeypatch.setattr(loops, "LIKELY", 1.0)
     monkeypatch.setattr(loops, "WORSE", 0.0)
     folder, recipe = tmp_path / "run", Grows(gain=0.0)
@@ -256,9 +245,8 @@ def test_a_loop_that_was_killed_after_it_compared_nothing_goes_on_as_if_it_was_n
 
 
 def test_a_learner_that_has_become_worse_is_given_up_and_another_begins_from_the_incumbent(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, patient: None
 ) -> None:
-    monkeypatch.setattr(loops.Loop, "_looks_good", lambda self, name: False)
     monkeypatch.setattr(online, "RECENT", 12)
     folder, recipe = tmp_path / "run", Grows(start=FAST, gain=-FAST)
     state = go(folder, Moves(FAST), recipe, rounds=2, settings=SETTINGS)
