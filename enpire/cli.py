@@ -45,6 +45,7 @@ VERBS = {
     "recipes": ("recipes", "the recipes that improve a policy, and their settings"),
     "bench": ("bench", "how fast this machine steps a twin in closed loop"),
     "render": ("render", "a picture of a task's twin"),
+    "completion": ("completion", "the script that completes all this in bash, zsh or fish"),
 }
 """Verb: its module in `enpire.commands`, and a line on it."""
 
@@ -95,6 +96,7 @@ def _run(argv: list[str]) -> int:
     command = importlib.import_module(f"enpire.commands.{module}")
     parser = Parser(f"enpire {verb}", command.DESCRIPTION or line, EXIT_CODES)
     command.add_options(parser)
+    parser.set_defaults(verbs=VERBS)  # of whoever speaks of all of them
     try:
         options = parser.parse_args(rest)
     except SystemExit:  # --help was asked for and printed

@@ -190,9 +190,9 @@ def test_a_recipe_that_stations_cannot_serve_begins_no_run(
 def test_unwritable_run_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "file").write_text("")
     assert main([*SMALL, "--run", str(tmp_path / "file" / "run")]) == 1
-    err = capsys.readouterr().err
-    assert err.startswith("enpire: ")
-    assert "file" in err
+    last = capsys.readouterr().err.splitlines()[-1]
+    assert last.startswith("enpire: ")
+    assert "file" in last
 
 
 @pytest.mark.parametrize(
@@ -228,9 +228,13 @@ def test_loop_runs_to_its_end_and_is_read_back(
 ) -> None:
     folder = tmp_path / "runs" / "one"
     assert main([*SMALL, "--run", str(folder)]) == 3
-    printed = _last(capsys.readouterr().out)
+    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     figures = json.loads((folder / "result.json").read_text())
-    assert printed == figures
+    assert lines[-1] == figures
+    events = [line["event"] for line in lines[:-1]]
+    assert events[0] == "run"
+    assert set(events) == {"run", "progress", "decision"}
+    assert "trained" in [line["kind"] for line in lines if line.get("event") == "decision"]
     assert (figures["task"], figures["robots"], figures["reached"]) == ("pick_cube", 3, False)
     assert (figures["rounds"], figures["sealed_attempts"]) == (1, 0)
     assert figures["start"]["n"] == 4
@@ -334,8 +338,8 @@ def test_interrupted_loop_goes_on_and_repeats_nothing(
     monkeypatch.setattr(Stations, "tick", _raise_after(250, stop, Stations.tick))
     assert main([*SMALL, "--run", str(tmp_path)]) == INTERRUPTED
     assert signal.getsignal(signal.SIGINT) is before
-    out = capsys.readouterr().out
-    assert f"loop --resume {tmp_path}" in out
+    out, err = capsys.readouterr()
+    assert f"loop --resume {tmp_path}" in err, "stdout is for programs"
     cut = _last(out)
     assert cut["ended"] == "interrupted"
     with Run.open(tmp_path) as run:
@@ -459,9 +463,9 @@ def test_full_disk_ends_the_run_and_leaves_it_readable(
 
     monkeypatch.setattr(runs, "write_batch", _raise_after(2, fail, runs.write_batch))
     assert main([*SMALL, "--run", str(tmp_path)]) == 1
-    err = capsys.readouterr().err
-    assert err.count("\n") == 1
-    assert str(tmp_path) in err
+    lines = capsys.readouterr().err.splitlines()
+    assert [line for line in lines if line.startswith("enpire: ")] == lines[-1:]
+    assert str(tmp_path) in lines[-1]
     monkeypatch.undo()
     with Run.open(tmp_path) as run:
         assert len(run.episodes()) == 3  # the demonstrations, flushed before the training

@@ -7,6 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from enpire.commands.options import Parser, print_json
+from enpire.commands.progress_bar import progress_bar
 
 DESCRIPTION = """\
 Holds a campaign's episodes, policies, decisions, sealed evaluations, history and report against
@@ -31,7 +32,7 @@ def run(options: Namespace) -> int:
     from enpire.store.head import parse
 
     noted = parse(options.head) if options.head else None
-    with Run.open(options.run, damaged=True) as opened:
+    with Run.open(options.run, damaged=True) as opened, progress_bar("checking the records"):
         checks = audit(opened, noted)
     holds = all(check.holds for check in checks)
     if options.json:

@@ -25,6 +25,7 @@ from enpire.commands.options import (
     print_json,
     task_asked,
 )
+from enpire.commands.progress_bar import progress_bar
 from enpire.commands.threads import leave_cores_to_physics
 from enpire.errors import UsageError
 from enpire.packs.finder import unknown
@@ -97,6 +98,11 @@ def run(options: Namespace) -> int:
     """Measure and print."""
     if options.subject not in SUBJECTS:
         raise UsageError(unknown("subject", options.subject, SUBJECTS))
+    with progress_bar(f"bench {options.subject}"):
+        return _measure(options)
+
+
+def _measure(options: Namespace) -> int:
     if options.subject == "fleet":
         options.task = options.task or "pin_box"
         return bench_fleet.run(options)
@@ -126,9 +132,14 @@ def run(options: Namespace) -> int:
         chosen = frozen.load(options.policy)
         frozen.require_fit(chosen.policy, stations, chosen.name)
         policy = chosen.policy
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, progress_bar("measuring"):
         measured = bench_twin(
-            stations, Path(folder) / "bench", policy, options.blocks, options.block_s, options.seed
+            stations,
+            Path(folder) / "bench",
+            policy,
+            options.blocks,
+            options.block_s,
+            options.seed,
         )
     low, high = measured.fraction_range
     print(

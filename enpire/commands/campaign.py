@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from enpire.commands.closing import program
 from enpire.commands.driving import drive, exit_code, facts_of, require_same, stations_for
 from enpire.commands.graphics import choose_graphics
+from enpire.commands.json_lines import json_lines
 from enpire.commands.loop_settings import (
     RECIPE,
     SETTINGS,
@@ -34,13 +35,13 @@ from enpire.commands.options import (
     more_than_zero,
     natural,
     positive,
-    print_json,
     print_notes,
     task_asked,
 )
 from enpire.commands.places import Here
 from enpire.commands.reporting import report_line
 from enpire.commands.signing import say_unsigned
+from enpire.commands.tracking import add_tracking, require_tracking
 from enpire.errors import StoreError, UsageError
 from enpire.packs.finder import GYM
 
@@ -145,7 +146,12 @@ def add_options(parser: Parser) -> None:
         help="run agents' programs without walls, with all rights of yours; the report says so",
     )
     parser.add_argument("--run", metavar="DIR", type=Path, help="folder of the new run")
-    parser.add_argument("--json", action="store_true", help="print the result as the last line")
+    parser.add_argument(
+        "--json",
+        action="store_true",
+        help="events as lines of JSON on stdout, the result last; all else goes to stderr",
+    )
+    add_tracking(parser)
     budgets = parser.add_argument_group(
         "budgets (none unless given; a resumed one may change them)"
     )
@@ -167,7 +173,13 @@ def add_options(parser: Parser) -> None:
 
 def run(options: Namespace) -> int:
     """Run the campaign; returns the exit code."""
+    with json_lines(options.json) as options.emit:
+        return _run(options)
+
+
+def _run(options: Namespace) -> int:
     choose_graphics()
+    require_tracking(options)
     given = {name: getattr(options, name) for name in OF_CAMPAIGN}
     given = {name: value for name, value in given.items() if value is not None}
     limits = {name: getattr(options, name) for name in BUDGETS}
@@ -486,7 +498,17 @@ def _drive(
 
         return go
 
-    figures = drive(run, settings, stations, Here(), budget, state, begin)
+    figures = drive(
+        run,
+        settings,
+        stations,
+        Here(),
+        budget,
+        state,
+        begin,
+        track=options.track,
+        emit=options.emit,
+    )
     figures["campaign"] = accounts(run).as_json()
     run.write_result(figures)
     report.write(run)
@@ -496,6 +518,6 @@ def _drive(
     print(f"head of the record: {head(run)}")
     if not state.reached:
         print(f"to go on: {program()} campaign --resume {run.folder.resolve()}")
-    if options.json:
-        print_json(figures)
+    if options.emit is not None:
+        options.emit(figures)
     return exit_code(budget, state)

@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from enpire.commands.ending import FATAL, handled
 from enpire.commands.helping import Helping
+from enpire.commands.json_lines import Emit
 from enpire.commands.loop_settings import REAL_PACE
 from enpire.commands.places import Here, Place
 from enpire.commands.recovering import noted
 from enpire.commands.threads import leave_cores_to_physics
+from enpire.commands.tracking import tracked
 from enpire.errors import StoreError, UsageError
 
 if TYPE_CHECKING:
@@ -95,11 +97,14 @@ def drive(
     begin: Callable[[Fleet, EpisodeWriter, Trainer], Callable[[], str]],
     recovery: Recovery | None = None,
     people: Helping | None = None,
+    track: str | None = None,
+    emit: Emit | None = None,
 ) -> dict[str, Any]:
     """Have a run go on to its end; returns its result.
 
     begin: makes what runs on the fleet, and returns what has it run and then says why it ended.
-    people: beside its policies.
+    people: beside its policies. track: the kind of tracker that is told of it, if any.
+    emit: takes events, for programs.
     """
     from enpire.observe import account
     from enpire.observe.gpu import Watch
@@ -125,6 +130,7 @@ def drive(
         max((interval.end_s for interval in ledger.intervals()), default=0.0)
     )
     with (
+        tracked(run, track),
         EpisodeWriter(run) as writer,
         where.trainer() as trainer,
         Watch(facts) as gpus,
@@ -144,8 +150,11 @@ def drive(
         save = _accounts(run, budget, fleet, gpus, facts)
         go = begin(fleet, writer, trainer)
         print(f"run {run.folder}, verified by {stations.verified_by}", flush=True)
+        if emit is not None:
+            verified_by = stations.verified_by
+            emit({"event": "run", "run": str(run.folder), "verified_by": verified_by})
         try:
-            with Progress(run, state, fleet, budget, save) as progress, _signals(budget):
+            with Progress(run, state, fleet, budget, save, emit=emit) as progress, _signals(budget):
                 try:
                     ended = go()
                 except Stopped as stop:

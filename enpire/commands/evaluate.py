@@ -23,6 +23,7 @@ from enpire.commands.options import (
     task_asked,
 )
 from enpire.commands.places import Place, add_arms, add_cluster, place
+from enpire.commands.progress_bar import counted
 from enpire.commands.recovering import add_recovery, noted, recovery
 from enpire.commands.signing import say_unsigned
 from enpire.commands.threads import leave_cores_to_physics
@@ -285,7 +286,7 @@ def _measure(
                 print(f"{kind}: {decision.text}", flush=True)
 
             fleet = Fleet(stations, writer, clock=clock, recovery=helping, note=note)
-            done = list(fleet.run(jobs))
+            done = list(counted(fleet.run(jobs), "episodes", episodes))
         wall_s, ledger = time.monotonic() - began, run.ledger
         rows = ledger.episodes()
         speed = account.speed(rows)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from enpire.commands.options import Parser, print_json
+from enpire.commands.progress_bar import progress_bar
 
 if TYPE_CHECKING:
     from enpire.store.fsck import Damage
@@ -31,14 +32,17 @@ def add_options(parser: Parser) -> None:
 
 def run(options: Namespace) -> int:
     """Print a line a damage; returns the exit code."""
+    from enpire.observe.tracking.check import damaged_events
     from enpire.store.fsck import check
     from enpire.store.repair import repair
 
-    done = repair(options.run) if options.repair else []
+    with progress_bar("repairing"):
+        done = repair(options.run) if options.repair else []
     for line in done:
         print(line, file=sys.stderr if options.json else sys.stdout)
-    findings = check(options.run)
-    damage = findings.damage + _concluded(options.run)
+    with progress_bar("checking all files"):
+        findings = check(options.run)
+        damage = findings.damage + _concluded(options.run) + list(damaged_events(options.run))
     if options.json:
         print_json(
             {

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from enpire.commands.graphics import choose_graphics
 from enpire.commands.options import Parser, add_start, more_than_zero, task_asked
+from enpire.commands.progress_bar import counted, progress_bar
 from enpire.errors import UsageError
 from enpire.packs.finder import GYM
 
@@ -91,11 +92,13 @@ def run(options: Namespace) -> int:
         clip=options.clip,
     )
     wanted = _wanted(task, options.python)
-    found = demonstrations(options.dataset, wanted, allowed)
+    with progress_bar("reading the dataset"):
+        found = demonstrations(options.dataset, wanted, allowed)
     said = {"task": task, "from": str(options.dataset.resolve()), "assumed": list(found.said)}
     config = {"enpire": __version__, "import": said}
     with _all_or_nothing(options.run), Run.create(options.run, config) as made:
-        for some in batched(found.episodes, BATCH):
+        batches = list(batched(found.episodes, BATCH))
+        for some in counted(batches, f"batches of {BATCH} episodes"):
             made.add_episodes(some)
         made.ledger.set_facts({"state": "imported"})
     good = sum(episode.success for episode in found.episodes)

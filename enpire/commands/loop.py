@@ -14,6 +14,7 @@ from enpire.commands.closing import resume_command, summary
 from enpire.commands.driving import drive, exit_code, facts_of, require_same, stations_for
 from enpire.commands.graphics import choose_graphics
 from enpire.commands.helping import FIELDS, Helping, beside, require_helper
+from enpire.commands.json_lines import json_lines
 from enpire.commands.loop_settings import (
     BUDGETS,
     FIRST,
@@ -41,7 +42,6 @@ from enpire.commands.options import (
     natural,
     number_or_auto,
     positive,
-    print_json,
     print_notes,
     task_asked,
 )
@@ -49,6 +49,7 @@ from enpire.commands.places import Place, add_arms, add_cluster, again, of_arms,
 from enpire.commands.recovering import add_recovery, recovery
 from enpire.commands.reporting import report_line
 from enpire.commands.signing import say_unsigned
+from enpire.commands.tracking import add_tracking, require_tracking
 from enpire.errors import UsageError
 from enpire.packs.finder import GYM, LOOP
 
@@ -79,7 +80,12 @@ def add_options(parser: Parser) -> None:
     )
     add_start(parser)
     parser.add_argument("--run", metavar="DIR", type=Path, help="folder of the new run")
-    parser.add_argument("--json", action="store_true", help="print the result as the last line")
+    parser.add_argument(
+        "--json",
+        action="store_true",
+        help="events as lines of JSON on stdout, the result last; all else goes to stderr",
+    )
+    add_tracking(parser)
     add_cluster(parser)
     add_menagerie(parser)
     add_arms(parser)
@@ -118,8 +124,14 @@ def add_options(parser: Parser) -> None:
 
 def run(options: Namespace) -> int:
     """Run the loop; returns the exit code."""
+    with json_lines(options.json) as options.emit:
+        return _run(options)
+
+
+def _run(options: Namespace) -> int:
     choose_graphics()
     use_menagerie(options)
+    require_tracking(options)
     given = {name: getattr(options, name) for name in SETTINGS}
     given = {name: value for name, value in given.items() if value is not None}
     gathered = (RECIPE, "recipe"), (FIRST, "first_recipe"), (HELPER, "helper")
@@ -282,9 +294,21 @@ def _drive(
         return go
 
     with recovery(options, settings.task, settings.reset) as helping:
-        figures = drive(run, settings, stations, where, budget, state, begin, helping, people)
+        figures = drive(
+            run,
+            settings,
+            stations,
+            where,
+            budget,
+            state,
+            begin,
+            helping,
+            people,
+            options.track,
+            options.emit,
+        )
     print(summary(run, figures, resume_command(run.folder, given, options.recover, again(options))))
     print(report_line(run))
-    if options.json:
-        print_json(figures)
+    if options.emit is not None:
+        options.emit(figures)
     return exit_code(budget, state)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from enpire.commands.graphics import choose_graphics
 from enpire.commands.loop_settings import SETTINGS
 from enpire.commands.options import Parser, add_trust, natural, positive, print_json
+from enpire.commands.progress_bar import counted
 from enpire.commands.threads import leave_cores_to_physics
 from enpire.errors import UsageError
 
@@ -131,7 +132,9 @@ def _outcomes(
         config = {"rank": {"policies": list(chosen), "task": stations.name, "entropy": entropy}}
         run = stack.enter_context(Run.create(kept, config))
         fleet = Fleet(stations, stack.enter_context(EpisodeWriter(run)))
-        done = {(e.policy, e.seed): e for e in fleet.run(jobs)}
+        total = len(seeds) * len(controllers)
+        running = counted(fleet.run(jobs), "episodes", total)
+        done = {(e.policy, e.seed): e for e in running}
     return {
         name: [
             done[name, seed].success if done[name, seed].verdict.outcome in JUDGED else None

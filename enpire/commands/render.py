@@ -8,6 +8,7 @@ from pathlib import Path
 
 from enpire.commands.menagerie import add_menagerie, use_menagerie
 from enpire.commands.options import Parser, add_start, more_than_zero, natural, positive, task_asked
+from enpire.commands.progress_bar import progress_bar
 from enpire.errors import StoreError, UsageError
 
 DESCRIPTION = """\
@@ -54,8 +55,9 @@ def run(options: Namespace) -> int:
     from enpire.environment import build_stations
     from enpire.observe.picture import View, draw, go_to
 
-    stations = build_stations(task_asked(options), 1)
-    go_to(stations, options.seed, options.at)
+    with progress_bar("going there"):
+        stations = build_stations(task_asked(options), 1)
+        go_to(stations, options.seed, options.at)
     view = View(
         camera=options.camera,
         distance=options.distance,

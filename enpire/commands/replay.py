@@ -2,28 +2,34 @@
 
 from __future__ import annotations
 
+import sys
 from argparse import Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from enpire.commands.graphics import choose_graphics
 from enpire.commands.options import Parser, more_than_zero, positive
+from enpire.commands.progress_bar import counted, progress_bar
 from enpire.errors import StoreError, UsageError
 
 if TYPE_CHECKING:
     from enpire.observe.filming import EpisodeReplay
     from enpire.observe.picture import View
     from enpire.store import EpisodeRow, Run
-    from enpire.types import Image
+    from enpire.types import Episode
 
 MOST = 60  # failures on one sheet, the latest
 TILE = (320, 200)  # width and height of a picture on the sheet [px]
+SAMPLES = 4  # of soft light in each picture of a video
+EVERY = 3  # control periods from one frame of a loop's picture to the next
+SPEED = 1.5  # of a loop's picture, to what happened
 STILL = 0.6  # that the last picture of a video stays [s]
-EVERY = 5  # control periods from one picture of a Rerun file to the next
 
 DESCRIPTION = """\
 A recorded episode of a twin, carried out again from its seed and actions, without a display. It is
-held against what was recorded. --failures makes one sheet of all failures of a policy."""
+held against what was recorded. --rerun and --mcap take any episode: one that cannot be carried out
+again has no pictures of the scene. --failures makes one sheet of all failures of a policy, and
+--loop a moving picture of the loop: the same scenes under its first policy and its best."""
 
 
 def add_options(parser: Parser) -> None:
@@ -37,7 +43,13 @@ def add_options(parser: Parser) -> None:
         "--rerun",
         type=Path,
         metavar="OUT.rrd",
-        help="everything that is known of it, for Rerun's viewer (needs rerun-sdk)",
+        help="all that is known of it, for Rerun's viewer (extra: rerun)",
+    )
+    parser.add_argument(
+        "--mcap",
+        type=Path,
+        metavar="OUT.mcap",
+        help="the same for Foxglove, with its own schemas (extra: foxglove)",
     )
     parser.add_argument(
         "--failures",
@@ -45,10 +57,19 @@ def add_options(parser: Parser) -> None:
         metavar="OUT.png",
         help=f"one sheet of how evaluations of a policy failed, the {MOST} latest",
     )
+    parser.add_argument(
+        "--loop",
+        type=Path,
+        metavar="OUT.webp",
+        help="a moving picture of the whole loop, first policy to last",
+    )
     parser.add_argument("--policy", metavar="NAME", help="whose failures (default: the best one's)")
     parser.add_argument("--distance", type=more_than_zero, metavar="M", default=0.5)
     parser.add_argument("--azimuth", type=float, metavar="DEG", default=162.0)
     parser.add_argument("--elevation", type=float, metavar="DEG", default=-20.0)
+    parser.add_argument(
+        "--lift", type=float, metavar="M", default=0.0, help="look above what is tracked"
+    )
     parser.add_argument("--width", type=positive, metavar="N", default=960)
     parser.add_argument("--height", type=positive, metavar="N", default=600)
 
@@ -62,6 +83,8 @@ def run(options: Namespace) -> int:
     with Run.open(options.run) as opened:
         if options.failures is not None:
             _sheet(opened, options)
+        elif options.loop is not None:
+            _loop(opened, options)
         else:
             _episode(opened, options)
     return 0
@@ -69,16 +92,19 @@ def run(options: Namespace) -> int:
 
 def _require(options: Namespace) -> None:
     """Raise UsageError where it is not clear what to write."""
-    wanted = {"video": ".mp4", "rerun": ".rrd", "failures": ".png"}
+    wanted = {"video": ".mp4", "rerun": ".rrd", "mcap": ".mcap"}
+    wanted |= {"failures": ".png", "loop": ".webp"}
     outputs = {name: path for name in wanted if (path := getattr(options, name)) is not None}
     for name, path in outputs.items():
         if path.suffix.lower() != wanted[name]:
             raise UsageError(f"--{name} {path}: give a name that ends in {wanted[name]}")
     if not outputs:
-        raise UsageError("nothing to write: give --video OUT.mp4, --rerun OUT.rrd or --failures")
-    if "failures" in outputs and (options.episode or len(outputs) > 1):
-        raise UsageError("--failures is of a whole policy: give it without an episode")
-    if "failures" not in outputs and not options.episode:
+        raise UsageError("nothing to write: give --video, --rerun, --mcap, --failures, --loop")
+    whole = {"failures": "a whole policy", "loop": "a whole run"}
+    for name, what in whole.items():
+        if name in outputs and (options.episode or len(outputs) > 1):
+            raise UsageError(f"--{name} is of {what}: give it alone, without an episode")
+    if not (whole.keys() & outputs.keys()) and not options.episode:
         raise UsageError(f"which episode? enpire report {options.run} names some")
     if options.policy and "failures" not in outputs:
         raise UsageError("--policy goes with --failures")
@@ -89,7 +115,9 @@ def _require(options: Namespace) -> None:
 def _view(options: Namespace, width: int, height: int) -> View:
     from enpire.observe.picture import View
 
-    return View("", options.distance, options.azimuth, options.elevation, width, height)
+    return View(
+        "", options.distance, options.azimuth, options.elevation, width, height, options.lift
+    )
 
 
 def _replay_of(run: Run) -> EpisodeReplay:
@@ -102,48 +130,65 @@ def _replay_of(run: Run) -> EpisodeReplay:
 
 
 def _episode(run: Run, options: Namespace) -> None:
-    """Write the video of one episode, or its Rerun file, or both."""
+    """Write the video of one episode, and files of it for other viewers."""
+    from enpire.observe.filming import recorded
+    from enpire.observe.mcap_log import require_mcap, write_mcap
+    from enpire.observe.rerun_log import require_rerun, write_rerun
+
+    writers = []
+    if options.rerun is not None:
+        require_rerun()
+        writers.append((options.rerun, write_rerun))
+    if options.mcap is not None:
+        require_mcap()
+        writers.append((options.mcap, write_mcap))
+    episode = recorded(run, options.episode)
+    if options.video is not None:
+        _video(run, episode, options)
+        print(options.video)
+    if writers:
+        from enpire.observe.episode_record import read_record
+
+        view = _view(options, options.width, options.height)
+        with progress_bar("carrying the episode out again"):
+            record = read_record(run, episode, view)
+        for path, write in writers:
+            write(record, path)
+            print(path)
+        if record.without:
+            print(f"without pictures of the scene: {record.without}", file=sys.stderr)
+
+
+def _video(run: Run, episode: Episode, options: Namespace) -> None:
+    """Write the video of one episode."""
     from contextlib import ExitStack
 
     from enpire.observe.contact_sheet import captioned
-    from enpire.observe.filming import TwinCamera, VideoFile, recorded
-    from enpire.observe.rerun_log import require_rerun, write_rerun
+    from enpire.observe.filming import TwinCamera, VideoFile
 
-    if options.rerun is not None:
-        require_rerun()
-    episode = recorded(run, options.episode)
     replay = _replay_of(run)
     task, period = replay.stations.task, replay.stations.period
-    pictures: dict[float, Image] = {}
     count, width, height = len(episode), options.width, options.height
     with ExitStack() as stack:
-        camera = stack.enter_context(TwinCamera(replay.stations, _view(options, width, height)))
-        video = None
-        if options.video is not None:
-            video = stack.enter_context(VideoFile(options.video, task.control_hz, width, height))
+        camera = stack.enter_context(
+            TwinCamera(replay.stations, _view(options, width, height), SAMPLES)
+        )
+        video = stack.enter_context(VideoFile(options.video, task.control_hz, width, height))
         shown = 0
+        advance = stack.enter_context(progress_bar("control periods", count))
 
         def shoot(at: int) -> None:
             nonlocal shown
-            if video is not None:
-                doing = episode.policy if at < count else "verification"
-                image = captioned(camera.picture(), f"{doing}, {shown * period:.1f} s")
-                video.add(image)
-            if options.rerun is not None and at < count and at % EVERY == 0:
-                pictures[at * period] = camera.picture()
+            doing = episode.policy if at < count else "verification"
+            video.add(captioned(camera.picture(), f"{doing}, {shown * period:.1f} s"))
             shown += 1
+            advance()
 
         replay(episode, shoot)
-        if video is not None:
-            verdict = episode.verdict
-            last = captioned(camera.picture(), f"{verdict.outcome}: {verdict.reason}".rstrip(": "))
-            for _ in range(round(STILL * task.control_hz)):
-                video.add(last)
-    if options.rerun is not None:
-        write_rerun(episode, options.rerun, task.observation_names, pictures)
-    for path in (options.video, options.rerun):
-        if path is not None:
-            print(path)
+        verdict = episode.verdict
+        last = captioned(camera.picture(), f"{verdict.outcome}: {verdict.reason}".rstrip(": "))
+        for _ in range(round(STILL * task.control_hz)):
+            video.add(last)
 
 
 def _sheet(run: Run, options: Namespace) -> None:
@@ -160,7 +205,7 @@ def _sheet(run: Run, options: Namespace) -> None:
     replay = _replay_of(run)
     tiles, refused = [], []
     with TwinCamera(replay.stations, _view(options, 2 * TILE[0], 2 * TILE[1])) as camera:
-        for row in rows[-MOST:]:
+        for row in counted(rows[-MOST:], "failures"):
             try:
                 episode = of_row(run, row)
                 ((_, image),) = frames_at(replay, camera, episode, [len(episode)])
@@ -181,6 +226,22 @@ def _sheet(run: Run, options: Namespace) -> None:
     print(options.failures)
     if refused:
         print(f"left out: {len(refused)}; {refused[0]}")
+
+
+def _loop(run: Run, options: Namespace) -> None:
+    """Write the moving picture of a loop."""
+    from enpire.observe import loop_film
+    from enpire.observe.filming import TwinCamera
+
+    acts = loop_film.loop_acts(run)
+    replay = _replay_of(run)
+    view = _view(options, *loop_film.TILE)
+    with TwinCamera(replay.stations, view, loop_film.SAMPLES) as camera:
+        task, target = replay.stations.name, run.asked.get("target")
+        frames = loop_film.film_loop(acts, replay, camera, task, target, EVERY)
+        taken = list(counted(frames, "frames"))
+    loop_film.write_webp(taken, options.loop, EVERY * replay.stations.period / SPEED)
+    print(options.loop)
 
 
 def _best(run: Run) -> str:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from enpire.commands.graphics import choose_graphics
 from enpire.commands.options import Parser
+from enpire.commands.progress_bar import progress_bar
 from enpire.commands.reporting import FILE, write_report
 from enpire.errors import UsageError
 
@@ -36,6 +37,7 @@ def run(options: Namespace) -> int:
     choose_graphics()
     from enpire.store import Run
 
-    with Run.open(options.run) as opened:
-        print(write_report(opened, options.output, frames=not options.no_frames))
+    with Run.open(options.run) as opened, progress_bar("writing the report"):
+        path = write_report(opened, options.output, frames=not options.no_frames)
+    print(path)
     return 0

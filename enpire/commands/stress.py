@@ -19,6 +19,7 @@ from enpire.commands.options import (
     print_json,
     task_asked,
 )
+from enpire.commands.progress_bar import counted
 from enpire.commands.signing import say_unsigned
 from enpire.commands.threads import leave_cores_to_physics
 from enpire.errors import UsageError
@@ -205,7 +206,7 @@ def _measure(
         return stations
 
     results = []
-    for point in points:
+    for point in counted(points, "points of the grid"):
         result = measure(build, subject.act, point, seeds, subject.name)
         print(f"{result.point}: {result.missing or result.success}", flush=True)
         results.append(result)

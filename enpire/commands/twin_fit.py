@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from enpire.commands.options import Parser, natural, print_json
+from enpire.commands.progress_bar import progress_bar
 from enpire.commands.twin_options import (
     add_arms,
     add_recordings,
@@ -61,13 +62,15 @@ def run(options: Namespace) -> int:
     used, tests = recordings[: len(recordings) - last], recordings[len(recordings) - last :]
     if options.task is None:
         arms = arms_of(robot, options.world)
-        found = fitting.fit(arms, used)
+        with progress_bar("fitting the arms"):
+            found = fitting.fit(arms, used)
     else:
         handling = handling_of(options.task, options.world)
         arms = handling.free
         if arms.scene.robot.name != robot:
             raise UsageError(f"{options.task} is for {arms.scene.robot.name}, not for {robot}")
-        found = fit_handling(handling, used)
+        with progress_bar("fitting what is handled"):
+            found = fit_handling(handling, used)
     held = None
     if tests:
         mine = len(arms.names)

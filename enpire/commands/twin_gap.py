@@ -6,6 +6,7 @@ from argparse import Namespace
 from pathlib import Path
 
 from enpire.commands.options import Parser, more_than_zero, print_json
+from enpire.commands.progress_bar import counted
 from enpire.commands.twin_options import add_arms, add_recordings, arms_of, recorded
 
 DESCRIPTION = """\
@@ -35,7 +36,7 @@ def run(options: Namespace) -> int:
 
     robot, recordings = recorded(options)
     arms = arms_of(robot, options.world)
-    found = [gaps.gap(arms, each, arms.nominal) for each in recordings]
+    found = [gaps.gap(arms, each, arms.nominal) for each in counted(recordings, "recordings")]
     table = gaps.by_phase(found)
     joints = found[0].joints
     print(f"{len(found)} recordings, twin of {robot} in {options.world}; RMS error [mrad]")

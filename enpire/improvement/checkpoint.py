@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from safetensors.torch import load as loaded
 from safetensors.torch import save as saved
 from torch import Tensor
 
+from enpire.store.curves import CurveWriter
 from enpire.store.durable import disk_errors, publish_file
 
 EVERY_S = 15.0  # between two checkpoints of one stage: what an interruption costs at most
@@ -44,7 +45,10 @@ class Checkpoint:
         of: str = "",
         every: float = EVERY_S,
         clock: Clock = time.monotonic,
+        curve: CurveWriter | None = None,
     ) -> None:
+        """curve: takes what `show` is told; without one nobody sees it."""
+        self._curve = curve
         self._folder, self._of, self._every, self._clock = folder, of, every, clock
         self._last = clock()
 
@@ -57,6 +61,11 @@ class Checkpoint:
     def due(self) -> bool:
         """Whether it is time to keep where training is."""
         return self.keeps and self._clock() - self._last >= self._every
+
+    def show(self, stage: str, step: int, values: Mapping[str, float]) -> None:
+        """Tell how training goes: values of one step of a stage, for its curves."""
+        if self._curve is not None:
+            self._curve.add(stage, step, values)
 
     def keep(self, stage: str, kept: Kept) -> None:
         """Write where a stage is, in place of where it was.

@@ -25,7 +25,7 @@ class Learner:
 
     modules: whatever has weights, moving averages and target networks too, on any device.
     generator: the processor's, of every draw that a step makes. loss: smoothed over the looks at
-    it.
+    it. numbers: tells what else shows how the last step went, for curves.
     """
 
     modules: Mapping[str, nn.Module]
@@ -33,6 +33,7 @@ class Learner:
     generator: torch.Generator
     schedules: Mapping[str, LRScheduler] = field(default_factory=dict)
     loss: float = math.nan
+    numbers: Callable[[], Mapping[str, float]] = dict
 
     def run(
         self, stage: str, steps: int, step: Callable[[int], Tensor], checkpoint: Checkpoint
@@ -52,6 +53,7 @@ class Learner:
             loss = step(at)
             if at % LOOK == 0:
                 self._look(stage, at, loss.item())
+                checkpoint.show(stage, at, {"loss": loss.item(), **self.numbers()})
             if checkpoint.due:
                 checkpoint.keep(stage, self.kept(at + 1))
         for name, module in self.modules.items():

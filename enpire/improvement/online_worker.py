@@ -23,6 +23,7 @@ from enpire.improvement.training import LOG, Asked, asked_from, given
 from enpire.improvement.versions import publish, publish_candidate
 from enpire.improvement.worker import listen, log_to
 from enpire.store import Run
+from enpire.store.curves import CurveWriter, learner_curve
 from enpire.types import Episode
 
 STAGE = "online"
@@ -60,6 +61,7 @@ def learned(
     before = _before(run, begun["first"])
     checkpoint = Checkpoint(folder, digest(training, *(e.id for e in before)))
     learner = _learner(training, run, before)
+    curve = CurveWriter(learner_curve(run.folder, begun["first"]))
     kept = checkpoint.find(STAGE)
     version, ids = 0, list[str]()
     if kept is None:
@@ -76,6 +78,7 @@ def learned(
             continue
         numbers = learner.add(_found(run, said["block"]))
         version += 1
+        curve.add(STAGE, version, numbers)
         yield {"version": version, "numbers": numbers} | publish(folder, version, learner.policy())
         if checkpoint.due:
             state = learner.state()

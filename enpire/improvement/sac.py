@@ -151,6 +151,7 @@ class Agent[P: Chunks]:
         self.modules: dict[str, nn.Module] = {"target": self.target, "averaged": self.averaged}
         self.optimisers: dict[str, Optimizer] = {}
         self._schedules: dict[str, LRScheduler] = {}
+        self._last: dict[str, Tensor] = {}  # of the critics' last batch
         actor_steps = learning.steps // learning.delay
         self.add("actor", self.actor, actor_steps)
         self.add("critic", self.critic, learning.steps)
@@ -243,7 +244,9 @@ class Agent[P: Chunks]:
         loss = (each if weight is None else weight * each).mean(dim=1).sum()
         self._step("critic", loss)
         average(self.target, self.critic, self.learning.polyak)
-        off = (self.critic.value(odds.detach()) - worth).abs().mean(dim=0)
+        values = self.critic.value(odds.detach())
+        off = (values - worth).abs().mean(dim=0)
+        self._last = {"q": values, "target": worth, "td_error": off}
         return loss, off
 
     def actor_loss(self, batch: Transitions, cloned: Tensor) -> tuple[Tensor, Tensor]:
@@ -277,8 +280,14 @@ class Agent[P: Chunks]:
         self, stage: str, steps: int, step: Callable[[int], Tensor], checkpoint: Checkpoint
     ) -> float:
         """Go through `steps` of it; see `Learner.run`."""
-        learner = Learner(self.modules, self.optimisers, self.generator, self._schedules)
+        learner = Learner(
+            self.modules, self.optimisers, self.generator, self._schedules, numbers=self.numbers
+        )
         return learner.run(stage, steps, step, checkpoint)
+
+    def numbers(self) -> dict[str, float]:
+        """Return the means of the critics' last batch: Q-values, their targets, how far apart."""
+        return {name: values.mean().item() for name, values in self._last.items()}
 
     def _step(self, name: str, loss: Tensor) -> None:
         optimiser = self.optimisers[name]

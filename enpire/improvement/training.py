@@ -23,6 +23,7 @@ from enpire.improvement.checkpoint import NOWHERE, Checkpoint, digest
 from enpire.improvement.recipe import Candidate, Given, Named, remade
 from enpire.policies import ChunkSpec, load, metadata, shape_of
 from enpire.store import Run
+from enpire.store.curves import CurveWriter, training_curve
 from enpire.store.durable import publish_file
 from enpire.store.weights import read, to_bytes
 from enpire.types import Episode, Purpose
@@ -59,7 +60,8 @@ def train(run: Run, asked: Asked) -> Candidate:
     """
     episodes = learned_from(run.episodes(), asked.number)
     made_of = digest(asked, *(episode.id for episode in episodes))
-    checkpoint = Checkpoint(run.folder / FOLDER, made_of)
+    curve = CurveWriter(training_curve(run.folder, asked.number))
+    checkpoint = Checkpoint(run.folder / FOLDER, made_of, curve=curve)
     return asked.recipe.improve(given(run, asked, episodes, checkpoint))
 
 

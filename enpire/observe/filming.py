@@ -23,6 +23,7 @@ from enpire.environment.eyes import GRAPHICS_ERRORS, SAMPLES, SHADOWS, no_opengl
 from enpire.environment.replay import Replay
 from enpire.errors import StoreError, UsageError
 from enpire.observe.picture import View, around, require_room
+from enpire.observe.soft_light import render_softly
 from enpire.packs.finder import GYM
 from enpire.store import EpisodeRow, Run
 from enpire.store.durable import disk_errors
@@ -124,14 +125,16 @@ class EpisodeReplay:
 class TwinCamera:
     """Takes pictures of one station, of what its task tracks as it lay at the first of them."""
 
-    def __init__(self, stations: Stations, view: View) -> None:
+    def __init__(self, stations: Stations, view: View, samples: int = 1) -> None:
         """Open a renderer; it belongs to the thread that made it.
+
+        samples: of soft light, see `render_softly`; each takes as long as a picture without.
 
         Raises:
             UsageError: the picture is too large for the world's buffer.
             NoGraphics: there is no OpenGL by EGL.
         """
-        self._stations, self._view = stations, view
+        self._stations, self._view, self._samples = stations, view, samples
         model, _ = stations.twin.simulation(0)
         require_room(model, view)
         quality = model.vis.quality
@@ -166,8 +169,7 @@ class TwinCamera:
         if self._camera is None:
             self._camera = around(data, self._stations.task.tracked, self._view)
         self._renderer.update_scene(data, self._camera)
-        image: Image = self._renderer.render().copy()
-        return image
+        return render_softly(self._renderer, self._samples)
 
 
 def frames_at(

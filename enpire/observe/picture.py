@@ -14,9 +14,12 @@ import numpy as np
 from enpire.environment import Demonstrations, Job, Readings, Stations
 from enpire.environment.eyes import GRAPHICS_ERRORS, no_opengl
 from enpire.errors import UsageError
+from enpire.observe.soft_light import render_softly
 from enpire.packs.finder import unknown
 from enpire.twin.twin import Rows
 from enpire.types import Float32Array, Image, Purpose
+
+SAMPLES = 48  # of soft light in a still picture
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +27,7 @@ class View:
     """From where: a camera of the scene, or around what the task tracks.
 
     distance [m], azimuth and elevation [degrees], as in MuJoCo's free camera; without `camera`.
+    lift: above what is tracked it looks [m].
     """
 
     camera: str = ""
@@ -32,6 +36,7 @@ class View:
     elevation: float = -20.0
     width: int = 1280
     height: int = 800
+    lift: float = 0.0
 
 
 class _Watched(Demonstrations):
@@ -73,10 +78,9 @@ def draw(stations: Stations, view: View, row: int = 0) -> Image:
     try:
         with mujoco.Renderer(model, view.height, view.width) as renderer:
             renderer.update_scene(data, camera)
-            image: Image = renderer.render()
+            return render_softly(renderer, SAMPLES)
     except GRAPHICS_ERRORS as error:
         raise no_opengl(error) from error
-    return image
 
 
 def require_room(model: mujoco.MjModel, view: View) -> None:
@@ -93,6 +97,7 @@ def around(data: mujoco.MjData, tracked: Sequence[str], view: View) -> mujoco.Mj
     """Return a camera that looks at the middle of the sites `tracked`, as they lie now."""
     camera = mujoco.MjvCamera()
     camera.lookat = np.mean([data.site(name).xpos for name in tracked], axis=0)
+    camera.lookat[2] += view.lift
     camera.distance, camera.azimuth = view.distance, view.azimuth
     camera.elevation = view.elevation
     return camera

@@ -8,9 +8,10 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
-from typing import Self
+from dataclasses import asdict
+from typing import Any, Self
 
 from rich.console import Console, Group
 from rich.live import Live
@@ -45,7 +46,10 @@ class Progress:
         budget: Budget,
         save: Callable[[], None],
         console: Console | None = None,
+        emit: Callable[[Mapping[str, Any]], None] | None = None,
     ) -> None:
+        """console: for people. emit: takes the same as events, for programs."""
+        self._emit = emit or (lambda event: None)
         self._run, self._state, self._fleet, self._budget = run, state, fleet, budget
         self._save = save
         self._console = console or Console(highlight=False, soft_wrap=True)
@@ -91,20 +95,42 @@ class Progress:
         decisions = self._run.ledger.decisions(since=self._told)
         for decision in decisions:
             self.say(f"{decision.kind}: {decision.text}")
+            self._emit({"event": "decision", "at": time.time(), **asdict(decision)})
         self._told += len(decisions)
         write_status(self._run.folder, status_of(self._state, self._fleet.states))
         now = time.monotonic()
         if now - self._saved >= SAVE_S or last:
             self._save()
             self._saved = now
-        if self._live is not None:
-            self._live.update(self._table(), refresh=True)
-            return
         doing, round_, said = self._last
         new = (doing, round_) != (self._state.doing, self._state.round)
-        if new or now - said >= LINE_S:
-            self.say(self._line())
+        due = new or now - said >= LINE_S
+        if due:
+            self._emit(self._event())
             self._last = (self._state.doing, self._state.round, now)
+        if self._live is not None:
+            self._live.update(self._table(), refresh=True)
+        elif due:
+            self.say(self._line())
+
+    def _event(self) -> dict[str, Any]:
+        """What a line says, for programs."""
+        state = self._state
+        return {
+            "event": "progress",
+            "at": time.time(),
+            "round": state.round,
+            "doing": state.doing,
+            "done": state.done,
+            "planned": state.planned,
+            "deciding": state.deciding,
+            "incumbent": state.incumbent,
+            **account.as_json(state.success),
+            "sealed_attempts": state.sealed_attempts,
+            "robot_hours": self._fleet.robot_s / 3600,
+            "mru": account.ledger_mru(self._run.ledger),
+            "wall_s": self._budget.elapsed,
+        }
 
     def _line(self) -> str:
         return "  ".join(f"{name} {value}".strip() for name, value in self._facts() if value)

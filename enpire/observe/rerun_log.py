@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from enpire.errors import UsageError
+from enpire.observe.episode_record import EpisodeRecord, verdict_text
 from enpire.store.durable import disk_errors
-from enpire.types import Episode, FloatArray, Image
 
 TIMELINE = "time"  # since the execution began
+QUALITY = 90  # of JPEG
 
 
 def require_rerun() -> Any:
@@ -20,69 +21,50 @@ def require_rerun() -> Any:
     try:
         import rerun
     except ImportError as error:
-        raise UsageError("--rerun needs Rerun's library: pip install rerun-sdk") from error
+        raise UsageError("--rerun needs Rerun's library: pip install 'enpire[rerun]'") from error
     return rerun
 
 
-def write_rerun(
-    episode: Episode, path: Path, names: tuple[str, ...], pictures: dict[float, Image]
-) -> None:
-    """Write an episode to `path`: actions, observations, arms, pictures and the verdict.
-
-    Args:
-        episode: that is written.
-        path: of the file, which is replaced.
-        names: of the observations' entries; numbers stand in where they do not fit.
-        pictures: of the scene, by the time since the execution began [s].
-    """
+def write_rerun(record: EpisodeRecord, path: Path) -> None:
+    """Write all that is known of an episode to `path`, which is replaced."""
     rr = require_rerun()
     with disk_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-    stream = rr.RecordingStream("enpire", recording_id=episode.id)
+    stream = rr.RecordingStream("enpire", recording_id=record.episode.id)
     stream.save(str(path))
-    columns = {
-        "action": (episode.actions, ()),
-        "observation": (episode.observations, names),
-        "joints": (episode.joints, ()),
-        "setpoints": (episode.setpoints, ()),
-        "reward": (episode.rewards[:, None], ("reward",)),
-        "intervened": (episode.intervened[:, None], ("intervened",)),
-    }
-    stamps: FloatArray = episode.stamps
-    for name, (values, entries) in columns.items():
-        if not values.shape[1]:
-            continue
-        known = list(entries) if len(entries) == values.shape[1] else None
-        words = known or [str(at) for at in range(values.shape[1])]
-        stream.log(name, rr.SeriesLines(names=words), static=True)
+    stream.send_recording_name(record.episode.id)
+    for track in record.tracks:
+        stream.log(track.name, rr.SeriesLines(names=list(track.entries)), static=True)
         stream.send_columns(
-            name,
-            indexes=[rr.TimeColumn(TIMELINE, duration=stamps)],
-            columns=rr.Scalars.columns(scalars=values.astype(float)),
+            track.name,
+            indexes=[rr.TimeColumn(TIMELINE, duration=track.stamps)],
+            columns=rr.Scalars.columns(scalars=track.values),
         )
-    for at, row in enumerate(episode.pictured.tolist()):
-        stream.set_time(TIMELINE, duration=float(stamps[min(row, len(stamps) - 1)]))
-        for camera, image in enumerate(episode.pictures[at]):
-            stream.log(f"policy_camera/{camera}", rr.Image(image).compress(jpeg_quality=90))
-    for moment, image in pictures.items():
-        stream.set_time(TIMELINE, duration=moment)
-        stream.log("scene", rr.Image(image).compress(jpeg_quality=90))
-    stream.log("verdict", rr.TextDocument(verdict_text(episode)), static=True)
+    for number, chunk in enumerate(record.chunks):
+        stream.set_time(TIMELINE, duration=chunk.stamp)
+        stream.log("chunk/number", rr.Scalars(float(number)))
+        stream.log("chunk/actions", rr.Tensor(chunk.actions, dim_names=("step", "entry")))
+    for picture in record.pictures:
+        stream.set_time(TIMELINE, duration=picture.stamp)
+        image = rr.Image(picture.image).compress(jpeg_quality=QUALITY)
+        stream.log(picture.camera, image)
+    _write_verdict(rr, stream, record)
     stream.flush()
     stream.disconnect()
 
 
-def verdict_text(episode: Episode) -> str:
-    """Return who acted, how it ended and every predicate with its margin, for a person."""
-    verdict = episode.verdict
-    lines = [
-        f"{episode.id}",
-        f"policy {episode.policy}, seed {episode.seed}, station {episode.station}",
-        f"{verdict.outcome}: {verdict.reason or verdict.stage}",
-        *(
-            f"{p.name}: {p.value:.4g} {p.unit}, threshold {p.threshold:g}, margin {p.margin:.4g}, "
-            f"{p.state}"
-            for p in verdict.predicates
-        ),
-    ]
-    return "\n".join(lines)
+def _write_verdict(rr: Any, stream: Any, record: EpisodeRecord) -> None:
+    """Write who acted, and what the verdict rests on, at the time when it was there."""
+    policy = "\n".join(f"{name}: {value}" for name, value in record.policy.items())
+    stream.log("policy", rr.TextDocument(policy), static=True)
+    stream.log("verdict", rr.TextDocument(verdict_text(record.episode)), static=True)
+    stream.set_time(TIMELINE, duration=record.end)
+    for predicate in record.episode.verdict.predicates:
+        numbers = [predicate.value, predicate.threshold, predicate.margin]
+        entity = f"verdict/{predicate.name}"
+        names = [f"value [{predicate.unit}]", "threshold", "margin"]
+        stream.log(entity, rr.SeriesPoints(names=names), static=True)
+        stream.log(entity, rr.Scalars(numbers))
+    for name, png in record.evidence.items():
+        picture = rr.EncodedImage(contents=png, media_type="image/png")
+        stream.log(f"evidence/{name}", picture)

@@ -1,8 +1,9 @@
 """MuJoCo Menagerie's model of an arm in place of the pack's own, where the user has it.
 
 `--menagerie DIR`, kept in the environment for the processes that a command starts, names its
-folder. The pack's `menagerie.toml` says what its own names are there. Menagerie's folder and that
-file are then in the robot's hash: it is another twin.
+folder, or says `package`: then the library `mujoco-menagerie` finds a model, and downloads it when
+it is first asked for. The pack's `menagerie.toml` says what its own names are there. Menagerie's
+folder and that file are then in the robot's hash: it is another twin.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from enpire.packs.finder import MENAGERIE, content_hash
 from enpire.packs.toml import Table
 
 VARIABLE = "ENPIRE_MENAGERIE"
+PACKAGE = "package"  # in place of a folder: the library's models
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +48,7 @@ def of_pack(folder: Path, joints: int) -> Menagerie | None:
     if not root or not names.is_file():
         return None
     table = Table.read(names)
-    model = Path(root) / table.text("model")
+    model = _model(root, table.text("model"))
     if not model.is_file():
         raise PackError(
             f"{model} is not there: --menagerie takes the folder of a checkout of MuJoCo Menagerie"
@@ -64,3 +66,25 @@ def of_pack(folder: Path, joints: int) -> Menagerie | None:
         quaternion=table.numbers("quaternion", 4),
         sha256=hashlib.sha256(sealed).hexdigest(),
     )
+
+
+def _model(root: str, name: str) -> Path:
+    """Return the file of a model; name: as in a checkout, `franka_fr3/fr3.xml`.
+
+    Raises:
+        PackError: the library is not installed, or does not get the model.
+    """
+    if root != PACKAGE:
+        return Path(root) / name
+    robot, _, rest = name.partition("/")
+    try:
+        import mujoco_menagerie
+    except ImportError as error:
+        raise PackError(
+            f"--menagerie {PACKAGE} needs mujoco-menagerie: pip install 'enpire[menagerie]'"
+        ) from error
+    try:
+        folder: Path = mujoco_menagerie.get(robot).path()
+    except mujoco_menagerie.MenagerieError as error:
+        raise PackError(f"MuJoCo Menagerie's {robot} cannot be had: {error}") from error
+    return folder / rest

@@ -7,6 +7,7 @@ import re
 LEDGER, CONFIG, RESULT, LOCK = "ledger.sqlite", "config.toml", "result.json", "writer.lock"
 EPISODES, POLICIES, EVIDENCE = "episodes", "policies", "evidence"
 LOST = "lost"
+TENSORBOARD = "tensorboard"  # event files (`enpire.observe.tracking.events`)
 STATUS = "status.json"  # what a loop does right now; there while it runs
 SEAL = "ledger.sha256"  # of the ledger, since its last writer closed it
 

@@ -7,6 +7,8 @@ episodes/        zarr v3 group of batches
 evidence/        what cameras showed the verifier, <batch>-<place in it>-<camera>.png
 policies/        *.safetensors
 stress/          what policies achieve under changes, <policy>.json (`stress.py`)
+curves/          how each training went, lines of JSON (`curves.py`)
+tensorboard/     curves again, and success over robot time, as TensorBoard's event files
 lost/            what an opening found and could not explain (`orphans.py`); nothing reads it
 result.json      what came of it
 report.html      the same to look at (`enpire report`)

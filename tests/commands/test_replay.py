@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -83,19 +84,53 @@ def test_a_report_has_a_strip_of_each_cluster(run: Path) -> None:
 
 
 @pytest.mark.medium
-def test_a_rerun_file_is_read_back_by_its_own_library(run: Path, tmp_path: Path) -> None:
-    rerun = pytest.importorskip("rerun")
-    path = tmp_path / "out.rrd"
-    assert main(["replay", str(run), "0000000000000003", "--rerun", str(path)]) == 0
+def test_files_for_other_viewers_show_the_scene_and_the_twins_joints(
+    run: Path, tmp_path: Path
+) -> None:
+    pytest.importorskip("rerun")
+    pytest.importorskip("mcap")
+    from mcap.reader import make_reader
+    from rerun.chunk import RrdReader
+
+    rrd, mcap = tmp_path / "out.rrd", tmp_path / "out.mcap"
+    outputs = ("--rerun", str(rrd), "--mcap", str(mcap), "--width", "96", "--height", "64")
+    assert main(["replay", str(run), "0000000000000003", *outputs]) == 0
     with Run.open(run) as opened:
         episode = opened.episodes()[0]
-    recording = rerun.dataframe.load_recording(str(path))
-    view = recording.view(index="time", contents={"/observation": ["Scalars:scalars"]})
-    table = view.select().read_all()
-    (name,) = [column for column in table.column_names if "observation" in column]
-    np.testing.assert_array_equal(
-        np.array(table[name].to_pylist(), np.float32), episode.observations
-    )
+    with mcap.open("rb") as file:
+        read = [(c.topic, json.loads(m.data)) for _, c, m in make_reader(file).iter_messages()]
+    seen = [list(content.values()) for topic, content in read if topic == "/observation"]
+    np.testing.assert_array_equal(np.array(seen, np.float32), episode.observations)
+    joints = [content for topic, content in read if topic == "/joints"]
+    assert len(joints) == len(episode)
+    assert not any(name.isdigit() for name in joints[0]), "joints have names"
+    scenes = sum(topic == "/scene" for topic, _ in read)
+    assert scenes == -(-LENGTH // 5)
+    chunks = RrdReader(rrd).stream().to_chunks()
+    rows = {each.entity_path: 0 for each in chunks}
+    for each in chunks:
+        rows[each.entity_path] += each.num_rows
+    assert rows["/scene"] == scenes
+    assert rows["/joints"] > len(episode) - 1
+
+
+def test_soft_light_blurs_shadows_and_keeps_the_picture() -> None:
+    stations = build_stations("pick_cube", 1, 1)
+    stations.begin(0, Job(3, Purpose.EVALUATION, HoldStill(stations.task.actions.size), "p"))
+    stations.tick()
+    stations.wait()
+    images = []
+    for samples in (1, 6):
+        try:
+            with TwinCamera(stations, View(width=160, height=100), samples) as camera:
+                images.append(camera.picture().astype(int))
+        except NoGraphics as error:
+            pytest.skip(str(error))
+    plain, soft = images
+    assert np.abs(plain - soft).mean() < 25, "it is the same scene"
+    edges = [np.sort(np.abs(np.diff(image, axis=1)).sum(axis=2), axis=None) for image in images]
+    hardest = [steps[-100:].mean() for steps in edges]
+    assert hardest[1] < 0.9 * hardest[0], "with softer edges"
 
 
 @pytest.mark.parametrize(
@@ -105,6 +140,8 @@ def test_a_rerun_file_is_read_back_by_its_own_library(run: Path, tmp_path: Path)
         (["x", "--video", "out.avi"], ".mp4"),
         (["--video", "out.mp4"], "which episode"),
         (["x", "--failures", "out.png"], "without an episode"),
+        (["x", "--loop", "out.webp"], "without an episode"),
+        (["--loop", "out.gif"], ".webp"),
         (["x", "--video", "out.mp4", "--policy", "p"], "--failures"),
         (["x", "--video", "out.mp4", "--width", "95"], "even"),
     ],

@@ -19,6 +19,7 @@ from enpire.improvement.training import Asked
 from enpire.improvement.versions import KEPT
 from enpire.policies import ChunkSpec, FlowPolicy, FlowSpec, metadata
 from enpire.store import Run
+from enpire.store.curves import CurveReader
 from enpire.types import Purpose
 from tests.store.samples import episode
 
@@ -114,6 +115,10 @@ def test_versions_follow_blocks_and_a_candidate_is_the_last(run: Run) -> None:
         for number in range(3, 4 + KEPT):
             process.hand_over(block(number))
         wait_for(process, 4 + KEPT)
+        curve = [p for p in CurveReader(run.folder).read() if p.name == "online/steps"]
+        assert {point.training for point in curve} == {"learner-1"}
+        assert [point.step for point in curve] == list(range(1, 5 + KEPT))
+        assert curve[2].value == 3 + (6 + 7 + 8 + 6 + 7 + 8) // 2
         names = {path.name for path in process.folder.glob("version-*")}
         assert "version-4.safetensors" not in names, "old ones are removed"
         assert len(names) == KEPT

@@ -103,6 +103,8 @@ def test_the_actor_finds_the_way_out() -> None:
         return loss
 
     made.learn("both", SMALL.steps, step, NOWHERE)
+    assert made.numbers().keys() == {"q", "target", "td_error"}
+    assert 0.0 <= made.numbers()["q"] <= 1.0
     cells = torch.arange(CELLS, dtype=torch.float32).view(-1, 1, 1)
     assert made.policy(cells).min() > 0.3
 

@@ -16,6 +16,7 @@ from enpire.improvement.recipe import Candidate
 from enpire.improvement.training import FOLDER, Asked, Beside, Training, learned_from, train
 from enpire.policies import ChunkSpec
 from enpire.store import Run
+from enpire.store.curves import CurveReader
 from enpire.types import GIVEN_UP, Outcome, Purpose, Verdict
 from tests.store.samples import episode
 
@@ -83,6 +84,9 @@ def test_a_process_makes_the_same_candidate(run: Run, beside: Beside, tmp_path: 
             np.testing.assert_array_equal(value, here[name])
         assert there.policy.spec == SPEC
     assert "on standard output" in (run.folder / FOLDER / "log.txt").read_text()
+    (point,) = CurveReader(run.folder).read()
+    assert (point.training, point.name, point.step) == ("training-0", "policy/loss", 0)
+    assert np.isfinite(point.value)
 
 
 @pytest.mark.parametrize(

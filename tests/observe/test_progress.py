@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -62,6 +63,24 @@ def test_plain_lines_say_where_the_loop_is(tmp_path: Path) -> None:
         assert words in line
     assert "\x1b" not in text
     assert saved >= 1
+
+
+@pytest.mark.parametrize("terminal", [False, True])
+def test_programs_get_the_same_as_events(tmp_path: Path, terminal: bool) -> None:
+    console = Console(file=io.StringIO(), force_terminal=terminal)
+    state = LoopState("collecting", 2, "policy-1", estimate(150, 200), 30, 400)
+    fleet = cast(Fleet, SimpleNamespace(robot_s=5400.0, stations=STATIONS, states=[]))
+    events: list[Mapping[str, Any]] = []
+    with (
+        Run.create(tmp_path / "run", SETTINGS) as run,
+        Progress(run, state, fleet, Budget(), lambda: None, console, events.append),
+    ):
+        run.ledger.add_decision(Decision(2, "kept", "no better", "a", "b", {"wins": 1}))
+    (decision,) = [event for event in events if event["event"] == "decision"]
+    assert (decision["candidate"], decision["numbers"]) == ("b", {"wins": 1.0})
+    (progress,) = [event for event in events if event["event"] == "progress"]
+    assert (progress["doing"], progress["done"], progress["planned"]) == ("collecting", 30, 400)
+    assert (progress["success"], progress["n"], progress["robot_hours"]) == (0.75, 200, 1.5)
 
 
 def test_what_a_loop_does_stands_in_a_file_while_it_runs(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import mujoco
@@ -11,7 +12,7 @@ import pytest
 from enpire.cli import main
 from enpire.errors import PackError
 from enpire.packs import find, load_robot, load_world
-from enpire.packs.menagerie import VARIABLE
+from enpire.packs.menagerie import PACKAGE, VARIABLE
 from enpire.packs.toml import Table
 from enpire.safety.limits import of_robot
 from enpire.twin import Scene, compose
@@ -107,6 +108,29 @@ def test_an_arm_that_it_has_no_names_for_is_as_it_was(tmp_path, monkeypatch) -> 
     before = load_robot(find("robots", "so101"))
     monkeypatch.setenv(VARIABLE, str(tmp_path))
     assert load_robot(find("robots", "so101")) == before
+
+
+def test_a_model_is_taken_from_where_the_official_library_keeps_it(tmp_path, monkeypatch) -> None:
+    """Its cache, with a model that was made here in it: nothing is downloaded."""
+    library = pytest.importorskip("mujoco_menagerie")
+    build(tmp_path / "made", "fr3")
+    robot = library.get("franka_fr3")
+    cache = library.Cache(dir=tmp_path / "cache")
+    kept = cache.model_path(robot)
+    kept.parent.mkdir(parents=True)
+    (tmp_path / "made" / "franka_fr3").rename(kept)
+    (kept / ".complete").write_text(json.dumps({"oid": robot.oid, "files": {}}))
+    monkeypatch.setenv("MENAGERIE_CACHE_DIR", str(cache.dir))
+    monkeypatch.setenv("MENAGERIE_BASE_URL", "http://127.0.0.1:9")
+    monkeypatch.setenv(VARIABLE, PACKAGE)
+    arm = load_robot(find("robots", "fr3")).arms[0]
+    assert arm.menagerie is not None
+    assert arm.menagerie.model == kept / "fr3.xml"
+    names = [scene("fr3").model.body(i).name for i in range(scene("fr3").model.nbody)]
+    assert any("menagerie" in name or "link7" in name for name in names)
+    monkeypatch.setenv("MENAGERIE_ROOT", str(tmp_path / "nothing"))
+    with pytest.raises(PackError, match="franka_fr3 cannot be had"):
+        load_robot(find("robots", "fr3"))
 
 
 def test_what_is_wrong_with_it_is_told(tmp_path, monkeypatch, capsys) -> None:

@@ -1,0 +1,43 @@
+"""Training curves as lines of JSON."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from enpire.store.curves import CurveReader, CurveWriter, learner_curve, training_curve
+
+
+def test_what_is_written_is_read_once(tmp_path: Path) -> None:
+    curve, reader = CurveWriter(training_curve(tmp_path, 3)), CurveReader(tmp_path)
+    assert reader.read() == []
+    curve.add("policy", 0, {"loss": 0.5, "q": 0.25})
+    told = [(p.training, p.name, p.step, p.value) for p in reader.read()]
+    assert told == [("training-3", "policy/loss", 0, 0.5), ("training-3", "policy/q", 0, 0.25)]
+    CurveWriter(learner_curve(tmp_path, 1)).add("online", 2, {"loss": 1.0})
+    curve.add("policy", 50, {"loss": float("nan"), "q": 0.125})
+    told = [(p.training, p.name, p.step, p.value) for p in reader.read()]
+    assert told == [("learner-1", "online/loss", 2, 1.0), ("training-3", "policy/q", 50, 0.125)]
+
+
+def test_a_training_that_begins_again_is_told_once(tmp_path: Path) -> None:
+    path = training_curve(tmp_path, 0)
+    for start in (0, 50):  # killed after step 100, begun again from a checkpoint at 50
+        for step in range(start, 101, 50):
+            CurveWriter(path).add("policy", step, {"loss": 1.0 / (1 + step)})
+    assert [point.step for point in CurveReader(tmp_path).read()] == [0, 50, 100]
+
+
+def test_a_line_that_a_kill_cuts_short_swallows_no_other(tmp_path: Path) -> None:
+    path, reader = training_curve(tmp_path, 0), CurveReader(tmp_path)
+    CurveWriter(path).add("policy", 0, {"loss": 1.0})
+    whole = path.read_bytes()
+    path.write_bytes(whole + whole[:20])
+    assert [point.step for point in reader.read()] == [0]
+    CurveWriter(path).add("policy", 50, {"loss": 0.5})
+    assert [point.step for point in reader.read()] == [50]
+
+
+def test_a_curve_that_cannot_be_written_ends_no_training(tmp_path: Path) -> None:
+    (tmp_path / "curves").write_text("no folder")
+    CurveWriter(training_curve(tmp_path, 0)).add("policy", 0, {"loss": 1.0})
+    assert CurveReader(tmp_path).read() == []
