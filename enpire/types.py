@@ -52,7 +52,7 @@ class Purpose(StrEnum):
     SEALED = "sealed"
 
 
-class State(StrEnum):
+class PredicateState(StrEnum):
     """How a predicate came out; only `pass` counts towards success.
 
     `boundary` is nearer to its threshold than it was measured, `unsure` was not measured at all.
@@ -86,19 +86,19 @@ class Predicate:
         return gap if self.at_least else -gap
 
     @property
-    def state(self) -> State:
+    def state(self) -> PredicateState:
         """How it came out."""
         margin = self.margin
         if math.isnan(margin) or math.isnan(self.accuracy):
-            return State.UNSURE
+            return PredicateState.UNSURE
         if abs(margin) < self.accuracy:
-            return State.BOUNDARY
-        return State.PASS if margin >= 0.0 else State.FAIL
+            return PredicateState.BOUNDARY
+        return PredicateState.PASS if margin >= 0.0 else PredicateState.FAIL
 
     @property
     def holds(self) -> bool:
         """Whether the condition holds beyond doubt."""
-        return self.state is State.PASS
+        return self.state is PredicateState.PASS
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -133,12 +133,12 @@ class Verdict:
     def undecided(self) -> bool:
         """Whether another look may still make it a success: nothing fails, not all passes."""
         states = {p.state for p in self.predicates}
-        return State.FAIL not in states and bool(states - {State.PASS})
+        return PredicateState.FAIL not in states and bool(states - {PredicateState.PASS})
 
     @property
     def unsure(self) -> bool:
         """Whether nothing fails and something could not be measured at all."""
-        return self.undecided and any(p.state is State.UNSURE for p in self.predicates)
+        return self.undecided and any(p.state is PredicateState.UNSURE for p in self.predicates)
 
 
 @dataclass(frozen=True, slots=True)

@@ -409,10 +409,10 @@ def test_a_run_is_called_after_its_task(tmp_path: Path, monkeypatch: pytest.Monk
 def test_interrupt_drops_a_training_at_once(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from enpire.improvement.training import Beside
+    from enpire.improvement.training import SubprocessTrainer
 
     stop = functools.partial(signal.raise_signal, signal.SIGTERM)
-    monkeypatch.setattr(Beside, "begin", _raise_after(1, stop, Beside.begin))
+    monkeypatch.setattr(SubprocessTrainer, "begin", _raise_after(1, stop, SubprocessTrainer.begin))
     assert main([*SMALL, "--max-rounds", "0", "--run", str(tmp_path)]) == INTERRUPTED
     assert _last(capsys.readouterr().out)["policy"] == ""
     assert main(["loop", "--resume", str(tmp_path)]) == 3

@@ -6,28 +6,28 @@ import math
 
 import pytest
 
-from enpire.types import Outcome, Predicate, State, Verdict
+from enpire.types import Outcome, Predicate, PredicateState, Verdict
 
 
 @pytest.mark.parametrize(
     ("value", "accuracy", "state"),
     [
-        (60.0, 0.0, State.PASS),
-        (59.9, 0.0, State.FAIL),
-        (63.1, 3.0, State.PASS),
-        (62.9, 3.0, State.BOUNDARY),
-        (57.1, 3.0, State.BOUNDARY),
-        (56.9, 3.0, State.FAIL),
-        (math.nan, 0.0, State.UNSURE),
-        (90.0, math.nan, State.UNSURE),
+        (60.0, 0.0, PredicateState.PASS),
+        (59.9, 0.0, PredicateState.FAIL),
+        (63.1, 3.0, PredicateState.PASS),
+        (62.9, 3.0, PredicateState.BOUNDARY),
+        (57.1, 3.0, PredicateState.BOUNDARY),
+        (56.9, 3.0, PredicateState.FAIL),
+        (math.nan, 0.0, PredicateState.UNSURE),
+        (90.0, math.nan, PredicateState.UNSURE),
     ],
 )
 def test_only_beyond_its_accuracy_a_predicate_holds(
-    value: float, accuracy: float, state: State
+    value: float, accuracy: float, state: PredicateState
 ) -> None:
     predicate = Predicate("lifted", value, 60.0, "mm", accuracy=accuracy)
     assert predicate.state is state
-    assert predicate.holds == (state is State.PASS)
+    assert predicate.holds == (state is PredicateState.PASS)
     mirrored = Predicate("low", -value, -60.0, "mm", at_least=False, accuracy=accuracy)
     assert mirrored.state is state
 

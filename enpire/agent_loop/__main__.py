@@ -16,7 +16,7 @@ def main() -> int:
     """Until the model ends, or something does."""
     sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # of this package
     from enpire.agent_loop.chat import Chat
-    from enpire.agent_loop.conversation import Model, ModelError
+    from enpire.agent_loop.conversation import LanguageModel, ModelError
     from enpire.agent_loop.loop import Bounds, run
     from enpire.agent_loop.messages import Messages
     from enpire.agent_loop.remote import Gone, Remote
@@ -26,7 +26,7 @@ def main() -> int:
     options = _parser().parse_args()
     bounds = Bounds(options.turns, options.context)
     try:
-        model: Model = (
+        model: LanguageModel = (
             Messages(options.url, options.model, options.output, options.thinking)
             if options.api == "messages"
             else Chat(options.url, options.model, options.output, options.pictures)

@@ -14,14 +14,14 @@ from typing import Any
 
 from enpire.agent_loop.conversation import (
     SYSTEM,
-    Call,
     ModelError,
-    Result,
     Said,
-    Stop,
+    StopReason,
     Told,
     Tool,
+    ToolCall,
     TooLong,
+    ToolResult,
     Turn,
 )
 from enpire.agent_loop.patience import Broken, patient
@@ -40,7 +40,7 @@ class Chat:
         self._usual = {"model": model, "max_tokens": output, "stream": False}
 
     def ask(self, tools: Sequence[Tool], turns: Sequence[Turn]) -> Said:
-        """See `Model`."""
+        """See `LanguageModel`."""
         asked = self._usual | {
             "messages": _messages(turns, self._pictures),
             "tools": [_tool(tool) for tool in tools],
@@ -78,15 +78,15 @@ def read(answer: Any) -> Said:
         text, refused = str(message.get("content") or ""), message.get("refusal")
     except (KeyError, IndexError, TypeError, AttributeError) as error:
         raise Broken("the answer is none of chat completions") from error
-    stop = Stop.LENGTH if reason == "length" else Stop.DONE
+    stop = StopReason.LENGTH if reason == "length" else StopReason.DONE
     if refused or reason == "content_filter":
-        stop = Stop.REFUSED
+        stop = StopReason.REFUSED
     return Said(text, calls, stop, tokens=tokens)
 
 
-def _call(id: str, said: dict[str, Any]) -> Call:
+def _call(id: str, said: dict[str, Any]) -> ToolCall:
     given = said.get("arguments", "")
-    return Call(id, said["name"], given if isinstance(given, str) else json.dumps(given))
+    return ToolCall(id, said["name"], given if isinstance(given, str) else json.dumps(given))
 
 
 def _tool(tool: Tool) -> dict[str, Any]:
@@ -128,7 +128,7 @@ def _told(turn: Told, pictures: bool) -> list[dict[str, Any]]:
     return [*made, {"role": "user", "content": turn.text}] if turn.text else made
 
 
-def _result(result: Result, pictures: bool) -> dict[str, Any]:
+def _result(result: ToolResult, pictures: bool) -> dict[str, Any]:
     text = f"error: {result.text}" if result.wrong else result.text
     if result.pictures and not pictures:
         text += f"\n[{len(result.pictures)} pictures, which are not shown]"

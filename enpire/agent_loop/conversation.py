@@ -26,7 +26,7 @@ class TooLong(ModelError):
     """The conversation is longer than the model takes."""
 
 
-class Stop(StrEnum):
+class StopReason(StrEnum):
     """Why an answer ended: the model was done or waits for results, was cut off, would not."""
 
     DONE = "done"
@@ -44,7 +44,7 @@ class Tool:
 
 
 @dataclass(frozen=True, slots=True)
-class Picture:
+class ImageContent:
     """kind: such as image/png. data: base64."""
 
     kind: str
@@ -52,7 +52,7 @@ class Picture:
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class ToolCall:
     """Of a tool. arguments: as the model wrote them, which should be a JSON object."""
 
     id: str
@@ -69,13 +69,13 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class ToolResult:
     """Of a call, by its id; wrong: it failed, and the text says what to do."""
 
     call: str
     text: str
     wrong: bool = False
-    pictures: tuple[Picture, ...] = ()
+    pictures: tuple[ImageContent, ...] = ()
 
     @property
     def size(self) -> int:
@@ -88,7 +88,7 @@ class Told:
     """What the model is told: the results of its calls, then a text."""
 
     text: str = ""
-    results: tuple[Result, ...] = ()
+    results: tuple[ToolResult, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,8 +96,8 @@ class Said:
     """An answer. raw: as its API wants it back. tokens: of all up to here, by the API's count."""
 
     text: str
-    calls: tuple[Call, ...] = ()
-    stop: Stop = Stop.DONE
+    calls: tuple[ToolCall, ...] = ()
+    stop: StopReason = StopReason.DONE
     raw: tuple[dict[str, Any], ...] = field(default=(), repr=False)
     tokens: int = 0
 
@@ -106,7 +106,7 @@ Turn = Told | Said
 """They take turns; the first is told, and is the prompt."""
 
 
-class Model(Protocol):
+class LanguageModel(Protocol):
     """Something that answers."""
 
     def ask(self, tools: Sequence[Tool], turns: Sequence[Turn]) -> Said:
@@ -119,7 +119,7 @@ class Model(Protocol):
         ...
 
 
-def added(turns: Sequence[Turn], text: str, results: tuple[Result, ...] = ()) -> list[Turn]:
+def added(turns: Sequence[Turn], text: str, results: tuple[ToolResult, ...] = ()) -> list[Turn]:
     """The turns, and what the model is told now; in its last turn if it has said nothing since."""
     last = turns[-1]
     if isinstance(last, Said):

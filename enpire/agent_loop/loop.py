@@ -6,13 +6,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from enpire.agent_loop.conversation import (
-    Model,
+    LanguageModel,
     ModelError,
-    Result,
     Said,
-    Stop,
+    StopReason,
     Told,
     TooLong,
+    ToolResult,
     Turn,
     added,
     shortened,
@@ -49,7 +49,7 @@ class Bounds:
 
 
 def run(
-    model: Model,
+    model: LanguageModel,
     tools: Toolbox,
     prompt: str,
     bounds: Bounds,
@@ -68,7 +68,7 @@ def run(
     for number in range(1, bounds.turns + 1):
         said, turns = _asked(model, tools, turns)
         _note(note, number, said)
-        if said.stop is Stop.REFUSED:
+        if said.stop is StopReason.REFUSED:
             refusals += 1
             if refusals == REFUSALS:
                 raise ModelError(f"the model refused {REFUSALS} times in a row")
@@ -79,11 +79,11 @@ def run(
             turns.append(said)
         results = []
         for call in said.calls:
-            result = tools.call(call, cut=said.stop is Stop.LENGTH)
+            result = tools.call(call, cut=said.stop is StopReason.LENGTH)
             began = began or (call.name in awaited and not result.wrong)
             results.append(result)
-        if results or said.stop is Stop.LENGTH:
-            text = CUT_OFF if said.stop is Stop.LENGTH else ""
+        if results or said.stop is StopReason.LENGTH:
+            text = CUT_OFF if said.stop is StopReason.LENGTH else ""
             turns = added(turns, text, tuple(results))
             _note_results(note, results)
         elif not began and not nudged:
@@ -96,7 +96,7 @@ def run(
     return f"it had its {bounds.turns} turns"
 
 
-def _asked(model: Model, tools: Toolbox, turns: list[Turn]) -> tuple[Said, list[Turn]]:
+def _asked(model: LanguageModel, tools: Toolbox, turns: list[Turn]) -> tuple[Said, list[Turn]]:
     """The answer, and the turns that it answers: shorter ones if these are too long."""
     for _ in range(SHORTENINGS):
         try:
@@ -111,5 +111,5 @@ def _note(note: Callable[[dict[str, object]], None], number: int, said: Said) ->
     note({"turn": number, "text": said.text, "calls": calls, "stop": said.stop})
 
 
-def _note_results(note: Callable[[dict[str, object]], None], results: list[Result]) -> None:
+def _note_results(note: Callable[[dict[str, object]], None], results: list[ToolResult]) -> None:
     note({"results": [("error: " if each.wrong else "") + each.text[:400] for each in results]})

@@ -13,14 +13,14 @@ from typing import Any
 
 from enpire.agent_loop.conversation import (
     SYSTEM,
-    Call,
     ModelError,
-    Result,
     Said,
-    Stop,
+    StopReason,
     Told,
     Tool,
+    ToolCall,
     TooLong,
+    ToolResult,
     Turn,
 )
 from enpire.agent_loop.patience import Broken, patient
@@ -30,9 +30,9 @@ PASSING = (408, 409, 429)  # and 5xx
 MARK = {"cache_control": {"type": "ephemeral"}}
 MARKED = 2  # turns
 STOPS = {
-    "refusal": Stop.REFUSED,
-    "max_tokens": Stop.LENGTH,
-    "model_context_window_exceeded": Stop.LENGTH,
+    "refusal": StopReason.REFUSED,
+    "max_tokens": StopReason.LENGTH,
+    "model_context_window_exceeded": StopReason.LENGTH,
 }
 COUNTED = (
     "input_tokens",
@@ -59,7 +59,7 @@ class Messages:
         self._usual = {"model": model, "max_tokens": output} | _thinking(thinking)
 
     def ask(self, tools: Sequence[Tool], turns: Sequence[Turn]) -> Said:
-        """See `Model`."""
+        """See `LanguageModel`."""
         asked = self._usual | {
             "system": [{"type": "text", "text": SYSTEM, **MARK}],
             "tools": _tools(tools),
@@ -115,13 +115,13 @@ def gathered(events: Iterable[dict[str, Any]]) -> Said:
     calls = []
     for block, part in zip(blocks, parts, strict=True):
         if block["type"] == "tool_use":
-            call = Call(block["id"], block["name"], part or json.dumps(block["input"]))
+            call = ToolCall(block["id"], block["name"], part or json.dumps(block["input"]))
             block["input"] = call.given() or {}
             calls.append(call)
     return Said(
         "".join(block["text"] for block in blocks if block["type"] == "text"),
         tuple(calls),
-        STOPS.get(stop, Stop.DONE),
+        STOPS.get(stop, StopReason.DONE),
         tuple(block for block in blocks if block.get("text") != ""),  # empty ones are refused
         sum(used.values()),
     )
@@ -182,7 +182,7 @@ def _told(turn: Told) -> list[dict[str, Any]]:
     return [*blocks, {"type": "text", "text": turn.text}] if turn.text else blocks
 
 
-def _result(result: Result) -> dict[str, Any]:
+def _result(result: ToolResult) -> dict[str, Any]:
     content: list[dict[str, Any]] = [{"type": "text", "text": result.text or "(nothing)"}]
     for picture in result.pictures:
         source = {"type": "base64", "media_type": picture.kind, "data": picture.data}

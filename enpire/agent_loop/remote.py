@@ -13,7 +13,7 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Self
 
-from enpire.agent_loop.conversation import Picture, Result, Tool
+from enpire.agent_loop.conversation import ImageContent, Tool, ToolResult
 
 VERSION = "2025-06-18"
 MOST = 1_000_000  # characters of a message; the campaign takes no more
@@ -50,20 +50,20 @@ class Remote:
         self._server.kill()
         self._server.wait()
 
-    def call(self, id: str, name: str, given: Mapping[str, Any]) -> Result:
+    def call(self, id: str, name: str, given: Mapping[str, Any]) -> ToolResult:
         """See `Provider`; raises Gone."""
         params = {"name": name, "arguments": given}
         if len(json.dumps(params)) > MOST - 1000:
-            return Result(id, f"{name}: its input has {MOST} characters at most", wrong=True)
+            return ToolResult(id, f"{name}: its input has {MOST} characters at most", wrong=True)
         answer = self._ask("tools/call", params)
         if "error" in answer:
-            return Result(id, str(answer["error"].get("message", "it failed")), wrong=True)
+            return ToolResult(id, str(answer["error"].get("message", "it failed")), wrong=True)
         found = answer["result"]
         content = found.get("content", [])
         text = "\n".join(part["text"] for part in content if part.get("type") == "text")
         shown = [part for part in content if part.get("type") == "image"]
-        pictures = tuple(Picture(part["mimeType"], part["data"]) for part in shown)
-        return Result(id, text, bool(found.get("isError")), pictures)
+        pictures = tuple(ImageContent(part["mimeType"], part["data"]) for part in shown)
+        return ToolResult(id, text, bool(found.get("isError")), pictures)
 
     def _list(self) -> Iterator[Tool]:
         params: dict[str, Any] = {}

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Protocol
 
-from enpire.agent_loop.conversation import Call, Result, Tool
+from enpire.agent_loop.conversation import Tool, ToolCall, ToolResult
 
 QUOTED = 200  # characters of what could not be read
 KINDS: Mapping[str, type | tuple[type, ...]] = {
@@ -26,7 +26,7 @@ class Provider(Protocol):
     @property
     def tools(self) -> tuple[Tool, ...]: ...
 
-    def call(self, id: str, name: str, given: Mapping[str, Any]) -> Result:
+    def call(self, id: str, name: str, given: Mapping[str, Any]) -> ToolResult:
         """Carry out the call with this id; what is wrong is a result too."""
         ...
 
@@ -42,15 +42,15 @@ class Toolbox:
         self.tools = (*campaign.tools, *own)
         self._most = most
 
-    def call(self, call: Call, cut: bool = False) -> Result:
+    def call(self, call: ToolCall, cut: bool = False) -> ToolResult:
         """What came of it. cut: the answer that it is of was cut off."""
         wrong = self._fault(call, cut)
         if wrong:
-            return Result(call.id, wrong, wrong=True)
+            return ToolResult(call.id, wrong, wrong=True)
         result = self._of[call.name].call(call.id, call.name, call.given() or {})
         return replace(result, text=bounded(result.text, self._most))
 
-    def _fault(self, call: Call, cut: bool) -> str:
+    def _fault(self, call: ToolCall, cut: bool) -> str:
         """What is wrong with a call, and what to do; empty for nothing."""
         tool = next((each for each in self.tools if each.name == call.name), None)
         if tool is None:

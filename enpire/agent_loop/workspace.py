@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from enpire.agent_loop.conversation import Result, Tool
+from enpire.agent_loop.conversation import Tool, ToolResult
 
 LINES = 400  # of a file at a time, unless more are asked for
 MOST = 200_000  # characters of a result
@@ -31,13 +31,13 @@ class Workspace:
         """See `Provider`."""
         return TOOLS
 
-    def call(self, id: str, name: str, given: Mapping[str, Any]) -> Result:
+    def call(self, id: str, name: str, given: Mapping[str, Any]) -> ToolResult:
         """See `Provider`."""
         try:
             text = getattr(self, f"_{name}")(**given)
         except (OSError, ValueError) as error:  # a file that is no text, too
-            return Result(id, f"{name}: {error}", wrong=True)
-        return Result(id, text)
+            return ToolResult(id, f"{name}: {error}", wrong=True)
+        return ToolResult(id, text)
 
     def _read_file(self, path: str, first: int = 1, lines: int = LINES) -> str:
         shown: list[str] = []

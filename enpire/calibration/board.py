@@ -14,7 +14,7 @@ LEAST = 6  # corners in a picture that counts
 
 
 @dataclass(frozen=True, slots=True)
-class Board:
+class CharucoBoard:
     """columns, rows: of squares. square, marker: their sides [m]. dictionary: OpenCV's name."""
 
     columns: int

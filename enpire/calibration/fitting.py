@@ -27,7 +27,7 @@ SINGULAR = 1e12  # condition of the fit above which its pose is unknown in some 
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class View:
+class BoardView:
     """One picture of the board.
 
     points: corners in the board's frame, (n, 3) [m]; pixels: where they were seen, (n, 2);
@@ -50,7 +50,7 @@ class Bars:
 
 
 def calibrate(
-    views: Sequence[View], width: int, height: int, mount: str, on_wrist: bool, bars: Bars
+    views: Sequence[BoardView], width: int, height: int, mount: str, on_wrist: bool, bars: Bars
 ) -> CameraCalibration:
     """What the views say of the camera.
 
@@ -118,7 +118,7 @@ class _Lens:
     boards: list[FloatArray]
 
 
-def _lens(views: Sequence[View], width: int, height: int) -> _Lens:
+def _lens(views: Sequence[BoardView], width: int, height: int) -> _Lens:
     rms, matrix, bent, turns, places, deviations, _, _ = cv2.calibrateCameraExtended(
         [view.points.astype(np.float32) for view in views],
         [view.pixels.astype(np.float32) for view in views],
@@ -161,7 +161,7 @@ def _start(frames: Sequence[FloatArray], boards: Sequence[FloatArray]) -> FloatA
 
 
 def _missed(
-    view: View,
+    view: BoardView,
     frame: FloatArray,
     camera: FloatArray,
     board: FloatArray,

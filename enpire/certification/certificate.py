@@ -13,7 +13,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from enpire.certification.row import Row
+from enpire.certification.row import CheckRow
 from enpire.errors import EnpireError, PackError
 from enpire.packs import CERTIFICATE, find
 from enpire.rollout.statistics import Confusion, rogan_gladen
@@ -22,7 +22,7 @@ from enpire.rollout.statistics import Confusion, rogan_gladen
 def write(
     folder: Path,
     packs: Mapping[str, str],
-    rows: Sequence[Row],
+    rows: Sequence[CheckRow],
     matrices: Mapping[str, Confusion],
     versions: Mapping[str, str],
 ) -> Path | None:

@@ -58,7 +58,7 @@ class Unsteady:
         return actions.clip(-1.0, 1.0)
 
 
-class Stopped:
+class InterruptedDemonstrator:
     """The demonstrator, who for one episode stands still after a number of control periods."""
 
     def __init__(self, task: Task, after: int) -> None:

@@ -12,13 +12,13 @@ from itertools import islice
 import numpy as np
 
 from enpire.certification import fakes, hostile, repeat, verifier
-from enpire.certification.controllers import Nothing, Stopped, Unsteady
+from enpire.certification.controllers import InterruptedDemonstrator, Nothing, Unsteady
 from enpire.certification.episodes import run
-from enpire.certification.limits import Limits
+from enpire.certification.limits import LimitWatcher
 from enpire.certification.repeat import Build
-from enpire.certification.restoring import Resets
-from enpire.certification.row import Row
-from enpire.certification.verifier import Audit, Audited
+from enpire.certification.restoring import PhysicalResets
+from enpire.certification.row import CheckRow
+from enpire.certification.verifier import Audit, AuditedEpisode
 from enpire.environment import (
     Controller,
     Demonstrations,
@@ -73,7 +73,7 @@ REDUCED = Counts(40, 20, 20, 60, 8, 40, 40, 24, 1, 4)
 FULL = Counts(200, 200, 200, 500, 40, 250, 200, 200, 3, 20)
 
 
-class Examination:
+class TaskExamination:
     """The checks of a task; what several of them look at is run once."""
 
     def __init__(self, build: Build, counts: Counts) -> None:
@@ -85,11 +85,11 @@ class Examination:
         self.counts = counts
         self.build = build
         self.stations = build(STATIONS, 0)
-        self._limits = Limits(self.stations)
+        self._limits = LimitWatcher(self.stations)
         self._audit = Audit()
         require_fit(self.stations)
 
-    def rows(self, checks: Sequence[str]) -> Iterator[Row]:
+    def rows(self, checks: Sequence[str]) -> Iterator[CheckRow]:
         """The rows of some checks, in their order, as they come."""
         for check in checks:
             yield from CHECKS[check](self)
@@ -105,12 +105,12 @@ class Examination:
         return run(self.stations, self._at_random(), self._audit)
 
     @cached_property
-    def resets(self) -> Resets | None:
+    def resets(self) -> PhysicalResets | None:
         """Physical resets of what chance, shaking and good demonstrators left; None: no skills."""
         stations, task = self.stations, self.stations.task
         if not task.target_names:
             return None
-        resets = Resets(self._limits)
+        resets = PhysicalResets(self._limits)
         making: tuple[Controller, ...] = (
             RandomActions(stations.action_size, HOLD),
             Unsteady(task),
@@ -127,15 +127,15 @@ class Examination:
             stations.reset = ResetMode.FAST
         return resets
 
-    def physical(self) -> list[Row]:
+    def physical(self) -> list[CheckRow]:
         """Skills put back what policies leave; the starts are those of a fast reset."""
         fast = [e.observations[0].astype(np.float64) for e in self.demonstrations if len(e)]
         if self.resets is None:
             detail = "task.py has no target_names and no restorer: --reset fast only"
-            return [Row("physical reset", "", 0, 0, "at least 98%", None, detail)]
+            return [CheckRow("physical reset", "", 0, 0, "at least 98%", None, detail)]
         return self.resets.rows(fast)
 
-    def demonstrator(self) -> list[Row]:
+    def demonstrator(self) -> list[CheckRow]:
         """Solves it nearly always."""
         done = self.demonstrations
         solved = [e for e in done if e.success]
@@ -143,25 +143,25 @@ class Examination:
         passed = len(solved) >= math.floor(SOLVED * len(done))
         detail = f"seed {others[0].seed}: {others[0].verdict.reason}" if others else ""
         bar = f"at least {SOLVED:.0%}"
-        return [Row("demonstrator", "solved", len(solved), len(done), bar, passed, detail)]
+        return [CheckRow("demonstrator", "solved", len(solved), len(done), bar, passed, detail)]
 
-    def limits(self) -> list[Row]:
+    def limits(self) -> list[CheckRow]:
         """Held by the demonstrator and by resets of either kind."""
         if not self.demonstrations:
             return []
         _ = self.resets  # watched too
         return self._limits.rows()
 
-    def nothing(self) -> list[Row]:
+    def nothing(self) -> list[CheckRow]:
         """A policy that does nothing never succeeds."""
         jobs = self._jobs("nothing", Nothing(self.stations.control), self.counts.nothing)
         return [_never("nothing", "successes without acting", run(self.stations, jobs))]
 
-    def random(self) -> list[Row]:
+    def random(self) -> list[CheckRow]:
         """Nor does one that acts at random."""
         return [_never("random", "successes by chance", self.chance)]
 
-    def after_reset(self) -> list[Row]:
+    def after_reset(self) -> list[CheckRow]:
         """Nothing is a success before anybody has acted."""
         stations, controller = self.stations, Nothing(self.stations.control)
         periods, stations.execute_periods = stations.execute_periods, 0
@@ -171,21 +171,21 @@ class Examination:
             stations.execute_periods = periods
         return [_never("after reset", "already a success", done)]
 
-    def repeat(self) -> list[Row]:
+    def repeat(self) -> list[CheckRow]:
         """A seed fixes an episode."""
         return repeat.rows(self.build, self._seeds("repeat", self.counts.repeat))
 
-    def verifier(self) -> list[Row]:
+    def verifier(self) -> list[CheckRow]:
         """Says what is."""
         mixed, near = self.audited
         if not mixed:
             detail = (
                 "task.py says no `truth`, or no episode came to a verdict: nothing to hold against"
             )
-            return [Row("verifier agrees", "", 0, 0, "at least 99%", False, detail)]
+            return [CheckRow("verifier agrees", "", 0, 0, "at least 99%", False, detail)]
         return verifier.rows(mixed, near, left_out=len(self._mixed) - len(mixed))
 
-    def fakes(self) -> list[Row]:
+    def fakes(self) -> list[CheckRow]:
         """What the task constructs deceives nobody: sensors, nor cameras where it has eyes."""
         stations, seeds = self.stations, self._seeds("fakes", self.counts.fakes)
         eyes: TwinEyes | None = None
@@ -198,7 +198,7 @@ class Examination:
             if eyes is not None:
                 eyes.close()
 
-    def cameras(self) -> list[Row]:
+    def cameras(self) -> list[CheckRow]:
         """So do the cameras, over episodes of the same kinds; and nobody deceives them."""
         stations, solved = self.stations, self._solved
         if not stations.task.looks:
@@ -209,9 +209,9 @@ class Examination:
             eyes = TwinEyes(stations.twin)
         except NoGraphics as error:
             return [_not_seen(str(error))]
-        audit, shown = Audit(), hostile.Shown(eyes)
+        audit, shown = Audit(), hostile.FinalPictures(eyes)
         run(stations, [self._stopped(solved[0], len(solved[0]) + 1, "shown")], shown)
-        deceived: dict[hostile.Scene, list[Audited]] = {}
+        deceived: dict[hostile.HostileScene, list[AuditedEpisode]] = {}
         try:
             stations.eyes = eyes
             mixed = run(stations, self._mixed_jobs(), audit)
@@ -232,7 +232,7 @@ class Examination:
             hostile.row(deceived),
         ]
 
-    def _before_hostile_eyes(self, scene: hostile.Scene) -> Iterator[Job]:
+    def _before_hostile_eyes(self, scene: hostile.HostileScene) -> Iterator[Job]:
         """Demonstrations in turn whole, stopped just before their end, and half-way."""
         rng = np.random.default_rng(0)
         for i in range(self.counts.hostile):
@@ -269,7 +269,7 @@ class Examination:
         return [e for e in self.demonstrations if e.success]
 
     @cached_property
-    def audited(self) -> tuple[list[Audited], list[Audited]]:
+    def audited(self) -> tuple[list[AuditedEpisode], list[AuditedEpisode]]:
         """Mixed episodes, and those made to be near misses."""
         mixed = self._audit.of(self._mixed)
         if not mixed:
@@ -305,7 +305,7 @@ class Examination:
             yield self._stopped(whole, len(whole) - 1 - turn % LAST_PERIODS, f"near-{i}")
 
     def _stopped(self, whole: Episode, after: int, name: str) -> Job:
-        controller = Stopped(self.stations.task, after)
+        controller = InterruptedDemonstrator(self.stations.task, after)
         return Job(whole.seed, Purpose.DEMONSTRATION, controller, name)
 
     def _seeds(self, name: str, number: int) -> list[int]:
@@ -316,17 +316,17 @@ class Examination:
         return [Job(seed, Purpose.EVALUATION, controller, name) for seed in seeds]
 
 
-CHECKS: dict[str, Callable[[Examination], list[Row]]] = {
-    "demonstrator": Examination.demonstrator,
-    "limits": Examination.limits,
-    "nothing": Examination.nothing,
-    "random": Examination.random,
-    "reset": Examination.after_reset,
-    "physical": Examination.physical,
-    "repeat": Examination.repeat,
-    "verifier": Examination.verifier,
-    "fakes": Examination.fakes,
-    "cameras": Examination.cameras,
+CHECKS: dict[str, Callable[[TaskExamination], list[CheckRow]]] = {
+    "demonstrator": TaskExamination.demonstrator,
+    "limits": TaskExamination.limits,
+    "nothing": TaskExamination.nothing,
+    "random": TaskExamination.random,
+    "reset": TaskExamination.after_reset,
+    "physical": TaskExamination.physical,
+    "repeat": TaskExamination.repeat,
+    "verifier": TaskExamination.verifier,
+    "fakes": TaskExamination.fakes,
+    "cameras": TaskExamination.cameras,
 }
 """By the name that `--checks` takes."""
 
@@ -359,12 +359,12 @@ def _require(file: object, method: str, found: tuple[int, ...], needs: tuple[int
         raise PackError(f"{file}: {method} returns shape {found}, expected {needs}")
 
 
-def _not_seen(why: str) -> Row:
+def _not_seen(why: str) -> CheckRow:
     """The row where nobody could look."""
-    return Row(verifier.CAMERAS[0], "", 0, 0, "at least 99%", None, f"sensors only: {why}")
+    return CheckRow(verifier.CAMERAS[0], "", 0, 0, "at least 99%", None, f"sensors only: {why}")
 
 
-def _never(check: str, counted: str, done: list[Episode]) -> Row:
+def _never(check: str, counted: str, done: list[Episode]) -> CheckRow:
     """A row of episodes of which none may be a success, and nearly all must be judged."""
     judged = [e for e in done if e.verdict.outcome in JUDGED]
     won = [e for e in judged if e.success]
@@ -373,4 +373,4 @@ def _never(check: str, counted: str, done: list[Episode]) -> Row:
     if lost:
         detail += f" {len(lost)} invalid, such as seed {lost[0].seed}: {lost[0].verdict.reason}"
     enough = len(judged) > 0 and len(judged) >= WHOLE * len(done)
-    return Row(check, counted, len(won), len(judged), "0", enough and not won, detail.strip())
+    return CheckRow(check, counted, len(won), len(judged), "0", enough and not won, detail.strip())

@@ -9,7 +9,7 @@ import numpy as np
 
 from enpire.certification.controllers import Nothing
 from enpire.certification.episodes import run
-from enpire.certification.row import Row
+from enpire.certification.row import CheckRow
 from enpire.certification.verifier import Audit
 from enpire.environment import Fake, Job, Readings, Stations
 from enpire.environment.cameras import Eyes
@@ -98,11 +98,11 @@ def _result(fake: Fake, judge: str, episode: Episode, audit: Audit) -> FakeResul
     return FakeResult(fake.name, episode.seed, judge, shown, episode.success, was, reason)
 
 
-def rows(results: list[FakeResult]) -> list[Row]:
+def rows(results: list[FakeResult]) -> list[CheckRow]:
     """False successes of the verifier, and of the truth, over all episodes of all fakes."""
     if not results:
         detail = "task.py constructs no fakes"
-        return [Row("fakes", "", 0, 0, "0", None, detail)]
+        return [CheckRow("fakes", "", 0, 0, "0", None, detail)]
     hidden = [r for r in results if not r.shown]
     states = len({r.fake for r in results})
     judges = " and by ".join(sorted({r.judge for r in results}, reverse=True))
@@ -117,7 +117,7 @@ def rows(results: list[FakeResult]) -> list[Row]:
         ("fakes' truth", "constructed fakes that are truly one", [r for r in results if r.was]),
     ]
     return [
-        Row(
+        CheckRow(
             check,
             counted,
             len(fooled),

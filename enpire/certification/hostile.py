@@ -16,9 +16,9 @@ import mujoco
 import numpy as np
 
 from enpire.certification.episodes import Observer
-from enpire.certification.row import Row
-from enpire.certification.verifier import Audited
-from enpire.environment import Camera, Stations, View, looks
+from enpire.certification.row import CheckRow
+from enpire.certification.verifier import AuditedEpisode
+from enpire.environment import Camera, CameraView, Stations, looks
 from enpire.environment.eyes import TwinEyes
 from enpire.twin import Twin
 from enpire.types import Episode, FloatArray, Image
@@ -30,7 +30,7 @@ ANY = np.random.default_rng(0)  # for looks of which nothing is drawn
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Scene:
+class HostileScene:
     """One way to deceive.
 
     dress: changes the renderer's model. spoil: changes pictures, given those of a success.
@@ -39,20 +39,22 @@ class Scene:
 
     name: str
     dress: Callable[[mujoco.MjModel], None] = lambda model: None
-    spoil: Callable[[list[View], list[View]], list[View]] = lambda views, success: views
+    spoil: Callable[[list[CameraView], list[CameraView]], list[CameraView]] = (
+        lambda views, success: views
+    )
     wrong: bool = False
 
 
 class HostileEyes:
     """The cameras of a twin in such a scene."""
 
-    def __init__(self, twin: Twin, scene: Scene, success: list[View]) -> None:
+    def __init__(self, twin: Twin, scene: HostileScene, success: list[CameraView]) -> None:
         """success: what the cameras showed at the end of an episode that was one."""
         self.scene = scene
         self._eyes = TwinEyes(twin, scene.dress)
         self._success = success
 
-    def look[T](self, row: int, stamp: float, see: Callable[[list[View]], T]) -> Future[T]:
+    def look[T](self, row: int, stamp: float, see: Callable[[list[CameraView]], T]) -> Future[T]:
         """As `TwinEyes` does, deceived."""
         spoil, success = self.scene.spoil, self._success
         return self._eyes.look(row, stamp, lambda views: see(spoil(views, success)))
@@ -62,12 +64,12 @@ class HostileEyes:
         self._eyes.close()
 
 
-class Shown(Observer):
+class FinalPictures(Observer):
     """What cameras show at the end of a success, and where the tracked object is then [m]."""
 
     def __init__(self, eyes: TwinEyes) -> None:
         self._eyes = eyes
-        self.views: list[View] = []
+        self.views: list[CameraView] = []
         self.at: FloatArray = np.zeros(3)
 
     def ended(self, stations: Stations, episode: Episode) -> None:
@@ -79,7 +81,7 @@ class Shown(Observer):
         ].copy()
 
 
-def row(found: Mapping[Scene, list[Audited]]) -> Row:
+def row(found: Mapping[HostileScene, list[AuditedEpisode]]) -> CheckRow:
     """False successes in hostile scenes, and the true ones that are still told."""
     judged = [(s, a) for s, audited in found.items() for a in audited]
     fit = [(s, a) for s, a in judged if a.was and not s.wrong]
@@ -88,7 +90,7 @@ def row(found: Mapping[Scene, list[Audited]]) -> Row:
     told = f"{sum(a.said for _, a in fit)} of {len(fit)} true successes called one all the same"
     if fooled:
         told += f"; {fooled[0][0].name}: seed {fooled[0][1].seed}"
-    return Row(
+    return CheckRow(
         "hostile scenes",
         f"failures called a success in {len(found)} scenes",
         len(fooled),
@@ -99,23 +101,23 @@ def row(found: Mapping[Scene, list[Audited]]) -> Row:
     )
 
 
-def scenes(model: mujoco.MjModel, tracked: str, at: FloatArray) -> list[Scene]:
+def scenes(model: mujoco.MjModel, tracked: str, at: FloatArray) -> list[HostileScene]:
     """All of them, for the object that carries the site `tracked`; at: (3,), where it is [m]."""
     body = model.site_bodyid[model.site(tracked).id]
     cameras = np.flatnonzero(model.cam_bodyid == 0).tolist()
     made = [
-        Scene("an object of another colour", lambda m: _recolour(m, body), wrong=True),
-        Scene("the light moved", lambda m: looks.dress(m, looks.other_light(m, ANY))),
-        Scene("a picture of success lies on the bench", spoil=_lay_print),
+        HostileScene("an object of another colour", lambda m: _recolour(m, body), wrong=True),
+        HostileScene("the light moved", lambda m: looks.dress(m, looks.other_light(m, ANY))),
+        HostileScene("a picture of success lies on the bench", spoil=_lay_print),
     ]
     for i, camera in enumerate(cameras):
         name = model.camera(camera).name
         made += [
-            Scene(f"something before camera {name}", spoil=_hide(i, at, 0.08)),
-            Scene(f"something small before camera {name}", spoil=_hide(i, at, 0.012)),
-            Scene(f"a picture of success before camera {name}", spoil=_hold_print(i)),
+            HostileScene(f"something before camera {name}", spoil=_hide(i, at, 0.08)),
+            HostileScene(f"something small before camera {name}", spoil=_hide(i, at, 0.012)),
+            HostileScene(f"a picture of success before camera {name}", spoil=_hold_print(i)),
             *(
-                Scene(
+                HostileScene(
                     f"camera {name} 5 mm off along {way}{'xyz'[axis]}", _shift(camera, axis, sign)
                 )
                 for axis in range(3)
@@ -141,10 +143,10 @@ def _shift(camera: int, axis: int, sign: int) -> Callable[[mujoco.MjModel], None
 
 def _hide(
     index: int, at: FloatArray, half: float
-) -> Callable[[list[View], list[View]], list[View]]:
+) -> Callable[[list[CameraView], list[CameraView]], list[CameraView]]:
     """A grey board between a camera and the place where it matters; half its size there [m]."""
 
-    def spoil(views: list[View], success: list[View]) -> list[View]:
+    def spoil(views: list[CameraView], success: list[CameraView]) -> list[CameraView]:
         view = views[index]
         x, y = view.camera.project(at)
         size = half * view.camera.focal / np.linalg.norm(at - view.camera.position)
@@ -157,16 +159,16 @@ def _hide(
     return spoil
 
 
-def _hold_print(index: int) -> Callable[[list[View], list[View]], list[View]]:
+def _hold_print(index: int) -> Callable[[list[CameraView], list[CameraView]], list[CameraView]]:
     """The whole of one camera's picture is that of a success."""
 
-    def spoil(views: list[View], success: list[View]) -> list[View]:
+    def spoil(views: list[CameraView], success: list[CameraView]) -> list[CameraView]:
         return _with(views, index, success[index].image)
 
     return spoil
 
 
-def _lay_print(views: list[View], success: list[View]) -> list[View]:
+def _lay_print(views: list[CameraView], success: list[CameraView]) -> list[CameraView]:
     """The first camera's picture of a success lies on the bench, where both see it."""
     result = views
     for i, view in enumerate(views):
@@ -191,5 +193,5 @@ def _pixels(camera: Camera, points: FloatArray) -> FloatArray:
     return pixels
 
 
-def _with(views: Sequence[View], index: int, image: Image) -> list[View]:
+def _with(views: Sequence[CameraView], index: int, image: Image) -> list[CameraView]:
     return [replace(v, image=image) if i == index else v for i, v in enumerate(views)]

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from enpire.certification.episodes import Observer
-from enpire.certification.row import Row
+from enpire.certification.row import CheckRow
 from enpire.environment import Job, Stations
-from enpire.environment.running import Phase
+from enpire.environment.running import StationPhase
 from enpire.types import Episode, FloatArray
 
 STOP = 0.01  # a joint's stop is a soft contact in MuJoCo, and yields by so much [rad]
@@ -23,7 +23,7 @@ EDGE = 0.005  # so far a hand may coast over the edge at which its setpoint stop
 
 
 @dataclass(slots=True)
-class Limit:
+class LimitCount:
     """One limit: how many looks there were, how many found it exceeded, and the furthest of all."""
 
     name: str
@@ -44,9 +44,9 @@ class Limit:
             self.furthest = float(excess[worst])
             self.where = f"{self.parts[worst]} {measures[worst]:.3g} {unit} in {where}"
 
-    def row(self) -> Row:
+    def row(self) -> CheckRow:
         """For the table."""
-        return Row(
+        return CheckRow(
             check=self.name,
             counted="looks that found it exceeded",
             hits=self.beyond,
@@ -57,7 +57,7 @@ class Limit:
         )
 
 
-class Limits(Observer):
+class LimitWatcher(Observer):
     """Watches joints, hands and wrists of all stations, in every phase of an episode."""
 
     def __init__(self, stations: Stations) -> None:
@@ -77,11 +77,11 @@ class Limits(Observer):
         self._samples = np.array([arm.force for arm in control.arms])
         self._grasp = np.array([arm.grasp for arm in control.arms])
         self._wrist = np.array([arm.wrist for arm in control.arms])
-        self.joint_range = Limit("joint range", f"0 beyond by {STOP} rad", joints)
-        self.joint_speed = Limit("joint speed", f"0 over the limit + {OVERSHOOT:.0%}", joints)
-        self.workspace = Limit("workspace", f"0 beyond by {1e3 * EDGE:.0f} mm", hands)
-        self.hand_speed = Limit("hand speed", f"0 over {limits.cartesian_speed:g} m/s", hands)
-        self.force = Limit("force", f"0 over {stations.task.force_limit:g} N", wrists)
+        self.joint_range = LimitCount("joint range", f"0 beyond by {STOP} rad", joints)
+        self.joint_speed = LimitCount("joint speed", f"0 over the limit + {OVERSHOOT:.0%}", joints)
+        self.workspace = LimitCount("workspace", f"0 beyond by {1e3 * EDGE:.0f} mm", hands)
+        self.hand_speed = LimitCount("hand speed", f"0 over {limits.cartesian_speed:g} m/s", hands)
+        self.force = LimitCount("force", f"0 over {stations.task.force_limit:g} N", wrists)
         self._seed: dict[int, int] = {}
         self._time = stations.twin.bind("time")
         self._before: dict[int, tuple[float, FloatArray, FloatArray]] = {}
@@ -96,7 +96,7 @@ class Limits(Observer):
     def period(self, stations: Stations) -> None:
         """Look at every busy station."""
         for row in range(len(stations)):
-            if stations.phase(row) is not Phase.IDLE:
+            if stations.phase(row) is not StationPhase.IDLE:
                 self.look(stations, row)
 
     def ended(self, stations: Stations, episode: Episode) -> None:
@@ -133,7 +133,7 @@ class Limits(Observer):
         felt = (frames @ twin.history[row, self._samples].mean(axis=1)[..., None])[..., 0]
         self._felt[row].append((where, felt))
 
-    def rows(self) -> list[Row]:
+    def rows(self) -> list[CheckRow]:
         """For the table."""
         found = (self.joint_range, self.joint_speed, self.workspace, self.hand_speed, self.force)
         return [limit.row() for limit in found]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from enpire.certification.episodes import Observer, run
-from enpire.certification.row import Row
+from enpire.certification.row import CheckRow
 from enpire.environment import Demonstrations, Job, Stations
 from enpire.types import Episode, Purpose
 
@@ -29,7 +29,7 @@ class _Placed(Observer):
         self.scenes[job.id] = [np.ascontiguousarray(part).tobytes() for part in parts]
 
 
-def rows(build: Build, seeds: list[int]) -> list[Row]:
+def rows(build: Build, seeds: list[int]) -> list[CheckRow]:
     """The same demonstrations four times over, each held against the first."""
     alone = build(1, 1)
     first = _demonstrate(alone, seeds)
@@ -51,7 +51,7 @@ def rows(build: Build, seeds: list[int]) -> list[Row]:
     trials, detail = len(ways) * len(seeds), different[0] if different else ""
     bar = "all: again, 1 and 8 stations, 1 and 2 threads"
     return [
-        Row(
+        CheckRow(
             "same start",
             "scenes placed the same to the bit",
             placed,
@@ -60,7 +60,7 @@ def rows(build: Build, seeds: list[int]) -> list[Row]:
             placed == trials,
             detail,
         ),
-        Row(
+        CheckRow(
             "same verdict",
             "verdicts the same to the bit",
             judged,

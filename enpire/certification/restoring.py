@@ -8,11 +8,11 @@ import numpy as np
 from scipy.stats import ks_2samp
 
 from enpire.certification.episodes import Observer
-from enpire.certification.limits import Limits
-from enpire.certification.row import Row
+from enpire.certification.limits import LimitWatcher
+from enpire.certification.row import CheckRow
 from enpire.environment import Job, Stations
 from enpire.environment.restoring import TRIES
-from enpire.environment.running import Phase
+from enpire.environment.running import StationPhase
 from enpire.types import Episode, FloatArray
 
 RESTORED = 0.98  # share of messes that come right
@@ -23,13 +23,13 @@ BLUR = 0.05
 
 
 @dataclass(slots=True)
-class Resets(Observer):
+class PhysicalResets(Observer):
     """Counts physical resets, holds robots to their limits in them, and takes lost stations back.
 
     reset_s: how long they took. starts: what policies then saw first.
     """
 
-    limits: Limits
+    limits: LimitWatcher
     tried: int = 0
     restored: int = 0
     first: int = 0  # that came right at once
@@ -53,7 +53,7 @@ class Resets(Observer):
         In the first the hands still give way to what a policy has pressed them against.
         """
         for row in self._physical:
-            if stations.phase(row) is Phase.RESET:
+            if stations.phase(row) is StationPhase.RESET:
                 if row in self._tries:
                     self.limits.look(stations, row)
                 self._tries[row] = stations.tries(row)
@@ -75,14 +75,14 @@ class Resets(Observer):
         if row in stations.aside:
             stations.recover(row)
 
-    def rows(self, fast: list[FloatArray]) -> list[Row]:
+    def rows(self, fast: list[FloatArray]) -> list[CheckRow]:
         """For the table; fast: what policies saw first after fast resets."""
         detail = f"{self.first} at the first try"
         if self.reset_s:
             detail += f", {np.mean(self.reset_s):.1f} s on average"
         if self.failures:
             detail += f"; {self.failures[0]}"
-        restored = Row(
+        restored = CheckRow(
             check="physical reset",
             counted=f"messes put back within {TRIES} tries",
             hits=self.restored,
@@ -94,19 +94,21 @@ class Resets(Observer):
         return [restored, alike(fast, self.starts)]
 
 
-def alike(fast: list[FloatArray], physical: list[FloatArray]) -> Row:
+def alike(fast: list[FloatArray], physical: list[FloatArray]) -> CheckRow:
     """Kolmogorov and Smirnov's test of every entry of the first observations, with Bonferroni.
 
     Normal noise of `BLUR` is added to both.
     """
     if not (fast and physical):
-        return Row("same starts", "entries that differ", 0, 0, "0", False, "no starts to compare")
+        return CheckRow(
+            "same starts", "entries that differ", 0, 0, "0", False, "no starts to compare"
+        )
     rng = np.random.default_rng(0)
     one, other = (np.array(s) + BLUR * rng.standard_normal(np.shape(s)) for s in (fast, physical))
     chances = np.array([ks_2samp(a, b).pvalue for a, b in zip(one.T, other.T, strict=True)])
     differ = int((chances < LEVEL / len(chances)).sum())
     worst = int(chances.argmin())
-    return Row(
+    return CheckRow(
         check="same starts",
         counted="entries of the first observation that differ from a fast reset's",
         hits=differ,

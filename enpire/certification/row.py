@@ -9,7 +9,7 @@ from enpire.rollout.statistics import estimate
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class CheckRow:
     """One thing counted, held against its bar.
 
     hits of trials, of what `counted` says. passed: None where there is no bar. detail: the worst

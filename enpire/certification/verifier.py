@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from enpire.certification.episodes import Observer
-from enpire.certification.row import Row
+from enpire.certification.row import CheckRow
 from enpire.environment import Stations
 from enpire.rollout.statistics import Confusion
 from enpire.types import JUDGED, Episode, Predicate
@@ -26,7 +26,7 @@ CAMERAS = ("cameras agree", "cameras' false success", "cameras' near misses")
 
 
 @dataclass(frozen=True, slots=True)
-class Audited:
+class AuditedEpisode:
     """One judged episode: what was said, and what was."""
 
     seed: int
@@ -55,7 +55,7 @@ class Audit(Observer):
     """Asks the task for the truth at the end of every judged episode."""
 
     def __init__(self) -> None:
-        self.found: dict[str, Audited] = {}
+        self.found: dict[str, AuditedEpisode] = {}
 
     def ended(self, stations: Stations, episode: Episode) -> None:
         """Ask. An episode that the harness itself ended says nothing about the verifier."""
@@ -64,22 +64,25 @@ class Audit(Observer):
             return
         truth = stations.task.truth(stations.twin, episode.station)
         if truth:
-            said = Audited(episode.seed, episode.success, verdict.reason, truth)
+            said = AuditedEpisode(episode.seed, episode.success, verdict.reason, truth)
             self.found[episode.id] = said
 
-    def of(self, episodes: Iterable[Episode]) -> list[Audited]:
+    def of(self, episodes: Iterable[Episode]) -> list[AuditedEpisode]:
         """What was found of some episodes, in their order."""
         return [self.found[e.id] for e in episodes if e.id in self.found]
 
 
-def confusion(audited: Iterable[Audited]) -> Confusion:
+def confusion(audited: Iterable[AuditedEpisode]) -> Confusion:
     """Count."""
     return sum((Confusion.of(said=a.said, was=a.was) for a in audited), Confusion())
 
 
 def rows(
-    mixed: list[Audited], made: list[Audited], left_out: int, names: Sequence[str] = SENSORS
-) -> list[Row]:
+    mixed: list[AuditedEpisode],
+    made: list[AuditedEpisode],
+    left_out: int,
+    names: Sequence[str] = SENSORS,
+) -> list[CheckRow]:
     """Agreement and false successes over mixed episodes; agreement of near misses apart.
 
     made: the episodes that were to be near misses. left_out: mixed ones that nobody judged.
@@ -100,7 +103,7 @@ def rows(
     if not enough:
         detail += "; needs true successes and true failures both"
     return [
-        Row(
+        CheckRow(
             agrees,
             "episodes judged as the simulator says",
             counts.agreed,
@@ -109,7 +112,7 @@ def rows(
             enough and counts.agreed >= AGREEMENT * counts.trials,
             detail,
         ),
-        Row(
+        CheckRow(
             false_success,
             "true failures called a success",
             counts.said_success_was_failure,
@@ -118,7 +121,7 @@ def rows(
             enough and counts.said_success_was_failure <= FALSE_SUCCESS * counts.failures,
             difference(false[0]) if false else "",
         ),
-        Row(
+        CheckRow(
             near_misses,
             "episodes 0.5 to 2 mm or deg from the threshold judged as the simulator says",
             apart.agreed,
@@ -139,7 +142,7 @@ def _scaled(predicate: Predicate) -> float:
     return math.inf if predicate.holds else -math.inf
 
 
-def difference(audited: Audited) -> str:
+def difference(audited: AuditedEpisode) -> str:
     """What was said of an episode, and what was."""
     missed = [p for p in audited.truth if not p.holds]
     true = "; ".join(f"{p.name} {p.value:.2f} {p.unit} (needs {p.threshold:g})" for p in missed)

@@ -1,4 +1,4 @@
-"""Stations on the nodes of a cluster, each a process of its own: `Workcells` over Ray.
+"""Stations on the nodes of a cluster, each a process of its own: `StationBackend` over Ray.
 
 An actor is one station: it holds one `{"station": 1}` of its node's resources, takes one job at a
 time, runs it whole under the controller that came with it, and gives the episode back.
@@ -26,7 +26,7 @@ import numpy as np
 from enpire.cluster.carrying import Remembered, pack, settings_of
 from enpire.cluster.clock import Common, Under, behind
 from enpire.cluster.connection import STATION, Cluster
-from enpire.cluster.host import Ended, Failed
+from enpire.cluster.host import EndedEpisode, Failed
 from enpire.cluster.seats import Seats, raised
 from enpire.environment import (
     Controller,
@@ -50,7 +50,7 @@ SILENT_S = 300.0  # without a control period, while others wait, until a station
 
 
 class ClusterCells:
-    """n stations anywhere in a cluster; see `Workcells`.
+    """n stations anywhere in a cluster; see `StationBackend`.
 
     clock: of these stations, for the fleet.
     """
@@ -224,7 +224,7 @@ class ClusterCells:
     def _over(self, under: Under) -> None:
         """An episode has come, or why there is none."""
         try:
-            ended: Ended | Failed = self._ray.get(under.coming)
+            ended: EndedEpisode | Failed = self._ray.get(under.coming)
         except self._ray.exceptions.RayTaskError:
             raise  # a fault of ours
         except self._ray.exceptions.RayError as error:
@@ -234,7 +234,7 @@ class ClusterCells:
             raise raised(ended, f"station {under.row} on node {self._seats.node(under.row)}")
         self._take_in(under, ended)
 
-    def _take_in(self, under: Under, ended: Ended) -> None:
+    def _take_in(self, under: Under, ended: EndedEpisode) -> None:
         """What a station has handed over; it is told once the clock is there."""
         self._seats.worked(under.row)
         self.steps_done += ended.steps
@@ -310,11 +310,11 @@ class ClusterCells:
     def _cut(self, under: Under) -> None:
         """What a station has of its episode, told to end; one that does not answer is lost."""
         try:
-            ended: Ended | Failed = self._ray.get(under.coming, timeout=0)
+            ended: EndedEpisode | Failed = self._ray.get(under.coming, timeout=0)
         except self._ray.exceptions.RayError as error:
             self.aside[under.row] = self._seats.lost(under.row, error)
         else:
-            if isinstance(ended, Ended):
+            if isinstance(ended, EndedEpisode):
                 self._take_in(under, ended)
 
     def _judged(self, under: Under, verdict: Verdict) -> Episode:

@@ -18,8 +18,8 @@ from enpire.environment import (
     Job,
     Order,
     Parameter,
+    StationBackend,
     Tasked,
-    Workcells,
     open_stations,
 )
 from enpire.errors import EnpireError, PolicyError
@@ -32,7 +32,7 @@ ROW = 0  # the station's number in its own process
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """A station as it stands on its node: what `Workcells` say of themselves, and of what version.
+    """A station as it stands on its node: what a `StationBackend` says of itself, and its version.
 
     node: its machine's name and the process there, for a person.
     """
@@ -58,7 +58,7 @@ class Failed:
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class EndedEpisode:
     """An episode that has ended.
 
     periods: of control that it took. aside: why the station takes no more jobs, or empty. steps: of
@@ -76,7 +76,7 @@ class Host:
 
     def __init__(self) -> None:
         """A process that has no station yet."""
-        self._cells: Workcells | None = None
+        self._cells: StationBackend | None = None
         self._change = threading.Condition()
         self._ticket = self._periods = 0  # of the episode under way, and how far it is
         self._lasted = 0  # periods after which it was not over
@@ -115,7 +115,7 @@ class Host:
         found: str = ray.get_runtime_context().get_node_id()
         return found
 
-    def run(self, ticket: int, settings: dict[str, Any], version: Version) -> Ended | Failed:
+    def run(self, ticket: int, settings: dict[str, Any], version: Version) -> EndedEpisode | Failed:
         """Run an episode: that of a job with these `settings_of` it, under a controller.
 
         ticket: what it is called by in `stop` and `passed`; later ones have greater numbers.
@@ -140,7 +140,7 @@ class Host:
                 self._over = True
                 self._change.notify_all()
         steps = cells.steps_done - before
-        return Ended(episode, self._periods, cells.aside.get(ROW, ""), steps)
+        return EndedEpisode(episode, self._periods, cells.aside.get(ROW, ""), steps)
 
     def stop(self, ticket: int, reason: str) -> None:
         """End the episode with this ticket as soon as may be; from another thread."""
@@ -168,7 +168,7 @@ class Host:
         if self._cells is not None:
             self._cells.recover(ROW)
 
-    def _until_over(self, cells: Workcells, ticket: int) -> Episode:
+    def _until_over(self, cells: StationBackend, ticket: int) -> Episode:
         while True:
             done = cells.tick(AHEAD)
             with self._change:

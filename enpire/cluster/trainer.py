@@ -8,10 +8,10 @@ from typing import Any, Self
 from enpire import __version__
 from enpire.cluster.connection import GPU, Cluster, first_line
 from enpire.cluster.survey import require_version
-from enpire.cluster.workshop import Lesson, Made, Weights, Workshop, lesson
+from enpire.cluster.workshop import Lesson, Made, RayTrainerActor, Weights, lesson
 from enpire.errors import EnvironmentFault, RecipeError, UsageError
 from enpire.improvement.recipe import Candidate
-from enpire.improvement.training import Asked, Training
+from enpire.improvement.training import TrainingHandle, TrainingRequest
 from enpire.policies import load
 from enpire.store import Run
 
@@ -21,7 +21,7 @@ AT_ONCE = 64  # episodes in one message
 TIMES = 3  # that a training is begun, each time on another process, before it counts as failed
 
 
-class Elsewhere:
+class RayTrainer:
     """Trains on a node with a GPU, or on any where the cluster has none.
 
     An episode is sent once, and kept there for later rounds.
@@ -37,7 +37,7 @@ class Elsewhere:
         self._known: set[str] = set()
         self._workshop, self._node = self._opened()
 
-    def begin(self, run: Run, asked: Asked) -> Training:
+    def begin(self, run: Run, asked: TrainingRequest) -> TrainingHandle:
         """See `Trainer`."""
         return _Away(self, run, asked)
 
@@ -59,7 +59,7 @@ class Elsewhere:
         """Where it trains, for a person."""
         return self._node
 
-    def learn(self, run: Run, asked: Asked) -> Any:
+    def learn(self, run: Run, asked: TrainingRequest) -> Any:
         """Send what it lacks and have it begin; returns the reference of what will come of it."""
         lacking = [episode for episode in run.episodes() if episode.id not in self._known]
         for begin in range(0, len(lacking), AT_ONCE):
@@ -83,7 +83,7 @@ class Elsewhere:
 
     def _opened(self) -> tuple[Any, str]:
         needs = {"num_gpus": 1} if self._cluster.room(GPU) else {"num_cpus": 1}
-        actor = self._ray.remote(Workshop).options(**needs, max_concurrency=2).remote()
+        actor = self._ray.remote(RayTrainerActor).options(**needs, max_concurrency=2).remote()
         try:
             node, _, version = self._ray.get(actor.where.remote(), timeout=START_S)
         except self._ray.exceptions.RayError as error:
@@ -105,7 +105,7 @@ class Elsewhere:
 class _Away:
     """A training under way on a node; one whose node is lost begins anew on another."""
 
-    def __init__(self, trainer: Elsewhere, run: Run, asked: Asked) -> None:
+    def __init__(self, trainer: RayTrainer, run: Run, asked: TrainingRequest) -> None:
         self._trainer, self._run, self._asked = trainer, run, asked
         self._ray = trainer._ray
         self._lost = 0
@@ -113,7 +113,7 @@ class _Away:
         self._begin()
 
     def candidate(self, within: float) -> Candidate | None:
-        """See `Training`."""
+        """See `TrainingHandle`."""
         ready, _ = self._ray.wait([self._coming], timeout=within)
         if not ready:
             return None
@@ -129,7 +129,7 @@ class _Away:
         raise RecipeError(f"on node {self._trainer.node}: {made or 'training was cancelled'}")
 
     def cancel(self) -> None:
-        """See `Training`."""
+        """See `TrainingHandle`."""
         self._trainer.cancel()
 
     def _begin(self) -> None:

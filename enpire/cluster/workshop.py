@@ -1,7 +1,8 @@
 """What the process that trains does on its node: it keeps a copy of a run's episodes, and learns.
 
 An actor is this class, in a process that Ray has started. It trains as a run's own machine does
-(`Beside`), in a process of its own, on a run that holds what it was sent: there is no shared disk.
+(`SubprocessTrainer`), in a process of its own, on a run that holds what it was sent: there is no
+shared disk.
 """
 
 from __future__ import annotations
@@ -19,7 +20,14 @@ from numpy.typing import NDArray
 
 from enpire import __version__
 from enpire.errors import EnpireError
-from enpire.improvement.training import FOLDER, Asked, Beside, Training, as_json, asked_from
+from enpire.improvement.training import (
+    FOLDER,
+    SubprocessTrainer,
+    TrainingHandle,
+    TrainingRequest,
+    as_json,
+    asked_from,
+)
 from enpire.policies import metadata
 from enpire.store import Run
 from enpire.types import Episode
@@ -55,15 +63,15 @@ class Made:
     numbers: dict[str, float]
 
 
-class Workshop:
+class RayTrainerActor:
     """One trainer."""
 
     def __init__(self) -> None:
         """Begin with nothing known."""
         self._folder = Path(tempfile.mkdtemp(prefix="enpire-"))
         self._run = Run.create(self._folder / "run", {})
-        self._beside = Beside()
-        self._training: Training | None = None
+        self._beside = SubprocessTrainer()
+        self._training: TrainingHandle | None = None
         self._cancelled = False
 
     def where(self) -> tuple[str, str, str]:
@@ -121,7 +129,7 @@ class Workshop:
         return folder / name
 
 
-def lesson(run: Run, asked: Asked) -> Lesson:
+def lesson(run: Run, asked: TrainingRequest) -> Lesson:
     """What a workshop has to be told of a training."""
     said = as_json(run.folder, asked)
     source = Path(said["recipe"])

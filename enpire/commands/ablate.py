@@ -19,12 +19,12 @@ from enpire.commands.driving import NOT_REACHED, stations_for
 from enpire.commands.graphics import choose_graphics
 from enpire.commands.loop_settings import FIRST, RECIPE, flag
 from enpire.commands.options import Parser, add_start, duration, finite, positive, print_json
-from enpire.commands.places import Here
+from enpire.commands.places import LocalBackend
 from enpire.errors import EnpireError, UsageError
 
 if TYPE_CHECKING:
-    from enpire.evolution.ablation import Arm, Bench, Cell, Drawn
-    from enpire.evolution.comparing import Line
+    from enpire.evolution.ablation import AblationArm, AblationBench, AblationCell, CommonSeeds
+    from enpire.evolution.comparing import ArmSummary
     from enpire.rollout.loop import LoopSettings
 
 DESCRIPTION = """\
@@ -124,7 +124,7 @@ def run(options: Namespace) -> int:
     bench = _bench(options, settings, limits, arms)
     until = time.monotonic() + (options.stop_after or math.inf)
     with Children(until) as children:
-        doing = Commands(bench, options, settings, given, limits, children)
+        doing = BenchCommands(bench, options, settings, given, limits, children)
         carry_out(bench, doing, options.jobs, lambda text: print(text, flush=True))
     results = comparing.results(bench)
     missing = len(bench.seeds) * len(bench.arms) - len(results)
@@ -139,13 +139,13 @@ def run(options: Namespace) -> int:
     return NOT_REACHED if missing else 0
 
 
-def arms_of(options: Namespace) -> tuple[str, tuple[Arm, ...]]:
+def arms_of(options: Namespace) -> tuple[str, tuple[AblationArm, ...]]:
     """What is varied, and an arm for each of its values.
 
     Raises:
         EnpireError: nothing is varied, or two things are; or an arm lacks what it needs.
     """
-    from enpire.evolution.ablation import Arm
+    from enpire.evolution.ablation import AblationArm
 
     said = {name: (getattr(options, name) or "").split(",") for name in VARIED}
     if said["without"] != [""]:
@@ -158,11 +158,11 @@ def arms_of(options: Namespace) -> tuple[str, tuple[Arm, ...]]:
             "a single value of another holds for all arms"
         )
     (what,) = several
-    arms: list[Arm] = []
+    arms: list[AblationArm] = []
     for value in said[what]:
         one = {name: values[0] for name, values in said.items()} | {what: value}
         name = f"without {value}" if what == "without" and value != EVERYTHING else value
-        arms.append(Arm(name, _campaign(options, one)))
+        arms.append(AblationArm(name, _campaign(options, one)))
     return what, tuple(arms)
 
 
@@ -179,17 +179,17 @@ def _campaign(options: Namespace, one: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _bench(
-    options: Namespace, settings: LoopSettings, limits: dict[str, Any], arms: Sequence[Arm]
-) -> Bench:
+    options: Namespace, settings: LoopSettings, limits: dict[str, Any], arms: Sequence[AblationArm]
+) -> AblationBench:
     from dataclasses import asdict, replace
 
-    from enpire.evolution.ablation import Bench
+    from enpire.evolution.ablation import AblationBench
     from enpire.evolution.space import repertoire
     from enpire.packs.finder import find
 
     usual = ""
     if not all(arm.campaign["repertoire"] for arm in arms):
-        usual = campaigns.repertoire(settings, stations_for(settings, Here()))
+        usual = campaigns.repertoire(settings, stations_for(settings, LocalBackend()))
     chosen = [arm.campaign["repertoire"] or usual for arm in arms]
     for recipes in dict.fromkeys(chosen):
         repertoire(recipes.split(","))  # what is not there costs nothing to find
@@ -199,7 +199,7 @@ def _bench(
     ]
     said = asdict(settings)
     first = said.pop("seed")
-    return Bench(
+    return AblationBench(
         options.folder or Path("runs") / f"ablate-{find('tasks', settings.task).name}",
         tuple(arms),
         tuple(range(first, first + options.repeat)),
@@ -210,10 +210,10 @@ def _bench(
 
 
 @dataclass(frozen=True, slots=True)
-class Commands:
+class BenchCommands:
     """Runs the parts of a bench as this program's own commands. See `ablation.Doing`."""
 
-    bench: Bench
+    bench: AblationBench
     options: Namespace
     settings: LoopSettings
     given: Mapping[str, Any]
@@ -232,13 +232,13 @@ class Commands:
                 words += [f"{FIRST}{name}", text]
         self._run(run, ["loop", *words, "--max-rounds", "0"], f"start of seed {seed}")
 
-    def campaign(self, cell: Cell) -> None:
+    def campaign(self, cell: AblationCell) -> None:
         """See `Doing`."""
         words = ["campaign", "--resume", str(cell.run)]
         words += ["--no-sandbox"] if self.options.no_sandbox else []
         self._run(cell.run, [*words, *_flags(self.limits)], str(cell))
 
-    def measure(self, cell: Cell, policy: str, drawn: Drawn, folder: Path) -> bool:
+    def measure(self, cell: AblationCell, policy: str, drawn: CommonSeeds, folder: Path) -> bool:
         """See `Doing`."""
         words = ["eval", "--policy", f"{cell.run}:{policy}", "--episodes", str(drawn.episodes)]
         words += ["--seed", str(drawn.entropy), "--robots", str(self.settings.robots)]
@@ -279,7 +279,7 @@ def _words(
     }
 
 
-def _write(bench: Bench, lines: Sequence[Line], head: str) -> None:
+def _write(bench: AblationBench, lines: Sequence[ArmSummary], head: str) -> None:
     """The table, the same as JSON, and a picture for each thing used."""
     import json
 

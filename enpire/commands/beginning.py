@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from enpire.environment import Workcells
+    from enpire.environment import StationBackend
     from enpire.policies import Policy
     from enpire.rollout.loop import LoopSettings
     from enpire.store import Run
@@ -46,7 +46,7 @@ def of_begun(given: dict[str, Any]) -> dict[str, Any]:
     return goes | given | paths
 
 
-def require_begun(settings: LoopSettings, stations: Workcells) -> None:
+def require_begun(settings: LoopSettings, stations: StationBackend) -> None:
     """See whether a run can begin with them, before there is one.
 
     Raises:
@@ -60,7 +60,7 @@ def require_begun(settings: LoopSettings, stations: Workcells) -> None:
         _fitting(settings.policy, stations)
 
 
-def begin_with(run: Run, settings: LoopSettings, stations: Workcells) -> None:
+def begin_with(run: Run, settings: LoopSettings, stations: StationBackend) -> None:
     """See to it that a run has them, whether it begins or goes on; raises as `require_begun`."""
     if settings.demonstrations_of:
         from enpire.rollout.adopting import adopt
@@ -76,7 +76,7 @@ def begin_with(run: Run, settings: LoopSettings, stations: Workcells) -> None:
         run.save_policy(f"{POLICY}-0", tensors, said, recipe=GIVEN, state="incumbent")
 
 
-def _fitting(reference: str, stations: Workcells) -> Policy:
+def _fitting(reference: str, stations: StationBackend) -> Policy:
     from enpire.observe import frozen
 
     chosen = frozen.load(reference)

@@ -11,7 +11,7 @@ from enpire.commands.options import Parser, more_than_zero, natural, positive, p
 from enpire.commands.twin_options import arms_of, handling_of
 
 if TYPE_CHECKING:
-    from enpire.identification.arms import Arms, Handling
+    from enpire.identification.arms import ArmsModel, Handling
     from enpire.identification.motion import Waves
     from enpire.observe.fit_bench import Draw
 
@@ -70,20 +70,20 @@ def run(options: Namespace) -> int:
     return 0
 
 
-def _alone(arms: Arms | Handling) -> Arms:
+def _alone(arms: ArmsModel | Handling) -> ArmsModel:
     from enpire.identification.arms import Handling
 
     return arms.free if isinstance(arms, Handling) else arms
 
 
-def _folder(options: Namespace, name: str, arms: Arms | Handling) -> Path:
+def _folder(options: Namespace, name: str, arms: ArmsModel | Handling) -> Path:
     """Of a case's draws: others of the pack, or of other motions, are in another one."""
     motion = f"{options.motion_s:g}s-{options.evaluations}-{options.seed}"
     folder: Path = options.fits_in / f"{name}-{_alone(arms).scene.robot.sha256[:8]}-{motion}"
     return folder
 
 
-def _waves(folder: Path, arms: Arms, options: Namespace) -> Waves:
+def _waves(folder: Path, arms: ArmsModel, options: Namespace) -> Waves:
     """The motion that tells most, or a random one; looked for once."""
     import numpy as np
 
@@ -104,7 +104,7 @@ def _waves(folder: Path, arms: Arms, options: Namespace) -> Waves:
 
 
 def _measure(
-    name: str, number: int, arms: Arms | Handling, waves: Waves, options: Namespace
+    name: str, number: int, arms: ArmsModel | Handling, waves: Waves, options: Namespace
 ) -> Draw:
     import numpy as np
 

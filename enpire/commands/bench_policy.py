@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from enpire.commands.options import Parser, natural, positive, print_json
 
 if TYPE_CHECKING:
-    from enpire.datasets.policy_bench import Learning
+    from enpire.datasets.policy_bench import LearningSpeed
     from enpire.policies import LeRobotPolicy
 
 STATE, ACTION, CAMERAS = 14, 8, ("scene", "wrist")  # of the SmolVLA that is made
@@ -95,12 +95,12 @@ def _ms(told: tuple[float, float]) -> str:
     return f"{median:.1f} ms (p99 {p99:.1f})"
 
 
-def _what(tuned: Learning) -> str:
+def _what(tuned: LearningSpeed) -> str:
     millions = f"{tuned.learned / 1e6:.2f} million"
     return f"adapters of rank {tuned.rank} ({millions})" if tuned.rank else f"whole ({millions})"
 
 
-def _used(tuned: Learning) -> str:
+def _used(tuned: LearningSpeed) -> str:
     ours, theirs = tuned.share
     if ours is None or theirs is None:
         return "no GPU to be used"

@@ -22,8 +22,8 @@ from enpire.commands.options import (
 from enpire.errors import EnpireError, LockedError, UsageError
 
 if TYPE_CHECKING:
-    from enpire.observe.recipe_bench import Budget, Cell, Kept, Result
-    from enpire.observe.recipe_table import Line
+    from enpire.observe.recipe_bench import Budget, CellFile, CellResult, RecipeCell
+    from enpire.observe.recipe_table import RecipeLine
 
 TASKS = "pick_cube,zip_tie,pin_box,push_t"
 FLOW = "bc:policy=flow"  # bc has made the first policy; what it makes of another kind
@@ -114,7 +114,9 @@ def run(options: Namespace) -> int:
         _ = cell.spending
         recipes.schedule(cell.schedule, cell.settings)
     kept = (
-        bench.Kept(options.write.with_suffix(".json"), _budget(options)) if options.write else None
+        bench.CellFile(options.write.with_suffix(".json"), _budget(options))
+        if options.write
+        else None
     )
     results = kept.load(options.folder, packs) if kept else {}
     with Children(until) as children:
@@ -140,12 +142,12 @@ def run(options: Namespace) -> int:
 
 
 def added(
-    said: Result,
-    results: dict[Cell, Result],
-    kept: Kept | None,
+    said: CellResult,
+    results: dict[RecipeCell, CellResult],
+    kept: CellFile | None,
     folder: Path,
     packs: dict[str, str],
-) -> dict[Cell, Result]:
+) -> dict[RecipeCell, CellResult]:
     """The results with one more, kept; what another bench has kept meanwhile is among them."""
     if kept is None:
         return results | {said.cell: said}
@@ -154,7 +156,7 @@ def added(
     return results
 
 
-def _lacks(result: Result, options: Namespace) -> bool:
+def _lacks(result: CellResult, options: Namespace) -> bool:
     """Whether more episodes are asked for than were measured, and can be: the run is here."""
     retried = 0 if result.retried is None else result.retried.trials
     few = min(result.start.trials, result.sealed.trials) < options.episodes
@@ -167,7 +169,7 @@ def _budget(options: Namespace) -> Budget:
     return found if options.collect is None else found | {"collect": options.collect}
 
 
-def _complete(cell: Cell, options: Namespace, children: Children) -> None:
+def _complete(cell: RecipeCell, options: Namespace, children: Children) -> None:
     """Begin a cell, or go on with it, until it has its sealed evaluation or time is up.
 
     What it begins with is waited for where another bench is at it, a cell is left to that one.
@@ -222,7 +224,7 @@ def _taken(folder: Path, waiting: Children | None = None) -> Iterator[bool]:
 
 
 def _measure(
-    cell: Cell, name: str, attempts: int, asked: int, options: Namespace, children: Children
+    cell: RecipeCell, name: str, attempts: int, asked: int, options: Namespace, children: Children
 ) -> None:
     """Evaluate what its run has ended with, on seeds drawn now, until so many were judged.
 
@@ -249,7 +251,7 @@ def _limits(options: Namespace) -> list[str]:
     return words
 
 
-def _loop(cell: Cell, options: Namespace, limits: Sequence[str], children: Children) -> None:
+def _loop(cell: RecipeCell, options: Namespace, limits: Sequence[str], children: Children) -> None:
     """Begin the cell's run, or go on with it; first a child of a bench that was killed may end."""
     from enpire.observe.recipe_bench import LOG, ended
 
@@ -268,7 +270,7 @@ def _loop(cell: Cell, options: Namespace, limits: Sequence[str], children: Child
     children.run(["loop", *words, *limits], str(cell), cell.folder / LOG)
 
 
-def _write(options: Namespace, lines: Sequence[Line]) -> None:
+def _write(options: Namespace, lines: Sequence[RecipeLine]) -> None:
     from enpire.observe import recipe_table as table
     from enpire.observe.plots import success_against_hours
     from enpire.observe.result import versions

@@ -13,7 +13,7 @@ from enpire.commands.options import Parser, more_than_zero, positive, print_json
 from enpire.errors import SafetyError, UsageError
 
 if TYPE_CHECKING:
-    from enpire.calibration.board import Board
+    from enpire.calibration.board import CharucoBoard
     from enpire.safety.station import StationFile
 
 DESCRIPTION = """\
@@ -63,18 +63,18 @@ def add_options(parser: Parser) -> None:
 
 def run(options: Namespace) -> int:
     """Draw, record, or calibrate and write."""
-    from enpire.calibration.board import Board
+    from enpire.calibration.board import CharucoBoard
     from enpire.safety.station import load_station
 
     sizes = options.columns, options.rows, options.square, options.marker
-    board = Board(*sizes, options.dictionary)
+    board = CharucoBoard(*sizes, options.dictionary)
     station = load_station(options.path)
     if options.draw:
         return _draw(board, options.draw)
     return _record(station, options) if options.record else _calibrate(station, board, options)
 
 
-def _draw(board: Board, path: Path) -> int:
+def _draw(board: CharucoBoard, path: Path) -> int:
     import cv2
 
     if not cv2.imwrite(str(path), board.picture(DRAWN)):
@@ -89,13 +89,13 @@ def _draw(board: Board, path: Path) -> int:
 
 def _record(station: StationFile, options: Namespace) -> int:
     from enpire.calibration.shots import write_shot
-    from enpire.drivers import Seeing, build
+    from enpire.drivers import CameraDriver, build
     from enpire.safety.lock import take
     from enpire.safety.supervisor import STILL
 
     handle = take(station)
     driver = build(station.driver, station.robot, time.monotonic_ns, station.site)
-    if not isinstance(driver, Seeing):
+    if not isinstance(driver, CameraDriver):
         raise UsageError(
             f"driver {station.driver} has no cameras: put pictures into {options.shots}"
         )
@@ -118,14 +118,14 @@ def _record(station: StationFile, options: Namespace) -> int:
     return 0
 
 
-def _calibrate(station: StationFile, board: Board, options: Namespace) -> int:
+def _calibrate(station: StationFile, board: CharucoBoard, options: Namespace) -> int:
     from dataclasses import asdict
 
     import numpy as np
 
     from enpire.calibration import written
     from enpire.calibration.camera import WORLD
-    from enpire.calibration.fitting import Bars, View, calibrate
+    from enpire.calibration.fitting import Bars, BoardView, calibrate
     from enpire.calibration.poses import wrists
     from enpire.calibration.shots import read_shots
     from enpire.store.durable import publish_file
@@ -140,7 +140,7 @@ def _calibrate(station: StationFile, board: Board, options: Namespace) -> int:
         raise UsageError(f"pictures of {len(sizes)} sizes in {options.shots}: one camera has one")
     positions = np.array([position for _, position in shots])
     views = [
-        View(*found, world_wrist)
+        BoardView(*found, world_wrist)
         for (image, _), world_wrist in zip(
             shots, wrists(station.robot, arm, positions), strict=True
         )

@@ -38,7 +38,7 @@ from enpire.commands.options import (
     print_notes,
     task_asked,
 )
-from enpire.commands.places import Here
+from enpire.commands.places import LocalBackend
 from enpire.commands.reporting import report_line
 from enpire.commands.signing import say_unsigned
 from enpire.commands.tracking import add_tracking, require_tracking
@@ -46,9 +46,9 @@ from enpire.errors import StoreError, UsageError
 from enpire.packs.finder import GYM
 
 if TYPE_CHECKING:
-    from enpire.environment import Workcells
+    from enpire.environment import StationBackend
     from enpire.evolution.agents import Proposing
-    from enpire.evolution.campaign import Team
+    from enpire.evolution.campaign import AgentPool
     from enpire.evolution.carried import Carried, Idea
     from enpire.evolution.limited import Ceilings
     from enpire.evolution.programs import Program
@@ -223,7 +223,7 @@ def _begin(
 
     settings, campaign = settings_of(options, given), agents_of(options)
     elsewhere = _carried(learned)
-    stations = stations_for(settings, Here())
+    stations = stations_for(settings, LocalBackend())
     campaign["repertoire"] = options.repertoire or repertoire(settings, stations)
     if elsewhere is not None:
         elsewhere = elsewhere.fitting(stations)
@@ -306,7 +306,7 @@ def _resume(options: Namespace, limits: dict[str, Any]) -> int:
             raise StoreError(f"{run.folder} is no campaign: enpire loop --resume goes on with it")
         require_trusted(run, options.trust)
         settings, campaign = read_settings(run), run.config["campaign"]
-        stations = stations_for(settings, Here())
+        stations = stations_for(settings, LocalBackend())
         require_same(run, stations)
         named = team(campaign["agents"])
         if _confinement(named, options.no_sandbox) != campaign["confinement"]:
@@ -321,7 +321,7 @@ def _resume(options: Namespace, limits: dict[str, Any]) -> int:
         return _drive(run, settings, members, stations, both, options)
 
 
-def repertoire(settings: LoopSettings, stations: Workcells) -> str:
+def repertoire(settings: LoopSettings, stations: StationBackend) -> str:
     """Recipes that these stations can run: the task's own, and others that suit most."""
     from enpire.improvement import recipe as recipes
 
@@ -398,15 +398,15 @@ def _members(
     run: Run,
     settings: LoopSettings,
     limits: dict[str, Any],
-) -> Team:
+) -> AgentPool:
     """The agents, and the code that they may have run without a sandbox."""
     from enpire.evolution import carried
     from enpire.evolution.agents import Agent
-    from enpire.evolution.campaign import Team
+    from enpire.evolution.campaign import AgentPool
     from enpire.evolution.programs import Programmed
     from enpire.evolution.records import folded
     from enpire.evolution.sandbox import Confinement
-    from enpire.evolution.seat import Seat
+    from enpire.evolution.seat import AgentSession
     from enpire.packs.finder import shipped
 
     ceilings = _ceilings(limits)
@@ -417,7 +417,7 @@ def _members(
     free = "NONE" if "not sandboxed" in run.config["campaign"]["confinement"] else "BUBBLEWRAP"
     tokens = (ceilings.tokens - spent.tokens) / max(sum(k in programs for _, k in named), 1)
     tuners = [name for name, kind in named if kind == TUNER]
-    agents: list[Agent[Seat]] = [
+    agents: list[Agent[AgentSession]] = [
         Programmed(name, programs[kind], run.folder, tokens, Confinement[free])
         for name, kind in named
         if kind in programs
@@ -429,7 +429,7 @@ def _members(
     agents += _tuners(tuners, said["repertoire"], settings.seed, ideas)
     variants = sorted(shipped("agents", TUNER).glob("variants/*.py"))
     sources = {path.read_text(encoding="utf-8"): path for path in variants}
-    return Team(agents, sources, Confinement[free], tuple(said.get("tools_off", ())))
+    return AgentPool(agents, sources, Confinement[free], tuple(said.get("tools_off", ())))
 
 
 def _tuners(
@@ -463,8 +463,8 @@ def _ceilings(limits: dict[str, Any]) -> Ceilings:
 def _drive(
     run: Run,
     settings: LoopSettings,
-    members: Team,
-    stations: Workcells,
+    members: AgentPool,
+    stations: StationBackend,
     limits: dict[str, Any],
     options: Namespace,
 ) -> int:
@@ -502,7 +502,7 @@ def _drive(
         run,
         settings,
         stations,
-        Here(),
+        LocalBackend(),
         budget,
         state,
         begin,

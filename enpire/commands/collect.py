@@ -18,8 +18,8 @@ from enpire.commands.helping import (
     HELP,
     PAGE,
     SCRIPT,
+    DeviceRequest,
     Helping,
-    Wanted,
     hands_of,
     helping,
 )
@@ -33,7 +33,7 @@ from enpire.commands.options import (
     print_notes,
     task_asked,
 )
-from enpire.commands.places import Place, add_arms, place
+from enpire.commands.places import Backend, add_arms, place
 from enpire.commands.recovering import noted
 from enpire.commands.signing import say_unsigned
 from enpire.commands.threads import leave_cores_to_physics
@@ -107,7 +107,7 @@ def run(options: Namespace) -> int:
         return _in_place(options, where)
 
 
-def _in_place(options: Namespace, where: Place) -> int:
+def _in_place(options: Namespace, where: Backend) -> int:
     from enpire.environment import Order, ResetMode, Stations
     from enpire.observe import frozen
     from enpire.rollout.helping import detected
@@ -128,9 +128,9 @@ def _in_place(options: Namespace, where: Place) -> int:
     if not isinstance(stations, Stations):
         raise UsageError(f"nobody has hands in {stations.name}: collect is for task packs")
     entropy = fresh_entropy() if options.seed is None else options.seed
-    wanted = Wanted(options.teleop, options.gathered[TELEOP], options.station, options.port)
+    wanted = DeviceRequest(options.teleop, options.gathered[TELEOP], options.station, options.port)
     with helping(wanted, stations) as helper:
-        asked = _Asked(stations, helper, entropy)
+        asked = _CollectRequest(stations, helper, entropy)
         if chosen is not None:
             frozen.require_fit(chosen.policy, stations, chosen.name)
             asked = _beside(chosen, asked, options)
@@ -147,7 +147,7 @@ def _in_place(options: Namespace, where: Place) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _CollectRequest:
     """What is recorded. policy: that the helper stands beside, by name."""
 
     stations: Stations
@@ -159,7 +159,7 @@ class _Asked:
 
     def jobs(self, count: int, number: int) -> Iterator[Job]:
         """A person's own episodes, or a policy's with one beside it; number: of the round."""
-        from enpire.environment import Corrected, Job
+        from enpire.environment import InterventionWrapper, Job
         from enpire.rollout.detector import Never
         from enpire.rollout.helping import OVERTIME
         from enpire.rollout.seeds import stream
@@ -170,14 +170,14 @@ class _Asked:
         purpose, task = Purpose.DEMONSTRATION, self.stations.task
         if self.controller is not None:
             watch = self.detector.watch() if self.detector else Never()
-            acts = Corrected(self.controller, acts, watch, task.actions, helper.desk)
+            acts = InterventionWrapper(self.controller, acts, watch, task.actions, helper.desk)
             who, purpose = f"{self.policy}+{who}", Purpose.COLLECTION
         overtime = OVERTIME * task.time_limit
         for seed in islice(stream(self.entropy, "person"), count):
             yield Job(seed, purpose, acts, who, number, overtime=overtime)
 
 
-def _beside(chosen: Frozen, asked: _Asked, options: Namespace) -> _Asked:
+def _beside(chosen: Frozen, asked: _CollectRequest, options: Namespace) -> _CollectRequest:
     """With the policy, and with what foresees its failures if there is enough to learn that from.
 
     Raises:
@@ -207,7 +207,7 @@ def _beside(chosen: Frozen, asked: _Asked, options: Namespace) -> _Asked:
 
 
 @contextmanager
-def _opened(options: Namespace, task: str, asked: _Asked) -> Iterator[Run]:
+def _opened(options: Namespace, task: str, asked: _CollectRequest) -> Iterator[Run]:
     """The run to add to, or a new one."""
     from enpire import __version__
     from enpire.store import Run, default_folder
@@ -225,7 +225,7 @@ def _opened(options: Namespace, task: str, asked: _Asked) -> Iterator[Run]:
         yield run
 
 
-def _clock(where: Place, helper: Helping, run: Run) -> Clock:
+def _clock(where: Backend, helper: Helping, run: Run) -> Clock:
     """Of a script the twins' own, of a person the wall's."""
     from enpire.rollout.clock import Wall
 
@@ -233,7 +233,7 @@ def _clock(where: Place, helper: Helping, run: Run) -> Clock:
     return where.clock(now) if helper.hands is None else Wall(now)
 
 
-def _episodes(options: Namespace, run: Run, asked: _Asked, clock: Clock) -> list[Episode]:
+def _episodes(options: Namespace, run: Run, asked: _CollectRequest, clock: Clock) -> list[Episode]:
     """Record them; Ctrl-C ends it, and what was under way is recorded as aborted."""
     from enpire.rollout.fleet import Fleet
     from enpire.store import EpisodeWriter
@@ -261,7 +261,7 @@ def _episodes(options: Namespace, run: Run, asked: _Asked, clock: Clock) -> list
     return done
 
 
-def _figures(run: Run, asked: _Asked, done: list[Episode]) -> dict[str, Any]:
+def _figures(run: Run, asked: _CollectRequest, done: list[Episode]) -> dict[str, Any]:
     """What came of the episodes, said and as JSON."""
     from enpire.observe import account
     from enpire.rollout.helping import helped

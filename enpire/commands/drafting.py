@@ -15,7 +15,7 @@ from enpire.commands.graphics import choose_graphics
 from enpire.errors import UsageError
 
 if TYPE_CHECKING:
-    from enpire.evolution.drafting import Asked
+    from enpire.evolution.drafting import DraftRequest
     from enpire.evolution.programs import Program
 
 DRAFTS = Path("drafts")
@@ -30,7 +30,7 @@ def draft(options: Namespace) -> int:
     from enpire.commands.new import template
     from enpire.evolution.drafting import Drafting
     from enpire.evolution.drafting.taking import taken
-    from enpire.evolution.drafting.trying import Bench
+    from enpire.evolution.drafting.trying import DraftBench
     from enpire.evolution.limited import Ceilings
     from enpire.evolution.programs import load_program
     from enpire.evolution.sandbox import available
@@ -54,7 +54,7 @@ def draft(options: Namespace) -> int:
         print(line, flush=True)
 
     trusted = template(asked.robot)
-    bench = Bench(trusted=taken(trusted.parent, trusted.name).files)
+    bench = DraftBench(trusted=taken(trusted.parent, trusted.name).files)
     with (
         ended_by_signals(),
         Drafting(asked, kind, folder, ceilings, within_s, say, bench) as session,
@@ -71,10 +71,10 @@ def draft(options: Namespace) -> int:
     return 0
 
 
-def _begun(options: Namespace) -> tuple[Asked, Path]:
+def _begun(options: Namespace) -> tuple[DraftRequest, Path]:
     """A new draft: the template, in a workspace."""
     from enpire.commands.new import NAME, require_free, require_robot, write_template
-    from enpire.evolution.drafting.session import WORK, Asked
+    from enpire.evolution.drafting.session import WORK, DraftRequest
     from enpire.evolution.drafting.taking import digest, taken
 
     name = options.called or named(options.name)
@@ -87,18 +87,18 @@ def _begun(options: Namespace) -> tuple[Asked, Path]:
         raise UsageError(f"{folder} is there already: go on with --from {folder}, or give --name")
     write_template(folder / WORK / name, name, options.robot)
     began = digest(taken(folder / WORK, name).files)
-    return Asked(name, options.name.strip(), options.robot, options.agent, began), folder
+    return DraftRequest(name, options.name.strip(), options.robot, options.agent, began), folder
 
 
-def _taken_up(options: Namespace) -> tuple[Asked, Path]:
+def _taken_up(options: Namespace) -> tuple[DraftRequest, Path]:
     """An earlier draft, with another sentence."""
     from dataclasses import replace
 
     from enpire.commands.new import require_free
-    from enpire.evolution.drafting.session import Asked
+    from enpire.evolution.drafting.session import DraftRequest
 
     folder: Path = options.draft
-    before = Asked.read(folder)
+    before = DraftRequest.read(folder)
     if options.called not in (None, before.name):
         raise UsageError(f"{folder} is a draft of {before.name}: leave --name out")
     require_free(before.name)

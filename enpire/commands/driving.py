@@ -13,16 +13,16 @@ from enpire.commands.ending import FATAL, handled
 from enpire.commands.helping import Helping
 from enpire.commands.json_lines import Emit
 from enpire.commands.loop_settings import REAL_PACE
-from enpire.commands.places import Here, Place
+from enpire.commands.places import Backend, LocalBackend
 from enpire.commands.recovering import noted
 from enpire.commands.threads import leave_cores_to_physics
 from enpire.commands.tracking import tracked
 from enpire.errors import StoreError, UsageError
 
 if TYPE_CHECKING:
-    from enpire.environment import Workcells
+    from enpire.environment import StationBackend
     from enpire.improvement.training import Trainer
-    from enpire.observe.gpu import Watch
+    from enpire.observe.gpu import GpuMonitor
     from enpire.rollout.budget import Budget
     from enpire.rollout.fleet import Fleet
     from enpire.rollout.loop import LoopSettings, LoopState
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 NOT_REACHED, INTERRUPTED = 3, 130
 
 
-def stations_for(settings: LoopSettings, where: Place) -> Workcells:
+def stations_for(settings: LoopSettings, where: Backend) -> StationBackend:
     """The stations that a run is to have.
 
     Raises:
@@ -44,7 +44,7 @@ def stations_for(settings: LoopSettings, where: Place) -> Workcells:
     conditions = Conditions(
         **{each.name: getattr(settings, each.name) for each in fields(Conditions)}
     )
-    if not isinstance(where, Here) and (conditions or settings.pace == REAL_PACE):
+    if not isinstance(where, LocalBackend) and (conditions or settings.pace == REAL_PACE):
         raise UsageError("--pace real and what goes with it are for this machine: no --cluster")
     order = Order(
         settings.task,
@@ -60,12 +60,12 @@ def stations_for(settings: LoopSettings, where: Place) -> Workcells:
     return Realistic(stations, conditions, settings.seed) if conditions else stations
 
 
-def facts_of(stations: Workcells) -> dict[str, str]:
+def facts_of(stations: StationBackend) -> dict[str, str]:
     """What a run's ledger says of its stations."""
     return {"packs": json.dumps(stations.packs), "verified_by": stations.verified_by}
 
 
-def require_same(run: Run, stations: Workcells) -> None:
+def require_same(run: Run, stations: StationBackend) -> None:
     """Check that a run may go on with these stations.
 
     Raises:
@@ -90,8 +90,8 @@ def require_same(run: Run, stations: Workcells) -> None:
 def drive(
     run: Run,
     settings: LoopSettings,
-    stations: Workcells,
-    where: Place,
+    stations: StationBackend,
+    where: Backend,
     budget: Budget,
     state: LoopState,
     begin: Callable[[Fleet, EpisodeWriter, Trainer], Callable[[], str]],
@@ -107,7 +107,7 @@ def drive(
     emit: takes events, for programs.
     """
     from enpire.observe import account
-    from enpire.observe.gpu import Watch
+    from enpire.observe.gpu import GpuMonitor
     from enpire.observe.progress import Progress
     from enpire.observe.result import result
     from enpire.rollout.clock import Wall
@@ -133,7 +133,7 @@ def drive(
         tracked(run, track),
         EpisodeWriter(run) as writer,
         where.trainer() as trainer,
-        Watch(facts) as gpus,
+        GpuMonitor(facts) as gpus,
         people.beside_policies(base) if people else nullcontext(base) as clock,
     ):
         fleet = Fleet(
@@ -181,7 +181,7 @@ def exit_code(budget: Budget, state: LoopState) -> int:
 
 
 def _accounts(
-    run: Run, budget: Budget, fleet: Fleet, gpus: Watch, before: dict[str, str]
+    run: Run, budget: Budget, fleet: Fleet, gpus: GpuMonitor, before: dict[str, str]
 ) -> Callable[[], None]:
     """What saves the accounts that only this process keeps, on top of earlier starts of the run."""
     steps = float(before.get("sim_steps", 0.0))

@@ -22,7 +22,7 @@ from enpire.commands.options import (
     spell,
     task_asked,
 )
-from enpire.commands.places import Place, add_arms, add_cluster, place
+from enpire.commands.places import Backend, add_arms, add_cluster, place
 from enpire.commands.progress_bar import counted
 from enpire.commands.recovering import add_recovery, noted, recovery
 from enpire.commands.signing import say_unsigned
@@ -31,7 +31,7 @@ from enpire.errors import UsageError
 from enpire.packs.finder import GYM
 
 if TYPE_CHECKING:
-    from enpire.environment import Controller, Workcells
+    from enpire.environment import Controller, StationBackend
     from enpire.policies import Policy
     from enpire.rollout.clock import Clock
     from enpire.rollout.recovery import Recovery
@@ -106,7 +106,7 @@ def run(options: Namespace) -> int:
         return _in_place(options, where)
 
 
-def _in_place(options: Namespace, where: Place) -> int:
+def _in_place(options: Namespace, where: Backend) -> int:
     from enpire.certification import certificate
     from enpire.observe import account, throughput
     from enpire.policies.asynchronous import Asynchronous
@@ -158,7 +158,7 @@ def _in_place(options: Namespace, where: Place) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Acting:
+class EvaluatedPolicy:
     """What is measured, on `task` as it was asked for; label: for a person; name: for the store."""
 
     task: str
@@ -168,7 +168,7 @@ class Acting:
     controller: Controller
 
 
-def _random(options: Namespace, where: Place) -> tuple[Workcells, Acting]:
+def _random(options: Namespace, where: Backend) -> tuple[StationBackend, EvaluatedPolicy]:
     from enpire.environment import Order, RandomActions, ResetMode
 
     if not options.task:
@@ -187,10 +187,10 @@ def _random(options: Namespace, where: Place) -> tuple[Workcells, Acting]:
         vary_looks=options.vary_looks,
     )
     stations = where.stations(order, options.robots)
-    return stations, Acting(task, RANDOM, RANDOM, "", RandomActions(stations.action_size))
+    return stations, EvaluatedPolicy(task, RANDOM, RANDOM, "", RandomActions(stations.action_size))
 
 
-def _of_a_run(options: Namespace, where: Place) -> tuple[Workcells, Acting]:
+def _of_a_run(options: Namespace, where: Backend) -> tuple[StationBackend, EvaluatedPolicy]:
     from enpire.environment import Order, ResetMode
     from enpire.evolution import hosting
     from enpire.observe import frozen
@@ -228,7 +228,7 @@ def _of_a_run(options: Namespace, where: Place) -> tuple[Workcells, Acting]:
         label += f", {options.inference_time:g} s late"
     if options.vary_looks:
         label += ", looks varied"
-    return stations, Acting(task, label, chosen.name, chosen.sha256, controller)
+    return stations, EvaluatedPolicy(task, label, chosen.name, chosen.sha256, controller)
 
 
 def _late(policy: Policy, period: float, latency: float) -> Controller:
@@ -236,18 +236,18 @@ def _late(policy: Policy, period: float, latency: float) -> Controller:
     import math
 
     from enpire.policies import ChunkPolicy, FlowPolicy
-    from enpire.policies.realtime import RealTime
+    from enpire.policies.realtime import LatePolicy
 
     if not isinstance(policy, ChunkPolicy | FlowPolicy):
         raise UsageError(
             f"--inference-time is for policies of chunks, not for a {policy.kind} policy"
         )
-    return RealTime(policy, math.ceil(latency / period - 1e-9))
+    return LatePolicy(policy, math.ceil(latency / period - 1e-9))
 
 
 def _measure(
-    acting: Acting,
-    stations: Workcells,
+    acting: EvaluatedPolicy,
+    stations: StationBackend,
     folder: Path,
     episodes: int,
     attempts: int,

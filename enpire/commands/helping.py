@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 from enpire.errors import UsageError
 
 if TYPE_CHECKING:
-    from enpire.environment import Helper, Stations, Workcells
-    from enpire.improvement.recipe import Named
+    from enpire.environment import Operator, StationBackend, Stations
+    from enpire.improvement.recipe import ConfiguredRecipe
     from enpire.packs import Robot
     from enpire.packs.toml import Table
     from enpire.people import Device, Hands, OneHelper
@@ -44,7 +44,7 @@ def hands_of(text: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class DeviceRequest:
     """Hands that are asked for.
 
     whose: as `hands_of` has it. settings: of a teleoperator, as `FIELDS` says. files: of stations
@@ -62,9 +62,9 @@ class Wanted:
 class Helping:
     """Who has hands in it, on which stations; no hands are a script's."""
 
-    wanted: Wanted
+    wanted: DeviceRequest
     stations: Stations
-    helper: Helper
+    helper: Operator
     desk: OneHelper
     hands: Hands | None
 
@@ -94,8 +94,8 @@ class Helping:
 
         alone: whose turn it is where nobody is served, in words.
         """
-        from enpire.people import Command, Page, View
-        from enpire.rollout.clock import Watched
+        from enpire.people import LiveView, OperatorCommand, Page
+        from enpire.rollout.clock import WatchedClock
 
         hands, desk, stations = self.hands, self.desk, self.stations
         if hands is None:
@@ -110,29 +110,29 @@ class Helping:
 
         with ExitStack() as stack:
             page = stack.enter_context(Page(hands, state, self.wanted.port))
-            view = None if self.wanted.files else View(stations, page.show)
+            view = None if self.wanted.files else LiveView(stations, page.show)
             if view is not None:
                 stack.callback(view.close)
 
             def look() -> None:
-                if hands.said(Command.STATION):
+                if hands.said(OperatorCommand.STATION):
                     desk.show_next(len(stations))
                 if view is not None and self.now():
                     view.take(desk.shown)
 
             print(f"open {page.address}", flush=True)
-            yield Watched(clock, look)
+            yield WatchedClock(clock, look)
 
 
 @contextmanager
-def helping(wanted: Wanted, stations: Stations) -> Iterator[Helping]:
+def helping(wanted: DeviceRequest, stations: Stations) -> Iterator[Helping]:
     """Whoever is wanted, with their device, until the block ends.
 
     Raises:
         UsageError: settings are for what takes none, or a device has too many arms.
         PackError, DriverError: there is no such device, or it does not answer.
     """
-    from enpire.environment import Helper
+    from enpire.environment import Operator
     from enpire.people import Hands, OneHelper, Person
     from enpire.people.person import NAME
 
@@ -141,7 +141,7 @@ def helping(wanted: Wanted, stations: Stations) -> Iterator[Helping]:
         raise UsageError(f"{odd} is a setting of lerobot:TYPE, and {wanted.whose} has none")
     if wanted.whose == SCRIPT:
         desk = OneHelper()
-        yield Helping(wanted, stations, Helper(*stations.starter, desk), desk, None)
+        yield Helping(wanted, stations, Operator(*stations.starter, desk), desk, None)
         return
     with ExitStack() as stack:
         device = None
@@ -150,10 +150,12 @@ def helping(wanted: Wanted, stations: Stations) -> Iterator[Helping]:
         hands = Hands(device)
         desk = OneHelper(hands, wanted.leaves)
         person = Person(hands, stations.task.actions, stations.twin.scene.robot)
-        yield Helping(wanted, stations, Helper(NAME, person, desk), desk, hands)
+        yield Helping(wanted, stations, Operator(NAME, person, desk), desk, hands)
 
 
-def require_helper(settings: LoopSettings, recipes: Sequence[Named], stations: Workcells) -> None:
+def require_helper(
+    settings: LoopSettings, recipes: Sequence[ConfiguredRecipe], stations: StationBackend
+) -> None:
     """Raise UsageError where nobody can help, or somebody is needed who is not there."""
     from enpire.environment import Stations
 
@@ -172,7 +174,7 @@ def require_helper(settings: LoopSettings, recipes: Sequence[Named], stations: W
 
 @contextmanager
 def beside(
-    settings: LoopSettings, stations: Workcells, files: Sequence[Path], port: int
+    settings: LoopSettings, stations: StationBackend, files: Sequence[Path], port: int
 ) -> Iterator[Helping | None]:
     """Who helps in a loop, if anybody does; raises as `helping`."""
     from enpire.environment import Stations
@@ -181,12 +183,12 @@ def beside(
     if not settings.helper or not isinstance(inner, Stations):
         yield None
         return
-    wanted = Wanted(settings.helper, settings.helper_settings, files, port, leaves=True)
+    wanted = DeviceRequest(settings.helper, settings.helper_settings, files, port, leaves=True)
     with helping(wanted, inner) as found:
         yield found
 
 
-def _inner(stations: Workcells) -> Workcells:
+def _inner(stations: StationBackend) -> StationBackend:
     """Those that have the twins, of stations under conditions."""
     from enpire.rollout.conditions import Realistic
 
@@ -194,11 +196,11 @@ def _inner(stations: Workcells) -> Workcells:
 
 
 @contextmanager
-def _device(wanted: Wanted, stations: Stations) -> Iterator[Device]:
+def _device(wanted: DeviceRequest, stations: Stations) -> Iterator[Device]:
     from enpire.drivers.lerobot.leader import Deltas, make_device
     from enpire.environment.kinematics import Forward
     from enpire.packs import find, load_robot
-    from enpire.people import Leading, Steering
+    from enpire.people import Leading, TwistDevice
 
     scene = stations.twin.scene
     pack = wanted.settings.get(LEADER)
@@ -207,14 +209,14 @@ def _device(wanted: Wanted, stations: Stations) -> Iterator[Device]:
     read.connect()
     try:
         if isinstance(read, Deltas):
-            yield Steering(read)
+            yield TwistDevice(read)
         else:
             yield Leading(read, robot, Forward(scene.world, robot))
     finally:
         read.disconnect()
 
 
-def _settings(wanted: Wanted, robot: Robot, other: bool) -> Table:
+def _settings(wanted: DeviceRequest, robot: Robot, other: bool) -> Table:
     """A teleoperator's, and the axes of its motors: what is wanted over what the files say.
 
     robot: that it is built as. other: that is not the arm's, which is all that a station's file

@@ -17,7 +17,7 @@ from enpire.errors import UsageError
 from enpire.packs.finder import GYM
 
 if TYPE_CHECKING:
-    from enpire.datasets import Wanted
+    from enpire.datasets import TaskInterface
 
 DESCRIPTION = """\
 Make a run of the episodes of a LeRobot dataset, as demonstrations of a task of ours that shows and
@@ -109,9 +109,9 @@ def run(options: Namespace) -> int:
     return 0
 
 
-def _wanted(task: str, python: str) -> Wanted:
+def _wanted(task: str, python: str) -> TaskInterface:
     """What a task shows and is acted on by, with its starts."""
-    from enpire.datasets import Wanted, first_seen
+    from enpire.datasets import TaskInterface, first_seen
     from enpire.environment import Order, open_stations
     from enpire.environment.workcells import Tasked
 
@@ -126,7 +126,7 @@ def _wanted(task: str, python: str) -> Wanted:
     if isinstance(stations, Tasked) and not task.startswith(GYM):
         seen = tuple(stations.task.observation_names)
     done = tuple(f"action_{i}" for i in range(stations.action_size))
-    return Wanted(stations.name, seen, done, 1.0 / stations.period, starts)
+    return TaskInterface(stations.name, seen, done, 1.0 / stations.period, starts)
 
 
 @contextmanager

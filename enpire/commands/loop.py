@@ -45,7 +45,7 @@ from enpire.commands.options import (
     print_notes,
     task_asked,
 )
-from enpire.commands.places import Place, add_arms, add_cluster, again, of_arms, place
+from enpire.commands.places import Backend, add_arms, add_cluster, again, of_arms, place
 from enpire.commands.recovering import add_recovery, recovery
 from enpire.commands.reporting import report_line
 from enpire.commands.signing import say_unsigned
@@ -54,8 +54,8 @@ from enpire.errors import UsageError
 from enpire.packs.finder import GYM, LOOP
 
 if TYPE_CHECKING:
-    from enpire.environment import Workcells
-    from enpire.improvement.recipe import Named
+    from enpire.environment import StationBackend
+    from enpire.improvement.recipe import ConfiguredRecipe
     from enpire.improvement.training import Trainer
     from enpire.rollout.fleet import Fleet
     from enpire.rollout.loop import LoopSettings
@@ -154,7 +154,9 @@ def _run(options: Namespace) -> int:
         return _begin(options, given, limits, where)
 
 
-def _begin(options: Namespace, given: dict[str, Any], limits: dict[str, Any], where: Place) -> int:
+def _begin(
+    options: Namespace, given: dict[str, Any], limits: dict[str, Any], where: Backend
+) -> int:
     from dataclasses import asdict
 
     from enpire import __version__
@@ -205,7 +207,7 @@ def _begin(options: Namespace, given: dict[str, Any], limits: dict[str, Any], wh
             return _drive(run, settings, recipes, stations, limits, {}, options, where, people)
 
 
-def _resume(options: Namespace, limits: dict[str, Any], where: Place) -> int:
+def _resume(options: Namespace, limits: dict[str, Any], where: Backend) -> int:
     from enpire.observe.trust import require_trusted
     from enpire.store import Run
 
@@ -225,7 +227,7 @@ def _resume(options: Namespace, limits: dict[str, Any], where: Place) -> int:
             return _drive(run, settings, recipes, stations, both, limits, options, where, people)
 
 
-def _recipes(settings: LoopSettings) -> tuple[Named, ...]:
+def _recipes(settings: LoopSettings) -> tuple[ConfiguredRecipe, ...]:
     """How the first policy is made, then how each round improves it."""
     from enpire.improvement import recipe as recipes
 
@@ -234,7 +236,10 @@ def _recipes(settings: LoopSettings) -> tuple[Named, ...]:
 
 
 def _require(
-    settings: LoopSettings, recipes: Iterable[Named], stations: Workcells, asks: str = ""
+    settings: LoopSettings,
+    recipes: Iterable[ConfiguredRecipe],
+    stations: StationBackend,
+    asks: str = "",
 ) -> None:
     """See whether stations can serve the recipes, with all that is asked for.
 
@@ -264,12 +269,12 @@ def _require(
 def _drive(
     run: Run,
     settings: LoopSettings,
-    recipes: tuple[Named, ...],
-    stations: Workcells,
+    recipes: tuple[ConfiguredRecipe, ...],
+    stations: StationBackend,
     limits: dict[str, Any],
     given: dict[str, Any],
     options: Namespace,
-    where: Place,
+    where: Backend,
     people: Helping | None,
 ) -> int:
     from enpire.rollout.budget import Budget

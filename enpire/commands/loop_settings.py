@@ -32,7 +32,7 @@ from enpire.errors import PackError, StoreError, UsageError
 from enpire.packs.finder import GYM, LOOP
 
 if TYPE_CHECKING:
-    from enpire.improvement.recipe import Named
+    from enpire.improvement.recipe import ConfiguredRecipe
     from enpire.packs import Pack
     from enpire.rollout.loop import LoopSettings
     from enpire.store import Run
@@ -232,7 +232,7 @@ def _dotted(table: dict[str, Any], within: str = "") -> Iterator[tuple[str, str]
             yield within + name, str(value)
 
 
-def first(settings: LoopSettings, rounds: Sequence[Named] = ()) -> Named:
+def first(settings: LoopSettings, rounds: Sequence[ConfiguredRecipe] = ()) -> ConfiguredRecipe:
     """How the first policy is made; raises UsageError as `recipe.schedule` does.
 
     rounds: the recipes that improve it. It is of the kind that the first of them begins from,

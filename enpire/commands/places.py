@@ -14,19 +14,19 @@ from enpire.errors import UsageError
 if TYPE_CHECKING:
     from enpire.cluster.cells import ClusterCells
     from enpire.cluster.connection import Cluster
-    from enpire.cluster.trainer import Elsewhere
-    from enpire.environment import Order, Workcells
-    from enpire.improvement.training import Beside, Trainer
+    from enpire.cluster.trainer import RayTrainer
+    from enpire.environment import Order, StationBackend
+    from enpire.improvement.training import SubprocessTrainer, Trainer
     from enpire.rollout.clock import Clock
 
 
 MOTION = {"--confirm-motion": "confirm_motion", "--dry-run": "dry_run"}
 
 
-class Place(Protocol):
+class Backend(Protocol):
     """Somewhere to run episodes and to train."""
 
-    def stations(self, order: Order, count: int) -> Workcells:
+    def stations(self, order: Order, count: int) -> StationBackend:
         """As `open_stations`."""
         ...
 
@@ -39,29 +39,29 @@ class Place(Protocol):
         ...
 
 
-class Here:
+class LocalBackend:
     """This machine."""
 
-    def stations(self, order: Order, count: int) -> Workcells:
-        """See `Place`."""
+    def stations(self, order: Order, count: int) -> StationBackend:
+        """See `Backend`."""
         from enpire.environment import open_stations
 
         return open_stations(order, count)
 
-    def trainer(self) -> Beside:
-        """See `Place`."""
-        from enpire.improvement.training import Beside
+    def trainer(self) -> SubprocessTrainer:
+        """See `Backend`."""
+        from enpire.improvement.training import SubprocessTrainer
 
-        return Beside()
+        return SubprocessTrainer()
 
     def clock(self, now: float = 0.0) -> Clock:
-        """See `Place`."""
+        """See `Backend`."""
         from enpire.rollout.clock import Free
 
         return Free(now)
 
 
-class Arms:
+class HardwareBackend:
     """Stations with arms at this machine; training here."""
 
     def __init__(self, files: list[Path], confirm_motion: bool, dry_run: bool) -> None:
@@ -69,8 +69,8 @@ class Arms:
         self._files, self._confirm_motion, self._dry_run = files, confirm_motion, dry_run
         self._open = ExitStack()
 
-    def stations(self, order: Order, count: int) -> Workcells:
-        """See `Place`; raises UsageError if there are not as many station files."""
+    def stations(self, order: Order, count: int) -> StationBackend:
+        """See `Backend`; raises UsageError if there are not as many station files."""
         from enpire.environment.loading import CAMERAS
         from enpire.environment.wired import open_wired
         from enpire.simulation.rehearsal import SENT, rehearsal
@@ -97,9 +97,9 @@ class Arms:
             print(f"dry run on twins: no arm is connected to; it would be sent what is in {sent}")
         return made
 
-    def trainer(self) -> Beside:
-        """See `Place`."""
-        return Here().trainer()
+    def trainer(self) -> SubprocessTrainer:
+        """See `Backend`."""
+        return LocalBackend().trainer()
 
     def clock(self, now: float = 0.0) -> Clock:
         """The one on the wall."""
@@ -112,7 +112,7 @@ class Arms:
         self._open.close()
 
 
-class There:
+class RayBackend:
     """The machines of a cluster."""
 
     def __init__(self, cluster: Cluster) -> None:
@@ -120,8 +120,8 @@ class There:
         self._cluster = cluster
         self._cells: ClusterCells | None = None
 
-    def stations(self, order: Order, count: int) -> Workcells:
-        """See `Place`."""
+    def stations(self, order: Order, count: int) -> StationBackend:
+        """See `Backend`."""
         from enpire.cluster.cells import open_cells
 
         if order.images or order.vary_looks:
@@ -129,14 +129,14 @@ class There:
         self._cells = open_cells(self._cluster, order, count)
         return self._cells
 
-    def trainer(self) -> Elsewhere:
-        """See `Place`."""
-        from enpire.cluster.trainer import Elsewhere
+    def trainer(self) -> RayTrainer:
+        """See `Backend`."""
+        from enpire.cluster.trainer import RayTrainer
 
-        return Elsewhere(self._cluster)
+        return RayTrainer(self._cluster)
 
     def clock(self, now: float = 0.0) -> Clock:
-        """See `Place`: that of the stations, which were opened before."""
+        """See `Backend`: that of the stations, which were opened before."""
         if self._cells is None:
             raise RuntimeError("no stations are open: they have the clock")
         self._cells.clock.goes_on_from(now)
@@ -191,7 +191,7 @@ def again(options: Namespace) -> list[str]:
 
 
 @contextmanager
-def place(options: Namespace) -> Iterator[Place]:
+def place(options: Namespace) -> Iterator[Backend]:
     """Where, as the options say; what was started there ends with the block.
 
     Raises:
@@ -200,7 +200,7 @@ def place(options: Namespace) -> Iterator[Place]:
     if options.station:
         if options.cluster:
             raise UsageError("--station is for arms at this machine: no --cluster")
-        arms = Arms(options.station, options.confirm_motion, options.dry_run)
+        arms = HardwareBackend(options.station, options.confirm_motion, options.dry_run)
         try:
             yield arms
         finally:
@@ -209,9 +209,9 @@ def place(options: Namespace) -> Iterator[Place]:
     if options.confirm_motion or options.dry_run:
         raise UsageError("--confirm-motion and --dry-run are for arms: --station FILE")
     if not options.cluster:
-        yield Here()
+        yield LocalBackend()
         return
     from enpire.cluster.connection import Cluster
 
     with Cluster(options.cluster) as cluster:
-        yield There(cluster)
+        yield RayBackend(cluster)

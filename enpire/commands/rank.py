@@ -16,7 +16,7 @@ from enpire.commands.threads import leave_cores_to_physics
 from enpire.errors import UsageError
 
 if TYPE_CHECKING:
-    from enpire.environment import Workcells
+    from enpire.environment import StationBackend
     from enpire.observe.frozen import Frozen
 
 DESCRIPTION = """\
@@ -104,7 +104,7 @@ def run(options: Namespace) -> int:
 
 
 def _outcomes(
-    stations: Workcells,
+    stations: StationBackend,
     chosen: dict[str, Frozen],
     episodes: int,
     entropy: int,

@@ -12,7 +12,7 @@ from enpire.errors import UsageError
 
 if TYPE_CHECKING:
     from enpire.rollout.recovery import Recovery
-    from enpire.store import Decision
+    from enpire.store import LogEntry
 
 
 def add_recovery(parser: Parser, title: str) -> None:
@@ -34,12 +34,12 @@ def add_recovery(parser: Parser, title: str) -> None:
     )
 
 
-def noted(number: int, kind: str, station: int, text: str) -> Decision:
+def noted(number: int, kind: str, station: int, text: str) -> LogEntry:
     """What happened in round `number` to a station that was set aside, for the ledger."""
-    from enpire.store import Decision
+    from enpire.store import LogEntry
 
     numbers = {"station": float(station)}
-    return Decision(number, kind, f"station {station}: {text}", numbers=numbers)
+    return LogEntry(number, kind, f"station {station}: {text}", numbers=numbers)
 
 
 @contextmanager

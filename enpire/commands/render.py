@@ -53,12 +53,12 @@ def run(options: Namespace) -> int:
     except RuntimeError as error:
         raise UsageError(f"MuJoCo does not start ({error}): set MUJOCO_GL=egl") from error
     from enpire.environment import build_stations
-    from enpire.observe.picture import View, draw, go_to
+    from enpire.observe.picture import Viewpoint, draw, go_to
 
     with progress_bar("going there"):
         stations = build_stations(task_asked(options), 1)
         go_to(stations, options.seed, options.at)
-    view = View(
+    view = Viewpoint(
         camera=options.camera,
         distance=options.distance,
         azimuth=options.azimuth,

@@ -14,7 +14,7 @@ from enpire.errors import StoreError, UsageError
 
 if TYPE_CHECKING:
     from enpire.observe.filming import EpisodeReplay
-    from enpire.observe.picture import View
+    from enpire.observe.picture import Viewpoint
     from enpire.store import EpisodeRow, Run
     from enpire.types import Episode
 
@@ -112,10 +112,10 @@ def _require(options: Namespace) -> None:
         raise UsageError("a video needs an even --width and --height")
 
 
-def _view(options: Namespace, width: int, height: int) -> View:
-    from enpire.observe.picture import View
+def _view(options: Namespace, width: int, height: int) -> Viewpoint:
+    from enpire.observe.picture import Viewpoint
 
-    return View(
+    return Viewpoint(
         "", options.distance, options.azimuth, options.elevation, width, height, options.lift
     )
 

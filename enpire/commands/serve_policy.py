@@ -41,7 +41,7 @@ def run(options: Namespace) -> int:
     choose_graphics()
     from enpire.environment import Order, open_stations
     from enpire.observe import frozen
-    from enpire.policies.remote.server import Served, serving
+    from enpire.policies.remote.server import ChunkServer, serving
 
     chosen = frozen.load(options.policy)
     task = task_asked(options, chosen.task)
@@ -51,7 +51,7 @@ def run(options: Namespace) -> int:
     images = frozen.images(chosen.policy)
     stations = open_stations(Order(task, chosen.python, chosen.success, images=images), 1)
     frozen.require_fit(chosen.policy, stations, chosen.name)
-    served = Served(chosen.policy, stations, chosen.sha256, options.together)
+    served = ChunkServer(chosen.policy, stations, chosen.sha256, options.together)
     try:
         server = serving(served, options.host, options.port)
     except OSError as error:

@@ -158,7 +158,7 @@ def _clear(options: Namespace) -> int:
 
 
 def _park(options: Namespace) -> int:
-    from enpire.safety.client import Client
+    from enpire.safety.client import StationClient
     from enpire.safety.launch import Supervision
     from enpire.safety.machine import Mode
     from enpire.safety.permit import permit
@@ -167,7 +167,7 @@ def _park(options: Namespace) -> int:
     station = load_station(options.path)
     may = permit(station, options.confirm_motion, options.dry_run, date.today())
     with Supervision(station, may) as supervision:
-        client = Client(supervision.folder)
+        client = StationClient(supervision.folder)
         supervision.ask("park")
         end = time.monotonic() + PARK_S
         while (status := client.status()).mode in (Mode.PARKING, Mode.STOPPING):

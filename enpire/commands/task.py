@@ -17,7 +17,7 @@ from enpire.errors import EnpireError, PackError, UsageError
 from enpire.packs.finder import AT_START, unknown
 
 if TYPE_CHECKING:
-    from enpire.certification import Counts, Examination, Row
+    from enpire.certification import CheckRow, Counts, TaskExamination
 
 DESCRIPTION = """\
 check: whether a task can be done, cannot be had for nothing, is judged rightly, keeps the robot's
@@ -72,7 +72,7 @@ def run(options: Namespace) -> int:
         if name not in NAMES:
             raise UsageError(unknown("check", name, NAMES))
     choose_graphics()
-    from enpire.certification import FULL, REDUCED, Counts, Examination, certificate
+    from enpire.certification import FULL, REDUCED, Counts, TaskExamination, certificate
     from enpire.commands.threads import SWITCH_S
     from enpire.environment import Stations, build_stations
     from enpire.observe.result import versions
@@ -91,7 +91,7 @@ def run(options: Namespace) -> int:
 
     began = time.monotonic()
     with blamed_on(folder):
-        examination = Examination(build, counts)
+        examination = TaskExamination(build, counts)
         rows = _show(pack.name, examination, counts, names)
         whole = options.full and options.seeds is None and set(names) == set(NAMES)
         whole = whole and not task.endswith(AT_START)  # a certificate is the pack's usual task's
@@ -135,13 +135,15 @@ def blamed_on(folder: Path) -> Iterator[None]:
         raise PackError(f"{place}: {type(error).__name__}: {error}") from error
 
 
-def _show(task: str, examination: Examination, counts: Counts, names: list[str]) -> list[Row]:
+def _show(
+    task: str, examination: TaskExamination, counts: Counts, names: list[str]
+) -> list[CheckRow]:
     """Lines as they come, or a table on a terminal."""
     from rich.console import Console
     from rich.table import Table
 
     console = Console(highlight=False, markup=False)
-    rows: list[Row] = []
+    rows: list[CheckRow] = []
     if not console.is_terminal:
         for row in examination.rows(names):
             rows.append(row)

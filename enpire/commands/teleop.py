@@ -13,7 +13,7 @@ from enpire.errors import SafetyError, UsageError
 
 if TYPE_CHECKING:
     from enpire.drivers.lerobot.leader import Leader
-    from enpire.safety.client import Client
+    from enpire.safety.client import StationClient
     from enpire.safety.following import Following
     from enpire.safety.station import StationFile
     from enpire.types import FloatArray
@@ -40,7 +40,7 @@ def add_options(parser: Parser) -> None:
 def run(options: Namespace) -> int:
     """Follow until it is enough, or the station stops."""
     from enpire.drivers.lerobot.leader import make_leader
-    from enpire.safety.client import Client
+    from enpire.safety.client import StationClient
     from enpire.safety.following import Following
     from enpire.safety.launch import Supervision
     from enpire.safety.machine import Mode
@@ -56,7 +56,7 @@ def run(options: Namespace) -> int:
     try:
         with Supervision(station, may) as supervision:
             supervision.ask("status")  # it answers: from now on it says where the arm is
-            client = Client(supervision.folder)
+            client = StationClient(supervision.folder)
             _require_near(station, leader.read().position, client.status().measured)
             supervision.ask("arm")
             end = time.monotonic() + ARM_S
@@ -88,7 +88,7 @@ def _require_near(station: StationFile, wanted: FloatArray, here: FloatArray) ->
 def _follow(
     station: StationFile,
     leader: Leader,
-    client: Client,
+    client: StationClient,
     following: Following,
     seconds: float | None,
 ) -> None:

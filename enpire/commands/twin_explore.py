@@ -12,9 +12,9 @@ from enpire.commands.twin_options import add_arms, add_task, arms_of, handling_o
 from enpire.errors import UsageError
 
 if TYPE_CHECKING:
-    from enpire.identification.arms import Arms, Handling
-    from enpire.identification.motion import Motion
-    from enpire.safety.client import Client
+    from enpire.identification.arms import ArmsModel, Handling
+    from enpire.identification.motion import ExcitationMotion
+    from enpire.safety.client import StationClient
     from enpire.safety.launch import Supervision
     from enpire.safety.machine import Mode
     from enpire.safety.station import StationFile
@@ -87,7 +87,7 @@ def run(options: Namespace) -> int:
     return 0
 
 
-def _motion(options: Namespace, arms: Arms, rate: float, seed: int) -> Motion:
+def _motion(options: Namespace, arms: ArmsModel, rate: float, seed: int) -> ExcitationMotion:
     import numpy as np
 
     from enpire.identification.explore import Information, explore
@@ -107,7 +107,7 @@ def _motion(options: Namespace, arms: Arms, rate: float, seed: int) -> Motion:
     return found.motion
 
 
-def _play_on_twin(folder: Path, arms: Arms, made: Motion, seed: int) -> None:
+def _play_on_twin(folder: Path, arms: ArmsModel, made: ExcitationMotion, seed: int) -> None:
     import numpy as np
 
     from enpire.identification.play import ArmNoise, play
@@ -137,13 +137,13 @@ def _handle_on_twin(folder: Path, arms: Handling, seed: int) -> None:
     print(path)
 
 
-def _play_on_station(station: StationFile, made: Motion, options: Namespace) -> None:
+def _play_on_station(station: StationFile, made: ExcitationMotion, options: Namespace) -> None:
     """Go to the posture for parking, stream the motion, and stop, which writes the record."""
     from datetime import date
 
     import numpy as np
 
-    from enpire.safety.client import Client
+    from enpire.safety.client import StationClient
     from enpire.safety.following import EVERY_S, Following
     from enpire.safety.launch import Supervision
     from enpire.safety.machine import Mode
@@ -155,7 +155,7 @@ def _play_on_station(station: StationFile, made: Motion, options: Namespace) -> 
         raise UsageError(f"{station.path}: a motion begins at the robot's home: leave `park` out")
     may = permit(station, options.confirm_motion, options.dry_run, date.today())
     with Supervision(station, may) as supervision:
-        client = Client(supervision.folder)
+        client = StationClient(supervision.folder)
         supervision.ask("park")
         _until(client, {Mode.IDLE}, {Mode.PARKING})
         _arm(supervision)
@@ -192,7 +192,7 @@ def _arm(supervision: Supervision) -> None:
             time.sleep(POLL_S)
 
 
-def _until(client: Client, there: set[Mode], on_the_way: set[Mode]) -> None:
+def _until(client: StationClient, there: set[Mode], on_the_way: set[Mode]) -> None:
     """Wait for the supervisor; raises SafetyError if it does something else, or takes long."""
     from enpire.errors import SafetyError
 

@@ -19,7 +19,7 @@ from enpire.commands.twin_options import (
 from enpire.errors import UsageError
 
 if TYPE_CHECKING:
-    from enpire.identification.fit import Fit
+    from enpire.identification.fit import ParameterFit
     from enpire.identification.recording import Recording
     from enpire.identification.world import HeldOut
 
@@ -88,7 +88,7 @@ def run(options: Namespace) -> int:
     return 0
 
 
-def _tell(found: Fit, used: list[Recording], held: HeldOut | None) -> None:
+def _tell(found: ParameterFit, used: list[Recording], held: HeldOut | None) -> None:
     seconds = sum(each.seconds for each in used)
     kept, left = found.rows
     print(f"{len(used)} recordings, {seconds:.0f} s; {kept} rows used, {left} left out as outliers")
@@ -112,7 +112,7 @@ def _tell(found: Fit, used: list[Recording], held: HeldOut | None) -> None:
         print(f"{'':<{len(f'held out {held.seconds:.0f} s, ')}}{'':<9}{texts[1]} of the fit")
 
 
-def _json(found: Fit, held: HeldOut | None) -> dict[str, object]:
+def _json(found: ParameterFit, held: HeldOut | None) -> dict[str, object]:
     result: dict[str, object] = {
         "parameters": {
             name: {

@@ -10,7 +10,7 @@ from enpire.commands.options import Parser
 from enpire.errors import UsageError
 
 if TYPE_CHECKING:
-    from enpire.identification.arms import Arms, Handling
+    from enpire.identification.arms import ArmsModel, Handling
     from enpire.identification.recording import Recording
 
 
@@ -70,14 +70,14 @@ def recorded(options: Namespace) -> tuple[str, list[Recording]]:
     return robot, found
 
 
-def arms_of(robot: str, world: str, threads: int = 0) -> Arms:
+def arms_of(robot: str, world: str, threads: int = 0) -> ArmsModel:
     """The arms of a robot in a world, about all of whose parameters one may ask."""
-    from enpire.identification.arms import Arms, alone
+    from enpire.identification.arms import ArmsModel, alone
     from enpire.packs import find, load_robot, load_world
     from enpire.twin import dynamics
 
     scene = alone(load_world(find("sim", world)), load_robot(find("robots", robot)))
-    return Arms(scene, tuple(dynamics.places(scene)), threads)
+    return ArmsModel(scene, tuple(dynamics.places(scene)), threads)
 
 
 def handling_of(task: str, world: str, threads: int = 0) -> Handling:

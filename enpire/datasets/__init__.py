@@ -2,8 +2,16 @@
 
 from enpire.datasets.columns import Layout
 from enpire.datasets.exported import export
-from enpire.datasets.fitting import Allowed, Wanted
+from enpire.datasets.fitting import Allowed, TaskInterface
 from enpire.datasets.imported import Imported, demonstrations
 from enpire.datasets.starts import first_seen
 
-__all__ = ["Allowed", "Imported", "Layout", "Wanted", "demonstrations", "export", "first_seen"]
+__all__ = [
+    "Allowed",
+    "Imported",
+    "Layout",
+    "TaskInterface",
+    "demonstrations",
+    "export",
+    "first_seen",
+]

@@ -26,7 +26,7 @@ from enpire.datasets.columns import ACTION, STATE, Layout
 from enpire.datasets.exported import BACKEND, export
 from enpire.environment import Sight
 from enpire.errors import StoreError
-from enpire.improvement.data import Batch, Examples, seen_examples
+from enpire.improvement.data import ExampleBatch, Examples, seen_examples
 from enpire.policies import PictureSpec
 from enpire.policies.picture import shown
 from enpire.store.episodes import iterate, write_batch
@@ -162,7 +162,9 @@ def dataset(folder: Path, spec: PictureSpec, fps: int) -> LeRobotDataset:
     return LeRobotDataset(folder.name, root=folder, delta_timestamps=moments, video_backend=BACKEND)
 
 
-def batches(data: Examples, order: Tensor, size: int) -> Iterator[tuple[Batch, list[Tensor]]]:
+def batches(
+    data: Examples, order: Tensor, size: int
+) -> Iterator[tuple[ExampleBatch, list[Tensor]]]:
     """Examples as a gradient step takes them, and each camera's pictures as an encoder does."""
     for index in torch.split(order, size):
         batch = data.batch(index)

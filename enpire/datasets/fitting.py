@@ -26,7 +26,7 @@ SHOWN = 4  # names of columns in a message
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class TaskInterface:
     """What a task shows and is acted on by.
 
     observation, action: names of entries. hz: control periods a second. starts: what policies see
@@ -74,7 +74,7 @@ def seen_column(features: Mapping[str, Any]) -> str:
     return WHOLE if WHOLE in features else STATE
 
 
-def rate(folder: Path, said: float, wanted: Wanted, allowed: Allowed) -> tuple[float, str]:
+def rate(folder: Path, said: float, wanted: TaskInterface, allowed: Allowed) -> tuple[float, str]:
     """Frames a second that are taken, and what was assumed; raises StoreError if not the task's."""
     taken = allowed.fps or said
     if not math.isclose(taken, wanted.hz, rel_tol=RATE):
@@ -89,7 +89,7 @@ def rate(folder: Path, said: float, wanted: Wanted, allowed: Allowed) -> tuple[f
 
 
 def choose(
-    folder: Path, features: Mapping[str, Any], column: str, wanted: Wanted, allowed: Allowed
+    folder: Path, features: Mapping[str, Any], column: str, wanted: TaskInterface, allowed: Allowed
 ) -> Chosen:
     """Which entries of a column are the task's, by what they are called.
 
@@ -184,7 +184,9 @@ def within_one(frames: Frames, chosen: Chosen, values: FloatArray, clip: bool) -
     return f"{count} of {len(values)} actions clipped to [-1, 1]" if count else ""
 
 
-def require_starts(frames: Frames, chosen: Chosen, values: FloatArray, wanted: Wanted) -> None:
+def require_starts(
+    frames: Frames, chosen: Chosen, values: FloatArray, wanted: TaskInterface
+) -> None:
     """Raises StoreError if an episode begins far from where the task's own do; values: (n, obs)."""
     if not len(wanted.starts):
         return

@@ -10,7 +10,7 @@ import numpy as np
 
 from enpire.datasets import fitting
 from enpire.datasets.columns import ACTION, PICTURES, POLICY, SEED
-from enpire.datasets.fitting import Allowed, Chosen, Wanted
+from enpire.datasets.fitting import Allowed, Chosen, TaskInterface
 from enpire.datasets.folder import Extent, Frames, describe, read_frames, require_paced
 from enpire.errors import StoreError
 from enpire.types import Episode, FloatArray, Outcome, Purpose, Times, Verdict
@@ -28,7 +28,7 @@ class Imported:
     said: tuple[str, ...]
 
 
-def demonstrations(folder: Path, wanted: Wanted, allowed: Allowed | None = None) -> Imported:
+def demonstrations(folder: Path, wanted: TaskInterface, allowed: Allowed | None = None) -> Imported:
     """The episodes of a dataset as demonstrations of a task, each value of them looked at.
 
     They are successes if the dataset says so: `success`, `next.success` in any frame, or the column

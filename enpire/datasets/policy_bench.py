@@ -22,13 +22,13 @@ import torch
 from enpire.datasets.bench import held
 from enpire.datasets.exported import BACKEND, export
 from enpire.datasets.made_up import made_up, shapes, smooth_pictures
-from enpire.improvement.recipes.finetune import FineTuning, Tuner, Windows, adapted
-from enpire.observe.gpu import Watch
-from enpire.policies import ChunkSpec, LeRobotPolicy, Seen
+from enpire.improvement.recipes.finetune import FineTuner, FineTuning, Windows, adapted
+from enpire.observe.gpu import GpuMonitor
+from enpire.policies import ChunkSpec, LeRobotPolicy, ObservationMask
 from enpire.policies.device import halves
 from enpire.policies.lerobot.blank import TOLD
 from enpire.policies.lerobot.controller import ChunkedModel
-from enpire.policies.lerobot.model import Model, quiet
+from enpire.policies.lerobot.model import LeRobotModel, quiet
 from enpire.policies.seeing import NOTHING
 from enpire.types import Episode
 
@@ -64,7 +64,7 @@ class Answering(Compared):
 
 
 @dataclass(frozen=True, slots=True)
-class Learning(Compared):
+class LearningSpeed(Compared):
     """rank: of adapters, or 0; learned: numbers that learn. ours, lerobot: samples a second.
 
     first_s: until the first step was done, with what is compiled then. share: of the time in which
@@ -93,7 +93,7 @@ class PolicyBench:
     calls: int
     steps: int
     answering: tuple[Answering, ...]
-    learning: tuple[Learning, ...]
+    learning: tuple[LearningSpeed, ...]
 
     def as_json(self) -> dict[str, Any]:
         """As plain values."""
@@ -124,7 +124,7 @@ def bench_policy(policy: LeRobotPolicy, folder: Path, effort: Effort) -> PolicyB
     episodes = made_up(policy, effort.seed)
     spec, layout = shapes(policy)
     export(episodes, layout, folder / "set", held if layout.sight else None)
-    model = Model.load(policy.files)
+    model = LeRobotModel.load(policy.files)
     answering = tuple(_answering(policy, model, batch, effort) for batch in BATCHES)
     learning = tuple(_learning(policy, episodes, spec, folder, r, effort) for r in (0, RANK))
     where = model.where
@@ -150,13 +150,17 @@ def called(where: torch.device) -> str:
     return f"processor, {torch.get_num_threads()} threads"
 
 
-def _answering(policy: LeRobotPolicy, model: Model, batch: int, effort: Effort) -> Answering:
+def _answering(policy: LeRobotPolicy, model: LeRobotModel, batch: int, effort: Effort) -> Answering:
     """From arrays to arrays by each way, in turns."""
     from lerobot.envs.utils import preprocess_observation
 
     said, rng = policy.spec, np.random.default_rng(effort.seed)
     width, cameras = max(said.observation, 1), said.cameras
-    seen = Seen(tuple(range(len(cameras))), tuple(range(width)), width) if cameras else NOTHING
+    seen = (
+        ObservationMask(tuple(range(len(cameras))), tuple(range(width)), width)
+        if cameras
+        else NOTHING
+    )
     asked = ChunkedModel(model, said, TOLD, width).asked(seen)
     history = rng.standard_normal((batch, asked.spec.history, width), np.float32)
     now, seeds, pictures = history[:, -1], list(range(batch)), None
@@ -218,12 +222,12 @@ def _learning(
     folder: Path,
     rank: int,
     effort: Effort,
-) -> Learning:
-    model = Model.load(policy.files)
+) -> LearningSpeed:
+    model = LeRobotModel.load(policy.files)
     windows = Windows.of(episodes, model, TOLD, spec)
     tuning = FineTuning(batch=effort.batch, rank=rank)
-    tuner = Tuner(tuning, model, windows, torch.ones(len(windows)), effort.seed)
-    steps = _lerobot_steps(Model.load(policy.files), folder / "set", rank, tuning, effort)
+    tuner = FineTuner(tuning, model, windows, torch.ones(len(windows)), effort.seed)
+    steps = _lerobot_steps(LeRobotModel.load(policy.files), folder / "set", rank, tuning, effort)
 
     def ours() -> None:
         tuner.step(0)
@@ -239,7 +243,7 @@ def _learning(
     shares: tuple[list[float], list[float]] = ([], [])
     for _ in range(BLOCKS):
         for side, rate, used in zip(sides, rates, shares, strict=True):
-            with Watch({}, LOOK_S) as watch:
+            with GpuMonitor({}, LOOK_S) as watch:
                 seconds = _steps_s(side, effort.steps, where)
             rate.append(effort.batch * effort.steps / seconds)
             if where.type == "cuda" and watch.busy is not None:
@@ -247,7 +251,7 @@ def _learning(
     ratios = [mine / other for mine, other in zip(*rates, strict=True)]
     mine, others = (statistics.median(rate) for rate in rates)
     share_ours, share_theirs = (statistics.fmean(used) if used else None for used in shares)
-    return Learning(
+    return LearningSpeed(
         ratio=statistics.median(ratios),
         ratio_range=(min(ratios), max(ratios)),
         rank=rank,
@@ -270,7 +274,7 @@ def _steps_s(step: Callable[[], None], times: int, where: torch.device) -> float
 
 
 def _lerobot_steps(
-    model: Model, folder: Path, rank: int, tuning: FineTuning, effort: Effort
+    model: LeRobotModel, folder: Path, rank: int, tuning: FineTuning, effort: Effort
 ) -> Iterator[None]:
     """`lerobot-train`'s own steps: its dataset, sampler, loader, accelerator and update."""
     from accelerate import Accelerator

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from enpire.environment import Job, Workcells
+from enpire.environment import Job, StationBackend
 from enpire.types import Float32Array, Purpose
 
 EPISODES = 8
@@ -28,7 +28,7 @@ class _Onlooker:
         return np.zeros((len(observations), self.size), np.float32)
 
 
-def first_seen(stations: Workcells, episodes: int = EPISODES) -> Float32Array:
+def first_seen(stations: StationBackend, episodes: int = EPISODES) -> Float32Array:
     """First observations of so many episodes, (n, obs), one after the other on one station.
 
     An episode that does not come to one is left out.

@@ -4,16 +4,16 @@ Beside the arms a station has eyes, a tracker and perhaps a fixture: its `Wire`.
 """
 
 from enpire.drivers.build import DRIVERS, build, settings
-from enpire.drivers.driver import Driver, Picture, Reading, Seeing, Site, runtime_folder
+from enpire.drivers.driver import CameraDriver, Driver, Picture, Reading, Site, runtime_folder
 from enpire.drivers.wire import WIRES
 
 __all__ = [
     "DRIVERS",
     "WIRES",
+    "CameraDriver",
     "Driver",
     "Picture",
     "Reading",
-    "Seeing",
     "Site",
     "build",
     "runtime_folder",

@@ -25,9 +25,9 @@ def build(name: str, robot: Robot, clock: Clock, site: Site | None = None) -> Dr
 
         return Mock(robot, clock)
     if name == "simulated":
-        from enpire.drivers.simulated import Simulated
+        from enpire.drivers.simulated import SimulatedDriver
 
-        return Simulated(robot, clock)
+        return SimulatedDriver(robot, clock)
     if name == "lerobot":
         from enpire.drivers.lerobot import LeRobot
 

@@ -94,7 +94,7 @@ class Picture:
 
 
 @runtime_checkable
-class Seeing(Protocol):
+class CameraDriver(Protocol):
     """A driver whose arms come with cameras."""
 
     def pictures(self) -> Mapping[str, Picture]:

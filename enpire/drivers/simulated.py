@@ -16,7 +16,7 @@ KEPT = 100_000  # setpoints in the log
 BEHIND_S = 0.1  # simulated at once at most: who reads less often than that sees a slower world
 
 
-class Simulated:
+class SimulatedDriver:
     """Arms of a robot pack on an empty bench; they begin at home with grippers open."""
 
     def __init__(self, robot: Robot, clock: Clock) -> None:

@@ -2,9 +2,9 @@
 
 from enpire.environment.cameras import (
     Camera,
+    CameraView,
+    ColourPatch,
     Eyes,
-    Seen,
-    View,
     aim,
     as_drawn,
     coloured,
@@ -18,13 +18,18 @@ from enpire.environment.cameras import (
 )
 from enpire.environment.control import ActionSpec, ArmAction, CartesianControl
 from enpire.environment.controller import (
-    Attended,
     Controller,
     Demonstrations,
+    PeriodCommand,
     RandomActions,
-    Word,
+    SupervisedController,
 )
-from enpire.environment.correcting import Corrected, Desk, Helper, Watch
+from enpire.environment.correcting import (
+    FailureDetector,
+    InterventionWrapper,
+    Operator,
+    OperatorQueue,
+)
 from enpire.environment.fake import Fake
 from enpire.environment.jobs import Job
 from enpire.environment.loading import Order, build_stations, load_task, open_stations
@@ -36,48 +41,49 @@ from enpire.environment.stations import Stations
 from enpire.environment.task import Demonstrator, Evidence, Parameter, Restorer, Task, time_left
 from enpire.environment.workcells import (
     Eventful,
-    Happening,
+    StationBackend,
+    StationEvent,
     Tasked,
-    Workcells,
     grippers,
     instruction,
 )
+from enpire.renamed import renamed
 
 __all__ = [
     "ActionSpec",
     "ArmAction",
-    "Attended",
     "Camera",
+    "CameraView",
     "CartesianControl",
+    "ColourPatch",
     "Controller",
-    "Corrected",
     "Demonstrations",
     "Demonstrator",
-    "Desk",
     "Eventful",
     "Evidence",
     "Eyes",
+    "FailureDetector",
     "Fake",
-    "Happening",
-    "Helper",
+    "InterventionWrapper",
     "Job",
+    "Operator",
+    "OperatorQueue",
     "Order",
     "Parameter",
+    "PeriodCommand",
     "RandomActions",
     "Readings",
     "Replay",
     "ResetMode",
     "Restorer",
-    "Seen",
     "SensorNoise",
     "Sight",
+    "StationBackend",
+    "StationEvent",
     "Stations",
+    "SupervisedController",
     "Task",
     "Tasked",
-    "View",
-    "Watch",
-    "Word",
-    "Workcells",
     "aim",
     "as_drawn",
     "build_stations",
@@ -95,3 +101,5 @@ __all__ = [
     "time_left",
     "triangulate",
 ]
+
+__getattr__ = renamed(__name__, {"Workcells": "StationBackend"})

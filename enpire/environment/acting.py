@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from enpire.environment.running import Running
+from enpire.environment.running import EpisodeState
 from enpire.environment.sensing import Readings
 from enpire.environment.task import Task
 from enpire.errors import PolicyError, PolicyFault, ServerFault
@@ -16,14 +16,14 @@ from enpire.types import Float32Array, Outcome, Verdict
 SERVER = "server"  # stage of an episode that a policy's server made invalid
 
 
-class Acting:
+class ActionSelector:
     """Asks the controllers of one task's stations."""
 
     def __init__(self, task: Task) -> None:
         """Actions are those of `task`."""
         self.task, self.size = task, task.actions.size
 
-    def choose(self, rows: Rows, states: list[Running], readings: Readings) -> Float32Array:
+    def choose(self, rows: Rows, states: list[EpisodeState], readings: Readings) -> Float32Array:
         """What the stations' controllers do, (m, act); recorded as it is carried out."""
         actions = np.empty((len(rows), self.size), dtype=np.float32)
         asked: list[int] = []
@@ -42,7 +42,7 @@ class Acting:
             states[i].execute += 1
         return actions
 
-    def _ask(self, rows: Rows, states: list[Running], readings: Readings) -> Float32Array:
+    def _ask(self, rows: Rows, states: list[EpisodeState], readings: Readings) -> Float32Array:
         """Show the controllers what they have not seen, and have them act, (m, act)."""
         unseen = [one for state in states for one in state.unseen]
         seen = self.task.observe(Readings.joined([readings, *unseen]) if unseen else readings)

@@ -12,7 +12,7 @@ from enpire.twin.twin import Simulation
 from enpire.types import Float32Array, FloatArray
 
 
-class Autopilot:
+class ChunkExecutor:
     """Flies stations along their plans; sensors and control are those of every other period."""
 
     def __init__(self, sensors: Sensors, substeps: int, force_limit: float) -> None:

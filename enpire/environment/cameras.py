@@ -65,7 +65,7 @@ class Camera:
 
 
 @dataclass(frozen=True, slots=True)
-class View:
+class CameraView:
     """One picture. stamp: seconds since the verifier's first reading."""
 
     camera: Camera
@@ -76,16 +76,16 @@ class View:
 class Eyes(Protocol):
     """The cameras of some stations, and a thread that takes pictures and looks at them."""
 
-    def look[T](self, row: int, stamp: float, see: Callable[[list[View]], T]) -> Future[T]:
+    def look[T](self, row: int, stamp: float, see: Callable[[list[CameraView]], T]) -> Future[T]:
         """What `see` makes of the views of station `row` as it is now; returns at once."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class ColourPatch:
     """Pixels of one colour in one view."""
 
-    view: View
+    view: CameraView
     mask: Mask
 
     @property
@@ -95,7 +95,9 @@ class Seen:
         return np.stack([x, y], axis=1).astype(np.float64)
 
 
-def coloured(view: View, hue: tuple[float, float], saturation: float, value: float = 20.0) -> Seen:
+def coloured(
+    view: CameraView, hue: tuple[float, float], saturation: float, value: float = 20.0
+) -> ColourPatch:
     """Pixels whose hue is within `hue` [deg], and that are saturated and bright enough [0, 255].
 
     hue may begin below 0: red is (-15, 15). Light changes brightness more than hue. Specks of less
@@ -105,10 +107,10 @@ def coloured(view: View, hue: tuple[float, float], saturation: float, value: flo
     around = (2.0 * hsv[..., 0] - hue[0]) % 360.0
     mask = (around <= hue[1] - hue[0]) & (hsv[..., 1] >= saturation) & (hsv[..., 2] >= value)
     opened = cv2.morphologyEx(mask.astype(np.uint8), cv2.MORPH_OPEN, np.ones((3, 3), np.uint8))
-    return Seen(view, opened.astype(bool))
+    return ColourPatch(view, opened.astype(bool))
 
 
-def fresh(views: Sequence[View], now: float) -> list[View]:
+def fresh(views: Sequence[CameraView], now: float) -> list[CameraView]:
     """Those that show what is at `now` [s]."""
     return [view for view in views if now - view.stamp <= STALE]
 
@@ -207,7 +209,7 @@ def outline_area(camera: Camera, corners: FloatArray) -> float:
     return float(cv2.contourArea(camera.outline(corners).astype(np.float32)))
 
 
-def overlay(seen: Seen, outlines: Sequence[FloatArray]) -> Frame:
+def overlay(seen: ColourPatch, outlines: Sequence[FloatArray]) -> Frame:
     """What was seen, for a person: its pixels' rim in green, outlines (n, 2) [px] in magenta.
 
     Cropped to both, or the whole picture made smaller where nothing was seen.

@@ -26,7 +26,7 @@ class Controller(Protocol):
 
 
 @runtime_checkable
-class Planner(Controller, Protocol):
+class ChunkedController(Controller, Protocol):
     """A controller that decides for several periods at once.
 
     In a period that it has decided before it is not asked, and what is seen then is worked out
@@ -43,7 +43,7 @@ class Planner(Controller, Protocol):
 
 
 @runtime_checkable
-class Seeing(Controller, Protocol):
+class VisionController(Controller, Protocol):
     """A controller that sees by cameras."""
 
     def look(self, row: int, pictures: Image) -> None:
@@ -56,7 +56,7 @@ class Seeing(Controller, Protocol):
 
 
 @runtime_checkable
-class Unhurried(Controller, Protocol):
+class AsyncController(Controller, Protocol):
     """A controller that thinks while time goes on, and needs a while for its first action."""
 
     def decided(self, row: int, observation: Float32Array) -> bool:
@@ -80,7 +80,7 @@ class Assisted(Controller, Protocol):
         ...
 
 
-class Word(Enum):
+class PeriodCommand(Enum):
     """What is said of the period that comes, before who acts is asked.
 
     WAIT: hold still until who helps is there; nothing is recorded, and no time limit runs. DONE:
@@ -94,10 +94,10 @@ class Word(Enum):
 
 
 @runtime_checkable
-class Attended(Controller, Protocol):
+class SupervisedController(Controller, Protocol):
     """A controller in which a person, or who stands for one, has a hand."""
 
-    def word(self, row: int) -> Word:
+    def word(self, row: int) -> PeriodCommand:
         """Of a station's next period."""
         ...
 
@@ -108,18 +108,18 @@ class Attended(Controller, Protocol):
 
 def show(controller: Controller, row: int, pictures: Image) -> None:
     """Show a station's pictures to a controller, if it is one that sees."""
-    if isinstance(controller, Seeing):
+    if isinstance(controller, VisionController):
         controller.look(row, pictures)
 
 
 def needs_pictures(controller: Controller, row: int) -> bool:
     """Whether a controller needs pictures of now to act."""
-    return isinstance(controller, Seeing) and controller.due(row)
+    return isinstance(controller, VisionController) and controller.due(row)
 
 
 def decided(controller: Controller, row: int, observation: Float32Array) -> bool:
     """Whether a controller can act at once, in the first period of a station's episode."""
-    return not isinstance(controller, Unhurried) or controller.decided(row, observation)
+    return not isinstance(controller, AsyncController) or controller.decided(row, observation)
 
 
 def intervened(controller: Controller, row: int, length: int) -> Flags:

@@ -2,7 +2,8 @@
 
 After RaC (arXiv 2509.07953): whoever takes over first goes back the way that the hands have come,
 to where things were well, and then does it right. Which periods were not the policy's is kept. Who
-helps sits at a `Desk`: one for many stations, as in ARMADA (arXiv 2510.02298), or one for each.
+helps sits at an `OperatorQueue`: one for many stations, as in ARMADA (arXiv 2510.02298), or one for
+each.
 """
 
 from __future__ import annotations
@@ -16,9 +17,9 @@ from scipy.spatial.transform import Rotation
 
 from enpire.environment.control import ActionSpec
 from enpire.environment.controller import (
-    Attended,
     Controller,
-    Word,
+    PeriodCommand,
+    SupervisedController,
     decided,
     needs_pictures,
     show,
@@ -33,7 +34,7 @@ FASTEST = 2  # postures that it goes back over in a control period
 SLACK = 10  # control periods that the way back may take longer than the way there
 
 
-class Watch(Protocol):
+class FailureDetector(Protocol):
     """Says when a policy needs help."""
 
     def begin(self, row: int, rng: np.random.Generator) -> None:
@@ -48,7 +49,7 @@ class Watch(Protocol):
         ...
 
 
-class Desk(Protocol):
+class OperatorQueue(Protocol):
     """Where stations ask for help, and who helps is found."""
 
     @property
@@ -83,22 +84,22 @@ class Everywhere:
     open = True
 
     def ask(self, row: int) -> None:
-        """See `Desk`."""
+        """See `OperatorQueue`."""
 
     def serves(self, row: int) -> bool:
-        """See `Desk`."""
+        """See `OperatorQueue`."""
         return True
 
     def takes(self, row: int) -> bool:
-        """See `Desk`."""
+        """See `OperatorQueue`."""
         return False
 
     def gives_back(self, row: int) -> bool:
-        """See `Desk`."""
+        """See `OperatorQueue`."""
         return False
 
     def leave(self, row: int) -> None:
-        """See `Desk`."""
+        """See `OperatorQueue`."""
 
 
 @runtime_checkable
@@ -111,12 +112,12 @@ class Relieving(Controller, Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Helper:
+class Operator:
     """Who helps policies: by name, what acts, and the desk where stations ask for it."""
 
     name: str
     acts: Controller
-    desk: Desk = field(default_factory=Everywhere)
+    desk: OperatorQueue = field(default_factory=Everywhere)
 
 
 class Turn(Enum):
@@ -153,7 +154,7 @@ class _Episode:
     pictures: Image | None = None
 
 
-class Corrected:
+class InterventionWrapper:
     """A policy, and a corrector: a script, a person at a device, or another policy.
 
     The corrector is begun where it takes over. It acts until it gives back, to a policy that begins
@@ -165,9 +166,9 @@ class Corrected:
         self,
         policy: Controller,
         corrector: Controller,
-        watch: Watch,
+        watch: FailureDetector,
         actions: ActionSpec,
-        desk: Desk | None = None,
+        desk: OperatorQueue | None = None,
     ) -> None:
         """Have `corrector` take over from `policy` when `watch` says so; actions: the task's.
 
@@ -175,7 +176,7 @@ class Corrected:
         """
         self._policy, self._corrector, self._watch = policy, corrector, watch
         self._scale = actions.scale
-        self._desk: Desk = desk or Everywhere()
+        self._desk: OperatorQueue = desk or Everywhere()
         self._episodes: dict[int, _Episode] = {}
 
     def begin(self, row: int, rng: np.random.Generator, exploration: float) -> None:
@@ -218,33 +219,33 @@ class Corrected:
                 one.way.append(_Posture(position, rotation, actions[i, 6::7].copy()))
         return actions
 
-    def word(self, row: int) -> Word:
-        """See `Attended`: who corrects has the word while it acts."""
+    def word(self, row: int) -> PeriodCommand:
+        """See `SupervisedController`: who corrects has the word while it acts."""
         one = self._episodes[row]
         if one.turn is Turn.WAIT and self._desk.open and not self._desk.serves(row):
-            return Word.WAIT
-        if one.turn is Turn.CORRECT and isinstance(self._corrector, Attended):
+            return PeriodCommand.WAIT
+        if one.turn is Turn.CORRECT and isinstance(self._corrector, SupervisedController):
             return self._corrector.word(row)
-        return Word.GO_ON
+        return PeriodCommand.GO_ON
 
     def ended(self, row: int) -> None:
-        """See `Attended`."""
+        """See `SupervisedController`."""
         self._desk.leave(row)
 
     def look(self, row: int, pictures: Image) -> None:
-        """See `Seeing`; who corrects is shown the newest when it begins, and those after it."""
+        """See `VisionController`; who corrects is shown the newest at first, and those after it."""
         one = self._episodes[row]
         one.pictures = pictures
         show(self._corrector if one.turn is Turn.CORRECT else self._policy, row, pictures)
 
     def due(self, row: int) -> bool:
-        """See `Seeing`: of whose turn it is; the way back needs none."""
+        """See `VisionController`: of whose turn it is; the way back needs none."""
         turn = self._episodes[row].turn
         who = self._corrector if turn is Turn.CORRECT else self._policy
         return turn is not Turn.BACK and needs_pictures(who, row)
 
     def decided(self, row: int, observation: Float32Array) -> bool:
-        """See `Unhurried`: whether the policy has."""
+        """See `AsyncController`: whether the policy has."""
         return decided(self._policy, row, observation)
 
     def intervened(self, row: int) -> list[bool]:

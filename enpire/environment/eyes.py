@@ -19,7 +19,7 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
-from enpire.environment.cameras import Camera, View
+from enpire.environment.cameras import Camera, CameraView
 from enpire.errors import EnpireError
 from enpire.twin import Twin
 from enpire.types import Image
@@ -31,7 +31,7 @@ SAMPLES = 0  # of antialiasing: 4 take as long again, and the tasks here see no 
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Request:
+class _LooksRequest:
     """Copies of what a station's looks depend on, for the renderer; then `show`, or `fail`."""
 
     state: dict[str, NDArray[Any]]  # fields of MjData
@@ -40,7 +40,7 @@ class _Request:
     fail: Callable[[BaseException], None]
 
 
-Asked = SimpleQueue[_Request | None]
+Asked = SimpleQueue[_LooksRequest | None]
 
 
 class NoGraphics(EnpireError):
@@ -119,7 +119,7 @@ class Renderings:
 
         twin = self._twin
         state = {name: twin.bind(name)[row].copy() for name in self._shown}
-        self._asked.put(_Request(state, twin.variation(row) | dict(looks or {}), show, fail))
+        self._asked.put(_LooksRequest(state, twin.variation(row) | dict(looks or {}), show, fail))
         return answer
 
     def close(self) -> None:
@@ -147,12 +147,12 @@ class TwinEyes:
         names = [camera.name for camera in self.cameras]
         self._renderings = Renderings(twin, model, names, (WIDTH, HEIGHT))
 
-    def look[T](self, row: int, stamp: float, see: Callable[[list[View]], T]) -> Future[T]:
+    def look[T](self, row: int, stamp: float, see: Callable[[list[CameraView]], T]) -> Future[T]:
         """What `see` makes of a view of each camera; the station must not be under way."""
         cameras = self.cameras
 
         def shown(images: list[Image]) -> T:
-            return see([View(*shot, stamp) for shot in zip(cameras, images, strict=True)])
+            return see([CameraView(*shot, stamp) for shot in zip(cameras, images, strict=True)])
 
         return self._renderings.of(row, shown)
 

@@ -18,7 +18,7 @@ LOOK_S = 0.05  # between looks at a call that is nearly out of time
 
 
 @dataclass(frozen=True, slots=True)
-class Limit:
+class CallLimit:
     """How long a call may take [s]: of its thread's processor time, and on the clock.
 
     A machine that has other work takes longer on the clock and no more of the processor, so only
@@ -29,7 +29,7 @@ class Limit:
     clock_s: float
 
 
-TOO_LONG = Limit(busy_s=5.0, clock_s=120.0)  # of a verdict
+TOO_LONG = CallLimit(busy_s=5.0, clock_s=120.0)  # of a verdict
 
 
 def where(error: BaseException, folder: Path) -> str:
@@ -50,7 +50,7 @@ class TookTooLong(Exception):
     """A call has not come back; it is left to itself."""
 
 
-class Call:
+class WatchedCall:
     """One call, on a thread of its own or on somebody else's, watched from outside."""
 
     def __init__(self) -> None:
@@ -73,7 +73,7 @@ class Call:
         except OSError:
             return 0.0
 
-    def outlasts(self, limit: Limit, answer: Future[Any]) -> str:
+    def outlasts(self, limit: CallLimit, answer: Future[Any]) -> str:
         """Wait for its answer: why that is over without one, or nothing if it has come."""
         until = time.monotonic() + limit.clock_s
         while True:
@@ -87,14 +87,14 @@ class Call:
                 return f"no verdict after {limit.clock_s:g} s"
 
 
-def within[T](limit: Limit, call: Callable[[], T], folder: Path) -> T:
+def within[T](limit: CallLimit, call: Callable[[], T], folder: Path) -> T:
     """What `call` returns or raises, on a thread of its own.
 
     Raises:
         TookTooLong: it has not come back within the limit; where in the pack at `folder` it is.
     """
     answer: Future[T] = Future()
-    watched = Call()
+    watched = WatchedCall()
 
     def run() -> None:
         watched.begin()
@@ -112,7 +112,7 @@ def within[T](limit: Limit, call: Callable[[], T], folder: Path) -> T:
     return answer.result()
 
 
-def expire[T](answer: Future[T], limit: Limit, call: Call, what: str) -> None:
+def expire[T](answer: Future[T], limit: CallLimit, call: WatchedCall, what: str) -> None:
     """Have `answer` raise TookTooLong unless it comes in time.
 
     call: makes the answer, and begins when its thread comes to it; on the clock, the time counts

@@ -81,7 +81,7 @@ class Connection(Protocol):
 
 
 @dataclass(slots=True)
-class _Running:
+class _GymEpisode:
     """One station's episode under way."""
 
     job: Job
@@ -108,7 +108,7 @@ class _Running:
 
 
 class GymStations:
-    """n stations of one Gymnasium environment; see `Workcells`.
+    """n stations of one Gymnasium environment; see `StationBackend`.
 
     Robot time is the environment's: a period is one step at its `render_fps` (25 Hz if it has
     none), and a reset takes one.
@@ -117,14 +117,14 @@ class GymStations:
     def __init__(self, name: str, stations: int, python: str = "", success: str = "") -> None:
         """Stations of `gym:ENV_ID`, in workers of this interpreter or of `python`.
 
-        success: see `Rule.read`.
+        success: see `SuccessRule.read`.
 
         Raises:
             UsageError: no such environment or rule, or one that cannot be a station.
             EnvironmentFault: an environment or a worker does not start.
         """
         self.name = name
-        self._rule = Rule.read(success, name)
+        self._rule = SuccessRule.read(success, name)
         env_id, key = name.removeprefix(GYM), self._rule.key
 
         def connected() -> Connection:
@@ -163,7 +163,7 @@ class GymStations:
         self.packs = {name: about["version"]}
         self.steps_done = 0
         self.aside: dict[int, str] = {}  # on request: an environment that does not reset raises
-        self._running: dict[int, _Running] = {}
+        self._running: dict[int, _GymEpisode] = {}
         self._down: set[int] = set()  # connections that are made anew before they are asked
         self._faults = dict.fromkeys(range(len(self._seats)), 0)  # in a row, of each station
 
@@ -188,7 +188,7 @@ class GymStations:
 
     def begin(self, row: int, job: Job) -> None:
         """Start an episode on an idle station; its reset begins with the next tick."""
-        self._running[row] = _Running(job)
+        self._running[row] = _GymEpisode(job)
         job.controller.begin(row, job.streams().exploration, job.exploration)
 
     def recover(self, row: int) -> None:
@@ -452,7 +452,7 @@ class Worker:
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class SuccessRule:
     """What makes an episode a success.
 
     kind: `last`, what the environment says at the last step; `any`, at any, which then is the last;
@@ -467,7 +467,7 @@ class Rule:
     least: float = 0.0
 
     @classmethod
-    def read(cls, text: str, name: str) -> Rule:
+    def read(cls, text: str, name: str) -> SuccessRule:
         """From the words of `--success`: a kind, `info:KEY`, `any:KEY`, or `return>=X`.
 
         Raises:
@@ -497,11 +497,11 @@ class Rule:
         how = [said.get(self.kind, self.kind)] if self.kind != "last" else []
         return ", ".join(["its environment", *how, *([f"info {self.key}"] if self.key else [])])
 
-    def settled(self, running: _Running) -> bool:
+    def settled(self, running: _GymEpisode) -> bool:
         """Whether an episode that is not over is a success already."""
         return self.kind == "any" and running.passed is not None
 
-    def judge(self, running: _Running) -> Verdict:
+    def judge(self, running: _GymEpisode) -> Verdict:
         """The verdict on an episode; raises UsageError where its environment does not say."""
         if self.kind == "terminated":
             return _held(Predicate("terminated", running.last["terminated"], 1, ""))
@@ -517,7 +517,7 @@ class Rule:
             raise UsageError(self._silent(running))
         return _held(Predicate("success", said, 1, ""), self._earlier(running))
 
-    def _silent(self, running: _Running) -> str:
+    def _silent(self, running: _GymEpisode) -> str:
         keys = self.key or ", ".join(gym_worker.SAYS)
         if running.passed is not None:
             return (
@@ -529,7 +529,7 @@ class Rule:
             "give --success info:KEY, --success 'return>=X' or --success terminated"
         )
 
-    def _earlier(self, running: _Running) -> str:
+    def _earlier(self, running: _GymEpisode) -> str:
         if self.kind != "last":
             return ""
         if running.passed is None:

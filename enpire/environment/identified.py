@@ -51,6 +51,6 @@ class Identified:
         if self._fitted is None:
             return
         for place in self._places:
-            if isinstance(place, dynamics.Place) and place.kind == dynamics.LATENCY:
+            if isinstance(place, dynamics.ParameterPlace) and place.kind == dynamics.LATENCY:
                 latency = np.float64(self._latencies[row].get(place.arm.name, 0.0))
                 dynamics.write(self._twin.scene, place, self._twin.expand, latency, row)

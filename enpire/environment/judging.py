@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from enpire.environment.cameras import Eyes, View
+from enpire.environment.cameras import CameraView, Eyes
 from enpire.environment.control import CartesianControl
-from enpire.environment.faults import TOO_LONG, Call, expire, within
-from enpire.environment.periods import Periods
-from enpire.environment.running import Running
+from enpire.environment.faults import TOO_LONG, WatchedCall, expire, within
+from enpire.environment.periods import StepScheduler
+from enpire.environment.running import EpisodeState
 from enpire.environment.sensing import Readings
 from enpire.environment.task import Evidence, Task
 from enpire.twin.twin import Rows
@@ -17,14 +17,14 @@ from enpire.types import Float32Array, FloatArray, Outcome, Predicate, Verdict
 LOOKS = 3  # at most, while the verifier is unsure
 
 
-class Judging:
+class Verifier:
     """Probes, looks and judges on one twin's stations.
 
     eyes: through which a task that looks is verified; None: by sensors.
     """
 
     def __init__(
-        self, task: Task, control: CartesianControl, period: float, periods: Periods
+        self, task: Task, control: CartesianControl, period: float, periods: StepScheduler
     ) -> None:
         """period: of control [s]. periods: hold a station that is looked at."""
         self.task, self.control, self.period = task, control, period
@@ -34,7 +34,7 @@ class Judging:
     def period_over(
         self,
         rows: Rows,
-        states: list[Running],
+        states: list[EpisodeState],
         verifying: list[int],
         readings: Readings,
         jacobian: FloatArray,
@@ -49,7 +49,9 @@ class Judging:
             no_force = np.zeros_like(readings.wrist_force[moving])  # a probe minds its own pull
             self.control.apply(rows[moving], actions[moving], jacobian[moving], no_force)
 
-    def _verify(self, row: int, state: Running, readings: Readings, action: Float32Array) -> None:
+    def _verify(
+        self, row: int, state: EpisodeState, readings: Readings, action: Float32Array
+    ) -> None:
         state.verify += 1  # the verdict takes a period of its own
         state.evidence.append(readings)
         if state.look is not None:
@@ -69,21 +71,21 @@ class Judging:
             task = self.task
             self._judged(state, within(TOO_LONG, lambda: task.judge(evidence), task.folder))
 
-    def _judged(self, state: Running, verdict: Verdict) -> None:
+    def _judged(self, state: EpisodeState, verdict: Verdict) -> None:
         """The end of an episode, or of an attempt."""
         if verdict.outcome is Outcome.FAILURE and state.attempt < state.job.attempts:
             state.again = True
         else:
             state.verdict = verdict
 
-    def _look_at(self, row: int, state: Running) -> None:
+    def _look_at(self, row: int, state: EpisodeState) -> None:
         """Have the cameras' thread judge; the station stands still meanwhile, others go on."""
         if self.eyes is None:
             return
         task, period, readings = self.task, self.period, tuple(state.evidence)
-        call = Call()
+        call = WatchedCall()
 
-        def judge(views: list[View]) -> Verdict:
+        def judge(views: list[CameraView]) -> Verdict:
             call.begin()
             untracked = [one.untracked() for one in readings]
             return task.judge_views(Evidence(untracked, period, views))

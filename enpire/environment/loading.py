@@ -16,7 +16,7 @@ from enpire.environment.resets import ResetMode
 from enpire.environment.sight import TwinGlances
 from enpire.environment.stations import Stations
 from enpire.environment.task import Task
-from enpire.environment.workcells import Workcells
+from enpire.environment.workcells import StationBackend
 from enpire.errors import PackError, UsageError
 from enpire.packs import Pack, available, find, load_robot, load_world
 from enpire.packs.finder import AT_START, FROM_START, GYM
@@ -105,7 +105,7 @@ class Order:
     vary_looks: bool = False
 
 
-def open_stations(order: Order, stations: int, threads: int = 0) -> Workcells:
+def open_stations(order: Order, stations: int, threads: int = 0) -> StationBackend:
     """So many of them, on this machine; raises as `build_stations`."""
     task = order.task
     if task.startswith(GYM) and task.endswith(AT_START):

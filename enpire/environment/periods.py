@@ -21,7 +21,7 @@ Fly = Callable[[int, int], int]
 """Carries a station over a period, and on over so many at most; returns over how many."""
 
 
-class Periods:
+class StepScheduler:
     """Carries stations from one control period to the next.
 
     One thread thinks at a time, so what it calls need not know of threads. A station takes part

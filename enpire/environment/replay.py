@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from enpire.environment.controller import Controller, Planner, needs_pictures, show
+from enpire.environment.controller import ChunkedController, Controller, needs_pictures, show
 from enpire.environment.sensing import Readings
 from enpire.twin.twin import Rows
 from enpire.types import Float32Array, Image
@@ -15,7 +15,7 @@ class Replay:
 
     In a job that is `forked` after as many periods, on stations that are `repeatable`, what is seen
     and felt meanwhile is what was recorded, to the last bit. The other controller is shown it, if
-    it is a `Planner`, as if it had acted itself.
+    it is a `ChunkedController`, as if it had acted itself.
     """
 
     def __init__(self, actions: Float32Array, then: Controller) -> None:
@@ -43,11 +43,11 @@ class Replay:
         return actions
 
     def look(self, row: int, pictures: Image) -> None:
-        """See `Seeing`: for the other one."""
+        """See `VisionController`: for the other one."""
         show(self._then, row, pictures)
 
     def due(self, row: int) -> bool:
-        """See `Seeing`: for the other one."""
+        """See `VisionController`: for the other one."""
         return needs_pictures(self._then, row)
 
     def plan(self, row: int) -> Float32Array:
@@ -55,11 +55,11 @@ class Replay:
         if row in self._begins:
             self._begins.discard(row)
             return self._actions[1:]
-        if isinstance(self._then, Planner):
+        if isinstance(self._then, ChunkedController):
             return self._then.plan(row)
         return self._actions[:0]
 
     def saw(self, row: int, observations: Float32Array) -> None:
         """For the other one."""
-        if isinstance(self._then, Planner):
+        if isinstance(self._then, ChunkedController):
             self._then.saw(row, observations)

@@ -11,8 +11,8 @@ import numpy as np
 from enpire.environment.identified import Identified
 from enpire.environment.perturbation import Perturbation, Perturber
 from enpire.environment.restoring import TRIES as RESTORE_TRIES
-from enpire.environment.restoring import Restoring
-from enpire.environment.running import Phase, Running
+from enpire.environment.restoring import PhysicalReset
+from enpire.environment.running import EpisodeState, StationPhase
 from enpire.environment.sensing import Sensors
 from enpire.environment.task import Task
 from enpire.environment.varied_arms import VariedArms
@@ -54,7 +54,7 @@ class Resets:
         names = task.variation_names
         self._target = np.array([names.index(name) for name in task.target_names], np.int64)
 
-    def begin(self, row: int, running: Running, physical: bool) -> None:
+    def begin(self, row: int, running: EpisodeState, physical: bool) -> None:
         """Draw the initial condition, and begin to bring it about."""
         self._perturber.restore(row)
         self._identified.vary(row, running.streams.dynamics)
@@ -69,7 +69,7 @@ class Resets:
         running.target = drawn[self._target]
         self._restore(row, running)
 
-    def period_over(self, rows: Sequence[int], states: Sequence[Running]) -> None:
+    def period_over(self, rows: Sequence[int], states: Sequence[EpisodeState]) -> None:
         """One control period of resets: by skills, or waiting for a placed scene to be still."""
         handled = [i for i, state in enumerate(states) if state.restoring is not None]
         if handled:
@@ -89,18 +89,18 @@ class Resets:
         self.task.place(self.twin, self.control, row, variation if poses is None else poses)
         self.twin.forward(row)
 
-    def end_try(self, row: int, running: Running) -> None:
+    def end_try(self, row: int, running: EpisodeState) -> None:
         """No skill is under way any more, and the station's fixture is off."""
         if running.restoring is not None:
             running.restoring = None
             self.task.operate(self.twin, row, ())
 
-    def _place(self, row: int, running: Running) -> None:
+    def _place(self, row: int, running: EpisodeState) -> None:
         running.tries += 1
         running.settling = 0
         self.place(row, self._perturber.sample(running.streams.variation))
 
-    def _restore(self, row: int, running: Running) -> None:
+    def _restore(self, row: int, running: EpisodeState) -> None:
         """Begin a try at a physical reset, for the same initial condition as the one before."""
         if running.target is None:
             return
@@ -110,9 +110,9 @@ class Resets:
         (rng,) = running.streams.handling.spawn(1)
         self.sensors.draw(row, rng)
         restorer = self.task.restorer(rng, running.target)
-        running.restoring = Restoring(self.task, restorer, self.period)
+        running.restoring = PhysicalReset(self.task, restorer, self.period)
 
-    def _handle(self, rows: Rows, states: Sequence[Running]) -> None:
+    def _handle(self, rows: Rows, states: Sequence[EpisodeState]) -> None:
         """One control period of tries at physical resets."""
         # A long try sees the same white noise again.
         periods = [state.reset % self.sensors.periods for state in states]
@@ -147,7 +147,7 @@ class Resets:
             limits = self.control.reset_limits
             self.control.apply(rows[acting], actions[acting], jacobian[acting], force, limits)
 
-    def _failed(self, row: int, running: Running, error: ResetFailed) -> None:
+    def _failed(self, row: int, running: EpisodeState, error: ResetFailed) -> None:
         """Try the reset again, or give it up."""
         physical = running.target is not None
         tries = RESTORE_TRIES if physical else RESET_TRIES
@@ -161,7 +161,7 @@ class Resets:
         else:
             self._place(row, running)
 
-    def _wait(self, row: int, running: Running) -> None:
+    def _wait(self, row: int, running: EpisodeState) -> None:
         """One control period of a placed scene that has to come to rest."""
         elapsed, limit = running.settling * self.period, self.task.settle_limit
         try:
@@ -178,7 +178,7 @@ class Resets:
             self.sensors.begin(row, streams.noise)
             if streams.forked_noise is not None:
                 self.sensors.draw_again(row, streams.forked_noise, running.job.forked)
-            running.phase = Phase.EXECUTE
+            running.phase = StationPhase.EXECUTE
             return
         running.settling += 1
         running.reset += 1

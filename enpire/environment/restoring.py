@@ -24,7 +24,7 @@ TRIM = 0.25  # share of what is missed by which a setpoint is moved on in a cont
 TRIM_LIMIT = 1.5  # time for it; where a joint is held, the look decides [s]
 
 
-class Step(Enum):
+class RestoringStep(Enum):
     """How far a try is."""
 
     EASE = "ease"
@@ -36,7 +36,7 @@ class Step(Enum):
     LOOK = "look"
 
 
-class Restoring:
+class PhysicalReset:
     """One try of one station; it sees sensor readings only, so an arm is put back by the same."""
 
     def __init__(self, task: Task, restorer: Restorer, period: float) -> None:
@@ -45,7 +45,7 @@ class Restoring:
         self._force_limit = task.force_limit
         self._limit = task.restore_limit
         self._period = period
-        self._step = Step.EASE
+        self._step = RestoringStep.EASE
         self._periods = 0
         self._seen: list[Readings] = []
         self._trim: FloatArray | None = None  # of the setpoints, beyond the posture [rad]
@@ -73,7 +73,7 @@ class Restoring:
     @property
     def homing(self) -> bool:
         """Whether the arms go to their posture."""
-        return self._step in (Step.BACK, Step.HOME, Step.TRIM)
+        return self._step in (RestoringStep.BACK, RestoringStep.HOME, RestoringStep.TRIM)
 
     def next(self, readings: Readings) -> Float32Array | None:
         """The skills' next action from one station's readings, or None: see `homing`.
@@ -88,34 +88,34 @@ class Restoring:
         self._periods += 1
         if self._periods * self._period > self._limit:
             raise ResetFailed(f"{self._step.value} not done after {self._limit:g} s")
-        if self._step is Step.EASE:
+        if self._step is RestoringStep.EASE:
             feels = np.linalg.norm(readings.wrist_force[0], axis=1)
             self.pressed = feels > PRESSED * self._force_limit
             if self._periods * self._period > EASE:
-                self._step = Step.CLEAR
+                self._step = RestoringStep.CLEAR
             return None
         self.pressed[:] = False
         felt = max(starmap(math.hypot, readings.wrist_force[0].tolist()))
         if felt > self._force_limit:
             raise ResetFailed(f"wrist force {felt:.0f} N above {self._force_limit:.0f} N")
         action: Float32Array | None = None
-        if self._step is Step.CLEAR:
+        if self._step is RestoringStep.CLEAR:
             action = self._restorer.clear(readings)
             if action is None:
-                self._step = Step.BACK
-        if self._step is Step.BACK and self._off(readings) < AT:
-            self._step = Step.SKILLS
-        if self._step is Step.SKILLS:
+                self._step = RestoringStep.BACK
+        if self._step is RestoringStep.BACK and self._off(readings) < AT:
+            self._step = RestoringStep.SKILLS
+        if self._step is RestoringStep.SKILLS:
             action = self._restorer.act(readings)
             if action is None:
-                self._step = Step.HOME
-        if self._step is Step.HOME and self._off(readings) < AT:
-            self._step = Step.TRIM
+                self._step = RestoringStep.HOME
+        if self._step is RestoringStep.HOME and self._off(readings) < AT:
+            self._step = RestoringStep.TRIM
             self._trim = np.zeros_like(readings.joints[0])
-        self.arrived = self._step is Step.TRIM and self._at_rest(readings)
+        self.arrived = self._step is RestoringStep.TRIM and self._at_rest(readings)
         if self.arrived:
-            self._step = Step.LOOK
-        elif self._step is Step.LOOK:
+            self._step = RestoringStep.LOOK
+        elif self._step is RestoringStep.LOOK:
             self._seen.append(readings)
         return action
 

@@ -11,16 +11,16 @@ from pathlib import Path
 
 import numpy as np
 
-from enpire.environment.controller import Attended, Planner
+from enpire.environment.controller import ChunkedController, SupervisedController
 from enpire.environment.faults import described
 from enpire.environment.jobs import Job, Streams
-from enpire.environment.restoring import Restoring
+from enpire.environment.restoring import PhysicalReset
 from enpire.environment.sensing import Readings
 from enpire.errors import EnpireError
 from enpire.types import Float32Array, FloatArray, Image, Outcome, Verdict
 
 
-class Phase(Enum):
+class StationPhase(Enum):
     """Where in its episode a station is."""
 
     IDLE = "idle"
@@ -30,7 +30,7 @@ class Phase(Enum):
 
 
 @dataclass(slots=True)
-class Running:
+class EpisodeState:
     """One station's episode under way; counts are in control periods.
 
     target: what a physical reset has to bring about, None in a fast one. alone: for how long the
@@ -44,9 +44,9 @@ class Running:
 
     job: Job
     streams: Streams
-    phase: Phase = Phase.RESET
+    phase: StationPhase = StationPhase.RESET
     target: FloatArray | None = None
-    restoring: Restoring | None = None
+    restoring: PhysicalReset | None = None
     lost: bool = False
     diverged: bool = False
     tries: int = 0
@@ -62,8 +62,8 @@ class Running:
     looks: int = 0
     looked: int = 0
     look: Future[Verdict] | None = None
-    planner: Planner | None = None
-    attended: Attended | None = None
+    planner: ChunkedController | None = None
+    attended: SupervisedController | None = None
     waiting: bool = False
     waited: int = 0
     plan: Float32Array = field(default_factory=lambda: np.empty((0, 0), np.float32))
@@ -101,7 +101,7 @@ class Running:
         self.executed += self.execute
         self.verified += self.verify
         self.execute = self.verify = self.looks = self.looked = 0
-        self.again, self.look, self.phase = False, None, Phase.EXECUTE
+        self.again, self.look, self.phase = False, None, StationPhase.EXECUTE
         self.plan = self.plan[:0]
         self.evidence.clear()
 

@@ -3,7 +3,7 @@
 A station runs reset → execute → verify and is then free for the next episode at once; nobody waits
 for another. One `tick` is one control period of every busy station: look at those that have landed,
 tell those that execute under one controller in one call what to do, and carry their physics over
-the period. `Periods` says when and on which thread.
+the period. `StepScheduler` says when and on which thread.
 """
 
 from __future__ import annotations
@@ -15,27 +15,27 @@ from itertools import starmap
 
 import numpy as np
 
-from enpire.environment.acting import Acting
-from enpire.environment.autopilot import Autopilot
+from enpire.environment.acting import ActionSelector
+from enpire.environment.autopilot import ChunkExecutor
 from enpire.environment.cameras import Eyes
 from enpire.environment.control import CartesianControl
 from enpire.environment.controller import (
-    Attended,
+    ChunkedController,
     Controller,
     Demonstrations,
-    Planner,
-    Word,
+    PeriodCommand,
+    SupervisedController,
     intervened,
     needs_pictures,
     rewound,
     show,
 )
 from enpire.environment.jobs import LOOKS, Job
-from enpire.environment.judging import Judging, too_hard
-from enpire.environment.periods import Periods
+from enpire.environment.judging import Verifier, too_hard
+from enpire.environment.periods import StepScheduler
 from enpire.environment.perturbation import Perturbation
 from enpire.environment.resets import ResetMode, Resets
-from enpire.environment.running import Phase, Running
+from enpire.environment.running import EpisodeState, StationPhase
 from enpire.environment.sensing import Readings, SensorNoise, Sensors
 from enpire.environment.sight import EVERY, Glances, Sight
 from enpire.environment.task import Parameter, Task
@@ -102,15 +102,15 @@ class Stations:
         self.sensors = Sensors(self.control, task.tracked, self._noise, periods)
         self.packs = dict(packs or {})
         self.execute_periods = round(task.time_limit / self.period)
-        self._running: dict[int, Running] = {}
+        self._running: dict[int, EpisodeState] = {}
         self._planted = type(task).plant is not Task.plant
-        self._autopilot = Autopilot(self.sensors, self.substeps, task.force_limit)
-        self._periods = Periods(
+        self._autopilot = ChunkExecutor(self.sensors, self.substeps, task.force_limit)
+        self._periods = StepScheduler(
             self.twin.crew, self._think, lambda row, most: self.fly(row, most), self._goes_on
         )
         self._resets = self._made_resets()
-        self._acting = Acting(task)
-        self._judging = Judging(task, self.control, self.period, self._periods)
+        self._acting = ActionSelector(task)
+        self._judging = Verifier(task, self.control, self.period, self._periods)
         self.reset = reset
         self.glances: Glances | None = None  # what takes pictures for policies, if anything does
         self.aside: dict[int, str] = {}  # stations whose reset failed for good, and why
@@ -140,10 +140,10 @@ class Stations:
         taken = self._running.keys() | self.aside.keys()
         return [row for row in range(len(self)) if row not in taken]
 
-    def phase(self, row: int) -> Phase:
+    def phase(self, row: int) -> StationPhase:
         """Where in its episode a station is."""
         running = self._running.get(row)
-        return Phase.IDLE if running is None else running.phase
+        return StationPhase.IDLE if running is None else running.phase
 
     def tries(self, row: int) -> int:
         """How often a station's reset has been tried for its episode so far."""
@@ -229,9 +229,9 @@ class Stations:
         invalid, with file and line, and sets the station aside.
         """
         streams = job.streams()
-        planner = job.controller if isinstance(job.controller, Planner) else None
-        attended = job.controller if isinstance(job.controller, Attended) else None
-        running = Running(job, streams, planner=planner, attended=attended)
+        planner = job.controller if isinstance(job.controller, ChunkedController) else None
+        attended = job.controller if isinstance(job.controller, SupervisedController) else None
+        running = EpisodeState(job, streams, planner=planner, attended=attended)
         self._running[row] = running
         if self.glances is not None:
             self.glances.begin(row, streams.looks)
@@ -323,7 +323,7 @@ class Stations:
         A plan ends early at whatever is not just its next period: that is for `_think`.
         """
         running = self._running[row]
-        if running.phase is Phase.RESET:
+        if running.phase is StationPhase.RESET:
             alone = min(most - 1, running.alone)
             self.twin.fly(row, (1 + alone) * self.substeps)
             running.settling += alone
@@ -367,15 +367,15 @@ class Stations:
                     continue  # in this period it was
                 with state.blamed(self.task.folder):
                     self.task.plant(self.twin, row)
-        resetting = [row for row, state in states.items() if state.phase is Phase.RESET]
+        resetting = [row for row, state in states.items() if state.phase is StationPhase.RESET]
         if resetting:
             self._resets.period_over(resetting, [states[row] for row in resetting])
-        seen = [row for row, state in states.items() if state.phase is not Phase.RESET]
+        seen = [row for row, state in states.items() if state.phase is not StationPhase.RESET]
         sensed = self._sense(np.array(seen)) if seen else None
         going_on = [
             row
             for row, state in states.items()
-            if (state.phase is not Phase.EXECUTE or state.waiting) and state.verdict is None
+            if (state.phase is not StationPhase.EXECUTE or state.waiting) and state.verdict is None
         ]
         return sensed, going_on
 
@@ -436,12 +436,12 @@ class Stations:
         longest = self.sensors.periods  # overtime sees the same white noise again
         periods = [(state.execute + state.verify) % longest for state in states]
         readings, jacobian = self.sensors.read(rows, periods)
-        executed = [i for i, state in enumerate(states) if state.phase is Phase.EXECUTE]
+        executed = [i for i, state in enumerate(states) if state.phase is StationPhase.EXECUTE]
         if executed:
             self._stop(states, readings)
             self._give_up(states, readings)
             self._attend(rows, states)
-        verifying = [i for i, state in enumerate(states) if state.phase is Phase.VERIFY]
+        verifying = [i for i, state in enumerate(states) if state.phase is StationPhase.VERIFY]
         if verifying:
             self._judging.period_over(rows, states, verifying, readings, jacobian)
         if not executed:
@@ -452,28 +452,33 @@ class Stations:
         going_on = [
             i
             for i, state in enumerate(states)
-            if state.phase is Phase.EXECUTE and state.verdict is None and not state.waiting
+            if state.phase is StationPhase.EXECUTE and state.verdict is None and not state.waiting
         ]
         return Sensed(rows, going_on, readings, jacobian)
 
-    def _stop(self, states: list[Running], readings: Readings) -> None:
+    def _stop(self, states: list[EpisodeState], readings: Readings) -> None:
         """End executions that look done, are out of time, or press too hard."""
         ready = self.task.ready(readings).tolist()
         for state, done, hands in zip(states, ready, readings.wrist_force.tolist(), strict=True):
-            if state.phase is not Phase.EXECUTE:
+            if state.phase is not StationPhase.EXECUTE:
                 continue
             felt = max(starmap(math.hypot, hands))
             if felt > self.task.force_limit:
                 state.verdict = too_hard(felt, self.task.force_limit)
                 state.verify += 1
             elif (done and not len(state.plan)) or state.execute >= self._limit(state.job):
-                state.phase = Phase.VERIFY
+                state.phase = StationPhase.VERIFY
 
-    def _give_up(self, states: list[Running], readings: Readings) -> None:
+    def _give_up(self, states: list[EpisodeState], readings: Readings) -> None:
         """End executions that their jobs give up, before the controller is asked again."""
         for i, state in enumerate(states):
             ask = state.job.give_up
-            if ask is None or len(state.plan) or state.phase is not Phase.EXECUTE or state.verdict:
+            if (
+                ask is None
+                or len(state.plan)
+                or state.phase is not StationPhase.EXECUTE
+                or state.verdict
+            ):
                 continue
             look = LOOKS * state.execute // self.execute_periods
             if look <= state.looked:
@@ -485,17 +490,17 @@ class Stations:
                 state.verdict = Verdict(Outcome.ABORTED, stage=GIVEN_UP, reason=reason)
                 state.verify += 1  # the verdict takes a period of its own
 
-    def _attend(self, rows: Rows, states: list[Running]) -> None:
+    def _attend(self, rows: Rows, states: list[EpisodeState]) -> None:
         """Have executions wait, or end, where a person says so."""
         for row, state in zip(rows.tolist(), states, strict=True):
-            if state.attended is None or state.phase is not Phase.EXECUTE or state.verdict:
+            if state.attended is None or state.phase is not StationPhase.EXECUTE or state.verdict:
                 continue
             word = state.attended.word(row)
-            state.waiting = word is Word.WAIT
+            state.waiting = word is PeriodCommand.WAIT
             state.waited += state.waiting
-            if word is Word.DONE:
-                state.phase = Phase.VERIFY
-            elif word is Word.DISCARD:
+            if word is PeriodCommand.DONE:
+                state.phase = StationPhase.VERIFY
+            elif word is PeriodCommand.DISCARD:
                 state.verdict = Verdict(Outcome.ABORTED, reason="discarded by who had the hands")
                 state.verify += 1  # the verdict takes a period of its own
 
@@ -503,17 +508,17 @@ class Stations:
         """Control periods that an episode may execute."""
         return self.execute_periods + round(job.overtime / self.period)
 
-    def _begin_again(self, row: int, state: Running) -> None:
+    def _begin_again(self, row: int, state: EpisodeState) -> None:
         """Another attempt, by a controller that knows nothing of the last one."""
         if state.unseen:
             state.record(self.task.observe(Readings.joined(state.unseen)))
         state.begin_again()
         state.job.controller.begin(row, state.streams.exploration, state.job.exploration)
 
-    def _leave(self, row: int, running: Running, verdict: Verdict) -> None:
+    def _leave(self, row: int, running: EpisodeState, verdict: Verdict) -> None:
         """Note what an episode leaves behind: a scene to put back, none, or one beyond help."""
         self._resets.end_try(row, running)  # aborted in the middle of a reset
-        unplaced = running.phase is Phase.RESET and running.target is None
+        unplaced = running.phase is StationPhase.RESET and running.target is None
         if running.diverged or unplaced:
             self._standing.discard(row)
         else:

@@ -22,7 +22,7 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
-from enpire.environment.cameras import View
+from enpire.environment.cameras import CameraView
 from enpire.environment.control import ActionSpec, CartesianControl
 from enpire.environment.fake import Fake
 from enpire.environment.sensing import Readings, SensorNoise
@@ -97,7 +97,7 @@ class Evidence:
 
     readings: Sequence[Readings]
     period: float
-    views: Sequence[View] = ()
+    views: Sequence[CameraView] = ()
 
     @property
     def elapsed(self) -> float:

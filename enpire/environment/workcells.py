@@ -12,7 +12,7 @@ from enpire.environment.task import Parameter, Task
 from enpire.types import Episode
 
 
-class Workcells(Protocol):
+class StationBackend(Protocol):
     """Stations that run jobs: `Stations` or `GymStations`, which say more on each member.
 
     `enpire.cluster` has either of them on other machines.
@@ -82,7 +82,7 @@ class Workcells(Protocol):
 
 
 @runtime_checkable
-class Tasked(Workcells, Protocol):
+class Tasked(StationBackend, Protocol):
     """Stations of a task pack, wherever they are.
 
     execute_periods: of control, that an execution has at most.
@@ -92,18 +92,18 @@ class Tasked(Workcells, Protocol):
     execute_periods: int
 
 
-def instruction(stations: Workcells) -> str:
+def instruction(stations: StationBackend) -> str:
     """What is to be done there, in words; the name of what has no words."""
     return stations.task.instruction if isinstance(stations, Tasked) else stations.name
 
 
-def grippers(stations: Workcells) -> tuple[int, ...]:
+def grippers(stations: StationBackend) -> tuple[int, ...]:
     """Return the entries of an action there that open and close hands."""
     return stations.task.actions.grippers if isinstance(stations, Tasked) else ()
 
 
 @dataclass(frozen=True, slots=True)
-class Happening:
+class StationEvent:
     """Something worth a line in the ledger: of which kind, on which station, in words."""
 
     kind: str
@@ -115,6 +115,6 @@ class Happening:
 class Eventful(Protocol):
     """Stations on which things happen that are no episode's alone: stops, faults of their wires."""
 
-    def happened(self, last: bool = False) -> list[Happening]:
+    def happened(self, last: bool = False) -> list[StationEvent]:
         """What has, since it was asked last; last: also what is not over."""
         ...

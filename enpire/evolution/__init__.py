@@ -2,18 +2,18 @@
 
 from enpire.evolution.bubblewrap import hand_over, harness, python
 from enpire.evolution.fetching import FetchError, Repository
-from enpire.evolution.limits import Limits
+from enpire.evolution.limits import SandboxLimits
 from enpire.evolution.policy_process import PolicyLimits, PolicyProcess
 from enpire.evolution.proxy import Proxy
 from enpire.evolution.reading import ReadError, read_inside
 from enpire.evolution.requests import Upstream
 from enpire.evolution.sandbox import (
     Availability,
+    CommandResult,
     Confinement,
-    Ended,
-    Process,
     Sandbox,
     SandboxError,
+    SandboxProcess,
     available,
 )
 from enpire.evolution.usage import Allowance, Usage
@@ -22,13 +22,11 @@ from enpire.policies import ProgramPolicy, ProgramSpec
 __all__ = [
     "Allowance",
     "Availability",
+    "CommandResult",
     "Confinement",
-    "Ended",
     "FetchError",
-    "Limits",
     "PolicyLimits",
     "PolicyProcess",
-    "Process",
     "ProgramPolicy",
     "ProgramSpec",
     "Proxy",
@@ -36,6 +34,8 @@ __all__ = [
     "Repository",
     "Sandbox",
     "SandboxError",
+    "SandboxLimits",
+    "SandboxProcess",
     "Upstream",
     "Usage",
     "available",

@@ -34,7 +34,7 @@ UNSAFE = re.compile(r"[^\w.-]+")
 
 
 @dataclass(frozen=True, slots=True)
-class Arm:
+class AblationArm:
     """One of what is compared. campaign: what its campaigns' configs say of it."""
 
     name: str
@@ -47,10 +47,10 @@ class Arm:
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class AblationCell:
     """One campaign of a bench. sealed: the run of its best policy on the common seeds."""
 
-    arm: Arm
+    arm: AblationArm
     seed: int
     folder: Path
 
@@ -74,7 +74,7 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True)
-class Bench:
+class AblationBench:
     """What is asked for. arms: the first is what others are held against. seeds: a repeat each.
 
     episodes: on the common sealed seeds. said: what must be the same when it goes on. command: that
@@ -82,7 +82,7 @@ class Bench:
     """
 
     folder: Path
-    arms: tuple[Arm, ...]
+    arms: tuple[AblationArm, ...]
     seeds: tuple[int, ...]
     episodes: int
     said: Mapping[str, Any]
@@ -117,13 +117,13 @@ class Bench:
         """The run that all arms of a repeat begin with."""
         return self.folder / str(seed) / START / "run"
 
-    def cells(self, seed: int) -> list[Cell]:
+    def cells(self, seed: int) -> list[AblationCell]:
         """Of a repeat."""
-        return [Cell(arm, seed, self.folder / str(seed) / arm.folder) for arm in self.arms]
+        return [AblationCell(arm, seed, self.folder / str(seed) / arm.folder) for arm in self.arms]
 
 
 @dataclass(frozen=True, slots=True)
-class Drawn:
+class CommonSeeds:
     """The common sealed seeds of a repeat, and the policies that were frozen before.
 
     policies: name and sha256, by arm.
@@ -146,11 +146,11 @@ class Doing(Protocol):
         """Have a first policy, and how good it is."""
         ...
 
-    def campaign(self, cell: Cell) -> None:
+    def campaign(self, cell: AblationCell) -> None:
         """Have a cell's campaign go on to its end."""
         ...
 
-    def measure(self, cell: Cell, policy: str, drawn: Drawn, folder: Path) -> bool:
+    def measure(self, cell: AblationCell, policy: str, drawn: CommonSeeds, folder: Path) -> bool:
         """Run a policy on the common seeds, into a new run; whether all of it is there."""
         ...
 
@@ -159,7 +159,7 @@ class Doing(Protocol):
         ...
 
 
-def carry_out(bench: Bench, doing: Doing, jobs: int, say: Callable[[str], None]) -> None:
+def carry_out(bench: AblationBench, doing: Doing, jobs: int, say: Callable[[str], None]) -> None:
     """Run what is missing, repeat by repeat. jobs: campaigns at one time.
 
     Raises:
@@ -176,7 +176,7 @@ def carry_out(bench: Bench, doing: Doing, jobs: int, say: Callable[[str], None])
             if not cell.run.exists():
                 branched(cell, start, bench.command)
 
-        def to_its_end(cell: Cell) -> None:
+        def to_its_end(cell: AblationCell) -> None:
             if cell.ended:
                 return
             say(f"{cell}: {cell.run}")
@@ -189,7 +189,7 @@ def carry_out(bench: Bench, doing: Doing, jobs: int, say: Callable[[str], None])
             continue
         drawn = seal(bench, seed)
 
-        def measured(cell: Cell, drawn: Drawn = drawn) -> None:
+        def measured(cell: AblationCell, drawn: CommonSeeds = drawn) -> None:
             part, policy = cell.folder / "sealed.part", drawn.policies[cell.arm.name][0]
             if cell.sealed.exists():
                 return
@@ -201,7 +201,7 @@ def carry_out(bench: Bench, doing: Doing, jobs: int, say: Callable[[str], None])
         _each(measured, cells, jobs, doing)
 
 
-def branched(cell: Cell, start: Path, command: Sequence[str]) -> None:
+def branched(cell: AblationCell, start: Path, command: Sequence[str]) -> None:
     """Have a cell's run begin where the start of its repeat has ended.
 
     Raises:
@@ -214,7 +214,7 @@ def branched(cell: Cell, start: Path, command: Sequence[str]) -> None:
     branch(start, cell.run, config, {"state": overview.INTERRUPTED})
 
 
-def seal(bench: Bench, seed: int) -> Drawn:
+def seal(bench: AblationBench, seed: int) -> CommonSeeds:
     """Freeze the best policy of each arm of a repeat, then draw the seeds; once, for good.
 
     Call it when all arms have ended.
@@ -232,15 +232,17 @@ def seal(bench: Bench, seed: int) -> Drawn:
     return read_drawn(path)
 
 
-def read_drawn(path: Path) -> Drawn:
+def read_drawn(path: Path) -> CommonSeeds:
     """What `seal` wrote."""
     with disk_errors(path):
         said = json.loads(path.read_text(encoding="utf-8"))
     policies = {arm: (name, sha256) for arm, (name, sha256) in said["policies"].items()}
-    return Drawn(said["entropy"], said["episodes"], policies)
+    return CommonSeeds(said["entropy"], said["episodes"], policies)
 
 
-def _each(do: Callable[[Cell], None], cells: Iterable[Cell], jobs: int, doing: Doing) -> None:
+def _each(
+    do: Callable[[AblationCell], None], cells: Iterable[AblationCell], jobs: int, doing: Doing
+) -> None:
     """For each cell, so many at one time; the first error ends all."""
     with ThreadPoolExecutor(jobs) as pool:
         under_way = [pool.submit(do, cell) for cell in cells]

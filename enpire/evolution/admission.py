@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from enpire.errors import CampaignError
-from enpire.evolution.books import Books
-from enpire.evolution.experiment import Experiment, State
+from enpire.evolution.books import EventLog
+from enpire.evolution.experiment import Experiment, ExperimentState
 from enpire.evolution.limited import Ceilings
 from enpire.rollout.fleet import Fleet
-from enpire.rollout.known import Known
+from enpire.rollout.known import EpisodeCache
 from enpire.rollout.loop import LoopSettings
 from enpire.store import Run
 from enpire.types import Episode, Purpose
@@ -20,8 +20,8 @@ class Admission:
         self,
         settings: LoopSettings,
         run: Run,
-        books: Books,
-        known: Known,
+        books: EventLog,
+        known: EpisodeCache,
         fleet: Fleet,
         ceilings: Ceilings,
     ) -> None:
@@ -64,7 +64,7 @@ class Admission:
 
     def _require_sound(self, experiment: Experiment) -> None:
         record = self._books.record
-        if experiment.state is not State.PROPOSED or experiment.effect is not None:
+        if experiment.state is not ExperimentState.PROPOSED or experiment.effect is not None:
             raise CampaignError(f"{experiment.id} is {experiment.state}: propose new ones only")
         if self._run.ledger.policy(experiment.id) is not None:
             raise CampaignError(f"there is a policy {experiment.id} already: choose another id")

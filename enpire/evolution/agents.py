@@ -14,7 +14,7 @@ TEAM = re.compile(r"([a-z][a-z0-9_]*)(?::(\d+))?")
 MOST = 64  # agents of a campaign
 
 
-class Desk(Protocol):
+class AgentDesk(Protocol):
     """What an agent finds at the harness. It has no way to a decision, a verdict or a seed."""
 
     def known(self) -> list[Experiment]:
@@ -44,7 +44,7 @@ class Desk(Protocol):
         ...
 
 
-class Agent[D: Desk](Protocol):
+class Agent[D: AgentDesk](Protocol):
     """Has turns, many a second, each of them short; `name` is its own."""
 
     @property
@@ -85,7 +85,7 @@ class Proposing:
         """The proposer's."""
         return self.proposer.name
 
-    def turn(self, desk: Desk) -> None:
+    def turn(self, desk: AgentDesk) -> None:
         """See `Agent`."""
         if desk.free:
             desk.propose(self.proposer.propose(desk.known(), desk.base))

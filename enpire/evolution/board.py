@@ -23,7 +23,7 @@ from typing import Literal, Self
 
 from enpire.errors import CampaignError
 from enpire.evolution.effect import Effect, pooled
-from enpire.evolution.experiment import NAME, Experiment, State
+from enpire.evolution.experiment import NAME, Experiment, ExperimentState
 from enpire.evolution.likeness import changed
 from enpire.evolution.quoting import NOTE, cleaned, quoted
 from enpire.evolution.words import Index
@@ -178,17 +178,17 @@ def _idle(finding: Finding) -> bool:
 
 def _tells(experiment: Experiment) -> bool:
     """Whether it was decided by trials, or failed: withdrawn ones say nothing."""
-    return experiment.state is State.FAILED or (
+    return experiment.state is ExperimentState.FAILED or (
         experiment.decided and experiment.effect is not None
     )
 
 
 def _kept(experiments: Sequence[Experiment]) -> float:
-    return (sum(e.state is State.KEPT for e in experiments) + 1) / (len(experiments) + 2)
+    return (sum(e.state is ExperimentState.KEPT for e in experiments) + 1) / (len(experiments) + 2)
 
 
 def _count(finding: Finding, experiment: Experiment) -> Delta:
-    kind: Literal["help", "harm"] = "help" if experiment.state is State.KEPT else "harm"
+    kind: Literal["help", "harm"] = "help" if experiment.state is ExperimentState.KEPT else "harm"
     return Delta(kind, finding.id, experiment=experiment.id)
 
 

@@ -8,23 +8,24 @@ from collections.abc import Mapping
 from enpire.evolution import carried, history
 from enpire.evolution.board import Board
 from enpire.evolution.effect import Effect
-from enpire.evolution.experiment import Experiment, State
+from enpire.evolution.experiment import Experiment, ExperimentState
 from enpire.evolution.fresh import fresh
 from enpire.evolution.records import EXPERIMENT, Entry, folded
 from enpire.rollout.budget import Budget
 from enpire.rollout.fleet import Fleet
-from enpire.rollout.known import Known
-from enpire.store import Decision as Note
-from enpire.store import EventRow, RoundRow, Run
+from enpire.rollout.known import EpisodeCache
+from enpire.store import EventRow, LogEntry, RoundRow, Run
 from enpire.types import Estimate
 
-DECIDED = (State.KEPT, State.DROPPED, State.FAILED)
+DECIDED = (ExperimentState.KEPT, ExperimentState.DROPPED, ExperimentState.FAILED)
 
 
-class Books:
+class EventLog:
     """Of one campaign. board: what was found out."""
 
-    def __init__(self, run: Run, known: Known, seed: int, fleet: Fleet, budget: Budget) -> None:
+    def __init__(
+        self, run: Run, known: EpisodeCache, seed: int, fleet: Fleet, budget: Budget
+    ) -> None:
         """known: its episodes; seed: its own. fleet, budget: say what was used so far."""
         self.record = folded(run.ledger.events())
         self.board = Board.read(run.folder)
@@ -52,7 +53,7 @@ class Books:
         self.record.take(EventRow(number, kind, text, time.time()))
 
     def move(
-        self, number: int, state: State, effect: Effect | None = None, reason: str = ""
+        self, number: int, state: ExperimentState, effect: Effect | None = None, reason: str = ""
     ) -> Experiment:
         """An experiment goes on to another state."""
         moved = self.entry(number).experiment.to(state, effect=effect, reason=reason)
@@ -68,7 +69,7 @@ class Books:
         entry = self.record.entries.get(number)
         candidate = entry.policy if entry else ""
         self._ledger.add_decision(
-            Note(number, kind, text, self.record.incumbent, candidate, numbers or {})
+            LogEntry(number, kind, text, self.record.incumbent, candidate, numbers or {})
         )
 
     def settle(self) -> None:
@@ -82,7 +83,7 @@ class Books:
                 experiment = entry.experiment
                 self.tell(experiment.state, number, f"{experiment.id}: {experiment.reason}")
             row = self._ledger.policy(entry.policy)
-            kept = entry.experiment.state is State.KEPT
+            kept = entry.experiment.state is ExperimentState.KEPT
             if row is not None and kept and row.state != "incumbent":
                 self._ledger.set_policy_state(entry.policy, "incumbent")
         self.close_rounds()

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import enpire
-from enpire.evolution.limits import Limits
+from enpire.evolution.limits import SandboxLimits
 
 PROGRAM = "bwrap"
 INSIDE = 1000  # user and group in the sandbox
@@ -35,7 +35,7 @@ ETC = {
 
 
 @dataclass(frozen=True, slots=True)
-class View:
+class FilesystemView:
     """What of the file system is there, at the places where it is outside too.
 
     readable: folders, files and Unix sockets. A socket can be connected to wherever it can be seen,
@@ -63,7 +63,9 @@ def harness() -> tuple[Path, ...]:
     return (package, *(folder for folder in beside if folder.is_dir()))
 
 
-def arguments(view: View, limits: Limits, environment: dict[str, str], fds: Fds) -> list[str]:
+def arguments(
+    view: FilesystemView, limits: SandboxLimits, environment: dict[str, str], fds: Fds
+) -> list[str]:
     """The words before a command; `fds` are given what has to be passed as descriptors."""
     bound = _bound(view)
     inner = [
@@ -118,7 +120,7 @@ class Fds:
             os.close(fd)
 
 
-def _as_root(view: View, bound: list[str], info: list[str]) -> list[str]:
+def _as_root(view: FilesystemView, bound: list[str], info: list[str]) -> list[str]:
     """The first of root's two calls: it makes the view that the second takes its parts from.
 
     In a process namespace of its own, whose first process stays root's: a parent that dies may not
@@ -155,7 +157,7 @@ def _system() -> list[str]:
     return words
 
 
-def _bound(view: View) -> list[str]:
+def _bound(view: FilesystemView) -> list[str]:
     """What a view has, the outer before the inner, without what is there anyhow."""
     how = {path.resolve(): "--ro-bind" for path in view.readable}
     how |= {path.resolve(): "--bind" for path in view.writable}

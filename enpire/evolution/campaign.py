@@ -26,17 +26,17 @@ from pathlib import Path
 
 import numpy as np
 
-from enpire.environment import Controller, Job, Workcells, instruction
+from enpire.environment import Controller, Job, StationBackend, instruction
 from enpire.errors import CampaignError, RecipeError, UsageError
 from enpire.evolution import hosting, policy_process
 from enpire.evolution.admission import Admission
 from enpire.evolution.agents import Agent
 from enpire.evolution.board import Board
-from enpire.evolution.books import Books
+from enpire.evolution.books import EventLog
 from enpire.evolution.confined import Either, foreign
 from enpire.evolution.effect import Effect
 from enpire.evolution.examiner import Examiner, Life
-from enpire.evolution.experiment import Experiment, State
+from enpire.evolution.experiment import Experiment, ExperimentState
 from enpire.evolution.guarded import guarded
 from enpire.evolution.limited import Ceilings
 from enpire.evolution.quoting import one_line
@@ -49,26 +49,26 @@ from enpire.evolution.records import (
     RETIRED,
     USED,
     Entry,
-    Outcome,
+    MatchOutcome,
     Record,
     Used,
     retirement,
 )
 from enpire.evolution.report import write
 from enpire.evolution.sandbox import Confinement, SandboxError
-from enpire.evolution.seat import Seat
+from enpire.evolution.seat import AgentSession
 from enpire.evolution.selection import DEFAULT, Contender, choose, level
 from enpire.improvement import recipe as recipes
 from enpire.improvement.collection import Collection, caught
-from enpire.improvement.recipe import Candidate, Named
-from enpire.improvement.training import Asked, Trainer, keep
+from enpire.improvement.recipe import Candidate, ConfiguredRecipe
+from enpire.improvement.training import Trainer, TrainingRequest, keep
 from enpire.policies import Policy, shape_for
 from enpire.rollout.budget import Budget
 from enpire.rollout.comparison import Decision
 from enpire.rollout.fleet import Fleet
-from enpire.rollout.known import Known
+from enpire.rollout.known import EpisodeCache
 from enpire.rollout.loop import Loop, LoopSettings, LoopState
-from enpire.rollout.match import Match
+from enpire.rollout.match import PairedComparison
 from enpire.rollout.scheduler import Queue
 from enpire.rollout.seeds import stream
 from enpire.store import EpisodeWriter, Run
@@ -85,19 +85,19 @@ REFUSALS = 3  # in a row, after which an agent is retired
 class _Trying:
     """A comparison under way, and the queue of its jobs."""
 
-    match: Match
+    match: PairedComparison
     queue: Queue
 
 
 @dataclass(frozen=True, slots=True)
-class Team:
+class AgentPool:
     """Who proposes. sources: texts of recipes that may be run unconfined, with their files.
 
     confinement: of all other code, and of policies that are code. tools_off: that agents have to do
     without, by name.
     """
 
-    agents: Sequence[Agent[Seat]]
+    agents: Sequence[Agent[AgentSession]]
     sources: Mapping[str, Path] = field(default_factory=dict)
     confinement: Confinement = Confinement.BUBBLEWRAP
     tools_off: tuple[str, ...] = ()
@@ -112,9 +112,9 @@ class Campaign:
         run: Run,
         writer: EpisodeWriter,
         fleet: Fleet,
-        first: Named,
+        first: ConfiguredRecipe,
         trainer: Trainer,
-        team: Team,
+        team: AgentPool,
         budget: Budget,
         ceilings: Ceilings,
         state: LoopState,
@@ -128,7 +128,7 @@ class Campaign:
         self._writer, self.fleet, self.team = writer, fleet, team
         self._trainer: Trainer = Either(trainer, team.confinement)
         self._first = first
-        self.stations: Workcells = fleet.stations
+        self.stations: StationBackend = fleet.stations
         size = self.stations.action_size
         self._spec = shape_for(settings.task, self.stations, settings.execute)
 
@@ -136,8 +136,8 @@ class Campaign:
             inner = hosting.controller(policy, self.stations, team.confinement)
             return guarded(inner, name, size)
 
-        self.known = Known(run, self.stations, acts)
-        self.books = Books(run, self.known, settings.seed, fleet, budget)
+        self.known = EpisodeCache(run, self.stations, acts)
+        self.books = EventLog(run, self.known, settings.seed, fleet, budget)
         self.admission = Admission(settings, run, self.books, self.known, fleet, ceilings)
         self._matches: dict[int, _Trying] = {}
         self._lives: dict[int, Life] = {}
@@ -246,7 +246,7 @@ class Campaign:
         life = self._lives.pop(entry.number, None)
         if life is not None:
             life.close()
-        self.books.move(entry.number, State.DROPPED, reason=reason)
+        self.books.move(entry.number, ExperimentState.DROPPED, reason=reason)
 
     def retire(self, agent: str, reason: str) -> None:
         """An agent has ended: what it has not released is dropped, the rest goes on."""
@@ -315,7 +315,7 @@ class Campaign:
             del self._lives[number]
         except (RecipeError, CampaignError, UsageError, SandboxError) as error:
             del self._lives[number]
-            self.books.move(number, State.FAILED, reason=str(error))
+            self.books.move(number, ExperimentState.FAILED, reason=str(error))
 
     def _turns(self) -> None:
         """Each agent that has not ended has a turn."""
@@ -324,7 +324,7 @@ class Campaign:
             if agent.name in self.record.retired:
                 continue
             try:
-                agent.turn(Seat(self, agent.name))
+                agent.turn(AgentSession(self, agent.name))
                 self._refusals[agent.name] = 0
             except CampaignError as error:
                 refusals = self._refusals[agent.name] = self._refusals.get(agent.name, 0) + 1
@@ -334,15 +334,15 @@ class Campaign:
     def _life(self, number: int) -> Life:
         """An experiment, from where it is to its decision."""
         self.books.event(number, LEASE, "")
-        if self.books.entry(number).experiment.state is State.PROPOSED:
-            self.books.move(number, State.TRAINING)
-        if self.books.entry(number).experiment.state is State.TRAINING:
+        if self.books.entry(number).experiment.state is ExperimentState.PROPOSED:
+            self.books.move(number, ExperimentState.TRAINING)
+        if self.books.entry(number).experiment.state is ExperimentState.TRAINING:
             if self.run_store.ledger.policy(self.books.entry(number).policy) is None:
                 yield from self._collect(number)
                 yield from self._train(number)
             while not self.books.entry(number).released:
                 yield
-            self.books.move(number, State.TRIALS)
+            self.books.move(number, ExperimentState.TRIALS)
         while (opponent := self._opponent(number)) is not None:
             yield from self._play(number, opponent)
         self._decide(number)
@@ -378,7 +378,7 @@ class Campaign:
         """Its candidate, made beside the stations; one at a time."""
         self._to_train.append(number)
         experiment = self.books.entry(number).experiment
-        asked = Asked(
+        asked = TrainingRequest(
             self._recipe(experiment),
             self._spec,
             number,
@@ -396,7 +396,7 @@ class Campaign:
         text = keep(self.run_store, candidate, experiment.id, asked)
         self.books.tell("trained", number, text, candidate.numbers)
 
-    def _trained(self, asked: Asked) -> Generator[None, None, Candidate]:
+    def _trained(self, asked: TrainingRequest) -> Generator[None, None, Candidate]:
         self._writer.flush()
         training = self._trainer.begin(self.run_store, asked)
         try:
@@ -425,7 +425,7 @@ class Campaign:
     def _play(self, number: int, opponent: str) -> Life:
         entry, settings = self.books.entry(number), self.settings
         name = "compare" if not entry.matches else f"compare with {opponent}"
-        match = Match(
+        match = PairedComparison(
             entry.policy,
             opponent,
             {name: self.known.controller(name) for name in (entry.policy, opponent)},
@@ -441,7 +441,7 @@ class Campaign:
         finally:
             self._matches.pop(number, None)
         won = match.decision is Decision.PROMOTE
-        self.books.event(number, MATCH, Outcome(opponent, match.record, won).as_json())
+        self.books.event(number, MATCH, MatchOutcome(opponent, match.record, won).as_json())
 
     def _decide(self, number: int) -> None:
         entry = self.books.entry(number)
@@ -449,16 +449,16 @@ class Campaign:
         effect = Effect(first.record)
         if last.won:
             reason = f"better than {last.opponent}: {Effect(last.record)}"
-            self.books.move(number, State.KEPT, effect, reason)
+            self.books.move(number, ExperimentState.KEPT, effect, reason)
         elif first.won:
             reason = (
                 f"better than {first.opponent}, but not shown to be better than {last.opponent}, "
                 f"which came meanwhile: {Effect(last.record)}"
             )
-            self.books.move(number, State.DROPPED, effect, reason)
+            self.books.move(number, ExperimentState.DROPPED, effect, reason)
         else:
             reason = f"not shown to be better than {first.opponent}: {effect}"
-            self.books.move(number, State.DROPPED, effect, reason)
+            self.books.move(number, ExperimentState.DROPPED, effect, reason)
 
     def _favour(self) -> None:
         """Have the trials that selection would go on with decided sooner; none of them starves."""
@@ -469,7 +469,10 @@ class Campaign:
             on.queue.share = LEADING if name == leading else 1.0
 
     def _run_out(
-        self, jobs: Iterator[Job | None], share: float = 1.0, match: tuple[int, Match] | None = None
+        self,
+        jobs: Iterator[Job | None],
+        share: float = 1.0,
+        match: tuple[int, PairedComparison] | None = None,
     ) -> Life:
         """Have those of the jobs run that have no episode yet, beside whatever else is."""
         queue: Queue = self.fleet.beside(self.known.missing(jobs), share)
@@ -498,11 +501,11 @@ class Campaign:
     def _seed(self, number: int) -> int:
         return self.settings.seed * 1000 + number
 
-    def _recipe(self, experiment: Experiment) -> Named:
+    def _recipe(self, experiment: Experiment) -> ConfiguredRecipe:
         """Raises CampaignError where there is none such, or it may not be run here."""
         name = experiment.recipe
         if experiment.program:
-            return Named(name, hosting.Written(experiment.program), name)
+            return ConfiguredRecipe(name, hosting.Written(experiment.program), name)
         if experiment.source:
             path = self.team.sources.get(experiment.source)
             if path is None:

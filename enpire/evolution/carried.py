@@ -15,10 +15,10 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from enpire.environment import Workcells
+from enpire.environment import StationBackend
 from enpire.errors import CampaignError, UsageError
 from enpire.evolution.board import HARNESS, LENGTH, Board, Delta, Finding
-from enpire.evolution.experiment import State
+from enpire.evolution.experiment import ExperimentState
 from enpire.evolution.quoting import cleaned, one_line
 from enpire.evolution.records import folded
 from enpire.improvement import recipe as recipes
@@ -76,7 +76,7 @@ class Carried:
         """Code for an agent's workspace, by name."""
         return {idea.file: idea.source for idea in self.ideas if idea.source}
 
-    def fitting(self, stations: Workcells) -> Carried:
+    def fitting(self, stations: StationBackend) -> Carried:
         """Without recipes of the harness that are not there, or that these stations cannot run."""
         return replace(self, ideas=tuple(idea for idea in self.ideas if _fits(idea, stations)))
 
@@ -148,7 +148,7 @@ def _text(finding: Finding, task: str) -> str:
 
 def _of_campaign(run: Run) -> Iterator[Idea]:
     for e in folded(run.ledger.events()).experiments:
-        if e.state is State.KEPT and not e.program:  # which knows one task's observations
+        if e.state is ExperimentState.KEPT and not e.program:  # which knows one task's observations
             yield Idea(e.id, e.recipe, e.settings, e.source)
 
 
@@ -171,7 +171,7 @@ def _idea(settings: Iterable[Iterable[str]], **said: str) -> Idea:
     return Idea(settings=tuple((str(name), str(value)) for name, value in settings), **said)
 
 
-def _fits(idea: Idea, stations: Workcells) -> bool:
+def _fits(idea: Idea, stations: StationBackend) -> bool:
     if idea.source:  # which only its sandbox finds out
         return True
     try:

@@ -10,10 +10,10 @@ from typing import Any
 
 from scipy import stats
 
-from enpire.evolution.ablation import SEALED, Bench, Cell, read_drawn
+from enpire.evolution.ablation import SEALED, AblationBench, AblationCell, read_drawn
 from enpire.evolution.accounts import Accounts, Spent, accounts, millions, used_by
 from enpire.evolution.effect import Effect, pooled
-from enpire.evolution.experiment import State
+from enpire.evolution.experiment import ExperimentState
 from enpire.evolution.records import FIRST, Record, folded
 from enpire.evolution.report import fresh_of
 from enpire.observe import account, overview
@@ -27,7 +27,7 @@ HOUR = 3600.0
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class CampaignResult:
     """What one campaign came to. curve: success of its incumbents on fresh seeds, and what had
     been used when each came; the last point is the end. sealed: success by common seed.
     """
@@ -62,11 +62,11 @@ class Until:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class ArmSummary:
     """One arm over all its repeats."""
 
     arm: str
-    results: tuple[Result, ...]
+    results: tuple[CampaignResult, ...]
 
     @property
     def sealed(self) -> Estimate:
@@ -74,7 +74,7 @@ class Line:
         judged = [won for result in self.results for won in result.sealed.values()]
         return estimate(sum(judged), len(judged))
 
-    def pairs(self, first: Line) -> list[PairedRecord]:
+    def pairs(self, first: ArmSummary) -> list[PairedRecord]:
         """Against another arm, seed by seed, a record a repeat that both have."""
         other = {result.seed: result for result in first.results}
         return [
@@ -90,7 +90,7 @@ class Line:
         bound, at_best = median(known + cut), median([*known, *(math.inf for _ in cut)])
         return Until(bound, math.isfinite(at_best), len(known), len(self.results))
 
-    def mean(self, of: Callable[[Result], float]) -> float:
+    def mean(self, of: Callable[[CampaignResult], float]) -> float:
         """Over its campaigns."""
         return fmean(of(result) for result in self.results)
 
@@ -117,7 +117,7 @@ def over_repeats(records: Sequence[PairedRecord]) -> tuple[float, float] | None:
     return fmean(differences), quantile * stdev(differences) / math.sqrt(len(differences))
 
 
-def results(bench: Bench) -> list[Result]:
+def results(bench: AblationBench) -> list[CampaignResult]:
     """Of all campaigns whose repeat has been measured."""
     return [
         _result(bench, cell)
@@ -127,15 +127,15 @@ def results(bench: Bench) -> list[Result]:
     ]
 
 
-def lines(of: Iterable[Result]) -> list[Line]:
+def lines(of: Iterable[CampaignResult]) -> list[ArmSummary]:
     """By arm, in their order."""
-    by: dict[str, list[Result]] = {}
+    by: dict[str, list[CampaignResult]] = {}
     for result in of:
         by.setdefault(result.arm, []).append(result)
-    return [Line(arm, tuple(some)) for arm, some in by.items()]
+    return [ArmSummary(arm, tuple(some)) for arm, some in by.items()]
 
 
-def _result(bench: Bench, cell: Cell) -> Result:
+def _result(bench: AblationBench, cell: AblationCell) -> CampaignResult:
     drawn = read_drawn(bench.folder / str(cell.seed) / SEALED)
     with Run.open(cell.sealed) as run:
         rows = {row.seed: row for row in run.ledger.episodes() if row.outcome in JUDGED}
@@ -144,7 +144,7 @@ def _result(bench: Bench, cell: Cell) -> Result:
         began_s = float(run.ledger.facts().get("wall_s", 0.0))
     with Run.open(cell.run) as run:
         record, found = folded(run.ledger.events()), accounts(run)
-        return Result(
+        return CampaignResult(
             arm=cell.arm.name,
             seed=cell.seed,
             policy=drawn.policies[cell.arm.name][0],
@@ -152,7 +152,7 @@ def _result(bench: Bench, cell: Cell) -> Result:
             sealed=sealed,
             accounts=found,
             experiments=len(record.entries),
-            kept=sum(e.state is State.KEPT for e in record.experiments),
+            kept=sum(e.state is ExperimentState.KEPT for e in record.experiments),
             ended=overview.state(run),
         )
 
@@ -183,7 +183,7 @@ def _start_s(rows: Iterable[EpisodeRow]) -> float:
     return account.robot_seconds(row for row in rows if not row.round)[0]
 
 
-def traces(line: Line, spent: Callable[[Spent], float]) -> list[Trace]:
+def traces(line: ArmSummary, spent: Callable[[Spent], float]) -> list[Trace]:
     """For a plot."""
     return [
         Trace(
@@ -203,7 +203,7 @@ USED: dict[str, tuple[str, Callable[[Spent], float]]] = {
 """What success is shown against: what the axis says, and the number."""
 
 
-def markdown(of: Sequence[Line]) -> str:
+def markdown(of: Sequence[ArmSummary]) -> str:
     """The table; the first line is what others are held against."""
     head = (
         "| arm | repeats | success on the common sealed seeds | difference to the first | over "
@@ -213,7 +213,7 @@ def markdown(of: Sequence[Line]) -> str:
     return "\n".join([head, "|---" * 15 + "|", *(_row(line, of[0]) for line in of)]) if of else ""
 
 
-def _row(line: Line, first: Line) -> str:
+def _row(line: ArmSummary, first: ArmSummary) -> str:
     records = line.pairs(first)
     spread = over_repeats(records)
     same, tokens = line is first, line.mean(lambda r: r.accounts.total.tokens)
@@ -237,17 +237,17 @@ def _row(line: Line, first: Line) -> str:
     return "| " + " | ".join(cells) + " |"
 
 
-def _gpu(line: Line) -> str:
+def _gpu(line: ArmSummary) -> str:
     seen = [r.accounts.gpu for r in line.results if r.accounts.gpu is not None]
     return f"{fmean(seen):.0%}" if seen else "none"
 
 
-def as_json(of: Sequence[Line]) -> list[dict[str, Any]]:
+def as_json(of: Sequence[ArmSummary]) -> list[dict[str, Any]]:
     """The table as plain values, and all that it was made of."""
     return [_plain(line, of[0]) for line in of]
 
 
-def _plain(line: Line, first: Line) -> dict[str, Any]:
+def _plain(line: ArmSummary, first: ArmSummary) -> dict[str, Any]:
     records = line.pairs(first)
     effect, spread = Effect(pooled(records)), over_repeats(records)
     return {

@@ -26,18 +26,18 @@ import enpire
 from enpire.errors import EnpireError, RecipeError
 from enpire.evolution.bubblewrap import hand_over, harness, python
 from enpire.evolution.hosting import Rehearsal, Written, first_seen, require_acts
-from enpire.evolution.limits import GIB, Limits
+from enpire.evolution.limits import GIB, SandboxLimits
 from enpire.evolution.quoting import one_line
 from enpire.evolution.reading import read_inside
-from enpire.evolution.sandbox import Confinement, Process, Sandbox
-from enpire.improvement.recipe import Candidate, Given, Named, require_sound
+from enpire.evolution.sandbox import Confinement, Sandbox, SandboxProcess
+from enpire.improvement.recipe import Candidate, ConfiguredRecipe, RecipeInputs, require_sound
 from enpire.improvement.training import (
     CANDIDATE,
     FOLDER,
     WORKER,
-    Asked,
     Trainer,
-    Training,
+    TrainingHandle,
+    TrainingRequest,
     as_json,
     learned_from,
 )
@@ -55,18 +55,18 @@ LAYERS, WIDTH = 8, 1024  # of a network
 
 @dataclass(frozen=True, slots=True)
 class Foreign:
-    """A recipe that the harness does not run: it stands for a text, in `Named.recipe`."""
+    """A recipe that the harness does not run: a text in place of `ConfiguredRecipe.recipe`."""
 
     text: str
 
-    def improve(self, given: Given) -> Candidate:
+    def improve(self, given: RecipeInputs) -> Candidate:
         """Nobody may."""
         raise RecipeError("code of an agent is trained on in a sandbox only")
 
 
-def foreign(name: str, text: str, settings: tuple[tuple[str, str], ...]) -> Named:
+def foreign(name: str, text: str, settings: tuple[tuple[str, str], ...]) -> ConfiguredRecipe:
     """An agent's own recipe, of which nothing is looked at but its text."""
-    return Named(name, Foreign(text), name, settings)
+    return ConfiguredRecipe(name, Foreign(text), name, settings)
 
 
 @dataclass(slots=True)
@@ -75,11 +75,11 @@ class Either:
 
     beside: Trainer
     confinement: Confinement = Confinement.BUBBLEWRAP
-    limits: Limits = field(
-        default_factory=lambda: Limits(memory=6 * GIB, wall_s=1800.0, cpu_s=3600.0)
+    limits: SandboxLimits = field(
+        default_factory=lambda: SandboxLimits(memory=6 * GIB, wall_s=1800.0, cpu_s=3600.0)
     )
 
-    def begin(self, run: Run, asked: Asked) -> Training:
+    def begin(self, run: Run, asked: TrainingRequest) -> TrainingHandle:
         """See `Trainer`."""
         recipe = asked.recipe.recipe
         if isinstance(recipe, Written):
@@ -93,7 +93,12 @@ class Confined:
     """A training in a sandbox."""
 
     def __init__(
-        self, run: Run, asked: Asked, text: str, limits: Limits, confinement: Confinement
+        self,
+        run: Run,
+        asked: TrainingRequest,
+        text: str,
+        limits: SandboxLimits,
+        confinement: Confinement,
     ) -> None:
         """Copy what it may see, and begin."""
         self._folder = (run.folder / FOLDER / "confined").resolve()
@@ -102,7 +107,7 @@ class Confined:
         self._asked, self._confinement = asked, confinement
         self._seen = first_seen(run, asked)
         self._answer: Future[Candidate] = Future()
-        self._process: Process | None = None
+        self._process: SandboxProcess | None = None
         copied = _copied(run, asked, self._folder)
         (self._folder / RECIPE).write_text(text, encoding="utf-8")
         hand_over(self._folder)
@@ -118,14 +123,14 @@ class Confined:
         threading.Thread(target=self._train, args=(sandbox, said), daemon=True).start()
 
     def candidate(self, within: float) -> Candidate | None:
-        """See `Training`."""
+        """See `TrainingHandle`."""
         try:
             return self._answer.result(within)
         except NotYet:
             return None
 
     def cancel(self) -> None:
-        """See `Training`."""
+        """See `TrainingHandle`."""
         if self._process is not None:
             self._process.end()
 
@@ -200,7 +205,7 @@ def modest(data: bytes, spec: ChunkSpec) -> Policy:
     return policy_of(said, tensors)
 
 
-def _copied(run: Run, asked: Asked, folder: Path) -> Path:
+def _copied(run: Run, asked: TrainingRequest, folder: Path) -> Path:
     """A run with what the training may learn from, and nothing else; never a sealed episode."""
     with Run.create(folder / "run", {}) as copy:
         episodes = learned_from(run.episodes(), asked.number)

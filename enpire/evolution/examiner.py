@@ -6,8 +6,8 @@ from collections.abc import Callable, Generator, Iterator
 
 from enpire.environment import Job
 from enpire.evolution import fresh
-from enpire.evolution.books import Books
-from enpire.rollout.known import Known
+from enpire.evolution.books import EventLog
+from enpire.rollout.known import EpisodeCache
 from enpire.rollout.loop import LoopSettings, LoopState
 from enpire.rollout.sealed import Sealed
 from enpire.store.ledger import Ledger
@@ -26,8 +26,8 @@ class Examiner:
         self,
         settings: LoopSettings,
         ledger: Ledger,
-        books: Books,
-        known: Known,
+        books: EventLog,
+        known: EpisodeCache,
         state: LoopState,
         run_out: Callable[[Iterator[Job | None], float], Life],
     ) -> None:

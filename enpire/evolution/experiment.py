@@ -21,7 +21,7 @@ SOURCE = 100_000  # characters of code, of a recipe or of a policy
 SETTINGS, SETTING = 64, 200  # how many, and characters of a name or a value
 
 
-class State(StrEnum):
+class ExperimentState(StrEnum):
     """How far an experiment is; the last three are decisions, and final."""
 
     PROPOSED = "proposed"
@@ -32,13 +32,19 @@ class State(StrEnum):
     FAILED = "failed"
 
 
-FOLLOWS: dict[State, frozenset[State]] = {
-    State.PROPOSED: frozenset({State.TRAINING, State.DROPPED, State.FAILED}),
-    State.TRAINING: frozenset({State.TRIALS, State.DROPPED, State.FAILED}),
-    State.TRIALS: frozenset({State.KEPT, State.DROPPED, State.FAILED}),
-    State.KEPT: frozenset(),
-    State.DROPPED: frozenset(),
-    State.FAILED: frozenset(),
+FOLLOWS: dict[ExperimentState, frozenset[ExperimentState]] = {
+    ExperimentState.PROPOSED: frozenset(
+        {ExperimentState.TRAINING, ExperimentState.DROPPED, ExperimentState.FAILED}
+    ),
+    ExperimentState.TRAINING: frozenset(
+        {ExperimentState.TRIALS, ExperimentState.DROPPED, ExperimentState.FAILED}
+    ),
+    ExperimentState.TRIALS: frozenset(
+        {ExperimentState.KEPT, ExperimentState.DROPPED, ExperimentState.FAILED}
+    ),
+    ExperimentState.KEPT: frozenset(),
+    ExperimentState.DROPPED: frozenset(),
+    ExperimentState.FAILED: frozenset(),
 }
 """What may come next. Trials come after training only, and nothing is kept without them."""
 
@@ -67,7 +73,7 @@ class Experiment:
     program: str = ""
     builds_on: tuple[str, ...] = ()
     merges: tuple[str, ...] = ()
-    state: State = State.PROPOSED
+    state: ExperimentState = ExperimentState.PROPOSED
     effect: Effect | None = None
     reason: str = ""
 
@@ -103,7 +109,7 @@ class Experiment:
             raise CampaignError(
                 f"experiment {self.id} has no hypothesis: say what should get better"
             )
-        if self.state is State.KEPT and self.effect is None:
+        if self.state is ExperimentState.KEPT and self.effect is None:
             raise CampaignError(f"experiment {self.id} cannot be kept: nothing was measured")
         object.__setattr__(self, "settings", tuple(sorted(self.settings)))
 
@@ -112,7 +118,9 @@ class Experiment:
         """Whether it is kept, dropped or failed."""
         return not FOLLOWS[self.state]
 
-    def to(self, state: State, *, effect: Effect | None = None, reason: str = "") -> Experiment:
+    def to(
+        self, state: ExperimentState, *, effect: Effect | None = None, reason: str = ""
+    ) -> Experiment:
         """The experiment in its next state.
 
         Raises:
@@ -148,7 +156,7 @@ def from_json(line: str) -> Experiment:
             "settings": tuple((str(name), str(value)) for name, value in values["settings"]),
             "builds_on": tuple(map(str, values["builds_on"])),
             "merges": tuple(map(str, values.get("merges", ()))),  # not said before there were any
-            "state": State(values["state"]),
+            "state": ExperimentState(values["state"]),
             "effect": Effect(PairedRecord(*map(int, counts))) if counts is not None else None,
         }
         return Experiment(**{**values, **changed})

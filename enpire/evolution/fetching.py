@@ -16,12 +16,12 @@ from pathlib import Path
 
 from enpire.errors import EnpireError
 from enpire.evolution.bubblewrap import hand_over
-from enpire.evolution.limits import GIB, MIB, Limits
-from enpire.evolution.sandbox import Confinement, Ended, Sandbox
+from enpire.evolution.limits import GIB, MIB, SandboxLimits
+from enpire.evolution.sandbox import CommandResult, Confinement, Sandbox
 from enpire.policies.program import MOST_BYTES, MOST_FILES
 
 MOST_BUNDLE = 512 * MIB
-USE = Limits(
+USE = SandboxLimits(
     memory=4 * GIB, processes=64, scratch=GIB, disk=16 * GIB, cpu_s=300, wall_s=300, output=16 * MIB
 )
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
@@ -168,7 +168,7 @@ class Repository:
         return Sandbox(limits, readable, writable, environment=ENVIRONMENT, confinement=how)
 
 
-def _require(ended: Ended, why: str) -> None:
+def _require(ended: CommandResult, why: str) -> None:
     if ended.breach:
         raise FetchError(f"{why} (ended: {ended.breach})")
     if ended.code != 0:

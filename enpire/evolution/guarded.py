@@ -6,7 +6,7 @@ import numpy as np
 
 from enpire.environment import Controller, Readings
 from enpire.environment.acting import checked
-from enpire.environment.controller import Planner, show
+from enpire.environment.controller import ChunkedController, show
 from enpire.errors import PolicyError, PolicyFault
 from enpire.twin.twin import Rows
 from enpire.types import Float32Array, Image
@@ -24,7 +24,7 @@ class Guarded:
         self._inner.begin(row, rng, exploration)
 
     def look(self, row: int, pictures: Image) -> None:
-        """See `Seeing`."""
+        """See `VisionController`."""
         show(self._inner, row, pictures)
 
     def act(self, rows: Rows, observations: Float32Array, readings: Readings) -> Float32Array:
@@ -38,13 +38,13 @@ class Guarded:
 class GuardedPlanner(Guarded):
     """Likewise, of one that decides for several periods at once."""
 
-    def __init__(self, inner: Planner, name: str, size: int) -> None:
+    def __init__(self, inner: ChunkedController, name: str, size: int) -> None:
         """As `Guarded`."""
         super().__init__(inner, name, size)
         self._planner = inner
 
     def plan(self, row: int) -> Float32Array:
-        """See `Planner`; raises PolicyFault as `act`."""
+        """See `ChunkedController`; raises PolicyFault as `act`."""
         plan = self._planner.plan(row)
         try:
             return checked(plan, len(plan), self._size)
@@ -52,12 +52,12 @@ class GuardedPlanner(Guarded):
             raise PolicyFault(f"{self._name}: {error}") from error
 
     def saw(self, row: int, observations: Float32Array) -> None:
-        """See `Planner`."""
+        """See `ChunkedController`."""
         self._planner.saw(row, observations)
 
 
 def guarded(inner: Controller, name: str, size: int) -> Controller:
     """The controller of a policy that nobody knows yet."""
-    if isinstance(inner, Planner):
+    if isinstance(inner, ChunkedController):
         return GuardedPlanner(inner, name, size)
     return Guarded(inner, name, size)

@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from enpire.evolution.experiment import Experiment, State
+from enpire.evolution.experiment import Experiment, ExperimentState
 from enpire.evolution.quoting import one_line
 from enpire.evolution.records import FIRST, Entry, folded
 from enpire.store import PolicyRow, Run
@@ -93,7 +93,7 @@ def history(run: Run) -> History:
         text = _message(entry, policies.get(entry.policy))
         commit = made.commit(files, parents, author, entry.ended, text)
         made.refs[branch] = commits[e.id] = commit
-        if e.state is State.KEPT:
+        if e.state is ExperimentState.KEPT:
             text += f"(cherry picked from commit {commit})\n"
             main = made.commit(files, [main], author, entry.ended, text)
             made.refs[MAIN] = kept[e.id] = main

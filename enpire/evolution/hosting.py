@@ -13,14 +13,14 @@ from concurrent.futures import TimeoutError as NotYet
 
 import numpy as np
 
-from enpire.environment import Controller, Job, Readings, Workcells
+from enpire.environment import Controller, Job, Readings, StationBackend
 from enpire.errors import EnpireError, PolicyError, PolicyFault, RecipeError
 from enpire.evolution.policy_process import PolicyLimits, PolicyProcess
 from enpire.evolution.quoting import one_line
 from enpire.evolution.sandbox import Confinement
 from enpire.improvement.collection import Collection
-from enpire.improvement.recipe import Candidate, Given
-from enpire.improvement.training import Asked
+from enpire.improvement.recipe import Candidate, RecipeInputs
+from enpire.improvement.training import TrainingRequest
 from enpire.policies import ChunkSpec, Policy, ProgramPolicy
 from enpire.policies.asynchronous import live_controller
 from enpire.store import Run
@@ -33,7 +33,7 @@ SENSED = Readings(*(np.zeros((1, 0)) for _ in range(len(Readings.__slots__))))  
 
 def controller(
     policy: Policy,
-    stations: Workcells,
+    stations: StationBackend,
     confinement: Confinement = Confinement.BUBBLEWRAP,
     limits: PolicyLimits | None = None,
 ) -> Controller:
@@ -82,14 +82,14 @@ class Written:
         """text: of `policy.py`; it is not looked at here."""
         self.text = text
 
-    def require(self, stations: Workcells) -> None:
+    def require(self, stations: StationBackend) -> None:
         """Any stations will do."""
 
     def collect(self, asked: Collection) -> Iterator[Job]:
         """Nothing."""
         return iter(())
 
-    def improve(self, given: Given) -> Candidate:
+    def improve(self, given: RecipeInputs) -> Candidate:
         """The program of the text."""
         return Candidate(self.policy(given.spec), {})
 
@@ -102,21 +102,23 @@ class Written:
 class Rehearsal:
     """What stands for the training of a policy that is written: it is asked once, in a thread."""
 
-    def __init__(self, run: Run, asked: Asked, recipe: Written, confinement: Confinement) -> None:
+    def __init__(
+        self, run: Run, asked: TrainingRequest, recipe: Written, confinement: Confinement
+    ) -> None:
         """Begin."""
         self._answer: Future[Candidate] = Future()
         given = recipe.policy(asked.spec), first_seen(run, asked), confinement
         threading.Thread(target=self._ask, args=given, daemon=True).start()
 
     def candidate(self, within: float) -> Candidate | None:
-        """See `Training`."""
+        """See `TrainingHandle`."""
         try:
             return self._answer.result(within)
         except NotYet:
             return None
 
     def cancel(self) -> None:
-        """See `Training`; it ends by itself, within the limits of a program."""
+        """See `TrainingHandle`; it ends by itself, within the limits of a program."""
 
     def _ask(self, policy: ProgramPolicy, seen: Float32Array, confinement: Confinement) -> None:
         try:
@@ -129,7 +131,7 @@ class Rehearsal:
             raise
 
 
-def first_seen(run: Run, asked: Asked) -> Float32Array:
+def first_seen(run: Run, asked: TrainingRequest) -> Float32Array:
     """What stations saw first in some episodes that a training may learn from, (m, observation)."""
     kinds = (Purpose.DEMONSTRATION, Purpose.COLLECTION)
     earlier = (e for e in run.episodes(kinds) if e.round <= asked.number and len(e))

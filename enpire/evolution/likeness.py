@@ -27,7 +27,7 @@ DOWN = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Alike:
+class SimilarExperiment:
     """A running experiment, and how alike it is: 1 is the same."""
 
     experiment: Experiment
@@ -36,10 +36,10 @@ class Alike:
 
 def duplicates(
     proposal: Experiment, others: Iterable[Experiment], threshold: float = THRESHOLD
-) -> list[Alike]:
+) -> list[SimilarExperiment]:
     """Those of the undecided `others` that try what is proposed, the likest first."""
     running = (e for e in others if not e.decided and e.id != proposal.id)
-    found = [Alike(e, likeness(proposal, e)) for e in running]
+    found = [SimilarExperiment(e, likeness(proposal, e)) for e in running]
     return sorted((a for a in found if a.likeness >= threshold), key=lambda a: -a.likeness)
 
 

@@ -8,7 +8,7 @@ MIB, GIB = 2**20, 2**30
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class SandboxLimits:
     """Of one sandbox, all its processes together where nothing else is said.
 
     memory: that processes have touched and share with no file, and what is in their scratch [B].

@@ -26,9 +26,9 @@ import numpy as np
 from enpire.environment.sensing import Readings
 from enpire.errors import PolicyFault
 from enpire.evolution import bubblewrap, policy_worker
-from enpire.evolution.limits import GIB, MIB, Limits
+from enpire.evolution.limits import GIB, MIB, SandboxLimits
 from enpire.evolution.policy_worker import ANSWER, QUESTION
-from enpire.evolution.sandbox import Confinement, Process, Sandbox
+from enpire.evolution.sandbox import Confinement, Sandbox, SandboxProcess
 from enpire.twin.twin import Rows
 from enpire.types import Float32Array
 
@@ -51,15 +51,15 @@ class PolicyLimits:
     start_s: float = 120.0
     answer_s: float = 20.0
     pace_s: float = 0.5
-    use: Limits = field(
-        default_factory=lambda: Limits(
+    use: SandboxLimits = field(
+        default_factory=lambda: SandboxLimits(
             memory=GIB, processes=64, scratch=256 * MIB, output=64 * 1024
         )
     )
 
 
 class PolicyProcess:
-    """Drives the program in `files` on any number of stations; a `Planner`.
+    """Drives the program in `files` on any number of stations; a `ChunkedController`.
 
     It is given no seed and no exploration: what a policy could draw from them would tell it which
     episode it is in. fault: what ended it, in one line; empty while it runs.
@@ -102,7 +102,7 @@ class PolicyProcess:
             raise
         self.close = weakref.finalize(self, _close, self._process, folder, lock)
 
-    def _started(self, folder: Path, confinement: Confinement) -> Process:
+    def _started(self, folder: Path, confinement: Confinement) -> SandboxProcess:
         # What it may read is in a folder that it may not write, and it has no workspace.
         readable = (folder, *bubblewrap.harness())
         sandbox = Sandbox(
@@ -257,7 +257,7 @@ def _locked(folder: Path) -> int:
     return descriptor
 
 
-def _close(process: Process, folder: Path, lock: int) -> None:
+def _close(process: SandboxProcess, folder: Path, lock: int) -> None:
     process.end()
     shutil.rmtree(folder)
     os.close(lock)

@@ -22,12 +22,12 @@ from enpire.errors import CampaignError, EnpireError, PackError
 from enpire.evolution import carried
 from enpire.evolution.bubblewrap import PATH
 from enpire.evolution.history import FOLDER
-from enpire.evolution.limits import GIB, Limits
+from enpire.evolution.limits import GIB, SandboxLimits
 from enpire.evolution.prices import Prices
 from enpire.evolution.records import Used
 from enpire.evolution.requests import Upstream
-from enpire.evolution.sandbox import Confinement, Ended
-from enpire.evolution.seat import Seat
+from enpire.evolution.sandbox import CommandResult, Confinement
+from enpire.evolution.seat import AgentSession
 from enpire.evolution.tools import Tools
 from enpire.evolution.usage import Allowance, Usage
 from enpire.evolution.workplace import Workplace
@@ -71,7 +71,7 @@ class Program:
     upstreams: tuple[Upstream, ...] = ()
     prices: Prices = field(default_factory=Prices)
     starts: int = 3
-    limits: Limits = field(default_factory=Limits)
+    limits: SandboxLimits = field(default_factory=SandboxLimits)
 
     def told(self, method: str, brief: str) -> str:
         """Its prompt."""
@@ -104,7 +104,7 @@ def load_program(pack: Pack) -> Program:
         upstreams=tuple(_upstream(row, path) for row in _rows(table, "models")),
         prices=Prices.read(table.table("prices")) if table.has("prices") else Prices(),
         starts=int(_above_nought(table, "starts", 3)),
-        limits=Limits(
+        limits=SandboxLimits(
             memory=int(_above_nought(table, "memory_gib", 8) * GIB),
             wall_s=_above_nought(table, "hours", 12) * 3600,
         ),
@@ -128,7 +128,7 @@ class Programmed:
         self._allowance = Allowance(int(min(tokens, UNLIMITED)))
         self._starts = 0
         self._thread: threading.Thread | None = None
-        self._ended: Ended | EnpireError | None = None
+        self._ended: CommandResult | EnpireError | None = None
         self._place: Workplace | None = None
 
     @property
@@ -136,7 +136,7 @@ class Programmed:
         """Its own."""
         return self._name
 
-    def turn(self, desk: Seat) -> None:
+    def turn(self, desk: AgentSession) -> None:
         """See `Agent`: start it, and again when it has ended."""
         if self._thread is not None and self._thread.is_alive():
             return
@@ -159,7 +159,7 @@ class Programmed:
         """What went wrong at its last end; empty for nothing."""
         return wrong(self._ended)
 
-    def _start(self, desk: Seat) -> None:
+    def _start(self, desk: AgentSession) -> None:
         place = self._place or self._prepared(desk)
         self._starts += 1
         brief = Tools(desk.campaign, self._name).task_brief()
@@ -178,7 +178,7 @@ class Programmed:
         self._thread = threading.Thread(target=wait, name=self._name, daemon=True)
         self._thread.start()
 
-    def _prepared(self, desk: Seat) -> Workplace:
+    def _prepared(self, desk: AgentSession) -> Workplace:
         """Where it works until it is closed."""
         workspace = (self._folder / "work").resolve()
         history = (self._folder.parents[1] / FOLDER).resolve()
@@ -197,12 +197,12 @@ class Programmed:
         )
         return self._place
 
-    def _spent(self, desk: Seat, usage: Usage) -> None:
+    def _spent(self, desk: AgentSession, usage: Usage) -> None:
         used = Used(usage.tokens or 0, self._program.prices.dollars(usage))
         desk.campaign.spend(self._name, used, usage.classes)
 
 
-def wrong(ended: Ended | EnpireError | None) -> str:
+def wrong(ended: CommandResult | EnpireError | None) -> str:
     """What went wrong at a program's end; empty for nothing."""
     if isinstance(ended, EnpireError):
         return str(ended)

@@ -99,7 +99,7 @@ class Proxy:
 
 
 @dataclass(slots=True)
-class _Asked:
+class _ProxiedRequest:
     """A request that may leave, and what has come of it."""
 
     upstream: Upstream
@@ -132,7 +132,7 @@ class _Server(socketserver.ThreadingMixIn, socketserver.UnixStreamServer):
     def __init__(self, path: str, proxy: Proxy) -> None:
         self.proxy = proxy
         self._free = threading.BoundedSemaphore(CONNECTIONS)
-        super().__init__(path, _Handler)
+        super().__init__(path, _ProxyHandler)
 
     def verify_request(self, request: Any, client_address: Any) -> bool:
         return self._free.acquire(blocking=False)
@@ -147,7 +147,7 @@ class _Server(socketserver.ThreadingMixIn, socketserver.UnixStreamServer):
         """Whoever hung up is not our fault."""
 
 
-class _Handler(BaseHTTPRequestHandler):
+class _ProxyHandler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     timeout = TIMEOUT_S
     server: _Server
@@ -176,7 +176,7 @@ class _Handler(BaseHTTPRequestHandler):
             proxy.note(str(refused))
             self._refuse(refused)
             return
-        asked = _Asked(upstream, target, Meter())
+        asked = _ProxiedRequest(upstream, target, Meter())
         connection = _connection(upstream.url)
         try:
             with proxy.changed:
@@ -209,7 +209,7 @@ class _Handler(BaseHTTPRequestHandler):
             raise Refused(400, "the body is not all there")
         return body
 
-    def _forward(self, asked: _Asked, body: bytes, connection: HTTPConnection) -> None:
+    def _forward(self, asked: _ProxiedRequest, body: bytes, connection: HTTPConnection) -> None:
         """Ask, and answer with what comes."""
         upstream = asked.upstream
         headers = _some(self.headers.items(), PASSED, PASSED_PREFIXES)
@@ -237,7 +237,7 @@ class _Handler(BaseHTTPRequestHandler):
         finally:
             connection.close()
 
-    def _whole(self, answer: HTTPResponse, asked: _Asked) -> None:
+    def _whole(self, answer: HTTPResponse, asked: _ProxiedRequest) -> None:
         body = answer.read(MOST_BODY + 1)
         if len(body) > MOST_BODY:
             raise Refused(502, "the model's API answered at too great a length")
@@ -253,7 +253,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.end_headers()
             self.wfile.write(body)
 
-    def _stream(self, answer: HTTPResponse, asked: _Asked) -> None:
+    def _stream(self, answer: HTTPResponse, asked: _ProxiedRequest) -> None:
         """Line by line; when nobody listens any more, for its usage only."""
         key, listening = asked.upstream.key.encode(), True
         self.close_connection = True  # what breaks off in the middle ends there, inside too

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from enpire.errors import CampaignError
-from enpire.evolution.experiment import Experiment, State, from_json
+from enpire.evolution.experiment import Experiment, ExperimentState, from_json
 from enpire.rollout.comparison import PairedRecord
 from enpire.store import EventRow
 
@@ -27,7 +27,7 @@ FIRST = "policy-0"
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class MatchOutcome:
     """Of a match: against whom, what it came to, whether it was won."""
 
     opponent: str
@@ -54,7 +54,7 @@ class Entry:
     experiment: Experiment
     leases: int = 0
     released: bool = False
-    matches: tuple[Outcome, ...] = ()
+    matches: tuple[MatchOutcome, ...] = ()
     began: float = 0.0
     ended: float = 0.0
 
@@ -148,7 +148,7 @@ class Record:
             case "match":
                 entry = self.entries[row.experiment]
                 said = json.loads(row.text)
-                outcome = Outcome(said["opponent"], PairedRecord(*said["record"]), said["won"])
+                outcome = MatchOutcome(said["opponent"], PairedRecord(*said["record"]), said["won"])
                 self.entries[row.experiment] = replace(entry, matches=(*entry.matches, outcome))
             case "used":
                 said = json.loads(row.text)
@@ -163,7 +163,10 @@ class Record:
     def _moved(self, row: EventRow, experiment: Experiment) -> None:
         before = self.entries.get(row.experiment)
         if before is None:
-            if experiment.state is not State.PROPOSED or row.experiment != len(self.entries) + 1:
+            if (
+                experiment.state is not ExperimentState.PROPOSED
+                or row.experiment != len(self.entries) + 1
+            ):
                 raise CampaignError(f"experiment {experiment.id} was never proposed")
             if any(experiment.id == other.id for other in self.experiments):
                 raise CampaignError(f"there is an experiment {experiment.id} already")
@@ -176,7 +179,7 @@ class Record:
         entry = replace(before, experiment=experiment, leases=0)
         if experiment.decided:
             entry = replace(entry, ended=row.at)
-            if experiment.state is State.KEPT:
+            if experiment.state is ExperimentState.KEPT:
                 self.incumbent = entry.policy
             self.decided.append((row.experiment, self.incumbent))
         self.entries[row.experiment] = entry

@@ -14,7 +14,7 @@ from enpire.errors import CampaignError
 from enpire.evolution.accounts import accounts, passing
 from enpire.evolution.board import Board
 from enpire.evolution.effect import Effect, pooled
-from enpire.evolution.experiment import Experiment, State
+from enpire.evolution.experiment import Experiment, ExperimentState
 from enpire.evolution.fresh import fresh
 from enpire.evolution.quoting import one_line
 from enpire.evolution.records import FIRST, Record, folded
@@ -90,12 +90,13 @@ def _answer(run: Run, record: Record, rows: Sequence[EpisodeRow]) -> str:
     tries = len(run.ledger.sealed())
     origin += f" Sealed evaluations of this campaign: {tries}." if tries else ""
     state = facts.get("state", "running")
-    counts = {s: sum(e.state is s for e in record.experiments) for s in State}
+    counts = {s: sum(e.state is s for e in record.experiments) for s in ExperimentState}
     undecided = sum(not e.decided for e in record.experiments)
     return (
         f"{head}\n\n{said}{origin} The first policy: {start}.\n\n"
-        f"{len(record.entries)} experiments: {counts[State.KEPT]} kept, "
-        f"{counts[State.DROPPED]} dropped, {counts[State.FAILED]} failed, {undecided} not decided. "
+        f"{len(record.entries)} experiments: {counts[ExperimentState.KEPT]} kept, "
+        f"{counts[ExperimentState.DROPPED]} dropped, {counts[ExperimentState.FAILED]} failed, "
+        f"{undecided} not decided. "
         f"State: {one_line(state, WORDS)}. {_confined(run)}"
     )
 
@@ -132,7 +133,7 @@ def _experiments(record: Record, rows: Sequence[EpisodeRow]) -> str:
 
 
 def _incumbents(run: Run, record: Record, rows: Sequence[EpisodeRow]) -> str:
-    kept = [e for e in record.entries.values() if e.experiment.state is State.KEPT]
+    kept = [e for e in record.entries.values() if e.experiment.state is ExperimentState.KEPT]
     if not kept:
         return ""
     lines = [
@@ -167,7 +168,7 @@ def _learned(run: Run, record: Record) -> str:
     lines += ["| recipe | kept | of | effect, all together |", "|---|---|---|---|"]
     for name, tried in sorted(by_recipe.items()):
         records: list[PairedRecord] = [e.effect.record for e in tried if e.effect]
-        kept = sum(e.state is State.KEPT for e in tried)
+        kept = sum(e.state is ExperimentState.KEPT for e in tried)
         cells = (name, str(kept), str(len(tried)), str(Effect(pooled(records))))
         lines.append("| " + " | ".join(map(_cell, cells)) + " |")
     if not by_recipe:
@@ -180,7 +181,7 @@ def _learned(run: Run, record: Record) -> str:
 
 
 def _failed(record: Record) -> str:
-    failed = [e for e in record.experiments if e.state is State.FAILED]
+    failed = [e for e in record.experiments if e.state is ExperimentState.FAILED]
     lines = [f"- {e.id}, {_tried(e)}: {one_line(e.reason, 2 * WORDS)}" for e in failed]
     lines += [f"- {name} ended: {one_line(why, WORDS)}" for name, why in record.retired.items()]
     return "\n".join(["## What failed", "", *(map(_plain, lines) if lines else ["Nothing."])])
@@ -206,7 +207,7 @@ def _cost(run: Run, record: Record, rows: Sequence[EpisodeRow]) -> str:
         cells = (
             name,
             str(len(own)),
-            str(sum(e.experiment.state is State.KEPT for e in own)),
+            str(sum(e.experiment.state is ExperimentState.KEPT for e in own)),
             f"{sum(seconds.get(e.number, 0.0) for e in own) / 3600:.2f}",
             str(used.tokens if used else 0),
             f"{used.dollars if used else 0.0:.2f}",

@@ -59,9 +59,9 @@ from typing import IO, Self
 
 from enpire.errors import EnpireError
 from enpire.evolution import bubblewrap, relay, seccomp
-from enpire.evolution.bubblewrap import PATH, PROGRAM, Fds, View
-from enpire.evolution.limits import Limits
-from enpire.evolution.watch import Watch
+from enpire.evolution.bubblewrap import PATH, PROGRAM, Fds, FilesystemView
+from enpire.evolution.limits import SandboxLimits
+from enpire.evolution.watch import SandboxWatchdog
 
 START_S = 30.0  # bubblewrap may take to make the namespaces
 END_S = 5.0  # the last of the output may take
@@ -92,7 +92,7 @@ class Availability:
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class CommandResult:
     """How a command ended.
 
     code: its exit code, 128 and more for a signal. breach: the limit that it was ended for, empty
@@ -121,7 +121,7 @@ def available() -> Availability:
     if os.geteuid() == 0 and shutil.which("setpriv", path=PATH) is None:
         return Availability(False, "root needs setpriv: install util-linux, or be another user")
     try:
-        ended = Sandbox(Limits(wall_s=START_S), probing=True).run(["true"])
+        ended = Sandbox(SandboxLimits(wall_s=START_S), probing=True).run(["true"])
     except SandboxError as error:
         return Availability(False, str(error))
     if ended.code != 0:
@@ -146,7 +146,7 @@ class Sandbox:
     without walls, and must be asked for. probing: without asking whether it is `available`.
     """
 
-    limits: Limits = field(default_factory=Limits)
+    limits: SandboxLimits = field(default_factory=SandboxLimits)
     readable: tuple[Path, ...] = ()
     writable: tuple[Path, ...] = ()
     model: Path | None = None
@@ -159,7 +159,9 @@ class Sandbox:
         """Whether commands run behind walls."""
         return self.confinement is Confinement.BUBBLEWRAP
 
-    def run(self, command: Sequence[str], cwd: Path | None = None, given: bytes = b"") -> Ended:
+    def run(
+        self, command: Sequence[str], cwd: Path | None = None, given: bytes = b""
+    ) -> CommandResult:
         """Run a command to its end, with `given` on its standard input.
 
         Raises:
@@ -168,7 +170,7 @@ class Sandbox:
         with self.start(command, cwd) as process:
             return process.communicate(given)
 
-    def start(self, command: Sequence[str], cwd: Path | None = None) -> Process:
+    def start(self, command: Sequence[str], cwd: Path | None = None) -> SandboxProcess:
         """Start a command, its standard input and output piped; in the first workspace, or `cwd`.
 
         Raises:
@@ -190,14 +192,14 @@ class Sandbox:
 
     def _confined(
         self, command: Sequence[str], cwd: Path | None, environment: dict[str, str]
-    ) -> Process:
+    ) -> SandboxProcess:
         extra = () if self.model is None else (Path(relay.__file__), self.model)
         readable = (*bubblewrap.interpreter(), *self.readable, *extra)
         told, info = os.pipe()
         fds = Fds(info, seccomp.program())
         try:
             words = bubblewrap.arguments(
-                View(readable, self.writable), self.limits, environment, fds
+                FilesystemView(readable, self.writable), self.limits, environment, fds
             )
             where = ["--chdir", str((cwd or Path("/tmp")).resolve())]
             popen = subprocess.Popen(
@@ -211,11 +213,11 @@ class Sandbox:
             )
         finally:
             fds.close()
-        return Process(popen, self, _first(popen, told))
+        return SandboxProcess(popen, self, _first(popen, told))
 
     def _plain(
         self, command: Sequence[str], cwd: Path | None, environment: dict[str, str]
-    ) -> Process:
+    ) -> SandboxProcess:
         popen = subprocess.Popen(
             [*self.limits.launcher(own=False), *command],
             stdin=subprocess.PIPE,
@@ -225,10 +227,10 @@ class Sandbox:
             env=environment,
             start_new_session=True,
         )
-        return Process(popen, self, popen.pid)
+        return SandboxProcess(popen, self, popen.pid)
 
 
-class Process:
+class SandboxProcess:
     """A command under way in a sandbox; a `with` block ends it and all that it started."""
 
     def __init__(self, popen: subprocess.Popen[bytes], sandbox: Sandbox, first: int) -> None:
@@ -236,14 +238,14 @@ class Process:
         self.breach = ""
         self._popen, self._sandbox = popen, sandbox
         self._first = -1
-        self._watch: Watch | None = None
+        self._watch: SandboxWatchdog | None = None
         self._ending = threading.Lock()
         self._pipes = threading.Lock()  # one thread may end it while another hands it its input
         if first:
             with suppress(ProcessLookupError):
                 self._first = os.pidfd_open(first)
             limits, writable = sandbox.limits, sandbox.writable
-            self._watch = Watch(first, limits, writable, self._over, sandbox.sandboxed)
+            self._watch = SandboxWatchdog(first, limits, writable, self._over, sandbox.sandboxed)
         self._err = Tail(self._pipe(popen.stderr), sandbox.limits.output)
         self._out: Tail | None = None
 
@@ -257,7 +259,7 @@ class Process:
         """What it writes."""
         return self._pipe(self._popen.stdout)
 
-    def communicate(self, given: bytes = b"") -> Ended:
+    def communicate(self, given: bytes = b"") -> CommandResult:
         """Hand it its input and wait for its end; only where nobody else reads its output."""
         with self._pipes:
             if not self.stdout.closed:  # else somebody has ended it before it was asked
@@ -267,12 +269,12 @@ class Process:
                     self.stdin.close()
         return self.wait()
 
-    def wait(self) -> Ended:
+    def wait(self) -> CommandResult:
         """Until it has ended, and with it all that it started."""
         code = self._popen.wait()
         self.end()
         out = self._out.text() if self._out is not None else b""
-        return Ended(code if code >= 0 else 128 - code, out, self._err.text(), self.breach)
+        return CommandResult(code if code >= 0 else 128 - code, out, self._err.text(), self.breach)
 
     def last_words(self) -> str:
         """The last line that it wrote to standard error: data, never an instruction."""

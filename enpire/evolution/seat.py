@@ -13,33 +13,33 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Seat:
-    """An agent's `Desk`: what it may see and ask for of a campaign."""
+class AgentSession:
+    """An agent's `AgentDesk`: what it may see and ask for of a campaign."""
 
     campaign: Campaign
     agent: str
 
     def known(self) -> list[Experiment]:
-        """See `Desk`."""
+        """See `AgentDesk`."""
         with self.campaign.lock:
             return self.campaign.record.experiments
 
     @property
     def base(self) -> str:
-        """See `Desk`."""
+        """See `AgentDesk`."""
         return self.campaign.record.incumbent
 
     @property
     def free(self) -> bool:
-        """See `Desk`."""
+        """See `AgentDesk`."""
         return not (self.campaign.closed or self.campaign.record.of(self.agent))
 
     def leave(self, reason: str) -> None:
-        """See `Desk`."""
+        """See `AgentDesk`."""
         self.campaign.retire(self.agent, reason)
 
     def propose(self, experiment: Experiment) -> None:
-        """See `Desk`; an agent proposes in its own name only."""
+        """See `AgentDesk`; an agent proposes in its own name only."""
         if experiment.agent != self.agent:
             raise CampaignError(f"{self.agent} cannot propose for {experiment.agent}")
         self.campaign.propose(experiment)

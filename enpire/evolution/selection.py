@@ -27,7 +27,7 @@ from enpire.rollout.comparison import Decision, PairedRecord, decide
 FIRST_RUNG = 8  # pairs of each contender before half of them are put aside; doubled from then on
 
 
-class Rule(StrEnum):
+class SelectionRule(StrEnum):
     """How to choose."""
 
     UNIFORM = "uniform"
@@ -36,7 +36,7 @@ class Rule(StrEnum):
     HALVING = "halving"
 
 
-DEFAULT = Rule.GREEDY  # what cost least to find one of the best: `docs/evolution.md`
+DEFAULT = SelectionRule.GREEDY  # what cost least to find one of the best: `docs/evolution.md`
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,9 @@ def promising(record: PairedRecord) -> float:
     return (record.wins + 1) / (record.wins + record.losses + 2)
 
 
-def choose(rule: Rule, contenders: Sequence[Contender], rng: np.random.Generator) -> str | None:
+def choose(
+    rule: SelectionRule, contenders: Sequence[Contender], rng: np.random.Generator
+) -> str | None:
     """Name of the contender whose next pair is to be run; None once all are decided.
 
     Ask again for the next robot, with `under_way` counted up. rng: only `thompson` draws.
@@ -100,14 +102,14 @@ def choose(rule: Rule, contenders: Sequence[Contender], rng: np.random.Generator
     if not undecided:
         return None
     match rule:
-        case Rule.UNIFORM:
+        case SelectionRule.UNIFORM:
             return _fewest(undecided)
-        case Rule.GREEDY:
+        case SelectionRule.GREEDY:
             return max(undecided, key=lambda c: (promising(c.record), -c.pairs)).name
-        case Rule.THOMPSON:
+        case SelectionRule.THOMPSON:
             draws = [rng.beta(c.record.wins + 1, c.record.losses + 1) for c in undecided]
             return undecided[int(np.argmax(draws))].name
-        case Rule.HALVING:
+        case SelectionRule.HALVING:
             return _halving(contenders, undecided)
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from enpire.evolution.selection import Contender, Rule, choose, level
+from enpire.evolution.selection import Contender, SelectionRule, choose, level
 from enpire.rollout.comparison import Decision
 from enpire.rollout.statistics import estimate
 from enpire.types import Estimate, Flags
@@ -25,7 +25,7 @@ SEEDS = 1200  # more than a test ever asks for: 3 x 400
 
 
 @dataclass(frozen=True, slots=True)
-class Scene:
+class SearchScene:
     """A search: the incumbent's rate, and each contender's."""
 
     name: str
@@ -39,17 +39,17 @@ class Scene:
 
 
 SCENES = (
-    Scene("none is better", 0.7, (0.7,) * 4 + (0.6,) * 2 + (0.5,) * 2),
-    Scene("one is, much", 0.6, (0.85,) + (0.6,) * 4 + (0.5,) * 3),
-    Scene("one is, a little", 0.7, (0.8,) + (0.7,) * 4 + (0.6,) * 3),
-    Scene("a ladder", 0.6, (0.85, 0.8, 0.75, 0.7, 0.6, 0.5, 0.4, 0.3)),
-    Scene("near the top", 0.9, (0.98, 0.97) + (0.9,) * 3 + (0.8,) * 3),
-    Scene("most break it", 0.7, (0.85, 0.7) + (0.1,) * 6),
+    SearchScene("none is better", 0.7, (0.7,) * 4 + (0.6,) * 2 + (0.5,) * 2),
+    SearchScene("one is, much", 0.6, (0.85,) + (0.6,) * 4 + (0.5,) * 3),
+    SearchScene("one is, a little", 0.7, (0.8,) + (0.7,) * 4 + (0.6,) * 3),
+    SearchScene("a ladder", 0.6, (0.85, 0.8, 0.75, 0.7, 0.6, 0.5, 0.4, 0.3)),
+    SearchScene("near the top", 0.9, (0.98, 0.97) + (0.9,) * 3 + (0.8,) * 3),
+    SearchScene("most break it", 0.7, (0.85, 0.7) + (0.1,) * 6),
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class SelectionRow:
     """`runs` searches of one scene by one rule.
 
     found: that promoted one of the best. false: that promoted one no better than the incumbent.
@@ -57,7 +57,7 @@ class Row:
     """
 
     scene: str
-    rule: Rule
+    rule: SelectionRule
     runs: int
     found: int
     false: int
@@ -83,10 +83,10 @@ class Found:
     episodes: int
 
 
-def measure(runs: int, seed: int) -> Iterator[Row]:
+def measure(runs: int, seed: int) -> Iterator[SelectionRow]:
     """All rules in all scenes, `runs` times; every rule sees the same outcomes."""
     for number, scene in enumerate(SCENES):
-        for rule in Rule:
+        for rule in SelectionRule:
             found = false = 0
             episodes = np.zeros(runs)
             for run in range(runs):
@@ -99,10 +99,10 @@ def measure(runs: int, seed: int) -> Iterator[Row]:
                 false += rate <= scene.incumbent
                 found += rate > scene.incumbent and rate >= scene.best - NEAR
             error = float(episodes.std() / math.sqrt(runs))
-            yield Row(scene.name, rule, runs, found, false, float(episodes.mean()), error)
+            yield SelectionRow(scene.name, rule, runs, found, false, float(episodes.mean()), error)
 
 
-def search(scene: Scene, rule: Rule, rng: np.random.Generator) -> Found:
+def search(scene: SearchScene, rule: SelectionRule, rng: np.random.Generator) -> Found:
     """One search, outcomes on a seed independent."""
     rates = np.array((scene.incumbent, *scene.rates))
     outcomes: Flags = rng.random((SEEDS, len(rates))) < rates
@@ -134,7 +134,7 @@ def _episodes(contenders: Iterable[Contender]) -> int:
     return sum(pairs) + max(pairs)
 
 
-def markdown(rows: Iterable[Row]) -> str:
+def markdown(rows: Iterable[SelectionRow]) -> str:
     """The table, a line a scene and rule, and each rule's mean over scenes with one better."""
     rows = list(rows)
     lines = [
@@ -155,7 +155,7 @@ def markdown(rows: Iterable[Row]) -> str:
     return "\n".join(lines)
 
 
-def overall(rows: Iterable[Row]) -> dict[Rule, float]:
+def overall(rows: Iterable[SelectionRow]) -> dict[SelectionRule, float]:
     """Episodes a find of each rule: the geometric mean over scenes in which anything is found."""
     known = [row for row in rows if row.found]
     return {

@@ -18,7 +18,7 @@ from types import TracebackType
 from typing import IO, Any, Self
 
 from enpire.errors import CampaignError, EnpireError
-from enpire.evolution.tools import Offered, Shown, callables
+from enpire.evolution.tools import EpisodePictures, Offered, callables
 
 LINE = 1 << 20  # characters of a message, at most
 AT_ONCE = 4  # connections to a socket
@@ -27,7 +27,7 @@ PATH_LENGTH = 100  # of a Unix socket's name; the kernel takes 107
 NAME = "enpire"
 
 
-class Served:
+class ToolSocket:
     """Tools on a socket of their own, from `start` until the end of the `with` block."""
 
     def __init__(self, tools: Offered, path: Path) -> None:
@@ -138,7 +138,7 @@ def server(tools: Offered) -> Any:
     return made
 
 
-def _answering(tool: Callable[..., str | Shown]) -> Callable[..., Any]:
+def _answering(tool: Callable[..., str | EpisodePictures]) -> Callable[..., Any]:
     """A tool as MCP takes it: pictures as images, what is wrong as an error with its own words."""
     from mcp.server.mcpserver import Image
     from mcp.server.mcpserver.exceptions import ToolError
@@ -149,7 +149,7 @@ def _answering(tool: Callable[..., str | Shown]) -> Callable[..., Any]:
             answer = tool(*args, **given)
         except EnpireError as error:
             raise ToolError(str(error)) from None
-        if isinstance(answer, Shown):
+        if isinstance(answer, EpisodePictures):
             return [answer.text, *(Image(path=path) for path in answer.pictures)]
         return answer
 

@@ -15,12 +15,12 @@ from typing import Protocol
 
 import numpy as np
 
-from enpire.environment import Tasked, Workcells
+from enpire.environment import StationBackend, Tasked
 from enpire.errors import CampaignError, UsageError
 from enpire.evolution import board, literature
 from enpire.evolution.campaign import Campaign
 from enpire.evolution.effect import Effect
-from enpire.evolution.experiment import Experiment, State
+from enpire.evolution.experiment import Experiment, ExperimentState
 from enpire.evolution.likeness import duplicates
 from enpire.evolution.quoting import NOTE, one_line, quoted
 from enpire.evolution.records import Entry
@@ -64,14 +64,14 @@ OPTIONAL = {
 
 
 class Offered(Protocol):
-    """An agent's tools: its methods of these names, which return text or what is `Shown`."""
+    """An agent's tools: methods of these names, which return text or `EpisodePictures`."""
 
     @property
     def names(self) -> tuple[str, ...]: ...
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class EpisodePictures:
     """Text, and pictures to it: an episode and what cameras saw of it. PNG files."""
 
     text: str
@@ -154,7 +154,7 @@ class Tools:
             lines += [_line(entry) for entry in entries]
         return "\n".join(lines)
 
-    def read_episode(self, episode: str, rows: int = 12) -> Shown:
+    def read_episode(self, episode: str, rows: int = 12) -> EpisodePictures:
         """One episode by its id: verdict, predicates, what was seen and done, pictures.
 
         Ids are in read_results of one experiment. No sealed episode is shown.
@@ -167,7 +167,7 @@ class Tools:
                 "experiment"
             )
         pictures = self.campaign.run_store.evidence(episode)[:PICTURES]
-        return Shown(_episode(found, min(max(rows, 2), MOST)), tuple(pictures))
+        return EpisodePictures(_episode(found, min(max(rows, 2), MOST)), tuple(pictures))
 
     def train(
         self,
@@ -349,12 +349,12 @@ def without(said: str) -> tuple[str, ...]:
     return tuple(tool for name in chosen for tool in OPTIONAL[name])
 
 
-def callables(tools: Offered) -> list[Callable[..., str | Shown]]:
+def callables(tools: Offered) -> list[Callable[..., str | EpisodePictures]]:
     """The tools as functions, in their order."""
     return [getattr(tools, name) for name in tools.names]
 
 
-def _entries(stations: Workcells) -> list[str]:
+def _entries(stations: StationBackend) -> list[str]:
     """What entries of an observation and of an action are, where stations say so."""
     if not isinstance(stations, Tasked):
         return []
@@ -373,7 +373,7 @@ def _line(entry: Entry) -> str:
 
 def _stage(entry: Entry) -> str:
     e = entry.experiment
-    waiting = e.state is State.TRAINING and not entry.released
+    waiting = e.state is ExperimentState.TRAINING and not entry.released
     return f"{e.state}, run_trials not asked for" if waiting else str(e.state)
 
 

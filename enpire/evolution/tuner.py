@@ -24,7 +24,7 @@ import numpy as np
 
 from enpire.errors import CampaignError
 from enpire.evolution.carried import Idea
-from enpire.evolution.experiment import Experiment, State
+from enpire.evolution.experiment import Experiment, ExperimentState
 from enpire.evolution.space import Choice, Setting
 
 CHANGES = 5  # settings of the best known that a proposal changes, at most
@@ -132,7 +132,7 @@ def strength(known: Sequence[Experiment]) -> dict[str, float]:
 
 
 def _log_odds(experiment: Experiment) -> float | None:
-    if experiment.state is State.FAILED:
+    if experiment.state is ExperimentState.FAILED:
         return FAILURE
     if experiment.effect is None or not experiment.decided:
         return None

@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from enpire.evolution.limits import GIB, MIB, Limits
+from enpire.evolution.limits import GIB, MIB, SandboxLimits
 
 EVERY_S = 0.1
 LOOK_S = 10.0  # between looks at a workspace on whose disk nothing seems to happen
@@ -105,13 +105,13 @@ def memory_left() -> int:
     return _lines("/proc/meminfo", ("MemAvailable",))
 
 
-class Watch:
+class SandboxWatchdog:
     """Looks at one sandbox, on a thread of its own, until it is over a limit or `stop`ped."""
 
     def __init__(
         self,
         root: int,
-        limits: Limits,
+        limits: SandboxLimits,
         writable: Sequence[Path],
         breach: Callable[[str], None],
         scratch: bool = True,

@@ -14,8 +14,8 @@ from enpire.errors import PackError
 from enpire.evolution import bridge
 from enpire.evolution.bubblewrap import hand_over, harness, python
 from enpire.evolution.proxy import Proxy
-from enpire.evolution.sandbox import Confinement, Process, Sandbox
-from enpire.evolution.serving import Served
+from enpire.evolution.sandbox import Confinement, Sandbox, SandboxProcess
+from enpire.evolution.serving import ToolSocket
 from enpire.evolution.tools import Offered
 from enpire.evolution.usage import Allowance, Usage
 
@@ -52,7 +52,7 @@ class Workplace:
         self._open = ExitStack()
         try:
             private = self._open.enter_context(tempfile.TemporaryDirectory(prefix="enpire-tools-"))
-            served = self._open.enter_context(Served(tools, Path(private) / "tools.sock"))
+            served = self._open.enter_context(ToolSocket(tools, Path(private) / "tools.sock"))
             self._filled = _words(program, workspace, served.path)
             own = {name: self._fill(text) for name, text in program.files.items()}
             for name, text in (own | dict(files or {})).items():
@@ -76,7 +76,7 @@ class Workplace:
             confinement=confinement,
         )
 
-    def start(self) -> Process:
+    def start(self) -> SandboxProcess:
         """Start the program; it ends with the workplace, if not before.
 
         Raises:

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from enpire.environment import Job, Readings, Stations, build_stations
 from enpire.environment.stations import Sensed
 from enpire.errors import ResetFailed
-from enpire.observe.picture import View, draw
+from enpire.observe.picture import Viewpoint, draw
 from enpire.twin.twin import Rows
 from enpire.types import Episode, Float32Array, Image, Outcome, Purpose, Verdict
 
@@ -132,7 +132,7 @@ class TaskEnv(gymnasium.Env[Float32Array, Float32Array]):
         self.observation_space, self.action_space = spaces(self.stations)
         self.render_mode = render_mode
         self.metadata = METADATA | {"render_fps": round(self.stations.task.control_hz)}
-        self._view = View(width=width, height=height)
+        self._view = Viewpoint(width=width, height=height)
         self._stepper = Stepper(self.stations)
 
     def reset(
@@ -197,7 +197,7 @@ class TaskVectorEnv(VectorEnv[Float32Array, Float32Array, NDArray[Any]]):
         self.metadata = type(self).metadata | {
             "render_fps": round(self.stations.task.control_hz),
         }
-        self._view = View(width=width, height=height)
+        self._view = Viewpoint(width=width, height=height)
         self._stepper = Stepper(self.stations)
         self._generators = [seeding.np_random()[0] for _ in range(num_envs)]
 

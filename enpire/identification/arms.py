@@ -59,7 +59,7 @@ def with_task(world: World, robot: Robot, build: Callable[[mujoco.MjSpec], None]
     return scene
 
 
-class Arms:
+class ArmsModel:
     """Answers how a scene's arms would have moved, had their parameters been these."""
 
     def __init__(self, scene: Scene, names: tuple[str, ...], threads: int = 0) -> None:
@@ -152,7 +152,7 @@ class Arms:
         for i, arm in enumerate(arms):
             latency[:, i] = dynamics.read(self.scene, known[f"{arm.name}/latency"], fields)[0]
         for place, column in zip(self._places, values.T, strict=True):
-            if isinstance(place, dynamics.Place) and place.kind == dynamics.LATENCY:
+            if isinstance(place, dynamics.ParameterPlace) and place.kind == dynamics.LATENCY:
                 latency[:, arms.index(place.arm)] = column
             else:
                 dynamics.write(self.scene, place, batch.expand, column)
@@ -201,7 +201,10 @@ class Handling:
         """
         of_arms, of_object = names or tuple(dynamics.places(free)), tuple(objects.things(held))
         self.names = (*of_arms, *of_object)
-        self.free, self.held = Arms(free, of_arms, threads), Arms(held, self.names, threads)
+        self.free, self.held = (
+            ArmsModel(free, of_arms, threads),
+            ArmsModel(held, self.names, threads),
+        )
         self.object = of_object[0].split("/")[0]
 
     @property

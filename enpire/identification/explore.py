@@ -14,9 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 from cmaes import CMA
 
-from enpire.identification.arms import Arms
+from enpire.identification.arms import ArmsModel
 from enpire.identification.fit import EPS, LATE, SIGNALS
-from enpire.identification.motion import Motion, Waves, draw, greatest, motion
+from enpire.identification.motion import ExcitationMotion, Waves, draw, greatest, motion
 from enpire.identification.play import ArmNoise
 from enpire.identification.prior import prior
 from enpire.identification.recording import Recording
@@ -33,7 +33,7 @@ class Explored:
     """The best motion found; deviation: root mean square of the parameters', the best so far."""
 
     waves: Waves
-    motion: Motion
+    motion: ExcitationMotion
     deviation: tuple[float, ...]
 
 
@@ -45,7 +45,7 @@ class Information:
     parameters is left out, which is little and only ever more.
     """
 
-    def __init__(self, arms: Arms, noise: ArmNoise, rate: float) -> None:
+    def __init__(self, arms: ArmsModel, noise: ArmNoise, rate: float) -> None:
         """noise: of the sensors. rate: of setpoints [Hz]."""
         self.arms, self.rate = arms, rate
         self.prior = prior(arms.scene, arms.names, arms.nominal)

@@ -19,7 +19,7 @@ import numpy as np
 from mujoco import minimize
 
 from enpire.errors import UsageError
-from enpire.identification.arms import Arms, Response
+from enpire.identification.arms import ArmsModel, Response
 from enpire.identification.prior import Prior, prior
 from enpire.identification.recording import Recording
 from enpire.identification.servo import beginning
@@ -41,7 +41,7 @@ FIRST = {"position": 2e-3, "velocity": 5e-2, "effort": 0.5}  # of the noise, bef
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Fit:
+class ParameterFit:
     """Parameters with 95% intervals.
 
     values, low, high, nominal: (n,), in the parameters' units. shown: whether the recordings tell
@@ -67,7 +67,7 @@ class Fit:
         covariance: FloatArray,
         noise: dict[str, FloatArray],
         rows: tuple[int, int],
-    ) -> Fit:
+    ) -> ParameterFit:
         """The one at z, (n,), in coordinates of the prior `about`; the rest as above."""
         deviation = np.sqrt(np.diag(covariance))
         low, high = (
@@ -99,7 +99,7 @@ class Errors:
 class _Residuals:
     """Of some recordings, in deviations of the noise; with the prior's at the end."""
 
-    def __init__(self, arms: Arms, recordings: Sequence[Recording], about: Prior) -> None:
+    def __init__(self, arms: ArmsModel, recordings: Sequence[Recording], about: Prior) -> None:
         self.arms, self.recordings, self.prior = arms, recordings, about
         axes = recordings[0].sent.shape[1]
         self.noise: dict[str, FloatArray] = {n: np.full(axes, FIRST[n]) for n in SIGNALS}
@@ -189,8 +189,11 @@ class _Residuals:
 
 
 def fit(
-    arms: Arms, recordings: Sequence[Recording], about: Prior | None = None, verbose: bool = False
-) -> Fit:
+    arms: ArmsModel,
+    recordings: Sequence[Recording],
+    about: Prior | None = None,
+    verbose: bool = False,
+) -> ParameterFit:
     """The parameters that `arms` names, from recordings of these arms.
 
     Raises:
@@ -231,10 +234,10 @@ def fit(
     counted = [weights["position"][:, 0] > 0 for weights in residuals.weights]
     used = sum(int(each.sum()) for each in counted)
     begun = sum(int((_counted(each)["position"][:, 0] > 0).sum()) for each in recordings)
-    return Fit.at(about, z, covariance, residuals.noise, (used, begun - used))
+    return ParameterFit.at(about, z, covariance, residuals.noise, (used, begun - used))
 
 
-def errors(arms: Arms, recordings: Sequence[Recording], values: FloatArray) -> Errors:
+def errors(arms: ArmsModel, recordings: Sequence[Recording], values: FloatArray) -> Errors:
     """How well parameters (n,) predict recordings, open loop, their first moments left out."""
     squares: dict[str, list[FloatArray]] = {name: [] for name in SIGNALS}
     for recording in recordings:

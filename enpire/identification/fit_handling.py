@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from enpire.errors import UsageError
-from enpire.identification.arms import Arms, Handling, Response
+from enpire.identification.arms import ArmsModel, Handling, Response
 from enpire.identification.fit import (
     BURN_IN,
     EPS,
@@ -31,7 +31,7 @@ from enpire.identification.fit import (
     LATE,
     OUTLIER,
     SIGNALS,
-    Fit,
+    ParameterFit,
     fit,
 )
 from enpire.identification.motion import hands
@@ -54,7 +54,7 @@ LIFTED = 0.015  # of a hand above where it is lowest, when nothing else bears th
 THERE = 0.25  # of a deviation: a step that is shorter is the last
 
 
-def fit_handling(arms: Handling, recordings: Sequence[Recording]) -> Fit:
+def fit_handling(arms: Handling, recordings: Sequence[Recording]) -> ParameterFit:
     """The parameters that `arms` names, the arms' and the object's.
 
     Raises:
@@ -73,7 +73,7 @@ def fit_handling(arms: Handling, recordings: Sequence[Recording]) -> Fit:
     covariance = _covariance(at, search.known)
     told = at.counts.any(axis=1)
     rows = alone.rows[0] + int(told.sum()) * WINDOW, alone.rows[1] + int((~told).sum()) * WINDOW
-    return Fit.at(search.about, z, covariance, alone.noise, rows)
+    return ParameterFit.at(search.about, z, covariance, alone.noise, rows)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -93,7 +93,7 @@ class _Linear:
 class _Search:
     """Gauss-Newton on means over windows, in the coordinates of a prior."""
 
-    def __init__(self, arms: Handling, held: Sequence[Recording], alone: Fit) -> None:
+    def __init__(self, arms: Handling, held: Sequence[Recording], alone: ParameterFit) -> None:
         self.arms, self.held, self.joints = arms, held, arms.free.joint_axes
         mine, n = len(arms.free.names), len(arms.names)
         self.about = prior(arms.held.scene, arms.names, arms.nominal)
@@ -107,7 +107,7 @@ class _Search:
         small = _small(self.about, mine)
         self.of_arms = _slopes(lambda z: self.predicted(arms.free, z), self.begin, small)
 
-    def predicted(self, arms: Arms, z: FloatArray) -> FloatArray:
+    def predicted(self, arms: ArmsModel, z: FloatArray) -> FloatArray:
         """Means at coordinates (candidates, n), (candidates, windows, signals x joints)."""
         values = self.about.values(z)[:, : len(arms.names)]
         return _means([arms.respond(values, each) for each in self.held], self.joints, self.held)

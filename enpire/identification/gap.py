@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from enpire.errors import StoreError
-from enpire.identification.arms import Arms
+from enpire.identification.arms import ArmsModel
 from enpire.identification.recording import Recording
 from enpire.types import FloatArray
 
@@ -46,7 +46,7 @@ class Gap:
         return found
 
 
-def gap(arms: Arms, recording: Recording, values: FloatArray) -> Gap:
+def gap(arms: ArmsModel, recording: Recording, values: FloatArray) -> Gap:
     """Replay a recording's setpoints to the twin's arms with parameters `values`, (n,)."""
     axes = arms.joint_axes
     response = arms.respond(values[None], recording)
@@ -96,7 +96,7 @@ def plot(gaps: Sequence[Gap], path: Path) -> None:
         raise StoreError(f"{path} cannot be written: {error}") from error
 
 
-def _phases(arms: Arms, recording: Recording) -> FloatArray:
+def _phases(arms: ArmsModel, recording: Recording) -> FloatArray:
     """(T, joints), index in `PHASES`."""
     stamps, scene = recording.stamps, arms.scene
     joints = len(scene.arms[0].joints)

@@ -19,8 +19,8 @@ import numpy as np
 from scipy.optimize import least_squares
 
 from enpire.errors import UsageError
-from enpire.identification.arms import Arms
-from enpire.identification.motion import RANGE, REST, SHARE, Motion, allowed, fastest
+from enpire.identification.arms import ArmsModel
+from enpire.identification.motion import RANGE, REST, SHARE, ExcitationMotion, allowed, fastest
 from enpire.twin import Scene, objects
 from enpire.twin.scene import ArmIndex
 from enpire.types import FloatArray
@@ -48,7 +48,7 @@ class Moves:
     lift: float = 0.04
 
 
-def handling(scene: Scene, moves: Moves, rate: float) -> Motion:
+def handling(scene: Scene, moves: Moves, rate: float) -> ExcitationMotion:
     """Setpoints at `rate` [Hz] that begin and end at rest, with open fingers around the object.
 
     scene: of `arms.with_task`, of one arm; the object lies where the scene has it.
@@ -83,7 +83,7 @@ def handling(scene: Scene, moves: Moves, rate: float) -> Motion:
 def _away(scene: Scene, arm: ArmIndex, low: FloatArray, opened: float, shut: float) -> float:
     """Whither the arm turns, -1 or 1, behind the finger that stands still when the other opens."""
     model, data = scene.model, mujoco.MjData(scene.model)
-    axes = Arms(scene, ())
+    axes = ArmsModel(scene, ())
     places = []
     for gripper in (shut, opened):
         data.qpos[:] = axes.at(np.append(low, gripper))
@@ -95,7 +95,9 @@ def _away(scene: Scene, arm: ArmIndex, low: FloatArray, opened: float, shut: flo
     return -1.0 if ((places[1] - places[0]) @ tangent).sum() < 0.0 else 1.0
 
 
-def _along(scene: Scene, route: list[tuple[FloatArray, float, float]], rate: float) -> Motion:
+def _along(
+    scene: Scene, route: list[tuple[FloatArray, float, float]], rate: float
+) -> ExcitationMotion:
     """From rest to rest along a route of postures and grippers, each way as long as limits say.
 
     route: joints, gripper, and the least that the way there lasts [s].
@@ -117,7 +119,7 @@ def _along(scene: Scene, route: list[tuple[FloatArray, float, float]], rate: flo
         rows.append(np.append(q0, g0) + part * np.append(q1 - q0, g1 - g0))
     rows.append(np.tile(rows[-1][-1], (round(REST * rate), 1)))
     sent = np.concatenate(rows)
-    return Motion(np.arange(len(sent)) / rate, sent)
+    return ExcitationMotion(np.arange(len(sent)) / rate, sent)
 
 
 def _posture(scene: Scene, arm: ArmIndex, point: FloatArray, near: FloatArray) -> FloatArray:

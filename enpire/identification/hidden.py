@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from enpire.identification.arms import Arms, Handling
-from enpire.identification.fit import Fit, errors, fit
+from enpire.identification.arms import ArmsModel, Handling
+from enpire.identification.fit import ParameterFit, errors, fit
 from enpire.identification.fit_handling import fit_handling
-from enpire.identification.motion import Motion
+from enpire.identification.motion import ExcitationMotion
 from enpire.identification.play import ArmNoise, play
 from enpire.twin import dynamics, objects
 from enpire.types import FloatArray
@@ -34,14 +34,14 @@ PLACED = (0.002, 0.002, 0.05)  # how far off an object lies, one standard deviat
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Recovery:
+class HiddenFit:
     """One hidden draw and its fit.
 
     true: (n,), in the parameters' units. held_out: by how much the fit and the packs' values miss
     another motion's positions, open loop, root mean square over the joints [rad].
     """
 
-    fit: Fit
+    fit: ParameterFit
     true: FloatArray
     held_out: tuple[float, float]
 
@@ -58,7 +58,7 @@ class Recovery:
         return inside.astype(np.float64)
 
 
-def hide(arms: Arms | Handling, rng: np.random.Generator) -> dict[str, float]:
+def hide(arms: ArmsModel | Handling, rng: np.random.Generator) -> dict[str, float]:
     """Draw the parameters that `arms` names."""
     scene = arms.held.scene if isinstance(arms, Handling) else arms.scene
     known, step = dynamics.parameters(scene), scene.model.opt.timestep
@@ -79,23 +79,27 @@ def hide(arms: Arms | Handling, rng: np.random.Generator) -> dict[str, float]:
 
 
 def recover(
-    arms: Arms, played: Motion, other: Motion, noise: ArmNoise, rng: np.random.Generator
-) -> Recovery:
+    arms: ArmsModel,
+    played: ExcitationMotion,
+    other: ExcitationMotion,
+    noise: ArmNoise,
+    rng: np.random.Generator,
+) -> HiddenFit:
     """Hide parameters, play a motion, fit, and predict another motion."""
     hidden = hide(arms, rng)
     recording = play(arms.scene, hidden, played.stamps, played.sent, noise, rng)
     found = fit(arms, [recording])
-    return Recovery(found, _true(hidden), _missed(arms, found, hidden, other, noise, rng))
+    return HiddenFit(found, _true(hidden), _missed(arms, found, hidden, other, noise, rng))
 
 
 def recover_handling(
     arms: Handling,
-    played: Motion,
-    handled: Motion,
-    other: Motion,
+    played: ExcitationMotion,
+    handled: ExcitationMotion,
+    other: ExcitationMotion,
     noise: ArmNoise,
     rng: np.random.Generator,
-) -> Recovery:
+) -> HiddenFit:
     """Hide parameters, an object's too; play a motion with nothing in hand, then handle it; fit.
 
     The object lies `PLACED` off where the fit takes it to be.
@@ -107,7 +111,7 @@ def recover_handling(
     sent = handled.stamps, handled.sent
     held = play(arms.held.scene, hidden, *sent, noise, rng, "", arms.object, (x, y, yaw))
     found = fit_handling(arms, [free, held])
-    return Recovery(found, _true(hidden), _missed(arms.free, found, alone, other, noise, rng))
+    return HiddenFit(found, _true(hidden), _missed(arms.free, found, alone, other, noise, rng))
 
 
 def _true(hidden: dict[str, float]) -> FloatArray:
@@ -115,10 +119,10 @@ def _true(hidden: dict[str, float]) -> FloatArray:
 
 
 def _missed(
-    arms: Arms,
-    found: Fit,
+    arms: ArmsModel,
+    found: ParameterFit,
     hidden: dict[str, float],
-    other: Motion,
+    other: ExcitationMotion,
     noise: ArmNoise,
     rng: np.random.Generator,
 ) -> tuple[float, float]:

@@ -28,7 +28,7 @@ SMALLEST = 1e-3  # of what was asked for: no smaller motion is worth playing
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Motion:
+class ExcitationMotion:
     """Setpoints (T, axes) at stamps (T,) [s], grippers open."""
 
     stamps: FloatArray
@@ -58,7 +58,7 @@ def greatest(scene: Scene, rate: float) -> FloatArray:
     return result.clip(max=LARGEST)
 
 
-def motion(scene: Scene, waves: Waves, seconds: float, rate: float) -> Motion:
+def motion(scene: Scene, waves: Waves, seconds: float, rate: float) -> ExcitationMotion:
     """Setpoints at `rate` [Hz], as large as asked for if the limits allow it.
 
     Raises:
@@ -84,7 +84,7 @@ def motion(scene: Scene, waves: Waves, seconds: float, rate: float) -> Motion:
     opened = np.array([arm.gripper_range[1] for arm in robot.arms])
     grippers = np.broadcast_to(opened[:, None], (len(stamps), len(robot.arms), 1))
     sent = np.concatenate([joints, grippers], axis=2).reshape(len(stamps), -1)
-    return Motion(stamps, sent)
+    return ExcitationMotion(stamps, sent)
 
 
 def _room(scene: Scene, home: FloatArray, way: FloatArray, period: float) -> FloatArray:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import mujoco
 import numpy as np
 
-from enpire.identification.arms import Arms
+from enpire.identification.arms import ArmsModel
 from enpire.identification.recording import Recording
 from enpire.twin import Scene, dynamics, objects
 from enpire.types import FloatArray
@@ -49,7 +49,7 @@ def play(
     """
     model, h = _with(scene, values), scene.model.opt.timestep
     data = mujoco.MjData(model)
-    arms = Arms(scene, ())
+    arms = ArmsModel(scene, ())
     start = arms.at(sent[0])
     data.qpos[:] = start
     if handled:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from enpire.identification.arms import Arms
+from enpire.identification.arms import ArmsModel
 from enpire.identification.recording import Recording, summed
 from enpire.twin import dynamics
 
@@ -22,7 +22,7 @@ FEW = 50  # rows, fewer than which say nothing
 BELIEVED = 5.0  # factor between a gain and the pack's: farther off, rows were too much alike
 
 
-def beginning(arms: Arms, recordings: Sequence[Recording]) -> dict[str, float]:
+def beginning(arms: ArmsModel, recordings: Sequence[Recording]) -> dict[str, float]:
     """Latencies [s] and gains by name; of arms that measure no efforts, nothing."""
     found: dict[str, float] = {}
     axes, h = len(arms.scene.arms[0].joints) + 1, arms.scene.model.opt.timestep

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from enpire.errors import StoreError
-from enpire.identification.fit import SIGNALS, Errors, Fit
+from enpire.identification.fit import SIGNALS, Errors, ParameterFit
 from enpire.identification.recording import COLUMNS, Recording
 from enpire.packs import Robot, World
 from enpire.packs.finder import MARKER
@@ -37,7 +37,7 @@ def write_world(
     folder: Path,
     base: World,
     robot: Robot,
-    found: Fit,
+    found: ParameterFit,
     used: Sequence[Recording],
     held: HeldOut | None,
 ) -> None:
@@ -68,7 +68,7 @@ def write_world(
 
 
 def dynamics_toml(
-    base: World, robot: Robot, found: Fit, used: Sequence[Recording], held: HeldOut | None
+    base: World, robot: Robot, found: ParameterFit, used: Sequence[Recording], held: HeldOut | None
 ) -> str:
     """The text of a `dynamics.toml`: parameters, how far they are known, from what."""
     shown = np.flatnonzero(found.shown)

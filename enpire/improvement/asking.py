@@ -16,20 +16,20 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from enpire.errors import RecipeError
-from enpire.improvement.checkpoint import Checkpoint, Kept
+from enpire.improvement.checkpoint import Checkpoint, TrainingState
 from enpire.improvement.data import Examples, examples
 from enpire.improvement.film import Film
-from enpire.improvement.recipe import Given
+from enpire.improvement.recipe import RecipeInputs
 from enpire.improvement.replay import Transitions, later_of, transitions
 from enpire.improvement.residual import seen
-from enpire.policies import BASES, Asked, Base, PictureSpec, Seen, base_of, eyes
+from enpire.policies import BASES, Base, ChunkSampler, ObservationMask, PictureSpec, base_of, eyes
 from enpire.types import Episode, Flags, Float32Array
 
 BLOCK = 64  # moments that are asked about at a time
 CHUNKS = "chunks"
 
 
-def standing(name: str, given: Given, kinds: Mapping[str, type[Base]] = BASES) -> Base:
+def standing(name: str, given: RecipeInputs, kinds: Mapping[str, type[Base]] = BASES) -> Base:
     """The policy that the recipe `name` can stand on: the incumbent, or what it stands on itself.
 
     Raises:
@@ -47,7 +47,7 @@ def standing(name: str, given: Given, kinds: Mapping[str, type[Base]] = BASES) -
     )
 
 
-def _require_eyes(name: str, base: Base, given: Given) -> None:
+def _require_eyes(name: str, base: Base, given: RecipeInputs) -> None:
     _, size = eyes(base)
     pictured = isinstance(given.spec, PictureSpec)
     if pictured and not size:
@@ -69,12 +69,12 @@ class Moments:
     asked: how. data: what is seen and done, whole, an example a row. film: what cameras showed.
     """
 
-    asked: Asked
+    asked: ChunkSampler
     data: Examples
     film: Film | None
 
     @classmethod
-    def of(cls, base: Base, episodes: Sequence[Episode], given: Given) -> Moments:
+    def of(cls, base: Base, episodes: Sequence[Episode], given: RecipeInputs) -> Moments:
         """Raises RecipeError where there is no moment that it can be asked about."""
         looked, spec = _seen(base, given), given.spec
         asked = base.asked(given.instruction, looked)
@@ -156,14 +156,14 @@ class Moments:
             chunks = self.asked.many(history, seeds[some].tolist(), chosen, pictures)
             said.append(torch.from_numpy(np.ascontiguousarray(chunks, np.float32)))
             if checkpoint.due:
-                checkpoint.keep(stage, Kept({CHUNKS: torch.cat(said)}, {}))
+                checkpoint.keep(stage, TrainingState({CHUNKS: torch.cat(said)}, {}))
         result = torch.cat(said)
         if checkpoint.keeps and done < len(at):
-            checkpoint.keep(stage, Kept({CHUNKS: result}, {}))
+            checkpoint.keep(stage, TrainingState({CHUNKS: result}, {}))
         return result
 
 
-def _seen(base: Base, given: Given) -> Seen:
+def _seen(base: Base, given: RecipeInputs) -> ObservationMask:
     """What it sees of what stations show here.
 
     Raises:
@@ -171,11 +171,11 @@ def _seen(base: Base, given: Given) -> Seen:
     """
     spec, (cameras, size) = given.spec, eyes(base)
     if not isinstance(spec, PictureSpec):
-        return Seen()
+        return ObservationMask()
     if size != spec.size or not set(cameras) <= set(spec.cameras):
         raise RecipeError(
             f"the policy sees {size} px of {', '.join(cameras)}; pictures here have {spec.size} px "
             f"and are of {', '.join(spec.cameras)}"
         )
     places = tuple(spec.cameras.index(camera) for camera in cameras)
-    return Seen(places, spec.felt, spec.observation)
+    return ObservationMask(places, spec.felt, spec.observation)

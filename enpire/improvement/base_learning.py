@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import torch
 
-from enpire.improvement.checkpoint import Kept
+from enpire.improvement.checkpoint import TrainingState
 from enpire.improvement.data import examples, instructive
 from enpire.improvement.growing import Growing
 from enpire.improvement.learner import Learner, average
@@ -119,12 +119,14 @@ class BaseLearner:
         """Return the policy as it is now, which later steps do not change."""
         return copy.deepcopy(self.averaged)
 
-    def state(self) -> Kept:
+    def state(self) -> TrainingState:
         """Return all that learning goes on from, apart from the episodes."""
         kept = self._learner.kept(self.steps)
-        return Kept(kept.tensors, {**kept.state, "taught": self._taught, "young": self._young})
+        return TrainingState(
+            kept.tensors, {**kept.state, "taught": self._taught, "young": self._young}
+        )
 
-    def restore(self, kept: Kept) -> None:
+    def restore(self, kept: TrainingState) -> None:
         """Take over what `state` returned."""
         self.steps = self._learner.resume(kept)
         self._taught, self._young = kept.state["taught"], kept.state["young"]

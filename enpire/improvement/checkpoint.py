@@ -26,7 +26,7 @@ Clock = Callable[[], float]
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class TrainingState:
     """A stage of training as it was: its tensors, and numbers and texts beside them."""
 
     tensors: dict[str, Tensor]
@@ -67,7 +67,7 @@ class Checkpoint:
         if self._curve is not None:
             self._curve.add(stage, step, values)
 
-    def keep(self, stage: str, kept: Kept) -> None:
+    def keep(self, stage: str, kept: TrainingState) -> None:
         """Write where a stage is, in place of where it was.
 
         Raises:
@@ -83,7 +83,7 @@ class Checkpoint:
         publish_file(path, data)
         self._last = self._clock()
 
-    def find(self, stage: str) -> Kept | None:
+    def find(self, stage: str) -> TrainingState | None:
         """Where a stage was; None if it never began, or what is there cannot be read."""
         if self._folder is None:
             return None
@@ -94,7 +94,7 @@ class Checkpoint:
             tensors = loaded(data)
         except (OSError, ValueError, KeyError, SafetensorError):
             return None  # it begins anew, which costs time and changes nothing
-        return Kept(tensors, state) if state.pop("of") == self._of else None
+        return TrainingState(tensors, state) if state.pop("of") == self._of else None
 
 
 def digest(*parts: object) -> str:

@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from itertools import islice
 
-from enpire.environment import Controller, Helper, Job, Workcells
+from enpire.environment import Controller, Job, Operator, StationBackend
 from enpire.errors import RecipeError
 from enpire.policies import Policy
 from enpire.types import Episode, Purpose
@@ -31,7 +31,7 @@ class Collection:
     helper: of the loop, if it has one.
     """
 
-    stations: Workcells
+    stations: StationBackend
     base: str
     parent: str
     policy: Callable[[str], Policy]
@@ -42,7 +42,7 @@ class Collection:
     exploration: float
     seed: int
     episodes: Sequence[Episode]
-    helper: Helper | None = None
+    helper: Operator | None = None
 
     def plain(self, count: int | None = None) -> Iterator[Job]:
         """The base policy on fresh seeds: `count` episodes, all if not said."""

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 from enpire.errors import RecipeError
-from enpire.improvement.checkpoint import Kept
+from enpire.improvement.checkpoint import TrainingState
 from enpire.improvement.chunk_buffer import ChunkBuffer
 from enpire.improvement.learner import Learner, average
 from enpire.policies import Chooser
@@ -90,12 +90,12 @@ class CriticLearner:
             if not bool(values.isfinite().all()):
                 raise RecipeError(f"learning diverged: the weights of {name} are not finite")
 
-    def state(self) -> Kept:
+    def state(self) -> TrainingState:
         """Return all that learning goes on from."""
         kept = self._learner.kept(self.steps)
-        return Kept(kept.tensors, {**kept.state, "numbers": dict(self.numbers)})
+        return TrainingState(kept.tensors, {**kept.state, "numbers": dict(self.numbers)})
 
-    def restore(self, kept: Kept) -> None:
+    def restore(self, kept: TrainingState) -> None:
         """Take over what `state` returned."""
         self.steps = self._learner.resume(kept)
         self.numbers = dict(kept.state["numbers"])

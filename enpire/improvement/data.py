@@ -18,7 +18,7 @@ MIN_STD = 1e-3  # of an observation or action that hardly varies
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
+class ExampleBatch:
     """B examples, as a gradient step takes them.
 
     history: observations (B, history, obs); actions: (B, chunk, act); valid: (B, chunk); weight:
@@ -31,9 +31,9 @@ class Batch:
     weight: Tensor
     pictures: Tensor | None
 
-    def to(self, where: torch.device) -> Batch:
+    def to(self, where: torch.device) -> ExampleBatch:
         """The same on a device."""
-        return Batch(
+        return ExampleBatch(
             history=self.history.to(where),
             actions=self.actions.to(where),
             valid=self.valid.to(where),
@@ -87,9 +87,9 @@ class Examples:
             pictured=None if self.pictured is None else self.pictured[flags],
         )
 
-    def batch(self, index: Tensor) -> Batch:
+    def batch(self, index: Tensor) -> ExampleBatch:
         """The examples at `index`, (B,)."""
-        return Batch(
+        return ExampleBatch(
             history=self.rows[self.window[index]],
             actions=self.actions[index],
             valid=self.valid[index],

@@ -18,7 +18,7 @@ WIDTH = 256
 AVERAGE = 0.995  # decay of the weights' moving average, which is what is returned
 
 
-class Dynamics(nn.Module):
+class ForwardModel(nn.Module):
     """The normalised observation one chunk later; a linear path beside the network."""
 
     spread: Tensor
@@ -54,7 +54,7 @@ def fit_dynamics(
     steps: int,
     generator: torch.Generator,
     checkpoint: Checkpoint = NOWHERE,
-) -> Dynamics:
+) -> ForwardModel:
     """Learn from all chunks of `data` that were carried out whole.
 
     Args:
@@ -74,7 +74,7 @@ def fit_dynamics(
     if not len(whole):
         raise RecipeError(f"no episode is longer than a chunk of {chunk}: nothing to learn from")
     where = device()
-    model = Dynamics(seen.shape[1], data.window.shape[1], chunk, spread).to(where)
+    model = ForwardModel(seen.shape[1], data.window.shape[1], chunk, spread).to(where)
     averaged = copy.deepcopy(model)
     optimiser = torch.optim.AdamW(model.parameters(), lr=2e-3, weight_decay=1e-3, fused=True)
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, max(steps, 1))

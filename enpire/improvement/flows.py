@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from enpire.errors import RecipeError
 from enpire.improvement.data import known_well
-from enpire.improvement.recipe import Candidate, Given
+from enpire.improvement.recipe import Candidate, RecipeInputs
 from enpire.improvement.trainer import Training, clone_flow
 from enpire.policies import FlowPolicy, PictureSpec
 
 
-def begun(given: Given) -> FlowPolicy | Candidate:
+def begun(given: RecipeInputs) -> FlowPolicy | Candidate:
     """The incumbent if it flows; else a candidate, cloned from those who know as stage `flow`.
 
     Raises:

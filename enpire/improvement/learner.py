@@ -13,7 +13,7 @@ from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LambdaLR, LRScheduler
 
 from enpire.errors import RecipeError
-from enpire.improvement.checkpoint import Checkpoint, Kept
+from enpire.improvement.checkpoint import Checkpoint, TrainingState
 
 LOOK = 50  # steps between two looks at the loss: reading it stops what computes meanwhile
 GENERATOR = "generator"
@@ -68,7 +68,7 @@ class Learner:
             raise RecipeError(f"{stage} diverged at step {at}: the loss is {loss}")
         self.loss = loss if math.isnan(self.loss) else 0.9 * self.loss + 0.1 * loss
 
-    def kept(self, done: int) -> Kept:
+    def kept(self, done: int) -> TrainingState:
         """Return all that changes, after `done` steps."""
         tensors = {GENERATOR: self.generator.get_state()}
         for name, module in self.modules.items():
@@ -82,9 +82,9 @@ class Learner:
             "rates": {n: [g["lr"] for g in o.param_groups] for n, o in self.optimisers.items()},
             "schedules": {n: _plain(s.state_dict()) for n, s in self.schedules.items()},
         }
-        return Kept({name: t.to("cpu", copy=True) for name, t in tensors.items()}, state)
+        return TrainingState({name: t.to("cpu", copy=True) for name, t in tensors.items()}, state)
 
-    def resume(self, kept: Kept | None) -> int:
+    def resume(self, kept: TrainingState | None) -> int:
         """Take over what was kept; returns how many steps were done."""
         if kept is None:
             return 0

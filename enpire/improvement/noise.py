@@ -18,12 +18,12 @@ from torch.nn.functional import binary_cross_entropy_with_logits as cross_entrop
 from torch.nn.functional import softplus
 
 from enpire.improvement.replay import Transitions
-from enpire.improvement.sac import NORMAL, Actor, Agent, Learning, least
-from enpire.improvement.value import Ensemble, surely
-from enpire.policies import FlowPolicy, Steering
+from enpire.improvement.sac import NORMAL, Actor, SacAgent, SacSettings, least
+from enpire.improvement.value import SuccessEnsemble, surely
+from enpire.policies import FlowPolicy, NoiseSteering
 from enpire.policies.flow import DEVIATION, NOISE_LIMIT
 
-Noisy = FlowPolicy | Steering
+Noisy = FlowPolicy | NoiseSteering
 """What chooses noise."""
 
 
@@ -50,7 +50,7 @@ def squashed(before: Tensor) -> Tensor:
     return 2.0 * (math.log(2.0) - before - softplus(-2.0 * before))
 
 
-class NoiseAgent[P: Noisy](Agent[P]):
+class NoiseAgent[P: Noisy](SacAgent[P]):
     """An agent whose actor chooses noise, with a critic of noise beside that of chunks."""
 
     actor: NoiseActor
@@ -59,7 +59,7 @@ class NoiseAgent[P: Noisy](Agent[P]):
         self,
         begun: P,
         data: Transitions,
-        learning: Learning,
+        learning: SacSettings,
         generator: torch.Generator,
         usual: float = 1.0,
     ) -> None:
@@ -68,11 +68,11 @@ class NoiseAgent[P: Noisy](Agent[P]):
         self.usual = usual
         spec = begun.spec
         inputs = spec.history * spec.observation + begun.noise_size
-        self.noise_critic = Ensemble(inputs, learning.width, learning.members).to(self.where)
+        self.noise_critic = SuccessEnsemble(inputs, learning.width, learning.members).to(self.where)
         self.add("noise_critic", self.noise_critic, learning.steps // learning.delay)
 
     def acting(self, policy: P) -> NoiseActor:
-        """See `Agent.acting`."""
+        """See `SacAgent.acting`."""
         return NoiseActor(policy.train())
 
     def aliased(self, batch: Transitions) -> tuple[Tensor, Tensor, Tensor]:
@@ -80,7 +80,7 @@ class NoiseAgent[P: Noisy](Agent[P]):
         raise NotImplementedError
 
     def wanted(self) -> float:
-        """See `Agent.wanted`: that of noise about nowhere."""
+        """See `SacAgent.wanted`: that of noise about nowhere."""
         deviation = self.learning.deviation
         at, weight = np.polynomial.hermite_e.hermegauss(32)
         lost = squashed(torch.from_numpy(deviation * at)).numpy() @ weight / weight.sum()
@@ -105,13 +105,13 @@ class NoiseAgent[P: Noisy](Agent[P]):
         self._step("noise_critic", loss.mean(dim=1).sum())
 
     def tried(self, batch: Transitions) -> Tensor:
-        """See `Agent.tried`; nothing is cloned, the flow holds the actor to what was shown."""
+        """See `SacAgent.tried`; nothing is cloned, the flow holds the actor to what was shown."""
         return batch.actions
 
     def learn_both(
         self, batch: Transitions, at: int, weight: Tensor | None = None
     ) -> tuple[Tensor, Tensor]:
-        """See `Agent.learn_both`; the critic of noise learns while the actor stands still, too.
+        """See `SacAgent.learn_both`; the critic of noise learns while the actor stands still, too.
 
         What the actor climbs first, and what `TriedAgent` takes for the value of where an episode
         goes on, is then no network that knows nothing.
@@ -123,12 +123,12 @@ class NoiseAgent[P: Noisy](Agent[P]):
         return result
 
     def learn_actor(self, batch: Transitions, cloned: Tensor, at: int) -> None:
-        """See `Agent.learn_actor`; what it climbs is taught first."""
+        """See `SacAgent.learn_actor`; what it climbs is taught first."""
         self.learn_noise_critic(batch)
         super().learn_actor(batch, cloned, at)
 
     def actor_loss(self, batch: Transitions, cloned: Tensor) -> tuple[Tensor, Tensor]:
-        """See `Agent.actor_loss`; what noise has to be better than is noise that nobody chose."""
+        """See `SacAgent.actor_loss`; noise has to be better than noise that nobody chose."""
         noise, density = self.actor.noise(batch.history, self.generator)
         with torch.no_grad():
             drawn = torch.randn(noise.shape, generator=self.generator).to(noise)
@@ -165,7 +165,7 @@ class SteeredFlowAgent(NoiseAgent[FlowPolicy]):
     actor: SteeredFlowActor
 
     def acting(self, policy: FlowPolicy) -> SteeredFlowActor:
-        """See `Agent.acting`."""
+        """See `SacAgent.acting`."""
         return SteeredFlowActor(policy.train())
 
     def aliased(self, batch: Transitions) -> tuple[Tensor, Tensor, Tensor]:
@@ -179,7 +179,7 @@ class SteeredFlowAgent(NoiseAgent[FlowPolicy]):
 
 
 @dataclass(frozen=True, slots=True)
-class Tried:
+class NoiseTrials:
     """What a policy made of noise, beforehand: M trials.
 
     history: moments, (M, history, obs). noise: (M, noise). actions: (M, execute, act).
@@ -190,7 +190,7 @@ class Tried:
     actions: Tensor
 
 
-class TriedAgent(NoiseAgent[Steering]):
+class TriedAgent(NoiseAgent[NoiseSteering]):
     """Learns from what a large policy made of noise, which is too slow to be asked in every step.
 
     As in the paper that noise is drawn as the policy expects it. Where an episode goes on is worth
@@ -199,10 +199,10 @@ class TriedAgent(NoiseAgent[Steering]):
 
     def __init__(
         self,
-        begun: Steering,
+        begun: NoiseSteering,
         data: Transitions,
-        trials: Tried,
-        learning: Learning,
+        trials: NoiseTrials,
+        learning: SacSettings,
         generator: torch.Generator,
     ) -> None:
         """trials: what the base made of noise."""
@@ -218,7 +218,7 @@ class TriedAgent(NoiseAgent[Steering]):
         return history, noise, actions
 
     def target_of(self, batch: Transitions) -> Tensor:
-        """See `Agent.target_of`."""
+        """See `SacAgent.target_of`."""
         with torch.no_grad():
             noise, _ = self.actor.noise(batch.later, self.generator)
             odds = self.noise_odds(batch.later, noise)

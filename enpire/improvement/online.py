@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
 
-from enpire.improvement.checkpoint import Kept
-from enpire.improvement.recipe import Candidate, Given, Named
+from enpire.improvement.checkpoint import TrainingState
+from enpire.improvement.recipe import Candidate, ConfiguredRecipe, RecipeInputs
 from enpire.policies import Policy
 from enpire.types import Episode
 
@@ -38,11 +38,11 @@ class OnlineLearner(Protocol):
         """Return the policy as it is now, to be compared: it does not explore."""
         ...
 
-    def state(self) -> Kept:
+    def state(self) -> TrainingState:
         """Return all that learning goes on from, apart from the episodes."""
         ...
 
-    def restore(self, episodes: Sequence[Episode], kept: Kept) -> None:
+    def restore(self, episodes: Sequence[Episode], kept: TrainingState) -> None:
         """Go on from a `state`, which all of these episodes had led to: later calls return the
         same, to the last bit."""
         ...
@@ -52,7 +52,7 @@ class OnlineLearner(Protocol):
 class OnlineRecipe(Protocol):
     """A recipe whose learner works while stations collect."""
 
-    def learner(self, given: Given) -> OnlineLearner:
+    def learner(self, given: RecipeInputs) -> OnlineLearner:
         """Begin to learn, from the episodes of before; `given.checkpoint` keeps nothing.
 
         Raises:
@@ -60,7 +60,7 @@ class OnlineRecipe(Protocol):
         """
         ...
 
-    def improve(self, given: Given) -> Candidate:
+    def improve(self, given: RecipeInputs) -> Candidate:
         """See `Recipe.improve`: what it comes to without stations beside it."""
         ...
 
@@ -71,6 +71,6 @@ def version_of(policy: str) -> int:
     return int(number) if dot and number.isdecimal() else -1
 
 
-def is_online(recipe: Named) -> bool:
+def is_online(recipe: ConfiguredRecipe) -> bool:
     """Return whether a recipe learns while stations collect."""
     return isinstance(recipe.recipe, OnlineRecipe)

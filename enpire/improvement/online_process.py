@@ -15,7 +15,7 @@ from typing import IO, Any
 from enpire.child_environment import child_environment
 from enpire.errors import RecipeError
 from enpire.improvement.recipe import Candidate
-from enpire.improvement.training import LOG, Asked, as_json
+from enpire.improvement.training import LOG, TrainingRequest, as_json
 from enpire.improvement.versions import earlier, read_candidate, read_version
 from enpire.policies import Policy
 
@@ -31,7 +31,7 @@ class OnlineProcess:
     RecipeError from then on; it can bring no station down.
     """
 
-    def __init__(self, run: Path, asked: Asked, first: int) -> None:
+    def __init__(self, run: Path, asked: TrainingRequest, first: int) -> None:
         """Start the process, which learns at once from what the run has of before round `first`."""
         self.folder = run / FOLDER / str(first)
         self.folder.mkdir(parents=True, exist_ok=True)

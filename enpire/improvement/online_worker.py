@@ -17,9 +17,9 @@ from typing import Any
 import torch
 
 from enpire.errors import EnpireError, RecipeError
-from enpire.improvement.checkpoint import Checkpoint, Kept, digest
+from enpire.improvement.checkpoint import Checkpoint, TrainingState, digest
 from enpire.improvement.online import OnlineLearner, OnlineRecipe
-from enpire.improvement.training import LOG, Asked, asked_from, given
+from enpire.improvement.training import LOG, TrainingRequest, asked_from, given
 from enpire.improvement.versions import publish, publish_candidate
 from enpire.improvement.worker import listen, log_to
 from enpire.store import Run
@@ -70,7 +70,7 @@ def learned(
         version = int(kept.state[BLOCKS])
         for _ in range(version):
             ids += next(asked)["block"]
-        learner.restore(_found(run, ids), Kept(kept.tensors, kept.state["state"]))
+        learner.restore(_found(run, ids), TrainingState(kept.tensors, kept.state["state"]))
         yield {"version": version, "numbers": {}} | publish(folder, version, learner.policy())
     for said in asked:
         if "candidate" in said:
@@ -82,10 +82,12 @@ def learned(
         yield {"version": version, "numbers": numbers} | publish(folder, version, learner.policy())
         if checkpoint.due:
             state = learner.state()
-            checkpoint.keep(STAGE, Kept(state.tensors, {BLOCKS: version, "state": state.state}))
+            checkpoint.keep(
+                STAGE, TrainingState(state.tensors, {BLOCKS: version, "state": state.state})
+            )
 
 
-def _learner(training: Asked, run: Run, before: list[Episode]) -> OnlineLearner:
+def _learner(training: TrainingRequest, run: Run, before: list[Episode]) -> OnlineLearner:
     recipe = training.recipe.recipe
     if not isinstance(recipe, OnlineRecipe):
         raise RecipeError(f"{training.recipe.name} learns in rounds, not online")

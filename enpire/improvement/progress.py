@@ -19,7 +19,7 @@ from torch import Tensor
 
 from enpire.errors import RecipeError
 from enpire.improvement.checkpoint import NOWHERE, Checkpoint
-from enpire.improvement.value import Ensemble, Normaliser, regress
+from enpire.improvement.value import Normaliser, SuccessEnsemble, regress
 from enpire.types import Episode
 
 PAIRS = 40_000
@@ -30,11 +30,11 @@ NOISE = 0.1  # added to what the network is shown, in standard deviations
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class ProgressModel:
     """Progress of observations, from 0 at a start to 1 at a goal."""
 
     seen: Normaliser
-    hops: Ensemble
+    hops: SuccessEnsemble
     starts: Tensor
     goals: Tensor
 
@@ -61,7 +61,7 @@ def learn_progress(
     steps: int,
     generator: torch.Generator,
     checkpoint: Checkpoint = NOWHERE,
-) -> Progress:
+) -> ProgressModel:
     """Learn it from the successes among `episodes`, whose periods count as steps of equal size.
 
     Raises:
@@ -86,4 +86,4 @@ def learn_progress(
     chosen = torch.randint(len(won), (ANCHORS,), generator=generator).tolist()
     starts = normalise(torch.stack([won[i][0] for i in chosen]))
     goals = normalise(torch.stack([won[i][-1] for i in chosen]))
-    return Progress(normalise, hops, starts, goals)
+    return ProgressModel(normalise, hops, starts, goals)

@@ -20,7 +20,7 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 
-from enpire.environment import Job, Parameter, Workcells
+from enpire.environment import Job, Parameter, StationBackend
 from enpire.errors import EnpireError, PackError, RecipeError, UsageError
 from enpire.improvement import recipes
 from enpire.improvement.checkpoint import NOWHERE, Checkpoint
@@ -29,11 +29,12 @@ from enpire.improvement.settings import configured
 from enpire.packs.finder import unknown
 from enpire.packs.modules import import_file
 from enpire.policies import ChunkPolicy, ChunkSpec, LeRobotPolicy, PictureSpec, Policy, base_of
+from enpire.renamed import renamed
 from enpire.types import Episode, Purpose
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class RecipeInputs:
     """What a recipe learns from.
 
     spec: the shape of a network for the task. episodes: all so far, demonstrations among them,
@@ -65,7 +66,7 @@ class Candidate:
 class Recipe(Protocol):
     """One way to improve a policy. Implementations are dataclasses; their fields are settings."""
 
-    def improve(self, given: Given) -> Candidate:
+    def improve(self, given: RecipeInputs) -> Candidate:
         """Make a candidate; the same one, to the last bit, however often training was cut short.
 
         Raises:
@@ -78,7 +79,7 @@ class Recipe(Protocol):
 class Collector(Protocol):
     """A recipe that says what a round's episodes are; without it they are `Collection.plain`."""
 
-    def require(self, stations: Workcells) -> None:
+    def require(self, stations: StationBackend) -> None:
         """Raise UsageError unless these stations can run its episodes."""
         ...
 
@@ -96,7 +97,7 @@ class Collector(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class ConfiguredRecipe:
     """A recipe with its settings, and what policies that it makes are recorded with.
 
     source, settings: what `remade` makes it of again.
@@ -122,7 +123,7 @@ class Named:
         """The kind of first policy that it improves best, `flow` or `chunk`; empty: any."""
         return str(getattr(self.recipe, "begins_from", ""))
 
-    def improve(self, given: Given) -> Candidate:
+    def improve(self, given: RecipeInputs) -> Candidate:
         """As `Recipe.improve`; whatever else goes wrong in it is a RecipeError too."""
         with self._blamed():
             candidate = self.recipe.improve(given)
@@ -131,7 +132,7 @@ class Named:
         require_sound(candidate.policy, given.spec)
         return candidate
 
-    def require(self, stations: Workcells) -> None:
+    def require(self, stations: StationBackend) -> None:
         """As `Collector.require`; any stations will do for who collects nothing of its own."""
         if isinstance(self.recipe, Collector):
             self.recipe.require(stations)
@@ -174,7 +175,7 @@ class Named:
             raise RecipeError(f"{self.name}: {at.filename}:{at.lineno}: {what}") from error
 
 
-def required(name: str, given: Given) -> ChunkPolicy:
+def required(name: str, given: RecipeInputs) -> ChunkPolicy:
     """The incumbent, for the recipe `name`, which improves chunk policies only.
 
     Raises:
@@ -222,7 +223,7 @@ def names() -> list[str]:
     return sorted(module.name for module in pkgutil.iter_modules(recipes.__path__))
 
 
-def find(name: str) -> Named:
+def find(name: str) -> ConfiguredRecipe:
     """The built-in recipe `name`, or the one in the file `name`, with its default settings.
 
     A file's is called after what is in it, too: `mine@1a2b3c4d`.
@@ -233,10 +234,12 @@ def find(name: str) -> Named:
     if _of_a_file(name):
         path = Path(name).resolve()
         module = _import(path)
-        return Named(module.__name__, _made(module, str(path)), str(path))
+        return ConfiguredRecipe(module.__name__, _made(module, str(path)), str(path))
     if name not in names():
         raise UsageError(unknown("recipe", name, names()) + "; a file of your own ends in .py")
-    return Named(name, _made(importlib.import_module(f"{recipes.__name__}.{name}"), name), name)
+    return ConfiguredRecipe(
+        name, _made(importlib.import_module(f"{recipes.__name__}.{name}"), name), name
+    )
 
 
 def called(name: str) -> str:
@@ -248,7 +251,7 @@ def called(name: str) -> str:
     return _called(Path(name).resolve()) if _of_a_file(name) else name
 
 
-def schedule(text: str, settings: Mapping[str, str]) -> list[Named]:
+def schedule(text: str, settings: Mapping[str, str]) -> list[ConfiguredRecipe]:
     """The recipes of `a,b,c`, in the order of rounds; the last one goes on.
 
     settings: by name, `training.lr` for one; each holds for all recipes that have it.
@@ -256,7 +259,7 @@ def schedule(text: str, settings: Mapping[str, str]) -> list[Named]:
     Raises:
         UsageError: no such recipe, a setting that none of them has, or a value it cannot take.
     """
-    made: list[Named] = []
+    made: list[ConfiguredRecipe] = []
     taken: set[str] = set()
     for name in text.split(","):
         found = find(name)
@@ -269,7 +272,7 @@ def schedule(text: str, settings: Mapping[str, str]) -> list[Named]:
     return made
 
 
-def remade(source: str, settings: Mapping[str, str]) -> Named:
+def remade(source: str, settings: Mapping[str, str]) -> ConfiguredRecipe:
     """The same recipe in another process, of its `source` and `settings`."""
     (made,) = schedule(source, settings)
     return made
@@ -303,3 +306,6 @@ def _import(path: Path) -> ModuleType:
         at = [f for f in traceback.extract_tb(error.__traceback__) if f.filename == str(path)]
         line = error.lineno if isinstance(error, SyntaxError) else at[-1].lineno if at else 1
         raise UsageError(f"{path}:{line}: {type(error).__name__}: {error}") from error
+
+
+__getattr__ = renamed(__name__, {"Given": "RecipeInputs", "Named": "ConfiguredRecipe"})

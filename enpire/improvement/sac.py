@@ -24,20 +24,20 @@ from enpire.improvement.checkpoint import Checkpoint
 from enpire.improvement.learner import Learner, average
 from enpire.improvement.replay import Transitions
 from enpire.improvement.residual import Residual, Standing
-from enpire.improvement.value import Ensemble, Normaliser, surely
-from enpire.policies import ChunkPolicy, FlowPolicy, Steering
+from enpire.improvement.value import Normaliser, SuccessEnsemble, surely
+from enpire.policies import ChunkPolicy, FlowPolicy, NoiseSteering
 from enpire.policies.device import device
 
 MIN_SPREAD = 1e-2  # of an action that hardly varies, when it is shown to a critic
 PARTS = 2  # of a chunk, that a critic tells apart
 NORMAL = 0.5 * math.log(2 * math.pi * math.e)  # entropy of a normal variable of deviation one
 
-Chunks = ChunkPolicy | Residual | Standing | FlowPolicy | Steering
+Chunks = ChunkPolicy | Residual | Standing | FlowPolicy | NoiseSteering
 """What an actor's mean can be."""
 
 
 @dataclass(frozen=True, slots=True)
-class Learning:
+class SacSettings:
     """Settings of actor and critic."""
 
     steps: int = 3000  # gradient steps of the critic
@@ -66,7 +66,7 @@ class Critic(nn.Module):
         self,
         policy: Chunks,
         seen: Normaliser,
-        learning: Learning,
+        learning: SacSettings,
         low: float,
         high: float,
     ) -> None:
@@ -75,7 +75,7 @@ class Critic(nn.Module):
         self.seen, self.low, self.high = seen, low, high
         self.spread = policy.spread.clamp_min(MIN_SPREAD)
         inputs = spec.history * spec.observation + PARTS * spec.action
-        self.ensemble = Ensemble(inputs, learning.width, learning.members)
+        self.ensemble = SuccessEnsemble(inputs, learning.width, learning.members)
 
     def forward(self, history: Tensor, actions: Tensor) -> Tensor:
         """Log-odds (members, batch) of where in the bounds a return is."""
@@ -122,7 +122,7 @@ def least(values: Tensor, of: int, generator: torch.Generator) -> Tensor:
     return values[few].min(dim=0).values
 
 
-class Agent[P: Chunks]:
+class SacAgent[P: Chunks]:
     """Actor and critic that learn from batches of chunks.
 
     `begun` is where the actor starts; the moving average of its weights is what comes of it. All of
@@ -133,7 +133,7 @@ class Agent[P: Chunks]:
         self,
         begun: P,
         data: Transitions,
-        learning: Learning,
+        learning: SacSettings,
         generator: torch.Generator,
         bounds: tuple[float, float] = (0.0, 1.0),
     ) -> None:

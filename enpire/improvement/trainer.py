@@ -17,7 +17,7 @@ from enpire.improvement.augment import relit, shifted
 from enpire.improvement.checkpoint import NOWHERE, Checkpoint
 from enpire.improvement.data import MIN_STD, Examples, examples, instructive, seen_examples
 from enpire.improvement.learner import Learner, average, warmed_and_annealed
-from enpire.improvement.recipe import Given
+from enpire.improvement.recipe import RecipeInputs
 from enpire.policies import (
     ChunkPolicy,
     ChunkSpec,
@@ -87,7 +87,7 @@ def fresh_flow(spec: FlowSpec, data: Examples, seed: int) -> FlowPolicy:
 
 
 def clone(
-    given: Given,
+    given: RecipeInputs,
     chosen: Sequence[Episode],
     kind: Kind,
     training: Training,
@@ -115,7 +115,7 @@ def clone(
 
 
 def clone_flow(
-    given: Given,
+    given: RecipeInputs,
     chosen: Sequence[Episode],
     training: Training,
     weight: Tensor | None = None,
@@ -159,7 +159,7 @@ def _usual(examples: int, batch: int) -> int:
 
 
 def clone_picture(
-    given: Given, spec: PictureSpec, data: Examples, training: Training
+    given: RecipeInputs, spec: PictureSpec, data: Examples, training: Training
 ) -> Fit[PicturePolicy]:
     """The same, and one that sees by cameras, from its examples.
 

@@ -20,7 +20,7 @@ from enpire.child_environment import child_environment
 from enpire.environment import Parameter
 from enpire.errors import RecipeError
 from enpire.improvement.checkpoint import NOWHERE, Checkpoint, digest
-from enpire.improvement.recipe import Candidate, Given, Named, remade
+from enpire.improvement.recipe import Candidate, ConfiguredRecipe, RecipeInputs, remade
 from enpire.policies import ChunkSpec, load, metadata, shape_of
 from enpire.store import Run
 from enpire.store.curves import CurveWriter, training_curve
@@ -35,14 +35,14 @@ WORKER = "enpire.improvement.worker"
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class TrainingRequest:
     """A training. number: of its round; parent: the policy to improve on, by name, or empty.
 
     parameters: of the task's skill script. instruction: the task in words. grippers: entries of an
     action that open and close hands.
     """
 
-    recipe: Named
+    recipe: ConfiguredRecipe
     spec: ChunkSpec
     number: int
     parent: str
@@ -52,7 +52,7 @@ class Asked:
     grippers: tuple[int, ...] = ()
 
 
-def train(run: Run, asked: Asked) -> Candidate:
+def train(run: Run, asked: TrainingRequest) -> Candidate:
     """Learn from what the run holds.
 
     Raises:
@@ -66,14 +66,14 @@ def train(run: Run, asked: Asked) -> Candidate:
 
 
 def given(
-    run: Run, asked: Asked, episodes: Sequence[Episode], checkpoint: Checkpoint = NOWHERE
-) -> Given:
+    run: Run, asked: TrainingRequest, episodes: Sequence[Episode], checkpoint: Checkpoint = NOWHERE
+) -> RecipeInputs:
     """Return what a recipe learns from: these episodes, and the policy that is to be improved."""
     incumbent = None
     if asked.parent:
         tensors, said = run.load_policy(asked.parent)
         incumbent = load(said, tensors)
-    return Given(
+    return RecipeInputs(
         asked.spec,
         episodes,
         incumbent,
@@ -101,7 +101,9 @@ def learned_from(episodes: Iterable[Episode], number: int) -> list[Episode]:
     ]
 
 
-def keep(run: Run, candidate: Candidate, name: str, asked: Asked, state: str = "candidate") -> str:
+def keep(
+    run: Run, candidate: Candidate, name: str, asked: TrainingRequest, state: str = "candidate"
+) -> str:
     """Save what came of a training as a policy of the run; returns a line on it.
 
     What the training kept to go on from is deleted.
@@ -120,7 +122,7 @@ def keep(run: Run, candidate: Candidate, name: str, asked: Asked, state: str = "
     return f"{name}: {numbers}"
 
 
-class Training(Protocol):
+class TrainingHandle(Protocol):
     """A training under way."""
 
     def candidate(self, within: float) -> Candidate | None:
@@ -139,19 +141,19 @@ class Training(Protocol):
 class Trainer(Protocol):
     """Begins trainings, one at a time."""
 
-    def begin(self, run: Run, asked: Asked) -> Training:
+    def begin(self, run: Run, asked: TrainingRequest) -> TrainingHandle:
         """Begin to learn from what `run` holds now."""
         ...
 
 
-class Beside:
+class SubprocessTrainer:
     """Trains in a process of its own, which blocks no station and can bring none down."""
 
     def __init__(self) -> None:
         """Start the process, so that it has all it needs when it is first asked."""
         self._process = _Worker()
 
-    def begin(self, run: Run, asked: Asked) -> Training:
+    def begin(self, run: Run, asked: TrainingRequest) -> TrainingHandle:
         """See `Trainer`."""
         if not self._process.usable:
             self._process = _Worker()
@@ -190,7 +192,7 @@ class _Worker:
         """Whether it can be asked for another training."""
         return self._process.poll() is None and (self._answer is None or self._answer.done())
 
-    def begin(self, run: Path, asked: Asked) -> Training:
+    def begin(self, run: Path, asked: TrainingRequest) -> TrainingHandle:
         stdin, stdout = self._process.stdin, self._process.stdout
         if stdin is None or stdout is None:
             raise RecipeError("the training process has no pipes")
@@ -230,7 +232,7 @@ class _Worker:
         self._process.wait()
 
 
-def as_json(run: Path, asked: Asked) -> dict[str, Any]:
+def as_json(run: Path, asked: TrainingRequest) -> dict[str, Any]:
     """What another process needs to know to do the same."""
     return {
         "run": str(run),
@@ -246,12 +248,12 @@ def as_json(run: Path, asked: Asked) -> dict[str, Any]:
     }
 
 
-def asked_from(said: dict[str, Any]) -> Asked:
+def asked_from(said: dict[str, Any]) -> TrainingRequest:
     """The inverse of `as_json`, but for the run."""
     recipe = remade(said["recipe"], said["settings"])
     spec = shape_of(said["spec"])
     parameters = tuple(Parameter(**each) for each in said["parameters"])
-    return Asked(
+    return TrainingRequest(
         recipe,
         spec,
         said["number"],

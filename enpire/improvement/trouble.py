@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from enpire.environment import Watch
+from enpire.environment import FailureDetector
 from enpire.types import Float32Array
 
 EVERY = 5  # control periods from one look to the next
@@ -16,7 +16,7 @@ LATEST = 0.95  # share of the time that the policy has, at most
 
 
 @dataclass(slots=True)
-class _Watched:
+class _Estimate:
     patience: int
     best: float = -1.0
     best_at: int = 0
@@ -38,15 +38,15 @@ class NoProgress:
         self._value = value
         self._latest = int(LATEST * periods)
         self._patience = patience
-        self._watched: dict[int, _Watched] = {}
+        self._watched: dict[int, _Estimate] = {}
 
     def begin(self, row: int, rng: np.random.Generator) -> None:
         """Draw how long to wait."""
         patience = int(rng.integers(self._patience, 2 * self._patience + 1))
-        self._watched[row] = _Watched(patience)
+        self._watched[row] = _Estimate(patience)
 
     def trouble(self, row: int, observation: Float32Array) -> int | None:
-        """See `Watch.trouble`."""
+        """See `FailureDetector.trouble`."""
         one = self._watched[row]
         one.now += 1
         if one.now % EVERY == 0:
@@ -61,14 +61,14 @@ class NoProgress:
 class FromTheStart:
     """Has hands go back all the way: what is done from there looks like a demonstration."""
 
-    def __init__(self, watch: Watch) -> None:
+    def __init__(self, watch: FailureDetector) -> None:
         """Call for help when `watch` does."""
         self._watch = watch
 
     def begin(self, row: int, rng: np.random.Generator) -> None:
-        """See `Watch.begin`."""
+        """See `FailureDetector.begin`."""
         self._watch.begin(row, rng)
 
     def trouble(self, row: int, observation: Float32Array) -> int | None:
-        """See `Watch.trouble`."""
+        """See `FailureDetector.trouble`."""
         return None if self._watch.trouble(row, observation) is None else 0

@@ -91,7 +91,7 @@ def _succeeds(episode: Episode) -> Flags | bool:
     return episode.success & np.maximum.accumulate(episode.intervened)
 
 
-class Ensemble(nn.Module):
+class SuccessEnsemble(nn.Module):
     """Networks of two hidden layers, evaluated together; they give log-odds of success."""
 
     def __init__(self, inputs: int, width: int, members: int) -> None:
@@ -133,7 +133,7 @@ class Value:
     """The chance that an observation ends in success, less what time it takes."""
 
     seen: Normaliser
-    ensemble: Ensemble
+    ensemble: SuccessEnsemble
 
     @classmethod
     def of(
@@ -166,7 +166,7 @@ def regress(
     generator: torch.Generator,
     checkpoint: Checkpoint = NOWHERE,
     stage: str = "value",
-) -> Ensemble:
+) -> SuccessEnsemble:
     """Regress chances `targets` (N,) in [0, 1].
 
     inputs: of rows (members, batch) drawn from 0..N-1, a tensor (members, batch, inputs); each
@@ -174,7 +174,7 @@ def regress(
     """
     where = device()
     first = inputs(torch.zeros(members, 1, dtype=torch.long))
-    ensemble = Ensemble(first.shape[-1], width, members).to(where)
+    ensemble = SuccessEnsemble(first.shape[-1], width, members).to(where)
     optimiser = torch.optim.AdamW(ensemble.parameters(), lr=1e-3, weight_decay=3e-2, fused=True)
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, max(steps, 1))
 

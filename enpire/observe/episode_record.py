@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from enpire.environment.sight import SIZES, sight_of
 from enpire.errors import PackError, StoreError, UsageError
 from enpire.observe.filming import EpisodeReplay, TwinCamera
-from enpire.observe.picture import View
+from enpire.observe.picture import Viewpoint
 from enpire.store import Run
 from enpire.twin.scene import Scene
 from enpire.types import Episode, FloatArray, Image, Purpose
@@ -39,7 +39,7 @@ class Track:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Picture:
+class RecordedPicture:
     """One picture, (height, width, 3), red green blue, by a camera at a time [s]."""
 
     camera: str
@@ -74,7 +74,7 @@ class EpisodeRecord:
     episode: Episode
     tracks: tuple[Track, ...]
     chunks: tuple[ActionChunk, ...]
-    pictures: tuple[Picture, ...]
+    pictures: tuple[RecordedPicture, ...]
     evidence: Mapping[str, bytes]
     policy: Mapping[str, str]
     end: float
@@ -88,11 +88,11 @@ class _Repeated:
     names: tuple[str, ...] = ()
     cameras: tuple[str, ...] = ()
     axes: tuple[str, ...] = ()
-    scene: list[Picture] = field(default_factory=list)
+    scene: list[RecordedPicture] = field(default_factory=list)
     without: str = ""
 
 
-def read_record(run: Run, episode: Episode, view: View) -> EpisodeRecord:
+def read_record(run: Run, episode: Episode, view: Viewpoint) -> EpisodeRecord:
     """Return all that is known of an episode.
 
     A twin carries it out again, for pictures of the scene. Where that cannot be done the record
@@ -128,7 +128,7 @@ def read_record(run: Run, episode: Episode, view: View) -> EpisodeRecord:
     )
 
 
-def _repeat(run: Run, episode: Episode, view: View) -> _Repeated:
+def _repeat(run: Run, episode: Episode, view: Viewpoint) -> _Repeated:
     """Carry an episode out again, as far as that can be done."""
     task = str(run.asked.get("task", ""))
     if not task:
@@ -147,13 +147,15 @@ def _repeat(run: Run, episode: Episode, view: View) -> _Repeated:
     return again
 
 
-def _take_pictures(replay: EpisodeReplay, episode: Episode, view: View, again: _Repeated) -> None:
+def _take_pictures(
+    replay: EpisodeReplay, episode: Episode, view: Viewpoint, again: _Repeated
+) -> None:
     period = replay.stations.period
     with TwinCamera(replay.stations, view) as camera:
 
         def shoot(at: int) -> None:
             if at < len(episode) and at % EVERY == 0:
-                again.scene.append(Picture("scene", at * period, camera.picture()))
+                again.scene.append(RecordedPicture("scene", at * period, camera.picture()))
 
         replay(episode, shoot)
 
@@ -189,14 +191,14 @@ def _chunks(run: Run, episode: Episode, stamps: FloatArray) -> tuple[ActionChunk
     return tuple(ActionChunk(float(stamps[at]), actions[at : at + size]) for at in begins)
 
 
-def _seen(episode: Episode, stamps: FloatArray, cameras: tuple[str, ...]) -> list[Picture]:
+def _seen(episode: Episode, stamps: FloatArray, cameras: tuple[str, ...]) -> list[RecordedPicture]:
     """Return what policies saw; a row after the last one is where the verification looked."""
     pictures = []
     for images, row in zip(episode.pictures, episode.pictured.tolist(), strict=True):
         stamp = float(stamps[min(row, len(stamps) - 1)])
         for at, image in enumerate(images):
             name = cameras[at] if at < len(cameras) else str(at)
-            pictures.append(Picture(f"policy_camera/{name}", stamp, image))
+            pictures.append(RecordedPicture(f"policy_camera/{name}", stamp, image))
     return pictures
 
 

@@ -16,8 +16,8 @@ import numpy as np
 
 from enpire.errors import SafetyError
 from enpire.observe.stream import Stream
-from enpire.safety.client import Client
-from enpire.safety.messages import Wanted
+from enpire.safety.client import StationClient
+from enpire.safety.messages import SetpointRequest
 from enpire.types import FloatArray
 
 AMPLITUDE, PERIOD_S, LENGTH_S, INTERVAL_S = 0.03, 2.0, 60.0, 0.05
@@ -26,7 +26,7 @@ FLOOD_S = 0.1
 FAULTS = ("nan", "stale", "clock forward", "clock back", "flood")
 
 
-class Faulty(Client):
+class Faulty(StationClient):
     """A client whose setpoints have a fault, once one is asked for."""
 
     fault = ""
@@ -42,7 +42,9 @@ class Faulty(Client):
         off = {"stale": -STALE_NS, "clock forward": STEP_NS, "clock back": -STEP_NS}
         if self.fault == "nan":
             setpoint = setpoint * np.nan
-        self._wanted.put(Wanted(epoch, now + off.get(self.fault, 0), setpoint, rest).encoded())
+        self._wanted.put(
+            SetpointRequest(epoch, now + off.get(self.fault, 0), setpoint, rest).encoded()
+        )
         while self.fault == "flood" and time.monotonic_ns() - now < FLOOD_S * 1e9:
             super().send(epoch, setpoint)
 

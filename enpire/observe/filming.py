@@ -22,7 +22,7 @@ from enpire.environment import Job, Readings, Stations, build_stations
 from enpire.environment.eyes import GRAPHICS_ERRORS, SAMPLES, SHADOWS, no_opengl
 from enpire.environment.replay import Replay
 from enpire.errors import StoreError, UsageError
-from enpire.observe.picture import View, around, require_room
+from enpire.observe.picture import Viewpoint, around, require_room
 from enpire.observe.soft_light import render_softly
 from enpire.packs.finder import GYM
 from enpire.store import EpisodeRow, Run
@@ -125,7 +125,7 @@ class EpisodeReplay:
 class TwinCamera:
     """Takes pictures of one station, of what its task tracks as it lay at the first of them."""
 
-    def __init__(self, stations: Stations, view: View, samples: int = 1) -> None:
+    def __init__(self, stations: Stations, view: Viewpoint, samples: int = 1) -> None:
         """Open a renderer; it belongs to the thread that made it.
 
         samples: of soft light, see `render_softly`; each takes as long as a picture without.

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from enpire.errors import StoreError
-from enpire.identification.hidden import Recovery
+from enpire.identification.hidden import HiddenFit
 from enpire.identification.motion import Waves
 from enpire.store.durable import disk_errors, publish_file
 
@@ -43,7 +43,7 @@ class Draw:
     held_out: tuple[float, float]
 
     @classmethod
-    def of(cls, case: str, number: int, found: Recovery) -> Draw:
+    def of(cls, case: str, number: int, found: HiddenFit) -> Draw:
         """What a fit came to."""
         fit = found.fit
         return cls(
@@ -60,7 +60,7 @@ class Draw:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class FitRow:
     """All parameters of one kind over the draws of a case.
 
     close: how many of `count` are within `CLOSE` of the truth. holds: how many 95% intervals hold
@@ -118,7 +118,7 @@ def kept_waves(folder: Path) -> Waves | None:
         raise StoreError(f"{path} holds no motion: {error}; remove it") from error
 
 
-def rows(draws: Sequence[Draw]) -> list[Row]:
+def rows(draws: Sequence[Draw]) -> list[FitRow]:
     """A row for each case and kind of parameter, and one for all of a case together."""
     found = []
     for case in dict.fromkeys(draw.case for draw in draws):
@@ -150,7 +150,7 @@ def markdown(draws: Sequence[Draw]) -> str:
     return "\n".join(lines)
 
 
-def _row(case: str, kind: str, draws: Sequence[Draw]) -> Row:
+def _row(case: str, kind: str, draws: Sequence[Draw]) -> FitRow:
     off, holds, shown = [], [], []
     for draw in draws:
         for i, name in enumerate(draw.names):
@@ -158,7 +158,7 @@ def _row(case: str, kind: str, draws: Sequence[Draw]) -> Row:
                 off.append(abs(draw.values[i] / draw.true[i] - 1.0))
                 holds.append(draw.low[i] <= draw.true[i] <= draw.high[i])
                 shown.append(draw.shown[i])
-    return Row(
+    return FitRow(
         case,
         kind,
         len(off),

@@ -21,7 +21,7 @@ PAPER = {1: ("4.5 or 1.5+", "49%"), 4: ("3.2", "31%"), 8: ("2.0 or 0.67", "30%")
 
 
 @dataclass(frozen=True, slots=True)
-class Fleet:
+class FleetResult:
     """What came of one loop.
 
     hours: on the stations' clock until the policy was there that then held its target on sealed
@@ -43,7 +43,7 @@ class Fleet:
         return self.seconds[Phase.EXECUTE] / total if total else float("nan")
 
 
-def read(run: Path) -> Fleet:
+def read(run: Path) -> FleetResult:
     """What came of the loop in a run's folder.
 
     Raises:
@@ -56,7 +56,7 @@ def read(run: Path) -> Fleet:
         end = max((i.end_s for i in intervals), default=0.0)
         until = min((i.start_s for i in intervals if i.episode in sealed), default=end)
         good = bool(sealed_of(opened).passing)
-        return Fleet(
+        return FleetResult(
             stations=settings["robots"],
             hours=until / 3600 if good else None,
             sealed_hours=(end - until) / 3600,
@@ -74,7 +74,7 @@ def by_phase(intervals: Iterable[Interval], until: float) -> dict[Phase, float]:
     return seconds
 
 
-def markdown(fleets: Sequence[Fleet]) -> str:
+def markdown(fleets: Sequence[FleetResult]) -> str:
     """A row a fleet."""
     one = next((f.hours for f in fleets if f.stations == 1), None)
     lines = [

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from enpire import policies
-from enpire.environment import Workcells
+from enpire.environment import StationBackend
 from enpire.errors import PolicyError, StoreError
 from enpire.observe import account
 from enpire.observe.trust import distrusted
@@ -84,7 +84,7 @@ def load(reference: str) -> Frozen:
     return Frozen(folder, name, task, python, success, row.sha256, policy, reason)
 
 
-def require_fit(policy: Policy, stations: Workcells, name: str) -> None:
+def require_fit(policy: Policy, stations: StationBackend, name: str) -> None:
     """Raise PolicyError unless `policy` maps what `stations` show to what they can do."""
     policy = base_of(policy)
     spec = policy.spec

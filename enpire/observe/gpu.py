@@ -33,7 +33,7 @@ def look() -> list[float]:
     return [float(line) / 100.0 for line in said.stdout.split() if line.isdecimal()]
 
 
-class Watch:
+class GpuMonitor:
     """Looks every so often, from a thread of its own, until the block ends."""
 
     def __init__(

@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 
 from enpire.environment import Job
-from enpire.improvement.recipe import Named
+from enpire.improvement.recipe import ConfiguredRecipe
 from enpire.rollout.budget import Budget
-from enpire.rollout.known import Known
+from enpire.rollout.known import EpisodeCache
 from enpire.rollout.loop import POLICY, Loop, LoopSettings, LoopState
-from enpire.store import Decision, PolicyRow, RoundRow, SealedRow
+from enpire.store import LogEntry, PolicyRow, RoundRow, SealedRow
 from enpire.types import Episode, Float32Array, FloatArray, Outcome, Purpose, Times, Verdict
 
 ROUNDS = 6
@@ -96,7 +96,7 @@ class SimulatedLoop(Loop):
         fleet: Any = SimpleNamespace(stations=stations, robot_s=0.0, stop=lambda reason: None)
         run: Any = SimpleNamespace(ledger=MemoryLedger())
         absent: Any = None
-        recipe = Named("simulated", absent)
+        recipe = ConfiguredRecipe("simulated", absent)
         budget, state = Budget(rounds=rounds), LoopState()
         super().__init__(settings, run, absent, fleet, recipe, [recipe], absent, budget, state)
         self._known = _NamesKnown(run, stations)
@@ -116,7 +116,7 @@ class SimulatedLoop(Loop):
     def _collect(self, number: int) -> None:
         """Nothing: what is collected decides nothing."""
 
-    def _train(self, recipe: Named, number: int, parent: str) -> str:
+    def _train(self, recipe: ConfiguredRecipe, number: int, parent: str) -> str:
         name = f"{POLICY}-{number}"
         self.run_store.ledger.add_policy(PolicyRow(name, "", "", parent, recipe.name, number))
         return name
@@ -131,7 +131,7 @@ class SimulatedLoop(Loop):
             yield episode
 
 
-class _NamesKnown(Known):
+class _NamesKnown(EpisodeCache):
     """Episodes of policies that are names only."""
 
     def controller(self, name: str) -> Any:
@@ -163,7 +163,7 @@ class MemoryLedger:
         """Empty."""
         self._policies: dict[str, PolicyRow] = {}
         self._rounds: dict[int, RoundRow] = {}
-        self._decisions: list[Decision] = []
+        self._decisions: list[LogEntry] = []
         self._sealed: list[SealedRow] = []
 
     def policy(self, name: str) -> PolicyRow | None:
@@ -186,11 +186,11 @@ class MemoryLedger:
         """As `Ledger`."""
         self._rounds[row.number] = row
 
-    def decisions(self) -> list[Decision]:
+    def decisions(self) -> list[LogEntry]:
         """As `Ledger`."""
         return self._decisions
 
-    def add_decision(self, decision: Decision) -> None:
+    def add_decision(self, decision: LogEntry) -> None:
         """As `Ledger`."""
         self._decisions.append(decision)
 

@@ -23,7 +23,7 @@ SAMPLES = 48  # of soft light in a still picture
 
 
 @dataclass(frozen=True, slots=True)
-class View:
+class Viewpoint:
     """From where: a camera of the scene, or around what the task tracks.
 
     distance [m], azimuth and elevation [degrees], as in MuJoCo's free camera; without `camera`.
@@ -39,7 +39,7 @@ class View:
     lift: float = 0.0
 
 
-class _Watched(Demonstrations):
+class _CountedDemonstrator(Demonstrations):
     """Demonstrations that count the control periods of an execution."""
 
     periods = 0
@@ -55,14 +55,14 @@ def go_to(stations: Stations, seed: int, at: float) -> None:
 
     An episode that ends earlier leaves the scene as it was at its end.
     """
-    watched = _Watched(stations.task)
+    watched = _CountedDemonstrator(stations.task)
     stations.begin(0, Job(seed, Purpose.DEMONSTRATION, watched, "picture"))
     while at >= 0 and stations.busy and watched.periods <= round(at / stations.period):
         stations.tick()
     stations.wait()
 
 
-def draw(stations: Stations, view: View, row: int = 0) -> Image:
+def draw(stations: Stations, view: Viewpoint, row: int = 0) -> Image:
     """One station, shape (height, width, 3), red green blue.
 
     Raises:
@@ -83,7 +83,7 @@ def draw(stations: Stations, view: View, row: int = 0) -> Image:
         raise no_opengl(error) from error
 
 
-def require_room(model: mujoco.MjModel, view: View) -> None:
+def require_room(model: mujoco.MjModel, view: Viewpoint) -> None:
     """Raise UsageError if a picture is too large for the scene's buffer."""
     most = model.vis.global_
     if view.width > most.offwidth or view.height > most.offheight:
@@ -93,7 +93,7 @@ def require_room(model: mujoco.MjModel, view: View) -> None:
         )
 
 
-def around(data: mujoco.MjData, tracked: Sequence[str], view: View) -> mujoco.MjvCamera:
+def around(data: mujoco.MjData, tracked: Sequence[str], view: Viewpoint) -> mujoco.MjvCamera:
     """Return a camera that looks at the middle of the sites `tracked`, as they lie now."""
     camera = mujoco.MjvCamera()
     camera.lookat = np.mean([data.site(name).xpos for name in tracked], axis=0)

@@ -9,8 +9,8 @@ from pathlib import Path
 import matplotlib as mpl
 from matplotlib.figure import Figure
 
-from enpire.observe.recipe_bench import Result
-from enpire.observe.recipe_table import GOALS, Line
+from enpire.observe.recipe_bench import CellResult
+from enpire.observe.recipe_table import GOALS, RecipeLine
 
 SIZE = (7.0, 4.2)  # inches
 FEW = 10  # names, which have a hue each
@@ -63,14 +63,14 @@ def success_against(
         figure.savefig(path, dpi=130)
 
 
-def success_against_hours(of: Sequence[Line], path: Path) -> None:
+def success_against_hours(of: Sequence[RecipeLine], path: Path) -> None:
     """One task: each recipe's success against robot-hours.
 
     Raises:
         OSError: the file cannot be written.
     """
 
-    def trace(result: Result) -> Trace:
+    def trace(result: CellResult) -> Trace:
         hours, rates = zip(*((h, e.rate) for h, e in result.curve), strict=True)
         return Trace(hours, rates, result.sealed.rate)
 

@@ -44,7 +44,7 @@ Budget = dict[str, float | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class RecipeCell:
     """One loop of the bench; folder: of its run, its sealed evaluation and its log.
 
     recipe: a schedule, then where its episodes are spent and settings of its recipes:
@@ -105,7 +105,7 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class CellResult:
     """What a cell came to.
 
     start, sealed: of its first policy and of its last incumbent. retried: of the latter with up to
@@ -114,7 +114,7 @@ class Result:
     why. pack: sha256 of the task's.
     """
 
-    cell: Cell
+    cell: RecipeCell
     start: Estimate
     sealed: Estimate
     retried: Estimate | None
@@ -138,25 +138,27 @@ class Result:
 
 def cells(
     folder: Path, tasks: Sequence[str], recipes: Sequence[str], seeds: Sequence[int]
-) -> Iterator[Cell]:
+) -> Iterator[RecipeCell]:
     """All cells, seed by seed, so that a bench that is cut short has all recipes on one seed."""
     for seed, task, recipe in product(seeds, tasks, recipes):
         yield _cell(folder, task, recipe, seed)
 
 
-def _cell(folder: Path, task: str, recipe: str, seed: int) -> Cell:
+def _cell(folder: Path, task: str, recipe: str, seed: int) -> RecipeCell:
     schedule, *said = recipe.split(":")
     recipe = ":".join([",".join(map(called, schedule.split(","))), *said])
-    return Cell(task, recipe, seed, folder / task / recipe.replace(",", "+") / str(seed), schedule)
+    return RecipeCell(
+        task, recipe, seed, folder / task / recipe.replace(",", "+") / str(seed), schedule
+    )
 
 
-def first_part(cell: Cell) -> Cell:
+def first_part(cell: RecipeCell) -> RecipeCell:
     """What all recipes have in common: demonstrations, first policy, how good it is."""
     start = f"{START}:{FROM_FLOW}" if cell.from_flow else START
     return replace(cell, folder=cell.folder.parent.parent / start / str(cell.seed))
 
 
-def branched(cell: Cell, budget: Budget) -> None:
+def branched(cell: RecipeCell, budget: Budget) -> None:
     """Have a cell's run begin where the first part of it has ended, with a budget to end at.
 
     Raises:
@@ -172,7 +174,7 @@ def branched(cell: Cell, budget: Budget) -> None:
     branch(source, cell.run, config, {"state": overview.INTERRUPTED})
 
 
-def require_budget(cell: Cell, budget: Budget) -> None:
+def require_budget(cell: RecipeCell, budget: Budget) -> None:
     """Raise EnpireError where a cell's run began with another budget."""
     with Run.open(cell.run) as run:
         had = run.config.get(BUDGET)
@@ -188,12 +190,12 @@ def _limited(budget: Budget) -> dict[str, float]:
     return {name: value for name, value in budget.items() if value is not None}
 
 
-def ended(cell: Cell) -> bool:
+def ended(cell: RecipeCell) -> bool:
     """Whether its loop has come to an end of its own: the target, a budget, or a failure."""
     return bool(overview.ended(cell.run))
 
 
-def read(cell: Cell) -> Result | None:
+def read(cell: RecipeCell) -> CellResult | None:
     """What a cell came to; None before it and what it begins with have a sealed evaluation."""
     start, last = (measured(each, SEALED, 1) for each in (first_part(cell), cell))
     if not (start.trials and last.trials):
@@ -208,7 +210,7 @@ def read(cell: Cell) -> Result | None:
         for row in ledger.rounds():
             curve.append((row.robot_s / 3600, estimate(row.successes, row.trials)))
         trained = [note.numbers for note in ledger.decisions() if note.kind == "trained"]
-        return Result(
+        return CellResult(
             cell=cell,
             start=start,
             sealed=last,
@@ -221,14 +223,14 @@ def read(cell: Cell) -> Result | None:
         )
 
 
-def measured(cell: Cell, name: str, attempts: int) -> Estimate:
+def measured(cell: RecipeCell, name: str, attempts: int) -> Estimate:
     """Success within so many attempts an episode, by all evaluations in a file of the cell's."""
     passed = [json.loads(line)["pass_at"][str(attempts)] for line in _said(cell, name).splitlines()]
     successes = sum(round(each["success"] * each["n"]) for each in passed)
     return estimate(successes, sum(each["n"] for each in passed))
 
 
-def add(cell: Cell, name: str, line: str) -> None:
+def add(cell: RecipeCell, name: str, line: str) -> None:
     """Add to a file of the cell's what `enpire eval` has said in one line of JSON.
 
     Raises:
@@ -237,19 +239,19 @@ def add(cell: Cell, name: str, line: str) -> None:
     publish_file(cell.folder / name, f"{_said(cell, name)}{line}\n".encode())
 
 
-def _said(cell: Cell, name: str) -> str:
+def _said(cell: RecipeCell, name: str) -> str:
     path = cell.folder / name
     return path.read_text(encoding="utf-8") if path.is_file() else ""
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class CellFile:
     """The file that finished cells are kept in, all of them measured under one budget."""
 
     path: Path
     budget: Budget
 
-    def load(self, folder: Path, packs: dict[str, str]) -> dict[Cell, Result]:
+    def load(self, folder: Path, packs: dict[str, str]) -> dict[RecipeCell, CellResult]:
         """All of them whose task is still the same; none without the file.
 
         folder: of all cells. packs: sha256 of each task's pack now.
@@ -271,7 +273,7 @@ class Kept:
             )
         return {r.cell: r for r in results if r.pack == packs.get(r.cell.task)}
 
-    def save(self, results: Iterable[Result]) -> None:
+    def save(self, results: Iterable[CellResult]) -> None:
         """Write these anew; a write that is cut short leaves what there was.
 
         Raises:
@@ -285,7 +287,7 @@ class Kept:
         publish_file(self.path, text.encode())
 
 
-def _as_row(result: Result) -> dict[str, Any]:
+def _as_row(result: CellResult) -> dict[str, Any]:
     return {
         "task": result.cell.task,
         "recipe": result.cell.recipe,
@@ -301,8 +303,8 @@ def _as_row(result: Result) -> dict[str, Any]:
     }
 
 
-def _of_row(row: dict[str, Any], folder: Path) -> Result:
-    return Result(
+def _of_row(row: dict[str, Any], folder: Path) -> CellResult:
+    return CellResult(
         cell=_cell(folder, row["task"], row["recipe"], row["seed"]),
         start=estimate(*row["start"]),
         sealed=estimate(*row["sealed"]),

@@ -8,19 +8,19 @@ from statistics import median
 from typing import Any
 
 from enpire.observe import account
-from enpire.observe.recipe_bench import ATTEMPTS, Result
+from enpire.observe.recipe_bench import ATTEMPTS, CellResult
 from enpire.rollout.statistics import Mean, averaged
 
 GOALS = (0.9, 0.99)
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class RecipeLine:
     """One recipe on one task, over all its seeds."""
 
     task: str
     recipe: str
-    results: tuple[Result, ...]
+    results: tuple[CellResult, ...]
 
     @property
     def start(self) -> Mean:
@@ -48,21 +48,21 @@ class Line:
         return (median(found) if found else None), len(found)
 
 
-def lines(results: Iterable[Result]) -> list[Line]:
+def lines(results: Iterable[CellResult]) -> list[RecipeLine]:
     """By task, the best recipe first: by success, then by robot-hours to 90%."""
-    by: dict[tuple[str, str], list[Result]] = {}
+    by: dict[tuple[str, str], list[CellResult]] = {}
     for result in results:
         by.setdefault((result.cell.task, result.cell.recipe), []).append(result)
-    found = [Line(task, recipe, tuple(some)) for (task, recipe), some in by.items()]
+    found = [RecipeLine(task, recipe, tuple(some)) for (task, recipe), some in by.items()]
 
-    def rank(line: Line) -> tuple[str, float, float]:
+    def rank(line: RecipeLine) -> tuple[str, float, float]:
         hours, _ = line.hours_to(GOALS[0])
         return line.task, -line.sealed.rate, hours if hours is not None else float("inf")
 
     return sorted(found, key=rank)
 
 
-def markdown(of: Sequence[Line]) -> str:
+def markdown(of: Sequence[RecipeLine]) -> str:
     """A table of all tasks, where there are several, and one a task."""
     tasks = list(dict.fromkeys(line.task for line in of))
     parts = [*_together(of, tasks), ""] if len(tasks) > 1 else []
@@ -79,9 +79,9 @@ def markdown(of: Sequence[Line]) -> str:
     return "\n".join(parts)
 
 
-def _together(of: Sequence[Line], tasks: Sequence[str]) -> list[str]:
+def _together(of: Sequence[RecipeLine], tasks: Sequence[str]) -> list[str]:
     """From which start to which sealed success, bold where raised; what raises most comes first."""
-    by: dict[str, dict[str, Line]] = {}
+    by: dict[str, dict[str, RecipeLine]] = {}
     for line in of:
         by.setdefault(line.recipe, {})[line.task] = line
 
@@ -103,12 +103,12 @@ def _together(of: Sequence[Line], tasks: Sequence[str]) -> list[str]:
     ]
 
 
-def _rate(line: Line) -> str:
+def _rate(line: RecipeLine) -> str:
     rate = f"{line.sealed.rate:.3f}"
     return f"{line.start.rate:.3f} → {f'**{rate}**' if line.raised else rate}"
 
 
-def _row(line: Line) -> str:
+def _row(line: RecipeLine) -> str:
     number = len(line.results)
     each = ", ".join(f"{r.sealed.rate:.3f}" for r in line.results)
     to = [_hours(*line.hours_to(goal), number) for goal in GOALS]
@@ -127,7 +127,7 @@ def _hours(hours: float | None, reached: int, of: int) -> str:
     return f"{hours:.2f}" + (f" ({reached} of {of})" if reached < of else "")
 
 
-def as_json(of: Sequence[Line]) -> list[dict[str, Any]]:
+def as_json(of: Sequence[RecipeLine]) -> list[dict[str, Any]]:
     """The table as plain values."""
     return [
         {

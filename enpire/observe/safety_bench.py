@@ -21,24 +21,24 @@ from enpire.drivers import build
 from enpire.errors import SafetyError
 from enpire.observe.faulty_policy import FAULTS
 from enpire.safety.check import check
-from enpire.safety.client import Client
+from enpire.safety.client import StationClient
 from enpire.safety.launch import Supervision
 from enpire.safety.machine import Mode
-from enpire.safety.messages import Status
+from enpire.safety.messages import SupervisorStatus
 from enpire.safety.permit import Permit, write_passed
-from enpire.safety.rules import Rule
+from enpire.safety.rules import GateRule
 from enpire.safety.station import StationFile, load_station
 
 KILLED, FROZEN = "killed", "frozen"
 KINDS = (KILLED, FROZEN, *FAULTS)
 EXPECTED = {
-    KILLED: Rule.HEARTBEAT,
-    FROZEN: Rule.HEARTBEAT,
-    "nan": Rule.FINITE,
-    "stale": Rule.STALE | Rule.HEARTBEAT,
-    "clock forward": Rule.FUTURE,
-    "clock back": Rule.STALE | Rule.HEARTBEAT,
-    "flood": Rule.FLOOD,
+    KILLED: GateRule.HEARTBEAT,
+    FROZEN: GateRule.HEARTBEAT,
+    "nan": GateRule.FINITE,
+    "stale": GateRule.STALE | GateRule.HEARTBEAT,
+    "clock forward": GateRule.FUTURE,
+    "clock back": GateRule.STALE | GateRule.HEARTBEAT,
+    "flood": GateRule.FLOOD,
 }
 BAR_S = 0.020  # and one period: from the fault until the stop is issued
 LATENCY_S = 0.001  # at the median; a quarter of a period at the 99th percentile
@@ -48,7 +48,7 @@ WAIT_S = 60.0  # far more than anything takes on a busy machine
 
 
 @dataclass(slots=True)
-class Row:
+class StopDelays:
     """One kind of fault: delays from it until the stop was issued [s].
 
     early: the station had stopped before the fault, as its policy was held up: not counted there.
@@ -68,7 +68,7 @@ class Measured:
     """What was measured: rows of faults, and latencies from a policy to the driver [s]."""
 
     period: float
-    rows: tuple[Row, ...]
+    rows: tuple[StopDelays, ...]
     latencies: tuple[float, ...]
 
     @property
@@ -78,7 +78,7 @@ class Measured:
 
     def markdown(self) -> str:
         """The table of the bars."""
-        every = Row(
+        every = StopDelays(
             "all", [d for r in self.rows for d in r.delays], sum(r.early for r in self.rows)
         )
         lines = [
@@ -107,7 +107,7 @@ class Measured:
         return asdict(self)
 
 
-class Policy:
+class FaultyPolicyProcess:
     """The faulty policy's process."""
 
     def __init__(self, folder: Path) -> None:
@@ -168,9 +168,9 @@ def measure(
     """
     rng = np.random.default_rng(seed)
     latencies: list[float] = []
-    rows = {kind: Row(kind) for kind in KINDS}
+    rows = {kind: StopDelays(kind) for kind in KINDS}
     with Supervision(where, Permit.MOTION) as supervision:
-        client = Client(supervision.folder)
+        client = StationClient(supervision.folder)
         policies = _Policies(supervision.folder)
         try:
             latencies = _latencies(supervision, policies, seconds)
@@ -191,11 +191,11 @@ class _Policies:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self.working, self._spare = Policy(folder), Policy(folder)
+        self.working, self._spare = FaultyPolicyProcess(folder), FaultyPolicyProcess(folder)
 
     def renew(self) -> None:
         self.working.end()
-        self.working, self._spare = self._spare, Policy(self._folder)
+        self.working, self._spare = self._spare, FaultyPolicyProcess(self._folder)
 
     def end(self) -> None:
         self.working.end()
@@ -204,9 +204,9 @@ class _Policies:
 
 def _try(
     supervision: Supervision,
-    client: Client,
+    client: StationClient,
     policies: _Policies,
-    row: Row,
+    row: StopDelays,
     rng: np.random.Generator,
 ) -> None:
     """Trials of one kind until one counts."""
@@ -238,7 +238,7 @@ def _try(
 _MOVES = (Mode.MOVING, Mode.ARMED)
 
 
-def _statuses(client: Client) -> Iterator[Status]:
+def _statuses(client: StationClient) -> Iterator[SupervisorStatus]:
     end = time.monotonic() + WAIT_S
     while time.monotonic() < end:
         yield client.status()
@@ -246,7 +246,7 @@ def _statuses(client: Client) -> Iterator[Status]:
     raise SafetyError("the supervisor did not do in time what was waited for")
 
 
-def _ready(supervision: Supervision, client: Client) -> None:
+def _ready(supervision: Supervision, client: StationClient) -> None:
     """Armed, from wherever the last trial left it."""
     supervision.ask("stop")  # also of a stream that was late to begin
     mode = next(s.mode for s in _statuses(client) if s.mode in (Mode.IDLE, Mode.HOLDING))
@@ -263,7 +263,7 @@ def _ready(supervision: Supervision, client: Client) -> None:
 
 def _latencies(supervision: Supervision, policies: _Policies, seconds: float) -> list[float]:
     """Of undisturbed motion; begun anew where a stop came between."""
-    client, found = Client(supervision.folder), list[float]()
+    client, found = StationClient(supervision.folder), list[float]()
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         _ready(supervision, client)

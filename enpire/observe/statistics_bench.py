@@ -32,7 +32,7 @@ MOST = 20_000  # pairs of a test of fixed size
 
 
 @dataclass(frozen=True, slots=True)
-class Alike:
+class FalsePromotions:
     """Candidates that are no better than the incumbent, both at `rate`, looked at after each pair.
 
     promoted: of so many `runs`; exact: the chance at any rate; pairs: on average.
@@ -46,7 +46,7 @@ class Alike:
 
 
 @dataclass(frozen=True, slots=True)
-class Effect:
+class PowerAtEffect:
     """A better candidate, against the exact test of a fixed number of pairs with the same power.
 
     alike, worse: pairs on average where candidates are as good as the incumbent, or exchanged.
@@ -76,7 +76,7 @@ class Coverage:
     at: float
 
 
-def false_promotions(runs: int, seed: int, alpha: float = 0.05) -> Iterator[Alike]:
+def false_promotions(runs: int, seed: int, alpha: float = 0.05) -> Iterator[FalsePromotions]:
     """Both policies drawn pair by pair, independent, until the test decides."""
     rng = np.random.default_rng(seed)
     rule = stopping(alpha)
@@ -95,16 +95,16 @@ def false_promotions(runs: int, seed: int, alpha: float = 0.05) -> Iterator[Alik
             rows = np.arange(len(won))
             promoted += int((wins[rows, at] >= promote[1:][at]).sum())
             pairs += float(taken[rows, at].sum())
-        yield Alike(rate, runs, promoted, exact.promoted, pairs / runs)
+        yield FalsePromotions(rate, runs, promoted, exact.promoted, pairs / runs)
 
 
-def savings(alpha: float = 0.05) -> Iterator[Effect]:
+def savings(alpha: float = 0.05) -> Iterator[PowerAtEffect]:
     """For each of `EFFECTS`, outcomes on a seed independent, exactly."""
     rule = stopping(alpha)
     for incumbent, candidate in EFFECTS:
         win, loss = candidate * (1 - incumbent), incumbent * (1 - candidate)
         better = prospect(rule, win / (win + loss))
-        yield Effect(
+        yield PowerAtEffect(
             incumbent,
             candidate,
             better.promoted,
@@ -116,7 +116,7 @@ def savings(alpha: float = 0.05) -> Iterator[Effect]:
 
 
 @dataclass(frozen=True, slots=True)
-class Limit:
+class PairLimit:
     """What a limit of pairs does to the power against one of `EFFECTS`, exactly.
 
     Attributes:
@@ -138,13 +138,13 @@ class Limit:
     alike: LimitedProspect
 
 
-def limits(alpha: float = 0.05) -> Iterator[Limit]:
+def limits(alpha: float = 0.05) -> Iterator[PairLimit]:
     """For each of `EFFECTS`, outcomes on a seed independent, exactly."""
     for incumbent, candidate in EFFECTS:
         win, loss = candidate * (1 - incumbent), incumbent * (1 - candidate)
         same = incumbent * (1 - incumbent)
         pairs = enough_pairs(estimate(round(KNOWN * incumbent), KNOWN), TARGET, alpha)
-        yield Limit(
+        yield PairLimit(
             incumbent,
             candidate,
             prospect(stopping(alpha), win / (win + loss)).promoted,
@@ -201,9 +201,9 @@ def coverages() -> Iterator[Coverage]:
 class Report:
     """All that the bench finds."""
 
-    alike: tuple[Alike, ...]
-    effects: tuple[Effect, ...]
-    limits: tuple[Limit, ...]
+    alike: tuple[FalsePromotions, ...]
+    effects: tuple[PowerAtEffect, ...]
+    limits: tuple[PairLimit, ...]
     sealed: tuple[SealedChance, ...]
     sealed_lower: tuple[SealedChance, ...]
     loops: tuple[LoopChance, ...]
@@ -255,7 +255,7 @@ def markdown(found: Report) -> str:
     return "\n".join(lines)
 
 
-def _limits(found: Iterable[Limit]) -> Iterator[str]:
+def _limits(found: Iterable[PairLimit]) -> Iterator[str]:
     yield (
         f"| incumbent, candidate | power without a limit | with {LEAST_PAIRS} pairs | limit by "
         "default | power with it | pairs: better, alike |"

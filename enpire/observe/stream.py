@@ -13,9 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from enpire.errors import SafetyError
-from enpire.safety.client import LEAD_S, RESTS, Client, wait_after_look, wait_for_look
+from enpire.safety.client import LEAD_S, RESTS, StationClient, wait_after_look, wait_for_look
 from enpire.safety.machine import ACTIVE, Mode
-from enpire.safety.messages import Status
+from enpire.safety.messages import SupervisorStatus
 from enpire.types import FloatArray
 
 
@@ -44,7 +44,7 @@ class Stream:
     Between chunks the last setpoint stands.
     """
 
-    def __init__(self, client: Client) -> None:
+    def __init__(self, client: StationClient) -> None:
         """Begin at the setpoint where the arms are; raises SafetyError if they are not armed."""
         status = client.status()
         if status.mode is not Mode.ARMED:
@@ -53,7 +53,7 @@ class Stream:
         self._chunk = Chunk(0, 1.0, status.sent[None].copy())
         self._resting = threading.Event()
         self.latencies: list[int] = []
-        self.ended: Status | None = None
+        self.ended: SupervisorStatus | None = None
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
 

@@ -27,7 +27,7 @@ from enpire.drivers.ros2.node import Spinning, command, until
 from enpire.errors import DriverError, SafetyError
 from enpire.observe.stream import Stream
 from enpire.safety.check import check
-from enpire.safety.client import Client
+from enpire.safety.client import StationClient
 from enpire.safety.launch import Supervision
 from enpire.safety.machine import Mode
 from enpire.safety.pace import prepare
@@ -119,7 +119,7 @@ def _once(station: StationFile, seconds: float) -> Wired | None:
         if _line(subscriber) != READY:
             raise DriverError("the bench's subscriber does not start")
         with Supervision(station, Permit.MOTION) as supervision:
-            client = Client(supervision.folder)
+            client = StationClient(supervision.folder)
             supervision.ask("arm")
             until(lambda: client.status().mode is Mode.ARMED, WAIT_S)
             programs = [
@@ -211,7 +211,7 @@ def _bare(seconds: float) -> Sent:
     return sent
 
 
-class _Noting(Client):
+class _Noting(StationClient):
     """A client that notes when it wrote what."""
 
     def __init__(self, folder: Path) -> None:

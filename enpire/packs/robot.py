@@ -40,7 +40,7 @@ class Arm:
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class JointLimits:
     """What no setpoint may exceed.
 
     joint_speed [rad/s] and joint_acceleration [rad/s^2] per joint, cartesian_speed of the grasp
@@ -78,7 +78,7 @@ class Robot:
     name: str
     description: str
     arms: tuple[Arm, ...]
-    limits: Limits
+    limits: JointLimits
     sha256: str
     variation: ArmVariation = ArmVariation()
 
@@ -108,9 +108,9 @@ def load_robot(pack: Pack) -> Robot:
     )
 
 
-def _limits(table: Table, joints: int) -> Limits:
-    table.require_known(*(each.name for each in fields(Limits)))
-    limits = Limits(
+def _limits(table: Table, joints: int) -> JointLimits:
+    table.require_known(*(each.name for each in fields(JointLimits)))
+    limits = JointLimits(
         joint_speed=table.numbers("joint_speed", joints),
         joint_acceleration=table.numbers("joint_acceleration", joints),
         cartesian_speed=table.number("cartesian_speed"),

@@ -1,21 +1,21 @@
 """People at the stations: a page with a live view, hands that act by it, one for many stations."""
 
 from enpire.people.desk import OneHelper
-from enpire.people.devices import Device, Leading, Posture, Steering
-from enpire.people.hands import Command, Hands
+from enpire.people.devices import Device, Leading, Posture, TwistDevice
+from enpire.people.hands import Hands, OperatorCommand
 from enpire.people.page import Page
 from enpire.people.person import Person
-from enpire.people.view import View
+from enpire.people.view import LiveView
 
 __all__ = [
-    "Command",
     "Device",
     "Hands",
     "Leading",
+    "LiveView",
     "OneHelper",
+    "OperatorCommand",
     "Page",
     "Person",
     "Posture",
-    "Steering",
-    "View",
+    "TwistDevice",
 ]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import deque
 
-from enpire.people.hands import Command, Hands
+from enpire.people.hands import Hands, OperatorCommand
 
 
 class OneHelper:
-    """A `Desk` of a person at a page; without hands, of a script in a person's place.
+    """An `OperatorQueue` of a person at a page; without hands, of a script in a person's place.
 
     shown: the station that the page shows. A touch takes over the one shown, if nobody is served.
     """
@@ -21,7 +21,7 @@ class OneHelper:
 
     @property
     def open(self) -> bool:
-        """See `Desk`."""
+        """See `OperatorQueue`."""
         return not self._leaves or self._hands is None or self._hands.there
 
     @property
@@ -35,31 +35,31 @@ class OneHelper:
         return self._queue[0] if self._queue else None
 
     def ask(self, row: int) -> None:
-        """See `Desk`."""
+        """See `OperatorQueue`."""
         if row not in self._queue:
             self._queue.append(row)
             if self.serves(row):
                 self._turn()
 
     def serves(self, row: int) -> bool:
-        """See `Desk`."""
+        """See `OperatorQueue`."""
         return self.served == row
 
     def takes(self, row: int) -> bool:
-        """See `Desk`."""
+        """See `OperatorQueue`."""
         if self._queue or self._hands is None or row != self.shown or not self._hands.touched:
             return False
-        for command in (Command.GIVE_BACK, Command.DONE, Command.DISCARD):
+        for command in (OperatorCommand.GIVE_BACK, OperatorCommand.DONE, OperatorCommand.DISCARD):
             self._hands.said(command)  # before: it was for nobody
         self._queue.append(row)
         return True
 
     def gives_back(self, row: int) -> bool:
-        """See `Desk`."""
-        return self._hands is not None and self._hands.said(Command.GIVE_BACK)
+        """See `OperatorQueue`."""
+        return self._hands is not None and self._hands.said(OperatorCommand.GIVE_BACK)
 
     def leave(self, row: int) -> None:
-        """See `Desk`."""
+        """See `OperatorQueue`."""
         if row in self._queue:
             served = self.serves(row)
             self._queue.remove(row)

@@ -18,7 +18,7 @@ from enpire.drivers.driver import Reading
 from enpire.drivers.lerobot.leader import Deltas, split
 from enpire.environment.kinematics import Forward
 from enpire.packs import Robot
-from enpire.people.hands import Command
+from enpire.people.hands import OperatorCommand
 from enpire.types import FloatArray
 
 SILENT_S = 0.1  # a device that was not heard of for so long moves nothing
@@ -58,7 +58,7 @@ class Device(Protocol):
         """Whether its holder wants to act now."""
         ...
 
-    def said(self, command: Command) -> bool:
+    def said(self, command: OperatorCommand) -> bool:
         """Whether a command was given by it since it was last asked for."""
         ...
 
@@ -71,7 +71,7 @@ class Device(Protocol):
         ...
 
 
-class Steering:
+class TwistDevice:
     """LeRobot's `gamepad` and its like: twists, a gripper to open or to close, and commands."""
 
     arms = 1
@@ -79,7 +79,7 @@ class Steering:
     def __init__(self, device: Deltas, clock: Callable[[], int] = time.monotonic_ns) -> None:
         """device: connected."""
         self._device, self._clock = device, clock
-        self._said: set[Command] = set()
+        self._said: set[OperatorCommand] = set()
         self._intervened = 0  # when its holder last did, and has not said so yet
 
     @property
@@ -90,7 +90,7 @@ class Steering:
             return self._device.intervenes
         return bool(self._wanted().any())
 
-    def said(self, command: Command) -> bool:
+    def said(self, command: OperatorCommand) -> bool:
         """See `Device`; its holder gives back by not intervening for a while."""
         self._hear()
         there = command in self._said
@@ -123,14 +123,14 @@ class Steering:
     def _hear(self) -> None:
         events, now = self._device.said(), self._clock()
         if "rerecord_episode" in events:
-            self._said.add(Command.DISCARD)
+            self._said.add(OperatorCommand.DISCARD)
         elif events:
-            self._said.add(Command.DONE)
+            self._said.add(OperatorCommand.DONE)
         if self._device.intervenes:
             self._intervened = now
         elif self._intervened and now - self._intervened > LET_GO_S * 1e9:
             self._intervened = 0
-            self._said.add(Command.GIVE_BACK)
+            self._said.add(OperatorCommand.GIVE_BACK)
 
 
 class Reader(Protocol):
@@ -188,7 +188,7 @@ class Leading:
             self._rest(reading)
         return False
 
-    def said(self, command: Command) -> bool:
+    def said(self, command: OperatorCommand) -> bool:
         """See `Device`: it has no buttons."""
         return False
 

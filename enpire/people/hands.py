@@ -25,7 +25,7 @@ FINE = 0.25  # of a full action, with Shift
 DEAD = 0.15  # of a stick's way, in which it rests
 
 
-class Command(Enum):
+class OperatorCommand(Enum):
     """What is said once."""
 
     GRIPPER = "open or close the gripper"
@@ -57,17 +57,17 @@ MOVES = {  # axis of the twist, and its sign
 }
 STICKS = ((1, -1.0), (0, -1.0), (5, -1.0), (2, -1.0))  # of left x, left y, right x, right y
 COMMANDS = {
-    "Space": Command.GRIPPER,
-    "KeyG": Command.GIVE_BACK,
-    "Enter": Command.DONE,
-    "Backspace": Command.DISCARD,
-    "KeyT": Command.ARM,
-    "KeyN": Command.STATION,
-    "Pad0": Command.GRIPPER,
-    "Pad9": Command.DONE,
-    "Pad8": Command.DISCARD,
-    "Pad3": Command.ARM,
-    "Pad2": Command.STATION,
+    "Space": OperatorCommand.GRIPPER,
+    "KeyG": OperatorCommand.GIVE_BACK,
+    "Enter": OperatorCommand.DONE,
+    "Backspace": OperatorCommand.DISCARD,
+    "KeyT": OperatorCommand.ARM,
+    "KeyN": OperatorCommand.STATION,
+    "Pad0": OperatorCommand.GRIPPER,
+    "Pad9": OperatorCommand.DONE,
+    "Pad8": OperatorCommand.DISCARD,
+    "Pad3": OperatorCommand.ARM,
+    "Pad2": OperatorCommand.STATION,
 }
 SHIFT = {"ShiftLeft", "ShiftRight", "Pad6"}
 HOLD = "Pad5"  # who holds it has the hands, who lets go gives them back
@@ -84,7 +84,7 @@ class Hands:
         self._sticks: FloatArray = np.zeros(4)
         self._heard = self._seen = -np.inf
         self._hit: set[str] = set()  # since the twist was last asked for
-        self._said: set[Command] = set()
+        self._said: set[OperatorCommand] = set()
 
     def hear(self, held: Collection[str], sticks: Sequence[float] = ()) -> None:
         """All that is held now, and where the sticks are, [-1, 1]."""
@@ -94,7 +94,7 @@ class Hands:
             self._hit |= new
             self._said |= {COMMANDS[key] for key in new & COMMANDS.keys()}
             if HOLD in self._held - now:
-                self._said.add(Command.GIVE_BACK)
+                self._said.add(OperatorCommand.GIVE_BACK)
             self._held, self._heard = now, time.monotonic()
             at = np.clip(np.resize(np.append(sticks, np.zeros(4)), 4), -1.0, 1.0)
             self._sticks = np.where(abs(at) > DEAD, at, 0.0)
@@ -129,11 +129,11 @@ class Hands:
         """Whether whoever has them wants to act now: moves, works a gripper, or holds `HOLD`."""
         with self._lock:
             held = self._current() | self._hit
-            moves = bool(held & (MOVES.keys() | {HOLD})) or Command.GRIPPER in self._said
+            moves = bool(held & (MOVES.keys() | {HOLD})) or OperatorCommand.GRIPPER in self._said
             moves = moves or (self._fresh and bool(self._sticks.any()))
         return moves or (self.device is not None and self.device.touched)
 
-    def said(self, command: Command) -> bool:
+    def said(self, command: OperatorCommand) -> bool:
         """Whether a command was given since it was last asked for."""
         with self._lock:
             there = command in self._said

@@ -8,13 +8,13 @@ from __future__ import annotations
 import numpy as np
 
 from enpire.environment.control import ActionSpec
-from enpire.environment.controller import Word
+from enpire.environment.controller import PeriodCommand
 from enpire.environment.sensing import Readings
 from enpire.errors import UsageError
 from enpire.packs import Robot
 from enpire.people.devices import Posture
 from enpire.people.devices import told as as_told
-from enpire.people.hands import Command, Hands
+from enpire.people.hands import Hands, OperatorCommand
 from enpire.twin.twin import Rows
 from enpire.types import Float32Array, FloatArray
 
@@ -55,20 +55,22 @@ class Person:
         """See `Controller`."""
         return np.stack([self._act(int(row), readings.row(i)) for i, row in enumerate(rows)])
 
-    def word(self, row: int) -> Word:
-        """See `Attended`."""
-        if self._hands.said(Command.DISCARD):
-            return Word.DISCARD
-        return Word.DONE if self._hands.said(Command.DONE) else Word.GO_ON
+    def word(self, row: int) -> PeriodCommand:
+        """See `SupervisedController`."""
+        if self._hands.said(OperatorCommand.DISCARD):
+            return PeriodCommand.DISCARD
+        return PeriodCommand.DONE if self._hands.said(OperatorCommand.DONE) else PeriodCommand.GO_ON
 
     def ended(self, row: int) -> None:
-        """See `Attended`: keys for this episode are none for the next."""
+        """See `SupervisedController`: keys for this episode are none for the next."""
         self._hands.forget()
 
     def _act(self, row: int, here: Readings) -> Float32Array:
         told = self._told.setdefault(row, as_told(here.gripper[0], self._robot))
         device, twist = self._hands.device, self._hands.twist()
-        switched, gripped = (self._hands.said(c) for c in (Command.ARM, Command.GRIPPER))
+        switched, gripped = (
+            self._hands.said(c) for c in (OperatorCommand.ARM, OperatorCommand.GRIPPER)
+        )
         self._arm = (self._arm + switched) % self._arms
         if gripped:
             told[self._arm] = -1.0 if told[self._arm] > 0.0 else 1.0

@@ -19,7 +19,7 @@ SIZE = (480, 360)  # of one camera's picture [px]
 QUALITY = 80  # of a JPEG
 
 
-class View:
+class LiveView:
     """Renders beside the stations, and no more than the machine can."""
 
     def __init__(self, stations: Stations, show: Callable[[bytes], None]) -> None:

@@ -1,7 +1,7 @@
 """What maps observations to chunks of actions."""
 
-from enpire.policies.asked import Asked, Base
-from enpire.policies.best_of import BestOfPolicy, Chooser, ChooserSpec, Ensemble
+from enpire.policies.asked import Base, ChunkSampler
+from enpire.policies.best_of import BestOfPolicy, Chooser, ChooserSpec, CriticEnsemble
 from enpire.policies.chunk import ChunkPolicy
 from enpire.policies.composed import BASES, Composed, base_of, eyes
 from enpire.policies.driver import PolicyController
@@ -12,30 +12,32 @@ from enpire.policies.picture import PicturePolicy
 from enpire.policies.policy import Policy, Spec
 from enpire.policies.program import ProgramPolicy, ProgramSpec
 from enpire.policies.residual import Correction, CorrectionSpec, ResidualPolicy
-from enpire.policies.seeing import Seen
+from enpire.policies.seeing import ObservationMask
 from enpire.policies.skill import SkillPolicy, SkillSpec
 from enpire.policies.spec import ChunkSpec, FlowSpec, PictureSpec, shape_for, shape_of
 from enpire.policies.specialist import Quick, SpecialistPolicy, SpecialistSpec
-from enpire.policies.steered import SteeredPolicy, Steering, SteeringSpec
+from enpire.policies.steered import NoiseSteering, SteeredPolicy, SteeringSpec
 from enpire.policies.variation import variations
 
 __all__ = [
     "BASES",
-    "Asked",
     "Base",
     "BestOfPolicy",
     "Chooser",
     "ChooserSpec",
     "ChunkPolicy",
+    "ChunkSampler",
     "ChunkSpec",
     "Composed",
     "Correction",
     "CorrectionSpec",
-    "Ensemble",
+    "CriticEnsemble",
     "FlowPolicy",
     "FlowSpec",
     "LeRobotPolicy",
     "LeRobotSpec",
+    "NoiseSteering",
+    "ObservationMask",
     "PicturePolicy",
     "PictureSpec",
     "Policy",
@@ -44,14 +46,12 @@ __all__ = [
     "ProgramSpec",
     "Quick",
     "ResidualPolicy",
-    "Seen",
     "SkillPolicy",
     "SkillSpec",
     "Spec",
     "SpecialistPolicy",
     "SpecialistSpec",
     "SteeredPolicy",
-    "Steering",
     "SteeringSpec",
     "base_of",
     "eyes",

@@ -9,7 +9,7 @@ from typing import Protocol
 from torch import Tensor
 
 from enpire.policies.policy import Policy
-from enpire.policies.seeing import NOTHING, Seen
+from enpire.policies.seeing import NOTHING, ObservationMask
 from enpire.policies.spec import ChunkSpec
 from enpire.types import Float32Array, Image
 
@@ -33,7 +33,7 @@ class Answers(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ChunkSampler:
     """How a policy is asked, with its weights as they are now.
 
     chunks: row by row, as for stations that act. many: the same for a training, where rows may be
@@ -47,7 +47,7 @@ class Asked:
     chunks: Answers
     many: Answers
     noise: tuple[int, int] | None = None
-    seen: Seen = NOTHING
+    seen: ObservationMask = NOTHING
     looks: int = 0
 
     @property
@@ -59,7 +59,7 @@ class Asked:
 class Base(Policy, Protocol):
     """A policy that others can stand on: whatever it is, it answers moments with chunks."""
 
-    def asked(self, told: str, seen: Seen = NOTHING) -> Asked:
+    def asked(self, told: str, seen: ObservationMask = NOTHING) -> ChunkSampler:
         """How it is asked; told: the task in words; seen: what it sees, if it does by cameras.
 
         Raises:

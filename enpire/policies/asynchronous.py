@@ -13,10 +13,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from enpire.environment import Controller, Workcells
+from enpire.environment import Controller, StationBackend
 from enpire.environment.sensing import Readings
 from enpire.policies.chunk import ChunkPolicy
-from enpire.policies.driver import Asked, Driven, PolicyController
+from enpire.policies.driver import ChunkRequest, PolicyController, PolicyState
 from enpire.policies.flow import FlowPolicy
 from enpire.policies.policy import Policy
 from enpire.policies.realtime import faded, joining
@@ -28,11 +28,11 @@ from enpire.types import Float32Array, FloatArray, Image
 REMEMBERED = 10  # inferences, the slowest of which says how long the next one may take
 
 
-Infer = Callable[[Sequence[Asked]], Sequence[Float32Array]]
+Infer = Callable[[Sequence[ChunkRequest]], Sequence[Float32Array]]
 """The chunks, (chunk, act), that are asked for; each goes on from what is left of the last one."""
 
 
-def live_controller(policy: Policy, stations: Workcells) -> Controller:
+def live_controller(policy: Policy, stations: StationBackend) -> Controller:
     """What has a policy act on stations; where time goes on meanwhile, without anybody waiting.
 
     One that answers with single actions has none to go on with, and is waited for.
@@ -55,7 +55,7 @@ def inferring(policy: Policy, controller: PolicyController) -> Infer:
     if isinstance(controller, RemoteController) and controller.joins:
         return lambda asked: list(controller.joined(asked))
 
-    def infer(asked: Sequence[Asked]) -> Sequence[Float32Array]:
+    def infer(asked: Sequence[ChunkRequest]) -> Sequence[Float32Array]:
         chunks = controller.chunks(np.array([a.seen for a in asked]), [a.driven for a in asked])
         return [faded(new, a.left, a.delay) for new, a in zip(chunks, asked, strict=True)]
 
@@ -63,7 +63,7 @@ def inferring(policy: Policy, controller: PolicyController) -> Infer:
 
 
 @dataclass(slots=True, eq=False)
-class _Station:
+class _AsyncEpisode:
     """An episode; `now` is its newest period, and `since` the one of the chunk's first action.
 
     asked: the period of the newest observation that is being thought about. held: periods since
@@ -71,7 +71,7 @@ class _Station:
     raised. awake: it has acted since it was last asked for.
     """
 
-    driven: Driven
+    driven: PolicyState
     begun: Future[None]
     chunk: Float32Array
     offset: FloatArray
@@ -95,7 +95,7 @@ class _Station:
 
 
 class Asynchronous:
-    """A policy on any number of stations in real time, `Unhurried`.
+    """A policy on any number of stations in real time, `AsyncController`.
 
     One inference at a time, for all stations that are due for a chunk or would be before it is
     over. It is taken to last as long as the slowest of the last ones. A station whose chunk is over
@@ -113,24 +113,24 @@ class Asynchronous:
         self._infer = inferring(policy, controller)
         self._delays: deque[int] = deque([delay], maxlen=REMEMBERED)
         self._thread = ThreadPoolExecutor(1, "inference")  # ends with this object
-        self._stations: dict[int, _Station] = {}
-        self._thinking: tuple[list[_Station], Future[Sequence[Float32Array]]] | None = None
+        self._stations: dict[int, _AsyncEpisode] = {}
+        self._thinking: tuple[list[_AsyncEpisode], Future[Sequence[Float32Array]]] | None = None
         self.periods = self.missed = self.slowest = 0
 
     def begin(self, row: int, rng: np.random.Generator, exploration: float) -> None:
         """Forget the last episode; what is still being computed for it is for nobody."""
         begun = self._thread.submit(self._controller.begin, row, rng, exploration)
         nothing = np.zeros((0, self._spec.action), np.float32)
-        driven = Driven.of(self._spec, rng, exploration)
+        driven = PolicyState.of(self._spec, rng, exploration)
         driven.pictures = deque(maxlen=self._looks)
-        self._stations[row] = _Station(driven, begun, nothing, driven.offset)
+        self._stations[row] = _AsyncEpisode(driven, begun, nothing, driven.offset)
 
     def look(self, row: int, pictures: Image) -> None:
-        """See `Seeing`."""
+        """See `VisionController`."""
         self._stations[row].driven.look(pictures)
 
     def due(self, row: int) -> bool:
-        """See `Seeing`: in the period in which it will be asked, if nobody is thought for by then.
+        """See `VisionController`: in the period in which it will be asked, if nobody is by then.
 
         One that looks back to more than one picture is shown one in each period.
         """
@@ -148,7 +148,7 @@ class Asynchronous:
         return self._left(station, max(self._delays)) <= 1
 
     def decided(self, row: int, observation: Float32Array) -> bool:
-        """See `Unhurried`."""
+        """See `AsyncController`."""
         station = self._stations[row]
         if not station.driven.seen:
             station.driven.see(observation)
@@ -179,7 +179,7 @@ class Asynchronous:
         """How it went; see the class."""
         return {"periods": self.periods, "missed": self.missed, "slowest": self.slowest}
 
-    def _next(self, station: _Station) -> Float32Array:
+    def _next(self, station: _AsyncEpisode) -> Float32Array:
         self.periods += 1
         if station.at < len(station.chunk):
             action: Float32Array = (station.chunk[station.at] + station.offset).astype(np.float32)
@@ -211,7 +211,7 @@ class Asynchronous:
         for station, chunk in zip(stations, answer.result(), strict=True):
             self._go_on(station, chunk)
 
-    def _go_on(self, station: _Station, chunk: Float32Array) -> None:
+    def _go_on(self, station: _AsyncEpisode, chunk: Float32Array) -> None:
         station.since = station.asked + station.held if len(station.chunk) else 0
         station.chunk, execute = chunk, min(self._spec.execute, len(chunk))
         varied = station.driven.vary(-(-len(chunk) // execute))
@@ -233,10 +233,10 @@ class Asynchronous:
             seen, left = station.driven.history(self._spec), station.left
             pictures = deque(station.driven.pictures, self._looks)  # as of now: others will come
             driven = replace(station.driven, pictures=pictures)
-            asked.append(Asked(driven, seen, left, min(delay, len(left))))
+            asked.append(ChunkRequest(driven, seen, left, min(delay, len(left))))
         self._thinking = soon, self._thread.submit(self._infer, asked)
 
-    def _left(self, station: _Station, delay: int) -> int:
+    def _left(self, station: _AsyncEpisode, delay: int) -> int:
         """Periods until a station is due for a chunk."""
         length = len(station.chunk)
         if not length:
@@ -245,6 +245,6 @@ class Asynchronous:
         return max(delay, min(self._spec.execute, length - delay)) - station.at
 
 
-def _delay(station: _Station) -> int:
+def _delay(station: _AsyncEpisode) -> int:
     """Periods from asking for a station's chunk, which has just come, to its use."""
     return station.waited if station.now < 0 else station.now - station.asked

@@ -26,11 +26,11 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from enpire.environment import Workcells
+from enpire.environment import StationBackend
 from enpire.errors import PolicyError
-from enpire.policies.asked import Asked
+from enpire.policies.asked import ChunkSampler
 from enpire.policies.composed import Composed
-from enpire.policies.driver import Driven
+from enpire.policies.driver import PolicyState
 from enpire.policies.network import INPUT_LIMIT
 from enpire.policies.retracing import Path, undone
 from enpire.policies.seeing import SeeingController
@@ -95,7 +95,7 @@ class ChooserSpec:
             raise PolicyError(f"not a chooser's description: {error}") from error
 
 
-class Ensemble(nn.Module):
+class CriticEnsemble(nn.Module):
     """Perceptrons of two hidden layers with GELU and layer normalisation, worked out together."""
 
     def __init__(self, members: int, inputs: int, width: int) -> None:
@@ -139,7 +139,7 @@ class Chooser(nn.Module):
     def __init__(self, spec: ChooserSpec) -> None:
         super().__init__()
         self.spec = spec
-        self.critics = Ensemble(spec.critics, spec.seen + spec.size, spec.width)
+        self.critics = CriticEnsemble(spec.critics, spec.seen + spec.size, spec.width)
         self.register_buffer("mean", torch.zeros(spec.observation))
         self.register_buffer("std", torch.ones(spec.observation))
         self.register_buffer("centre", torch.zeros(spec.action))
@@ -159,7 +159,7 @@ class Chooser(nn.Module):
         self,
         seen: Tensor,
         chunk: Tensor,
-        critics: Ensemble | None = None,
+        critics: CriticEnsemble | None = None,
         chosen: Tensor | None = None,
     ) -> Tensor:
         """Return what each critic expects of chunks, (critics, batch).
@@ -205,7 +205,7 @@ class BestOfPolicy(Composed[Chooser]):
         """See `Composed`."""
         return json.dumps(asdict(self.head.spec))
 
-    def controller(self, stations: Workcells) -> BestOfController:
+    def controller(self, stations: StationBackend) -> BestOfController:
         """See `Policy.controller`."""
         return BestOfController(self.asked_there(stations), self.head)
 
@@ -213,7 +213,7 @@ class BestOfPolicy(Composed[Chooser]):
 class BestOfController(SeeingController):
     """Asks the base for chunks, and carries out the best."""
 
-    def __init__(self, base: Asked, chooser: Chooser) -> None:
+    def __init__(self, base: ChunkSampler, chooser: Chooser) -> None:
         """Drive both, with their weights as they are now, on any number of stations."""
         super().__init__(_Chosen(base, chooser), base.seen, base.looks)
         self._lags = chooser.spec.lags
@@ -224,7 +224,7 @@ class BestOfController(SeeingController):
         one = self._driven[row]
         one.seen = deque(maxlen=max(one.seen.maxlen or 1, max(self._lags) + 1))
 
-    def chunks(self, seen: Float32Array, driven: Sequence[Driven]) -> Float32Array:
+    def chunks(self, seen: Float32Array, driven: Sequence[PolicyState]) -> Float32Array:
         """See `PolicyController`; each episode draws from its own generator."""
         pictures = self.shown(driven)
         looks: Sequence[Image | None] = [None] * len(driven) if pictures is None else list(pictures)
@@ -242,7 +242,7 @@ class BestOfController(SeeingController):
 class _Chosen:
     """Both as one `Chunked` policy. It is asked row by row, so each product has the same shape."""
 
-    def __init__(self, base: Asked, chooser: Chooser) -> None:
+    def __init__(self, base: ChunkSampler, chooser: Chooser) -> None:
         spec = chooser.spec
         has = base.spec.execute, base.spec.action, base.observation
         if has != (spec.chunk, spec.action, spec.observation):

@@ -16,8 +16,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from enpire.environment import Workcells
-from enpire.policies.asked import Asked
+from enpire.environment import StationBackend
+from enpire.policies.asked import ChunkSampler
 from enpire.policies.driver import PolicyController
 from enpire.policies.network import (
     INPUT_LIMIT,
@@ -27,7 +27,7 @@ from enpire.policies.network import (
     weights,
     with_weights,
 )
-from enpire.policies.seeing import NOTHING, Seen
+from enpire.policies.seeing import NOTHING, ObservationMask
 from enpire.policies.spec import ChunkSpec
 from enpire.types import Float32Array, Image
 
@@ -89,11 +89,11 @@ class ChunkPolicy(nn.Module):
         """Weights and normalisation, for a safetensors file."""
         return weights(self)
 
-    def controller(self, stations: Workcells) -> PolicyController:
+    def controller(self, stations: StationBackend) -> PolicyController:
         """See `Policy.controller`."""
         return PolicyController(self)
 
-    def asked(self, told: str, seen: Seen = NOTHING) -> Asked:
+    def asked(self, told: str, seen: ObservationMask = NOTHING) -> ChunkSampler:
         """See `Base`; it draws nothing."""
         infer = self.inference()
 
@@ -105,7 +105,7 @@ class ChunkPolicy(nn.Module):
         ) -> Float32Array:
             return infer(history)
 
-        return Asked(self.spec, self.spread.clone(), chunks, chunks)
+        return ChunkSampler(self.spec, self.spread.clone(), chunks, chunks)
 
     @classmethod
     def from_tensors(cls, spec: ChunkSpec, tensors: Mapping[str, NDArray[Any]]) -> Self:

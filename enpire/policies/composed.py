@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import nn
 
-from enpire.environment import Workcells, instruction
+from enpire.environment import StationBackend, instruction
 from enpire.errors import PolicyError
-from enpire.policies.asked import Asked, Base
+from enpire.policies.asked import Base, ChunkSampler
 from enpire.policies.chunk import ChunkPolicy
 from enpire.policies.flow import FlowPolicy
 from enpire.policies.lerobot import LeRobotPolicy
@@ -89,7 +89,7 @@ class Composed[H: nn.Module]:
             self.shaped,
         )
 
-    def asked_there(self, stations: Workcells) -> Asked:
+    def asked_there(self, stations: StationBackend) -> ChunkSampler:
         """How the base is asked; raises PolicyError where it cannot act, or sees nothing."""
         seen = seen_there(stations, *eyes(self.base))
         return self.base.asked(instruction(stations), seen)

@@ -38,7 +38,7 @@ class Chunked(Protocol):
 
 
 @dataclass(slots=True)
-class Driven:
+class PolicyState:
     """One station's episode: the observations it reaches back to, and the chunk under way.
 
     pictures: of a policy that sees, those that it reaches back to, (cameras, size, size, 3).
@@ -55,7 +55,7 @@ class Driven:
     path: Path = field(default_factory=Path)
 
     @classmethod
-    def of(cls, spec: ChunkSpec, rng: np.random.Generator, exploration: float = 0.0) -> Driven:
+    def of(cls, spec: ChunkSpec, rng: np.random.Generator, exploration: float = 0.0) -> PolicyState:
         """That begins, under a policy of this shape."""
         seen: deque[Float32Array] = deque(maxlen=spec.reach + 1)
         return cls(rng, exploration, np.zeros(spec.action), seen=seen)
@@ -88,14 +88,14 @@ class Driven:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ChunkRequest:
     """A chunk that an episode under way asks for, to go on with when the last one ends.
 
     seen: (history, obs). left: of the last one, (n, act), from the newest period that was seen on;
     delay: of these, that will have been carried out.
     """
 
-    driven: Driven
+    driven: PolicyState
     seen: Float32Array
     left: Float32Array
     delay: int
@@ -113,11 +113,11 @@ class PolicyController:
         self._spec = policy.spec
         self._infer = policy.inference()
         self._spread = policy.spread.numpy()
-        self._driven: dict[int, Driven] = {}
+        self._driven: dict[int, PolicyState] = {}
 
     def begin(self, row: int, rng: np.random.Generator, exploration: float) -> None:
         """Forget the last episode on this station."""
-        self._driven[row] = Driven.of(self._spec, rng, exploration)
+        self._driven[row] = PolicyState.of(self._spec, rng, exploration)
 
     def act(self, rows: Rows, observations: Float32Array, readings: Readings) -> Float32Array:
         """The next action of each station's chunk, varied where it explores."""
@@ -145,7 +145,7 @@ class PolicyController:
         """The unit of exploration, (act,)."""
         return self._spread
 
-    def chunks(self, seen: Float32Array, driven: Sequence[Driven]) -> Float32Array:
+    def chunks(self, seen: Float32Array, driven: Sequence[PolicyState]) -> Float32Array:
         """Chunks (m, chunk, act) for histories (m, history, obs) of the m episodes `driven`."""
         return self._infer(seen)
 

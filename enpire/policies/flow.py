@@ -34,9 +34,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from enpire.environment import Workcells
-from enpire.policies.asked import Asked
-from enpire.policies.driver import Driven, PolicyController
+from enpire.environment import StationBackend
+from enpire.policies.asked import ChunkSampler
+from enpire.policies.driver import PolicyController, PolicyState
 from enpire.policies.network import (
     INPUT_LIMIT,
     Perceptron,
@@ -45,7 +45,7 @@ from enpire.policies.network import (
     weights,
     with_weights,
 )
-from enpire.policies.seeing import NOTHING, Seen
+from enpire.policies.seeing import NOTHING, ObservationMask
 from enpire.policies.spec import FlowSpec
 from enpire.twin.native import compiled
 from enpire.types import Float32Array, Image
@@ -167,11 +167,11 @@ class FlowPolicy(nn.Module):
         """`forward` for acting, with the weights as they are now."""
         return FlowInference(self.spec, self.tensors())
 
-    def controller(self, stations: Workcells) -> FlowController:
+    def controller(self, stations: StationBackend) -> FlowController:
         """See `Policy.controller`."""
         return FlowController(self)
 
-    def asked(self, told: str, seen: Seen = NOTHING) -> Asked:
+    def asked(self, told: str, seen: ObservationMask = NOTHING) -> ChunkSampler:
         """See `Base`; noise is drawn by the seeds."""
         infer, size = self.inference(), self.noise_size
 
@@ -184,7 +184,7 @@ class FlowPolicy(nn.Module):
             return infer(history, begun(size, seeds, noise))
 
         shape = self.spec.chunk, self.spec.action
-        return Asked(self.spec, self.spread.clone(), chunks, chunks, shape)
+        return ChunkSampler(self.spec, self.spread.clone(), chunks, chunks, shape)
 
     def tensors(self) -> dict[str, NDArray[Any]]:
         """Weights and normalisation, for a safetensors file."""
@@ -250,7 +250,7 @@ class FlowController(PolicyController):
         super().__init__(policy)
         self._size = policy.noise_size
 
-    def chunks(self, seen: Float32Array, driven: Sequence[Driven]) -> Float32Array:
+    def chunks(self, seen: Float32Array, driven: Sequence[PolicyState]) -> Float32Array:
         """See `PolicyController`."""
         drawn = np.array([one.rng.standard_normal(self._size, np.float32) for one in driven])
         return self._infer(seen, drawn)

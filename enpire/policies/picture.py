@@ -16,13 +16,13 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from enpire.environment import Workcells
+from enpire.environment import StationBackend
 from enpire.errors import PolicyError
-from enpire.policies.asked import Asked
-from enpire.policies.driver import Driven
+from enpire.policies.asked import ChunkSampler
+from enpire.policies.driver import PolicyState
 from enpire.policies.flow import FlowInference, FlowPolicy, begun
 from enpire.policies.network import INPUT_LIMIT, normalised, weights, with_weights
-from enpire.policies.seeing import NOTHING, SeeingController, Seen, seen_there
+from enpire.policies.seeing import NOTHING, ObservationMask, SeeingController, seen_there
 from enpire.policies.spec import PictureSpec
 from enpire.types import Float32Array, Image
 
@@ -115,12 +115,12 @@ class PicturePolicy(nn.Module):
         """For acting, with the weights as they are now."""
         return PictureInference(self.spec, self.tensors())
 
-    def controller(self, stations: Workcells) -> PictureController:
+    def controller(self, stations: StationBackend) -> PictureController:
         """See `Policy.controller`."""
         seen = seen_there(stations, self.spec.cameras, self.spec.size)
         return PictureController(self, seen)
 
-    def asked(self, told: str, seen: Seen = NOTHING) -> Asked:
+    def asked(self, told: str, seen: ObservationMask = NOTHING) -> ChunkSampler:
         """See `Base`; noise is drawn by the seeds."""
         infer, size = self.inference(), self.flow.noise_size
 
@@ -146,7 +146,7 @@ class PicturePolicy(nn.Module):
                 return said
 
         shape = self.spec.chunk, self.spec.action
-        return Asked(self.spec, self.spread.clone(), chunks, together, shape, seen, 1)
+        return ChunkSampler(self.spec, self.spread.clone(), chunks, together, shape, seen, 1)
 
     def tensors(self) -> dict[str, NDArray[Any]]:
         """Weights and normalisation, for a safetensors file."""
@@ -190,12 +190,12 @@ class PictureInference:
 class PictureController(SeeingController):
     """Draws the noise of each chunk from its episode's own generator."""
 
-    def __init__(self, policy: PicturePolicy, seen: Seen) -> None:
+    def __init__(self, policy: PicturePolicy, seen: ObservationMask) -> None:
         """Drive `policy`, with its weights as they are now, on any number of stations."""
         super().__init__(policy, seen)
         self._size = policy.flow.noise_size
 
-    def chunks(self, seen: Float32Array, driven: Sequence[Driven]) -> Float32Array:
+    def chunks(self, seen: Float32Array, driven: Sequence[PolicyState]) -> Float32Array:
         """See `PolicyController`."""
         drawn = np.array([one.rng.standard_normal(self._size, np.float32) for one in driven])
         return self._infer(seen, drawn, _newest(self.shown(driven)))

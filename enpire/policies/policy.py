@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Protocol, Self
 
 from numpy.typing import NDArray
 
-from enpire.environment import Controller, Workcells
+from enpire.environment import Controller, StationBackend
 
 
 class Spec(Protocol):
@@ -42,7 +42,7 @@ class Policy(Protocol):
         """All that was learned, for a safetensors file."""
         ...
 
-    def controller(self, stations: Workcells) -> Controller:
+    def controller(self, stations: StationBackend) -> Controller:
         """What drives it, as it is now, on any number of these stations.
 
         Raises:

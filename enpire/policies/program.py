@@ -16,7 +16,7 @@ from typing import Any, ClassVar, NoReturn, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from enpire.environment import Workcells
+from enpire.environment import StationBackend
 from enpire.errors import PolicyError
 
 MIB = 2**20
@@ -97,7 +97,7 @@ class ProgramPolicy:
         checked(files)
         return cls(ProgramSpec.from_json(spec), files)
 
-    def controller(self, stations: Workcells) -> NoReturn:
+    def controller(self, stations: StationBackend) -> NoReturn:
         """It never acts in this process.
 
         Raises:

@@ -7,7 +7,7 @@ less and less. A flow is guided, at each of its steps, by the gradient of what i
 paper's equations 2 to 5), unless it has learned to go on from what is pending; of any other chunk
 the parts that overlap are faded, period by period, one into the other.
 
-`RealTime` says on twins what comes of a delay, the same to the last bit each time; `asynchronous`
+`LatePolicy` says on twins what comes of a delay, the same to the last bit each time; `asynchronous`
 is the real thing.
 """
 
@@ -23,7 +23,7 @@ import torch
 
 from enpire.environment.sensing import Readings
 from enpire.errors import PolicyError
-from enpire.policies.driver import Chunked, Driven
+from enpire.policies.driver import Chunked, PolicyState
 from enpire.policies.flow import FlowPolicy
 from enpire.policies.spec import ChunkSpec
 from enpire.twin.twin import Rows
@@ -164,14 +164,14 @@ def _strength(time: float) -> float:
 
 
 @dataclass(slots=True)
-class _Station:
-    driven: Driven
+class _LateEpisode:
+    driven: PolicyState
     left: Float32Array  # of the last chunk, from the period in which the next one is asked for
     plan: Float32Array
 
 
-class RealTime:
-    """A policy on twins whose chunks are there some periods after they were asked for; a `Planner`.
+class LatePolicy:
+    """A policy on twins whose chunks are there some periods after they were asked for.
 
     An episode's first chunk is awaited at rest. Nothing is explored.
     """
@@ -180,12 +180,12 @@ class RealTime:
         """delay: in control periods; raises PolicyError if chunks are too short for it."""
         self._spec, self._schedule = policy.spec, Schedule.of(policy.spec, delay)
         self._joined = joining(policy)
-        self._stations: dict[int, _Station] = {}
+        self._stations: dict[int, _LateEpisode] = {}
 
     def begin(self, row: int, rng: np.random.Generator, exploration: float) -> None:
         """Forget the last episode on this station."""
         nothing = np.zeros((0, self._spec.action), np.float32)
-        self._stations[row] = _Station(Driven.of(self._spec, rng), nothing, nothing)
+        self._stations[row] = _LateEpisode(PolicyState.of(self._spec, rng), nothing, nothing)
 
     def act(self, rows: Rows, observations: Float32Array, readings: Readings) -> Float32Array:
         """The next action of each station; where the plan is over, another chunk is asked for."""
@@ -209,7 +209,7 @@ class RealTime:
         for observation in observations:
             self._stations[row].driven.see(observation)
 
-    def _ask(self, station: _Station) -> None:
+    def _ask(self, station: _LateEpisode) -> None:
         delay, every = self._schedule.delay, self._schedule.every
         driven, left = station.driven, station.left
         chunk = self._joined(driven.history(self._spec), driven.rng, left, delay)

@@ -14,11 +14,11 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from enpire.environment import Workcells
+from enpire.environment import StationBackend
 from enpire.errors import PolicyError
-from enpire.policies.asked import Asked
+from enpire.policies.asked import ChunkSampler
 from enpire.policies.composed import Composed
-from enpire.policies.driver import Driven
+from enpire.policies.driver import PolicyState
 from enpire.policies.network import INPUT_LIMIT, Perceptron, normalised, perceptron
 from enpire.policies.seeing import SeeingController
 from enpire.policies.spec import ChunkSpec
@@ -88,7 +88,7 @@ class ResidualPolicy(Composed[Correction]):
         """See `Composed`."""
         return json.dumps(asdict(self.head.spec))
 
-    def controller(self, stations: Workcells) -> ResidualController:
+    def controller(self, stations: StationBackend) -> ResidualController:
         """See `Policy.controller`."""
         return ResidualController(self.asked_there(stations), self.head)
 
@@ -96,11 +96,11 @@ class ResidualPolicy(Composed[Correction]):
 class ResidualController(SeeingController):
     """Asks the base, and corrects what it says."""
 
-    def __init__(self, base: Asked, correction: Correction) -> None:
+    def __init__(self, base: ChunkSampler, correction: Correction) -> None:
         """Drive both, with their weights as they are now, on any number of stations."""
         super().__init__(_Corrected(base, correction), base.seen, base.looks)
 
-    def chunks(self, seen: Float32Array, driven: Sequence[Driven]) -> Float32Array:
+    def chunks(self, seen: Float32Array, driven: Sequence[PolicyState]) -> Float32Array:
         """See `PolicyController`; the base's noise is drawn by the episodes' own generators."""
         seeds = [int(one.rng.integers(2**63)) for one in driven]
         chunks: Float32Array = self._infer(seen, seeds, self.shown(driven))
@@ -110,7 +110,7 @@ class ResidualController(SeeingController):
 class _Corrected:
     """Both as one `Chunked` policy."""
 
-    def __init__(self, base: Asked, correction: Correction) -> None:
+    def __init__(self, base: ChunkSampler, correction: Correction) -> None:
         spec = correction.spec
         has = base.spec.execute, base.spec.history, base.observation
         if has != (spec.chunk, spec.history, spec.observation):

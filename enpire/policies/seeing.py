@@ -9,16 +9,16 @@ from dataclasses import dataclass
 import numpy as np
 from torch import Tensor
 
-from enpire.environment import Workcells
+from enpire.environment import StationBackend
 from enpire.errors import PolicyError
-from enpire.policies.driver import Chunked, Driven, PolicyController
+from enpire.policies.driver import Chunked, PolicyController, PolicyState
 from enpire.types import Float32Array, Image
 
 LONGEST = 8  # control periods between pictures, so that of a long chunk too there are some to learn
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class ObservationMask:
     """What a policy sees of what stations show; of who sees nothing by cameras it is all of it.
 
     cameras: places of its cameras among theirs. felt: entries of the observation that it may see
@@ -34,10 +34,10 @@ class Seen:
         return history[..., list(self.felt)] if self.cameras else history
 
 
-NOTHING = Seen()
+NOTHING = ObservationMask()
 
 
-def seen_there(stations: Workcells, cameras: Sequence[str], size: int) -> Seen:
+def seen_there(stations: StationBackend, cameras: Sequence[str], size: int) -> ObservationMask:
     """What a policy with these `cameras`, or all of them, sees on these stations.
 
     size: of its pictures [px]; 0 for one that does not see.
@@ -60,7 +60,7 @@ def seen_there(stations: Workcells, cameras: Sequence[str], size: int) -> Seen:
             f"{sight.size} px and are of {', '.join(sight.cameras)}"
         )
     places = tuple(sight.cameras.index(camera) for camera in cameras)
-    return Seen(places, sight.felt, stations.observation_size)
+    return ObservationMask(places, sight.felt, stations.observation_size)
 
 
 class SeeingController(PolicyController):
@@ -69,7 +69,7 @@ class SeeingController(PolicyController):
     For these the station is not told its plan: it then asks, and takes pictures, period by period.
     """
 
-    def __init__(self, policy: Chunked, seen: Seen, looks: int = 1) -> None:
+    def __init__(self, policy: Chunked, seen: ObservationMask, looks: int = 1) -> None:
         """Drive `policy`, with its weights as they are now, on any number of stations.
 
         looks: successive periods of which it is shown pictures, if it is shown any.
@@ -90,11 +90,11 @@ class SeeingController(PolicyController):
         self._driven[row].pictures = deque(maxlen=self._looks)
 
     def look(self, row: int, pictures: Image) -> None:
-        """See `Seeing`."""
+        """See `VisionController`."""
         self._driven[row].look(pictures)
 
     def due(self, row: int) -> bool:
-        """See `Seeing`."""
+        """See `VisionController`."""
         return len(self._driven[row].chunk) < self._looks
 
     def plan(self, row: int) -> Float32Array:
@@ -110,7 +110,7 @@ class SeeingController(PolicyController):
         """Of histories (m, history, obs), what the policy may see beside pictures."""
         return self.seen.beside(seen)
 
-    def shown(self, driven: Sequence[Driven]) -> Image | None:
+    def shown(self, driven: Sequence[PolicyState]) -> Image | None:
         """Pictures of the episodes `driven`, (m, looks, cameras, size, size, 3).
 
         Raises:

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from enpire.environment import Demonstrator, Readings, Task, Tasked, Workcells
+from enpire.environment import Demonstrator, Readings, StationBackend, Task, Tasked
 from enpire.errors import PolicyError
 from enpire.twin.twin import Rows
 from enpire.types import Float32Array, FloatArray
@@ -64,7 +64,7 @@ class SkillPolicy:
             raise PolicyError(f"a skill has one tensor, {VALUES!r}, not {sorted(tensors)}")
         return cls(SkillSpec.from_json(spec), np.array(tensors[VALUES], np.float64))
 
-    def controller(self, stations: Workcells) -> SkillController:
+    def controller(self, stations: StationBackend) -> SkillController:
         """Runs the script of the stations' task; raises PolicyError if it has no such one."""
         names = tuple(parameter.name for parameter in stations.parameters)
         if not isinstance(stations, Tasked) or names != self.spec.names:

@@ -6,7 +6,7 @@ import json
 from dataclasses import asdict, dataclass, fields
 from typing import Self
 
-from enpire.environment import Workcells
+from enpire.environment import StationBackend
 from enpire.errors import PolicyError
 
 
@@ -98,7 +98,7 @@ class PictureSpec(ChunkSpec):
         )
 
 
-def shape_for(task: str, stations: Workcells, execute: int) -> ChunkSpec:
+def shape_for(task: str, stations: StationBackend, execute: int) -> ChunkSpec:
     """Of a network for these stations: one that sees by cameras where policies do.
 
     execute: how many actions of a chunk are carried out before it is asked again.

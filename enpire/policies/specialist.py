@@ -18,12 +18,12 @@ from typing import ClassVar
 import numpy as np
 from torch import Tensor, nn
 
-from enpire.environment import Workcells
+from enpire.environment import StationBackend
 from enpire.errors import PolicyError
-from enpire.policies.asked import Asked
+from enpire.policies.asked import ChunkSampler
 from enpire.policies.chunk import ChunkPolicy
 from enpire.policies.composed import Composed
-from enpire.policies.driver import Driven
+from enpire.policies.driver import PolicyState
 from enpire.policies.seeing import SeeingController
 from enpire.policies.spec import ChunkSpec
 from enpire.types import Float32Array, FloatArray, Image
@@ -117,13 +117,13 @@ class SpecialistPolicy(Composed[Quick]):
         """See `Composed`."""
         return json.dumps(asdict(self.head.spec))
 
-    def controller(self, stations: Workcells) -> SpecialistController:
+    def controller(self, stations: StationBackend) -> SpecialistController:
         """See `Policy.controller`."""
         return SpecialistController(self.asked_there(stations), self.head)
 
 
 @dataclass(slots=True)
-class Advised(Driven):
+class Advised(PolicyState):
     """One station's episode, and what the generalist said.
 
     advice: the chunk that is there, (any, act), and periods since it was asked for; coming: one
@@ -143,7 +143,7 @@ class SpecialistController(SeeingController):
     out when it is asked for, and used when it would be there: the same to the last bit each time.
     """
 
-    def __init__(self, base: Asked, head: Quick) -> None:
+    def __init__(self, base: ChunkSampler, head: Quick) -> None:
         """Drive both, with their weights as they are now, on any number of stations."""
         super().__init__(_Both(base, head), base.seen, base.looks)
         self._base, self._shape = base, head.spec
@@ -156,11 +156,11 @@ class SpecialistController(SeeingController):
         self._driven[row] = Advised(rng, exploration, offset, seen=seen, pictures=looked)
 
     def due(self, row: int) -> bool:
-        """See `Seeing`: only who asks the generalist needs pictures."""
+        """See `VisionController`: only who asks the generalist needs pictures."""
         one = self._driven[row]
         return isinstance(one, Advised) and self._left(one) < self.looks
 
-    def chunks(self, seen: Float32Array, driven: Sequence[Driven]) -> Float32Array:
+    def chunks(self, seen: Float32Array, driven: Sequence[PolicyState]) -> Float32Array:
         """See `PolicyController`; seen: (b, history, obs) of successive periods."""
         advised = [one for one in driven if isinstance(one, Advised)]
         shape, quick = self._shape, self._shape.quick
@@ -201,7 +201,7 @@ class SpecialistController(SeeingController):
 class _Both:
     """Both as one `Chunked` policy, which remembers as far back as either looks."""
 
-    def __init__(self, base: Asked, head: Quick) -> None:
+    def __init__(self, base: ChunkSampler, head: Quick) -> None:
         quick = head.spec.quick
         self._policy = head.policy
         self.spec = ChunkSpec(

@@ -20,11 +20,11 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from enpire.environment import Workcells
+from enpire.environment import StationBackend
 from enpire.errors import PolicyError
-from enpire.policies.asked import Asked
+from enpire.policies.asked import ChunkSampler
 from enpire.policies.composed import Composed
-from enpire.policies.driver import Driven
+from enpire.policies.driver import PolicyState
 from enpire.policies.flow import DEVIATION, steer
 from enpire.policies.network import INPUT_LIMIT, Perceptron, normalised, perceptron
 from enpire.policies.seeing import SeeingController
@@ -51,7 +51,7 @@ class SteeringSpec:
     advised: bool = False
 
 
-class Steering(nn.Module):
+class NoiseSteering(nn.Module):
     """Says the mean of the noise, (b, noise_size), before it is squashed; at first none."""
 
     mean: Tensor
@@ -89,16 +89,16 @@ class Steering(nn.Module):
         return seen.flatten(1)
 
 
-class SteeredPolicy(Composed[Steering]):
+class SteeredPolicy(Composed[NoiseSteering]):
     """The base acts, from noise that the head chooses."""
 
     kind: ClassVar[str] = "steered"
 
     @classmethod
-    def made(cls, shape: str) -> Steering:
+    def made(cls, shape: str) -> NoiseSteering:
         """See `Composed`."""
         try:
-            return Steering(SteeringSpec(**json.loads(shape)))
+            return NoiseSteering(SteeringSpec(**json.loads(shape)))
         except (ValueError, TypeError) as error:
             raise PolicyError(f"not a steered policy's description: {error}") from error
 
@@ -107,7 +107,7 @@ class SteeredPolicy(Composed[Steering]):
         """See `Composed`."""
         return json.dumps(asdict(self.head.shape))
 
-    def controller(self, stations: Workcells) -> SteeredController:
+    def controller(self, stations: StationBackend) -> SteeredController:
         """See `Policy.controller`."""
         return SteeredController(self.asked_there(stations), self.head)
 
@@ -129,12 +129,12 @@ def advised(history: Float32Array, chunks: Float32Array) -> Float32Array:
 class SteeredController(SeeingController):
     """Chooses the noise of each chunk, in which the draws are its episode's own."""
 
-    def __init__(self, base: Asked, steering: Steering) -> None:
+    def __init__(self, base: ChunkSampler, steering: NoiseSteering) -> None:
         """Drive both, with their weights as they are now, on any number of stations."""
         super().__init__(_Steered(base, steering), base.seen, base.looks)
         self._size = steering.noise_size
 
-    def chunks(self, seen: Float32Array, driven: Sequence[Driven]) -> Float32Array:
+    def chunks(self, seen: Float32Array, driven: Sequence[PolicyState]) -> Float32Array:
         """See `PolicyController`."""
         drawn = np.array([one.rng.standard_normal(self._size, np.float32) for one in driven])
         seeds = [int(one.rng.integers(2**63)) for one in driven]  # of what else the base draws
@@ -145,7 +145,7 @@ class SteeredController(SeeingController):
 class _Steered:
     """Both as one `Chunked` policy."""
 
-    def __init__(self, base: Asked, steering: Steering) -> None:
+    def __init__(self, base: ChunkSampler, steering: NoiseSteering) -> None:
         of = steering.shape
         if base.noise is None or base.noise[1] != of.width:
             raise PolicyError(

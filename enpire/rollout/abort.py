@@ -27,7 +27,7 @@ import torch
 from scipy import optimize, special
 
 from enpire.environment.jobs import LOOKS
-from enpire.improvement.value import Ensemble, Normaliser, regress
+from enpire.improvement.value import Normaliser, SuccessEnsemble, regress
 from enpire.rollout.statistics import lower_bound
 from enpire.types import JUDGED, Episode, Flags, Float32Array, FloatArray, Outcome, Purpose
 
@@ -44,7 +44,7 @@ class Predictor:
     """Log-odds of success of an execution under way."""
 
     seen: Normaliser
-    ensemble: Ensemble
+    ensemble: SuccessEnsemble
 
     def __call__(self, observations: Float32Array, elapsed: FloatArray) -> FloatArray:
         """Of observations (N, obs), and the shares of the time limit that are over then, (N,)."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from enpire.environment import Workcells
+from enpire.environment import StationBackend
 from enpire.errors import StoreError
 from enpire.store import Run
 from enpire.types import Episode, Purpose, Times
@@ -13,7 +13,7 @@ from enpire.types import Episode, Purpose, Times
 ADOPTED = "adopted-"  # begins the id of an episode that another run has
 
 
-def adopt(run: Run, source: Path, stations: Workcells) -> int:
+def adopt(run: Run, source: Path, stations: StationBackend) -> int:
     """Record the demonstrations of the run `source` in `run`, once; returns how many there are.
 
     They cost this run no robot time. All of them are recorded, or none. Raises as
@@ -27,7 +27,7 @@ def adopt(run: Run, source: Path, stations: Workcells) -> int:
     return len(shown)
 
 
-def demonstrations(source: Path, stations: Workcells) -> list[Episode]:
+def demonstrations(source: Path, stations: StationBackend) -> list[Episode]:
     """Those of the run `source`, which these stations could have shown.
 
     Raises:
@@ -42,7 +42,7 @@ def demonstrations(source: Path, stations: Workcells) -> list[Episode]:
     return shown
 
 
-def _require_alike(episode: Episode, source: Path, stations: Workcells) -> None:
+def _require_alike(episode: Episode, source: Path, stations: StationBackend) -> None:
     has = (episode.observations.shape[1], episode.actions.shape[1])
     needs = (stations.observation_size, stations.action_size)
     changed = sorted(

@@ -31,7 +31,7 @@ PRIOR = 1.0  # of the Beta posteriors, both its counts: uniform
 
 
 @dataclass(frozen=True, slots=True)
-class Stratum:
+class ConditionStratum:
     """Initial conditions, and what is known of success at them, as weighted counts."""
 
     successes: float
@@ -52,7 +52,7 @@ class Split:
     above: Tree
 
 
-Tree = Split | Stratum
+Tree = Split | ConditionStratum
 
 
 def grow(initial: FloatArray, won: Flags, weight: FloatArray, depth: int = DEPTH) -> Tree:
@@ -62,7 +62,7 @@ def grow(initial: FloatArray, won: Flags, weight: FloatArray, depth: int = DEPTH
     of the two sides is greatest; none where that may be chance, or a side has too few episodes.
     """
     successes, failures = float(weight[won].sum()), float(weight[~won].sum())
-    here = Stratum(successes, failures)
+    here = ConditionStratum(successes, failures)
     best, split = mixed(successes, failures) * (1.0 - SURE / max(weight.sum(), SURE)), None
     if depth:
         for entry in range(initial.shape[1]):
@@ -88,7 +88,7 @@ def mixed(successes: float, failures: float) -> float:
     return successes * failures / max(successes + failures, 1e-9)
 
 
-def stratum_of(tree: Tree, initial: FloatArray) -> Stratum:
+def stratum_of(tree: Tree, initial: FloatArray) -> ConditionStratum:
     """The one that an initial condition (entries,) belongs to."""
     while isinstance(tree, Split):
         tree = tree.below if initial[tree.entry] <= tree.threshold else tree.above
@@ -102,7 +102,7 @@ def strata(
     weights = {parent: AGED, base: 1.0}
     known = [e for e in episodes if e.policy in weights and e.verdict.outcome in JUDGED]
     if not known:
-        return Stratum(0.0, 0.0)
+        return ConditionStratum(0.0, 0.0)
     return grow(
         np.array([initial(e.seed) for e in known]),
         np.array([e.success for e in known]),

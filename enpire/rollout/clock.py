@@ -87,7 +87,7 @@ class Accompanied:
         self._clock.wait(seconds)
 
 
-class Watched:
+class WatchedClock:
     """A clock at whose every tick somebody looks at the stations."""
 
     def __init__(self, clock: Clock, look: Callable[[], None]) -> None:

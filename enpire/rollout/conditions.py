@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from enpire.environment import Controller, Job, Parameter, Sight, Workcells
+from enpire.environment import Controller, Job, Parameter, Sight, StationBackend
 from enpire.types import Episode, Outcome, Times, Verdict
 
 
@@ -42,7 +42,7 @@ REAL = Conditions(reset_time=8.0, latency=0.3, fault_every=1800.0, repair_time=6
 class Realistic:
     """Stations under such conditions. What they run is as it would be without."""
 
-    def __init__(self, stations: Workcells, conditions: Conditions, seed: int) -> None:
+    def __init__(self, stations: StationBackend, conditions: Conditions, seed: int) -> None:
         """Delay `stations`, and have them fail; seed: of when."""
         self.stations, self._conditions = stations, conditions
         self._rng = np.random.default_rng((seed, len(stations)))
@@ -66,67 +66,67 @@ class Realistic:
 
     @property
     def packs(self) -> dict[str, str]:
-        """See `Workcells`."""
+        """See `StationBackend`."""
         return self.stations.packs
 
     @property
     def aside(self) -> dict[int, str]:
-        """See `Workcells`."""
+        """See `StationBackend`."""
         return self.stations.aside
 
     @property
     def name(self) -> str:
-        """See `Workcells`."""
+        """See `StationBackend`."""
         return self.stations.name
 
     @property
     def verified_by(self) -> str:
-        """See `Workcells`."""
+        """See `StationBackend`."""
         return self.stations.verified_by
 
     @property
     def observation_size(self) -> int:
-        """See `Workcells`."""
+        """See `StationBackend`."""
         return self.stations.observation_size
 
     @property
     def action_size(self) -> int:
-        """See `Workcells`."""
+        """See `StationBackend`."""
         return self.stations.action_size
 
     @property
     def sight(self) -> Sight | None:
-        """See `Workcells`."""
+        """See `StationBackend`."""
         return self.stations.sight
 
     @property
     def repeatable(self) -> bool:
-        """See `Workcells`."""
+        """See `StationBackend`."""
         return self.stations.repeatable
 
     @property
     def live(self) -> bool:
-        """See `Workcells`."""
+        """See `StationBackend`."""
         return self.stations.live
 
     @property
     def steps_done(self) -> int:
-        """See `Workcells`."""
+        """See `StationBackend`."""
         return self.stations.steps_done
 
     @property
     def starter(self) -> tuple[str, Controller]:
-        """See `Workcells`."""
+        """See `StationBackend`."""
         return self.stations.starter
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
-        """See `Workcells`."""
+        """See `StationBackend`."""
         return self.stations.parameters
 
     @property
     def idle(self) -> list[int]:
-        """See `Workcells`."""
+        """See `StationBackend`."""
         taken = self._resetting.keys() | self._judged.keys()
         return [row for row in self.stations.idle if row not in taken]
 
@@ -142,7 +142,7 @@ class Realistic:
         self._resetting[row] = (self._tick, self._tick + self._periods(longer), job)
 
     def recover(self, row: int) -> None:
-        """See `Workcells`."""
+        """See `StationBackend`."""
         self._repaired.pop(row, None)
         self.stations.recover(row)
 
@@ -155,7 +155,7 @@ class Realistic:
         return self._timed(self.stations.lose(row, reason))
 
     def abort(self, reason: str) -> list[Episode]:
-        """See `Workcells`."""
+        """See `StationBackend`."""
         for row in list(self._resetting):
             self._start(row, self._tick)
         cut_short = [self._timed(episode) for episode in self.stations.abort(reason)]
@@ -165,7 +165,7 @@ class Realistic:
         return cut_short
 
     def tick(self, ahead: int = 0) -> list[Episode]:
-        """See `Workcells`; nothing runs `ahead` of a fault."""
+        """See `StationBackend`; nothing runs `ahead` of a fault."""
         self._tick += 1
         for row, (_, until, _) in list(self._resetting.items()):
             if until < self._tick:

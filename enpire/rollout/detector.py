@@ -65,32 +65,32 @@ class Detector:
     periods: int
     detection: Detection
 
-    def watch(self) -> Foreseen:
+    def watch(self) -> LearnedFailureDetector:
         """To stand beside a policy."""
-        return Foreseen(self)
+        return LearnedFailureDetector(self)
 
 
 @dataclass(slots=True)
-class _Watched:
+class _BestScore:
     best: float = -np.inf
     best_at: int = 0
     now: int = -1
 
 
-class Foreseen:
-    """A `Watch`: trouble is a failure foreseen; all was well where the score was best."""
+class LearnedFailureDetector:
+    """A `FailureDetector`: trouble is a failure foreseen; all was well where the score was best."""
 
     def __init__(self, detector: Detector) -> None:
         """By what it says of each station."""
         self._detector = detector
-        self._watched: dict[int, _Watched] = {}
+        self._watched: dict[int, _BestScore] = {}
 
     def begin(self, row: int, rng: np.random.Generator) -> None:
-        """See `Watch`."""
-        self._watched[row] = _Watched()
+        """See `FailureDetector`."""
+        self._watched[row] = _BestScore()
 
     def trouble(self, row: int, observation: Float32Array) -> int | None:
-        """See `Watch`."""
+        """See `FailureDetector`."""
         one, detector = self._watched[row], self._detector
         one.now += 1
         if one.now % EVERY:
@@ -104,13 +104,13 @@ class Foreseen:
 
 
 class Never:
-    """A `Watch` that sees no trouble: help comes unasked, or not at all."""
+    """A `FailureDetector` that sees no trouble: help comes unasked, or not at all."""
 
     def begin(self, row: int, rng: np.random.Generator) -> None:
-        """See `Watch`."""
+        """See `FailureDetector`."""
 
     def trouble(self, row: int, observation: Float32Array) -> int | None:
-        """See `Watch`."""
+        """See `FailureDetector`."""
         return None
 
 
@@ -143,7 +143,7 @@ def learn_detector(episodes: Iterable[Episode], periods: int, seed: int) -> Dete
 
 
 def scores(predictor: Predictor, episode: Episode, periods: int) -> FloatArray:
-    """Of an episode where a `Foreseen` would have looked, in the order of time."""
+    """Of an episode where a `LearnedFailureDetector` would have looked, in the order of time."""
     at = np.arange(0, len(episode), EVERY)
     return predictor(episode.observations[at], at / periods)
 

@@ -12,12 +12,12 @@ import time
 from collections.abc import Callable, Generator, Iterable
 from dataclasses import replace
 
-from enpire.environment import Eventful, Job, Workcells
+from enpire.environment import Eventful, Job, StationBackend
 from enpire.errors import EnpireError, ResetFailed
 from enpire.rollout.clock import Clock, Free
 from enpire.rollout.recovery import Recovery
 from enpire.rollout.requests import Requests
-from enpire.rollout.scheduler import Drawn, Queue, Scheduler
+from enpire.rollout.scheduler import Queue, ScheduledJob, Scheduler
 from enpire.rollout.station_state import StationState
 from enpire.store import EpisodeWriter, Interval, Phase
 from enpire.types import LOST, Episode, Outcome, Purpose
@@ -38,7 +38,7 @@ class Fleet:
 
     def __init__(
         self,
-        stations: Workcells,
+        stations: StationBackend,
         writer: EpisodeWriter,
         should_stop: Callable[[float], str | None] = lambda robot_s: None,
         on_episode: Callable[[Episode], None] = lambda episode: None,
@@ -55,7 +55,7 @@ class Fleet:
         robot_s: robot time used so far, where a run is continued [s]. clock: the stations'; by
         default a twin's. recovery: is called for stations that are set aside; without it they stay
         so. note: told of such stations what happened (`aside`, `back`, `left aside`), which, and
-        why, and of any what is `Happening` on it. requests: of a person, to pause or resume
+        why, and of any what is `StationEvent` on it. requests: of a person, to pause or resume
         stations. ahead: control periods that stations may now run ahead of the clock: none while
         somebody has a hand in it.
         """
@@ -72,7 +72,7 @@ class Fleet:
         self._paused: set[int] = set()  # those of them, or soon, that a person has paused
         self._unsure = dict.fromkeys(range(len(stations)), 0)  # verdicts in a row
         self._scheduler = Scheduler()
-        self._drawn: dict[int, Drawn] = {}  # what stations run
+        self._drawn: dict[int, ScheduledJob] = {}  # what stations run
         self._now = self.clock.now
         self._free_since = dict.fromkeys(range(len(stations)), self._now)
 

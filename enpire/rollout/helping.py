@@ -10,32 +10,39 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 
-from enpire.environment import Controller, Corrected, Helper, Job, Tasked, Watch
+from enpire.environment import (
+    Controller,
+    FailureDetector,
+    InterventionWrapper,
+    Job,
+    Operator,
+    Tasked,
+)
 from enpire.environment.controller import Assisted
 from enpire.improvement.collection import first, meanwhile
 from enpire.rollout.detector import Detector, Never, interventions, learn_detector
 from enpire.rollout.statistics import estimate
-from enpire.store import Decision
+from enpire.store import LogEntry
 from enpire.types import JUDGED, Episode, Purpose
 
 OVERTIME = 4.0  # time limits that help may take beyond the task's
 
 
 @dataclass(slots=True)
-class Help:
+class RoundHelp:
     """Of one round.
 
     base: the policy that collects, by name. episodes: of earlier rounds. seed: of the detector's
     training. detector: once it has learned.
     """
 
-    helper: Helper
+    helper: Operator
     stations: Tasked
     base: str
     episodes: Sequence[Episode]
     seed: int
     detector: Detector | None = None
-    _made: dict[tuple[int, int], Corrected] = field(default_factory=dict)
+    _made: dict[tuple[int, int], InterventionWrapper] = field(default_factory=dict)
 
     def jobs(self, jobs: Iterator[Job | None]) -> Iterator[Job | None]:
         """A round's jobs, the policy's own with the helper beside it.
@@ -55,7 +62,7 @@ class Help:
         for job in jobs:
             yield job and self._beside(job, watch)
 
-    def _beside(self, job: Job, watch: Watch) -> Job:
+    def _beside(self, job: Job, watch: FailureDetector) -> Job:
         """A job with the helper beside its policy; another recipe's ways are left to it."""
         own = job.overtime or job.attempts > 1 or job.forked or isinstance(job.controller, Assisted)
         if own or job.policy != self.base:
@@ -67,23 +74,23 @@ class Help:
             overtime=OVERTIME * self.stations.task.time_limit,
         )
 
-    def _corrected(self, policy: Controller, watch: Watch) -> Corrected:
+    def _corrected(self, policy: Controller, watch: FailureDetector) -> InterventionWrapper:
         """One for all stations on which a controller acts, so that it acts for all in one call."""
         key = id(policy), id(watch)
         if key not in self._made:
             helper, actions = self.helper, self.stations.task.actions
-            self._made[key] = Corrected(policy, helper.acts, watch, actions, helper.desk)
+            self._made[key] = InterventionWrapper(policy, helper.acts, watch, actions, helper.desk)
         return self._made[key]
 
 
-def detected(detector: Detector, number: int = 0) -> Decision:
+def detected(detector: Detector, number: int = 0) -> LogEntry:
     """What it is worth, for the ledger; number: of the round."""
     found = detector.detection
     numbers = {name: float(count) for name, count in asdict(found).items()}
-    return Decision(number, "detector", str(found), numbers=numbers)
+    return LogEntry(number, "detector", str(found), numbers=numbers)
 
 
-def helped(done: Iterable[Episode], who: str, number: int = 0) -> Decision:
+def helped(done: Iterable[Episode], who: str, number: int = 0) -> LogEntry:
     """What help came to, for the ledger; done: episodes with somebody beside. who: all of them."""
     episodes = list(done)
     judged = [e for e in episodes if e.verdict.outcome in JUDGED]
@@ -98,10 +105,10 @@ def helped(done: Iterable[Episode], who: str, number: int = 0) -> Decision:
         f"{who}: success {success}, {numbers['interventions']:.2f} interventions an episode, "
         f"{numbers['helped']:.0%} of the periods helped"
     )
-    return Decision(number, "helped", text, numbers=numbers)
+    return LogEntry(number, "helped", text, numbers=numbers)
 
 
-def attended(done: Iterable[Episode], helper: Helper, number: int) -> list[Episode]:
+def attended(done: Iterable[Episode], helper: Operator, number: int) -> list[Episode]:
     """Those that a round collected with the helper beside a policy."""
     beside = f"+{helper.name}"
     return [

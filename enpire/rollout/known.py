@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-from enpire.environment import Controller, Job, Workcells
+from enpire.environment import Controller, Job, StationBackend
 from enpire.policies import Policy, ProgramPolicy, load
 from enpire.policies.asynchronous import live_controller
 from enpire.store import Run
 from enpire.types import JUDGED, Episode, Purpose
 
 
-class Known:
+class EpisodeCache:
     """Of one run. episodes: by id."""
 
     def __init__(
         self,
         run: Run,
-        stations: Workcells,
+        stations: StationBackend,
         acts: Callable[[Policy, str], Controller] | None = None,
     ) -> None:
         """acts: makes what acts, of a policy and its name; without it, the policy's controller."""

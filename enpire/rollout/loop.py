@@ -16,20 +16,20 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from itertools import islice
 
-from enpire.environment import Helper, Job, Tasked, Workcells, grippers, instruction
+from enpire.environment import Job, Operator, StationBackend, Tasked, grippers, instruction
 from enpire.errors import PolicyError, RecipeError
 from enpire.improvement.collection import Collection, caught
 from enpire.improvement.online import is_online
-from enpire.improvement.recipe import Candidate, Named
-from enpire.improvement.training import Asked, Trainer, keep
+from enpire.improvement.recipe import Candidate, ConfiguredRecipe
+from enpire.improvement.training import Trainer, TrainingRequest, keep
 from enpire.policies import shape_for
 from enpire.policies.asynchronous import live_controller
 from enpire.rollout.budget import Budget
 from enpire.rollout.comparison import EXTENSION, Decision
 from enpire.rollout.fleet import Fleet
-from enpire.rollout.helping import Help, attended, detected, helped
-from enpire.rollout.known import Known
-from enpire.rollout.match import Match
+from enpire.rollout.helping import RoundHelp, attended, detected, helped
+from enpire.rollout.known import EpisodeCache
+from enpire.rollout.match import PairedComparison
 from enpire.rollout.online import OnlineCollection, recent
 from enpire.rollout.online_rounds import OnlineRounds
 from enpire.rollout.pairs import enough_pairs
@@ -39,8 +39,7 @@ from enpire.rollout.sealed_rule import POINT
 from enpire.rollout.seeds import stream
 from enpire.rollout.spending import Round, Spending
 from enpire.rollout.statistics import chance_above, estimate
-from enpire.store import Decision as Note
-from enpire.store import EpisodeWriter, RoundRow, Run, SealedRow
+from enpire.store import EpisodeWriter, LogEntry, RoundRow, Run, SealedRow
 from enpire.types import Episode, Estimate, Purpose
 
 POLICY = "policy"
@@ -159,7 +158,7 @@ class _Collecting:
     queue: Queue
     errors: list[RecipeError]
     spent: Round
-    help: Help | None
+    help: RoundHelp | None
 
 
 class Loop:
@@ -171,12 +170,12 @@ class Loop:
         run: Run,
         writer: EpisodeWriter,
         fleet: Fleet,
-        first: Named,
-        schedule: Sequence[Named],
+        first: ConfiguredRecipe,
+        schedule: Sequence[ConfiguredRecipe],
         trainer: Trainer,
         budget: Budget,
         state: LoopState,
-        helper: Helper | None = None,
+        helper: Operator | None = None,
     ) -> None:
         """helper: beside policies in collections."""
         self.helper = helper
@@ -184,7 +183,7 @@ class Loop:
         self.run_store = run
         self.writer = writer
         self.fleet = fleet
-        self.stations: Workcells = fleet.stations
+        self.stations: StationBackend = fleet.stations
         self.first = first
         self.schedule = schedule
         self.trainer = trainer
@@ -193,7 +192,7 @@ class Loop:
         self.spec = shape_for(settings.task, self.stations, settings.execute)
         asked = settings.target, settings.sealed_episodes, settings.target_bound
         self._sealed = Sealed(run.ledger, *asked)
-        self._known = Known(run, self.stations)
+        self._known = EpisodeCache(run, self.stations)
         self._online = OnlineRounds(
             run, self._known.episodes, settings.seed, self._asked, self._base
         )
@@ -287,7 +286,7 @@ class Loop:
         self._close_round(number)
         self._passes(self.state.incumbent)
 
-    def _recipe(self, number: int) -> Named:
+    def _recipe(self, number: int) -> ConfiguredRecipe:
         """Of a round."""
         return self.schedule[min(number, len(self.schedule)) - 1]
 
@@ -310,7 +309,7 @@ class Loop:
         if tally is not None and number not in said:
             self._note("spent", str(tally), spent.base, "", asdict(tally), number)
 
-    def _note_help(self, number: int, help: Help | None) -> None:
+    def _note_help(self, number: int, help: RoundHelp | None) -> None:
         """Say what a detector is worth and what help came to, once a round."""
         if self.helper is None:
             return
@@ -405,7 +404,7 @@ class Loop:
         errors: list[RecipeError] = []
         collected, help = spent.jobs(recipe.collect(asked)), None
         if self.helper and isinstance(self.stations, Tasked) and not recipe.needs_helper:
-            help = Help(self.helper, self.stations, base, episodes, seed)
+            help = RoundHelp(self.helper, self.stations, base, episodes, seed)
             collected = help.jobs(collected)
         jobs = caught(collected, errors)
         jobs = (job and replace(job, staleness=stale) for job in jobs)
@@ -417,7 +416,7 @@ class Loop:
         """Of what is random in a round apart from its episodes."""
         return self.settings.seed * 1000 + number
 
-    def _train(self, recipe: Named, number: int, parent: str) -> str:
+    def _train(self, recipe: ConfiguredRecipe, number: int, parent: str) -> str:
         """A candidate, made beside the stations; they have the comparison's first episodes done."""
         self.writer.flush()
         asked = self._asked(recipe, number, parent)
@@ -437,10 +436,10 @@ class Loop:
         self._note("trained", text, parent, name, candidate.numbers)
         return name
 
-    def _asked(self, recipe: Named, number: int, parent: str) -> Asked:
+    def _asked(self, recipe: ConfiguredRecipe, number: int, parent: str) -> TrainingRequest:
         """A training of a round."""
         stations = self.stations
-        return Asked(
+        return TrainingRequest(
             recipe,
             self.spec,
             number,
@@ -530,7 +529,7 @@ class Loop:
             return earlier
         max_pairs = self._max_pairs(number, incumbent, candidate)
         self._doing("comparing", max_pairs)
-        match = Match(
+        match = PairedComparison(
             candidate,
             incumbent,
             {name: self._known.controller(name) for name in (candidate, incumbent)},
@@ -732,7 +731,7 @@ class Loop:
     ) -> None:
         at = self.state.round if number is None else number
         self.run_store.ledger.add_decision(
-            Note(at, kind, text, incumbent, candidate, numbers or {})
+            LogEntry(at, kind, text, incumbent, candidate, numbers or {})
         )
 
     def _doing(self, what: str, planned: int) -> None:

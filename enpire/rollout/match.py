@@ -12,7 +12,7 @@ from enpire.types import JUDGED, LOST, Episode, Outcome, Purpose
 
 
 @dataclass(slots=True)
-class Match:
+class PairedComparison:
     """One comparison: what it asks for, and what came of it so far.
 
     controllers: of both policies, the candidate's first. round: of its episodes. seeds: fresh ones,

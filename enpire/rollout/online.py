@@ -27,7 +27,7 @@ LAG = 2  # blocks that a version has not learned from yet when its episodes begi
 RECENT = 100  # episodes by which it is told how good a learner is now
 
 
-class Learning(Protocol):
+class LearnerHandle(Protocol):
     """What a collection needs of a learner; see `OnlineProcess`."""
 
     def hand_over(self, ids: Sequence[str]) -> None: ...
@@ -50,7 +50,7 @@ class OnlineCollection:
     ones that ends it sooner. live: stations wait for no version.
     """
 
-    learning: Learning
+    learning: LearnerHandle
     before: int
     known: Mapping[str, Episode]
     flush: Callable[[], None]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from enpire.improvement.online_process import OnlineProcess
-from enpire.improvement.recipe import Named
-from enpire.improvement.training import Asked
+from enpire.improvement.recipe import ConfiguredRecipe
+from enpire.improvement.training import TrainingRequest
 from enpire.rollout.online import blocks_of
 from enpire.rollout.seeds import stream
 from enpire.store import Run
@@ -21,7 +21,7 @@ class OnlineRounds:
         run: Run,
         known: Mapping[str, Episode],
         seed: int,
-        asked: Callable[[Named, int, str], Asked],
+        asked: Callable[[ConfiguredRecipe, int, str], TrainingRequest],
         base: Callable[[int], str],
     ) -> None:
         """known: the run's episodes by id. seed: the run's. asked: what a learner is asked for, by
@@ -31,7 +31,7 @@ class OnlineRounds:
         self._process: OnlineProcess | None = None
         self._of: tuple[str, int] = ("", 0)  # recipe and first round
 
-    def begun(self, number: int, recipe: Named) -> tuple[OnlineProcess, int]:
+    def begun(self, number: int, recipe: ConfiguredRecipe) -> tuple[OnlineProcess, int]:
         """Return the learner of a round, and how many blocks it was handed in earlier ones.
 
         A round that was rejected ends its learner: the next one begins another, from all that the
@@ -58,7 +58,7 @@ class OnlineRounds:
             self._process.close()
             self._process = None
 
-    def _first(self, number: int, recipe: Named) -> int:
+    def _first(self, number: int, recipe: ConfiguredRecipe) -> int:
         """Return the round in which the learner of round `number` began."""
         first = 1
         for row in self._run.ledger.policies():

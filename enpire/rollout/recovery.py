@@ -18,7 +18,7 @@ from enpire.errors import UsageError
 
 
 @dataclass(frozen=True, slots=True)
-class Help:
+class HelpCall:
     """How a call for help ended. came: the station's scene has been set up again."""
 
     station: int
@@ -40,7 +40,7 @@ class Recovery:
             raise UsageError("--recover is empty: give a command that sets a station's scene up")
         self._command, self._limit_s, self._task = command, limit_s, task
         self._under_way: dict[int, subprocess.Popen[bytes]] = {}
-        self._ended: queue.Queue[Help] = queue.Queue()
+        self._ended: queue.Queue[HelpCall] = queue.Queue()
 
     @property
     def under_way(self) -> bool:
@@ -68,9 +68,9 @@ class Recovery:
         watching = (station, process, output)
         threading.Thread(target=self._watch, args=watching, name="recover", daemon=True).start()
 
-    def ended(self, wait_s: float = 0.0) -> list[Help]:
+    def ended(self, wait_s: float = 0.0) -> list[HelpCall]:
         """The calls that have ended since; wait so long for one."""
-        found: list[Help] = []
+        found: list[HelpCall] = []
         with suppress(queue.Empty):
             found.append(self._ended.get(timeout=wait_s) if wait_s else self._ended.get_nowait())
             while True:
@@ -102,7 +102,7 @@ class Recovery:
             output.seek(0)
             lines = output.read().decode(errors="replace").strip().splitlines()
         last = f", its last words: {lines[-1]}" if lines else ""
-        self._ended.put(Help(station, code == 0, f"{self._command!r} {how}{last}"))
+        self._ended.put(HelpCall(station, code == 0, f"{self._command!r} {how}{last}"))
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

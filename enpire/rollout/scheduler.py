@@ -54,7 +54,7 @@ class Queue:
 
 
 @dataclass(slots=True)
-class Drawn:
+class ScheduledJob:
     """A job, the queue that it is of, and how many stations were lost under it."""
 
     job: Job
@@ -81,16 +81,16 @@ class Scheduler:
         if queue in self._queues:
             self._queues.remove(queue)
 
-    def next(self) -> Drawn | None:
+    def next(self) -> ScheduledJob | None:
         """The next job: of the queue that is furthest behind and has one due."""
         for queue in sorted(self._queues, key=lambda each: (not each.share, each.passed)):
             found = queue.draw()
             if found is not None:
                 queue.under_way += 1
-                return Drawn(found[0], queue, found[1])
+                return ScheduledJob(found[0], queue, found[1])
         return None
 
-    def ended(self, drawn: Drawn, robot_s: float, *, lost: bool) -> bool:
+    def ended(self, drawn: ScheduledJob, robot_s: float, *, lost: bool) -> bool:
         """A job's episode has ended, which took `robot_s`; returns whether it is handed back.
 
         lost: its station was lost under it, which says nothing about the job.
@@ -103,7 +103,7 @@ class Scheduler:
             queue.handed_back.append((drawn.job, drawn.lost + 1))
         return again
 
-    def give_back(self, drawn: Drawn) -> None:
+    def give_back(self, drawn: ScheduledJob) -> None:
         """A job that was drawn and not begun."""
         drawn.queue.under_way -= 1
         drawn.queue.handed_back.appendleft((drawn.job, drawn.lost))

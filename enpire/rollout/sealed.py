@@ -13,8 +13,7 @@ from enpire.environment import Controller, Job
 from enpire.rollout.sealed_rule import POINT, SealedRule, SealedVerdict
 from enpire.rollout.seeds import fresh_entropy, stream
 from enpire.rollout.statistics import estimate, misses_allowed, sealed_hopeless
-from enpire.store import Decision as Note
-from enpire.store import SealedRow
+from enpire.store import LogEntry, SealedRow
 from enpire.store.ledger import Ledger
 from enpire.types import Episode, Estimate, Purpose
 
@@ -66,7 +65,7 @@ def counted(rule: SealedRule | PointRule, results: Iterable[bool | None]) -> lis
 
 
 @dataclass(slots=True)
-class Examination:
+class SealedExamination:
     """One sealed evaluation of a policy.
 
     Attributes:
@@ -160,7 +159,7 @@ class Sealed:
         note = self._drawn(self._next)
         return note.incumbent if note else ""
 
-    def begin(self, policy: str, controller: Controller, round: int) -> Examination:
+    def begin(self, policy: str, controller: Controller, round: int) -> SealedExamination:
         """Freeze a policy and draw its seeds; or take up the one of its that is under way.
 
         round: of the note that says so.
@@ -177,15 +176,15 @@ class Sealed:
             row = self.ledger.policy(policy)
             frozen = f"{policy} is frozen (sha256 {row.sha256})" if row else f"{policy} is frozen"
             text = f"{frozen}; its sealed seeds are drawn. {drawn}"
-            note = Note(round, SEALING, text, policy, "", numbers)
+            note = LogEntry(round, SEALING, text, policy, "", numbers)
             self.ledger.add_decision(note)
         if note.incumbent != policy:
             raise ValueError(f"the sealed evaluation of {note.incumbent} is under way")
         entropy = int(note.numbers["entropy"])
         rule = noted_rule(note, self.target, self.episodes)
-        return Examination(attempt, policy, entropy, controller, rule)
+        return SealedExamination(attempt, policy, entropy, controller, rule)
 
-    def close(self, examination: Examination, known: Mapping[str, Episode]) -> SealedRow:
+    def close(self, examination: SealedExamination, known: Mapping[str, Episode]) -> SealedRow:
         """Write down what came of one."""
         row = examination.row(known)
         self.ledger.add_sealed(row)
@@ -231,14 +230,14 @@ class Sealed:
     def _next(self) -> int:
         return len(self.ledger.sealed()) + 1
 
-    def _drawn(self, attempt: int) -> Note | None:
+    def _drawn(self, attempt: int) -> LogEntry | None:
         for note in self.ledger.decisions():
             if note.kind == SEALING and note.numbers["attempt"] == attempt:
                 return note
         return None
 
 
-def noted_rule(note: Note | None, target: float, episodes: int) -> SealedRule | PointRule:
+def noted_rule(note: LogEntry | None, target: float, episodes: int) -> SealedRule | PointRule:
     """Return the rule that a note on drawn seeds names; runs made before named none."""
     if note is None or "alpha" not in note.numbers:
         return PointRule(target, episodes)

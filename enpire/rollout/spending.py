@@ -13,7 +13,7 @@ from functools import partial
 
 import numpy as np
 
-from enpire.environment import Job, Task, Tasked, Workcells
+from enpire.environment import Job, StationBackend, Task, Tasked
 from enpire.errors import UsageError
 from enpire.improvement.collection import first, meanwhile
 from enpire.rollout.abort import Abort, Tally, learn_abort, let_run
@@ -45,7 +45,7 @@ class Spending:
     abort: bool = False
     hard: float = 0.0
 
-    def require(self, stations: Workcells) -> None:
+    def require(self, stations: StationBackend) -> None:
         """Raise UsageError where these stations do not say what it takes."""
         asked = [name for name in ("allocate", "abort") if getattr(self, name)]
         if asked and not isinstance(stations, Tasked):
@@ -64,7 +64,7 @@ class Round:
     """
 
     spending: Spending
-    stations: Workcells
+    stations: StationBackend
     number: int
     base: str
     parent: str

@@ -177,7 +177,7 @@ class Confusion:
 
 
 @dataclass(frozen=True, slots=True)
-class Corrected:
+class CorrectedRate:
     """A success rate corrected for the verifier's errors, with its interval; all in [0, 1]."""
 
     rate: float
@@ -187,7 +187,7 @@ class Corrected:
 
 def rogan_gladen(
     successes: int, trials: int, audit: Confusion, confidence: float = 0.95
-) -> Corrected | None:
+) -> CorrectedRate | None:
     """The true rate behind `successes` of `trials` verdicts (Rogan and Gladen).
 
     With sensitivity Se and specificity Sp as the audit found them and p the rate of the verdicts,
@@ -219,7 +219,7 @@ def rogan_gladen(
         p * (1 - p) / n + centre**2 * from_success + (1 - centre) ** 2 * from_failure
     ) / (se + sp - 1.0)
     low, high = centre + shift - z * spread, centre + shift + z * spread
-    return Corrected(*(min(max(x, 0.0), 1.0) for x in (rate, low, high)))
+    return CorrectedRate(*(min(max(x, 0.0), 1.0) for x in (rate, low, high)))
 
 
 # Stations that are not like the others

@@ -10,10 +10,10 @@ from typing import Protocol
 
 import numpy as np
 
-from enpire.drivers import WIRES, Driver, Picture, Seeing
+from enpire.drivers import WIRES, CameraDriver, Driver, Picture
 from enpire.drivers.wire import open_wire
 from enpire.errors import DriverError, UsageError
-from enpire.safety.finding import Finding
+from enpire.safety.finding import SafetyFinding
 from enpire.safety.station import StationFile
 
 FIRST_S = 10.0  # for the first picture: ROS 2 takes a while to find who publishes
@@ -37,7 +37,7 @@ class Showing(Protocol):
 class _OfDriver:
     """Cameras that come with the arms."""
 
-    driver: Seeing
+    driver: CameraDriver
     simulated: bool = False
 
     def picture(self, camera: str) -> Picture | None:
@@ -45,7 +45,7 @@ class _OfDriver:
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class ReceivedPicture:
     """A picture as it came. Both times [monotonic ns]; ahead: as of `Picture`; size: width, height
     [px].
     """
@@ -66,7 +66,7 @@ def opened(station: StationFile, driver: Driver | None = None) -> Iterator[Showi
         DriverError: the wire is not there.
         UsageError: there are no such cameras.
     """
-    if station.wire not in WIRES and isinstance(driver, Seeing):
+    if station.wire not in WIRES and isinstance(driver, CameraDriver):
         yield _OfDriver(driver)
         return
     wire = open_wire(station.wire, station.scenery, time.monotonic_ns)
@@ -77,7 +77,7 @@ def opened(station: StationFile, driver: Driver | None = None) -> Iterator[Showi
         wire.close()
 
 
-def check_cameras(station: StationFile, driver: Driver) -> list[Finding]:
+def check_cameras(station: StationFile, driver: Driver) -> list[SafetyFinding]:
     """Look at the station's cameras for a few seconds; a finding for each."""
     if not station.cameras:
         return []
@@ -85,14 +85,14 @@ def check_cameras(station: StationFile, driver: Driver) -> list[Finding]:
         with opened(station, driver) as showing:
             seen, simulated = _seen(showing, station.cameras), showing.simulated
     except (DriverError, UsageError) as error:
-        return [Finding("cameras", False, str(error))]
+        return [SafetyFinding("cameras", False, str(error))]
     now = time.monotonic_ns()
     return [judged(station, name, each, now, simulated) for name, each in seen.items()]
 
 
 def judged(
-    station: StationFile, camera: str, seen: Sequence[Seen], now: int, simulated: bool
-) -> Finding:
+    station: StationFile, camera: str, seen: Sequence[ReceivedPicture], now: int, simulated: bool
+) -> SafetyFinding:
     """What is to be said of a camera whose pictures have been looked at until `now`."""
     wrong, name = [], f"camera {camera}"
     calibrated = station.calibrated.get(camera)
@@ -100,7 +100,7 @@ def judged(
         wrong.append("not calibrated: enpire station calibrate")
     if not seen:
         wrong.insert(0, f"no new picture in {FIRST_S:g} s: is it on, is its topic right?")
-        return Finding(name, False, "; ".join(wrong))
+        return SafetyFinding(name, False, "; ".join(wrong))
     sizes = {each.size for each in seen}
     said = " and ".join(f"{width} x {height}" for width, height in sorted(sizes))
     if calibrated is not None and sizes != {(calibrated.width, calibrated.height)}:
@@ -127,12 +127,12 @@ def judged(
         )
     rate = (len(seen) - 1) / max((seen[-1].came - seen[0].came) * 1e-9, POLL_S)
     shown = f"{said}, {rate:.1f} a second, {age * 1e3:.0f} ms old when they come"
-    return Finding(name, not wrong, "; ".join(wrong) or shown)
+    return SafetyFinding(name, not wrong, "; ".join(wrong) or shown)
 
 
-def _seen(showing: Showing, cameras: Sequence[str]) -> dict[str, list[Seen]]:
+def _seen(showing: Showing, cameras: Sequence[str]) -> dict[str, list[ReceivedPicture]]:
     """What comes in LOOK_S, once all cameras have shown something new, or FIRST_S are over."""
-    seen: dict[str, list[Seen]] = {camera: [] for camera in cameras}
+    seen: dict[str, list[ReceivedPicture]] = {camera: [] for camera in cameras}
     newest: dict[str, Picture | None] = dict.fromkeys(cameras)
     end, waiting = time.monotonic() + FIRST_S, True
     while time.monotonic() < end:
@@ -145,7 +145,7 @@ def _seen(showing: Showing, cameras: Sequence[str]) -> dict[str, list[Seen]]:
                 continue  # there is no saying when it came
             height, width = picture.image.shape[:2]
             seen[camera].append(
-                Seen(time.monotonic_ns(), picture.stamp, picture.ahead, (width, height))
+                ReceivedPicture(time.monotonic_ns(), picture.stamp, picture.ahead, (width, height))
             )
         if waiting and all(seen.values()):
             waiting, end = False, time.monotonic() + LOOK_S

@@ -9,7 +9,7 @@ import numpy as np
 from enpire.drivers import Driver, Reading
 from enpire.errors import SafetyError
 from enpire.safety.cameras import check_cameras
-from enpire.safety.finding import Finding
+from enpire.safety.finding import SafetyFinding
 from enpire.safety.geometry import Geometry
 from enpire.safety.station import StationFile
 from enpire.safety.supervisor import STILL
@@ -17,7 +17,7 @@ from enpire.safety.supervisor import STILL
 READINGS = 100
 
 
-def check(station: StationFile, driver: Driver) -> list[Finding]:
+def check(station: StationFile, driver: Driver) -> list[SafetyFinding]:
     """Connect, read for a second, and hold what is read against the station's limits.
 
     Where the station's file names cameras, they are looked at, too.
@@ -49,19 +49,21 @@ def check(station: StationFile, driver: Driver) -> list[Finding]:
     force = np.sqrt((last.force**2).sum(-1))
     touching = ", ".join(f"{a} with {b}" for a, b in geometry.touching) or "none"
     return [
-        Finding("driver answers", usual < station.period / 4, f"in {usual * 1e3:.2f} ms"),
-        Finding("readings fresh", max(ages) < station.ages.driver, f"{max(ages) * 1e3:.1f} ms old"),
-        Finding("joints in range", bool(outside <= 0), f"{outside:+.3f} rad beyond"),
-        Finding("arms still", speed <= STILL, f"{speed:.1%} of the speed limit"),
-        Finding("posture free", not forbidden, ", ".join(forbidden.names) or "free"),
-        Finding("parking posture free", not parked, ", ".join(parked.names) or "free"),
-        Finding(
+        SafetyFinding("driver answers", usual < station.period / 4, f"in {usual * 1e3:.2f} ms"),
+        SafetyFinding(
+            "readings fresh", max(ages) < station.ages.driver, f"{max(ages) * 1e3:.1f} ms old"
+        ),
+        SafetyFinding("joints in range", bool(outside <= 0), f"{outside:+.3f} rad beyond"),
+        SafetyFinding("arms still", speed <= STILL, f"{speed:.1%} of the speed limit"),
+        SafetyFinding("posture free", not forbidden, ", ".join(forbidden.names) or "free"),
+        SafetyFinding("parking posture free", not parked, ", ".join(parked.names) or "free"),
+        SafetyFinding(
             "wrist force",
             not (force > limits.wrist_force).any(),
             "not measured: no such rule here" if np.isnan(force).any() else f"{force.max():.1f} N",
         ),
         *cameras,
-        Finding("pairs not watched", True, f"{touching} (near at home already)"),
+        SafetyFinding("pairs not watched", True, f"{touching} (near at home already)"),
     ]
 
 

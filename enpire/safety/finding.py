@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class SafetyFinding:
     """One thing looked at: whether it is as it must be, and what was found."""
 
     name: str

@@ -15,9 +15,9 @@ from enpire.drivers import WIRES
 from enpire.drivers.mailbox import Beats
 from enpire.errors import SafetyError
 from enpire.safety.cameras import Showing, opened
-from enpire.safety.client import Client
+from enpire.safety.client import StationClient
 from enpire.safety.machine import Mode
-from enpire.safety.messages import Knot, Status
+from enpire.safety.messages import SupervisorStatus, TimedSetpoint
 from enpire.safety.process import BEATS
 from enpire.safety.station import StationFile
 from enpire.safety.streaming import LATE, Streaming
@@ -31,7 +31,7 @@ POLL_S = 0.01
 class Following:
     """Follows setpoints up to a stop; a new one begins after somebody has recovered the station."""
 
-    def __init__(self, station: StationFile, client: Client) -> None:
+    def __init__(self, station: StationFile, client: StationClient) -> None:
         """Start its streamer.
 
         Raises:
@@ -65,7 +65,7 @@ class Following:
             for k, camera in enumerate(self._cameras):
                 picture = self._showing.picture(camera)
                 self._beats.beat(k, 0 if picture is None else picture.stamp)
-        self._streaming.put(Knot(self._epoch, self._told, EVERY_S, np.asarray(setpoint)))
+        self._streaming.put(TimedSetpoint(self._epoch, self._told, EVERY_S, np.asarray(setpoint)))
 
     def rest(self) -> None:
         """Wait until the arms stand still where they were told to go; raises as `go`."""
@@ -81,7 +81,7 @@ class Following:
         """End the streamer; arms that still move come to rest by the supervisor."""
         self._opened.close()
 
-    def _status(self) -> Status:
+    def _status(self) -> SupervisorStatus:
         status = self._client.status()
         if status.epoch != self._epoch or status.mode not in (Mode.ARMED, Mode.MOVING):
             said = ", ".join(status.rules.names) or status.mode.name.lower()

@@ -18,7 +18,7 @@ from typing import Protocol
 import numpy as np
 
 from enpire.safety.limits import SafetyLimits
-from enpire.safety.rules import Rule
+from enpire.safety.rules import GateRule
 from enpire.types import FloatArray
 
 SHARES = (1.0, 0.75, 0.5, 0.25)  # of the way from braking to what is wanted, tried in turn
@@ -29,10 +29,10 @@ ROUNDING = 1e-9  # relative; far below what any encoder resolves
 class Space(Protocol):
     """Where the arms may be."""
 
-    def forbidden(self, posture: FloatArray) -> Rule:
+    def forbidden(self, posture: FloatArray) -> GateRule:
         """The rule that a posture breaks, or NONE."""
 
-    def blocked(self, start: FloatArray, end: FloatArray) -> Rule:
+    def blocked(self, start: FloatArray, end: FloatArray) -> GateRule:
         """The rule broken on the straight way between two postures, both included, or NONE."""
 
     def hands(self, posture: FloatArray) -> FloatArray:
@@ -40,7 +40,7 @@ class Space(Protocol):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Motion:
+class SentSetpoint:
     """A setpoint that was sent, the speed it was reached with, per second, and what it was for."""
 
     position: FloatArray
@@ -48,7 +48,7 @@ class Motion:
     target: FloatArray
 
     @classmethod
-    def at_rest(cls, position: FloatArray) -> Motion:
+    def at_rest(cls, position: FloatArray) -> SentSetpoint:
         """Standing still."""
         return cls(position, np.zeros_like(position), position)
 
@@ -59,21 +59,21 @@ class Motion:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Step:
+class GateStep:
     """What is to be sent next, None if nothing lawful is left; and the rules that acted."""
 
-    motion: Motion | None
-    rules: Rule
+    motion: SentSetpoint | None
+    rules: GateRule
 
 
 def advance(
-    motion: Motion,
+    motion: SentSetpoint,
     measured: FloatArray,
     wanted: FloatArray,
     limits: SafetyLimits,
     space: Space,
     dt: float,
-) -> Step:
+) -> GateStep:
     """The setpoint to send, as near to `wanted` as the limits allow.
 
     Args:
@@ -89,13 +89,13 @@ def advance(
     if fault:
         return brake(motion, measured, limits, space, dt, fault)
     target = np.clip(wanted, limits.low, limits.high)
-    rules = Rule.NONE if (target == wanted).all() else Rule.RANGE
+    rules = GateRule.NONE if (target == wanted).all() else GateRule.RANGE
     forbidden = space.forbidden(target)
     if forbidden:
         return brake(motion, measured, limits, space, dt, rules | forbidden)
     wish, clamped = towards(motion, target, limits, dt)
     calm = _with_calm_hands(q, v, wish, limits, space, dt)
-    rules |= clamped if calm is wish else clamped | Rule.CARTESIAN_SPEED
+    rules |= clamped if calm is wish else clamped | GateRule.CARTESIAN_SPEED
     wish = calm
     slow = _slowed(v, limits, dt)
     for share in SHARES:
@@ -103,28 +103,28 @@ def advance(
         step = q + velocity * dt
         refused = _refused(q, step, velocity, measured, limits, space, dt)
         if not refused:
-            return Step(Motion(step, velocity, target), rules)
+            return GateStep(SentSetpoint(step, velocity, target), rules)
         rules |= refused
     return brake(motion, measured, limits, space, dt, rules)
 
 
 def brake(
-    motion: Motion,
+    motion: SentSetpoint,
     measured: FloatArray,
     limits: SafetyLimits,
     space: Space,
     dt: float,
-    rules: Rule = Rule.NONE,
-) -> Step:
+    rules: GateRule = GateRule.NONE,
+) -> GateStep:
     """The next setpoint on the way to standstill; `rules` is what it is for."""
     velocity = _slowed(motion.velocity, limits, dt)
     step = motion.position + velocity * dt
     if (abs(step - measured) > limits.jump).any():
-        return Step(None, rules | Rule.LAG)
+        return GateStep(None, rules | GateRule.LAG)
     # Slower joints may still, in a strongly bent part of the way, make a faster hand.
     if velocity.any() and _too_fast(motion.position, step, limits, space, dt):
-        return Step(None, rules | Rule.CARTESIAN_SPEED | Rule.LAG)
-    return Step(Motion(step, velocity, step), rules)
+        return GateStep(None, rules | GateRule.CARTESIAN_SPEED | GateRule.LAG)
+    return GateStep(SentSetpoint(step, velocity, step), rules)
 
 
 def standstill(
@@ -134,19 +134,21 @@ def standstill(
     return position + velocity * (dt * (_periods(velocity, limits, dt) - 1) / 2)
 
 
-def _fault(wanted: FloatArray, q: FloatArray, measured: FloatArray, limits: SafetyLimits) -> Rule:
+def _fault(
+    wanted: FloatArray, q: FloatArray, measured: FloatArray, limits: SafetyLimits
+) -> GateRule:
     if wanted.shape != q.shape:
-        return Rule.SIZE
+        return GateRule.SIZE
     if not np.isfinite(wanted).all():
-        return Rule.FINITE
+        return GateRule.FINITE
     if (abs(wanted - measured) > limits.jump).any():
-        return Rule.JUMP
-    return Rule.NONE
+        return GateRule.JUMP
+    return GateRule.NONE
 
 
 def towards(
-    motion: Motion, target: FloatArray, limits: SafetyLimits, dt: float
-) -> tuple[FloatArray, Rule]:
+    motion: SentSetpoint, target: FloatArray, limits: SafetyLimits, dt: float
+) -> tuple[FloatArray, GateRule]:
     """Velocity of the next step, (axes,): to the target at once, or so that every axis can meet it.
 
     To meet it is to be there at its own speed, which is how far it has moved since the last period.
@@ -157,12 +159,12 @@ def towards(
     moving = np.clip((target - motion.target) / dt, -limits.speed, limits.speed)
     fast = bool((abs(velocity) > limits.speed).any())
     if not fast and not (np.maximum(abs(velocity - v), abs(velocity - moving)) > gain).any():
-        return velocity, Rule.NONE
+        return velocity, GateRule.NONE
     # The fastest from which the rest of the way suffices to slow down: d = v dt + v^2 / 2a.
     rest = way - moving * dt
     closing = acceleration * (np.sqrt(dt**2 + 2 * abs(rest) / acceleration) - dt)
     wish = np.clip(moving + np.copysign(closing, rest), -limits.speed, limits.speed)
-    rules = Rule.ACCELERATION | (Rule.SPEED if fast else Rule.NONE)
+    rules = GateRule.ACCELERATION | (GateRule.SPEED if fast else GateRule.NONE)
     return np.clip(wish, v - gain, v + gain), rules
 
 
@@ -185,20 +187,20 @@ def _refused(
     limits: SafetyLimits,
     space: Space,
     dt: float,
-) -> Rule:
+) -> GateRule:
     """Why a step must not be made, or NONE."""
     end = standstill(step, velocity, limits, dt)
     slack = ROUNDING * (limits.high - limits.low)
     for place in (step, end):
         if (place < limits.low - slack).any() or (place > limits.high + slack).any():
-            return Rule.RANGE
+            return GateRule.RANGE
     if (abs(step - measured) > limits.jump).any():
-        return Rule.BRAKING_WAY
+        return GateRule.BRAKING_WAY
     if _too_fast(q, step, limits, space, dt):
-        return Rule.CARTESIAN_SPEED
+        return GateRule.CARTESIAN_SPEED
     if space.blocked(q, step) or space.blocked(step, end):
-        return Rule.BRAKING_WAY
-    return Rule.NONE
+        return GateRule.BRAKING_WAY
+    return GateRule.NONE
 
 
 def _with_calm_hands(

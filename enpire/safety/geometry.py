@@ -14,7 +14,7 @@ import numpy as np
 from enpire.errors import PackError
 from enpire.packs import Robot
 from enpire.safety.limits import SafetyLimits
-from enpire.safety.rules import Rule
+from enpire.safety.rules import GateRule
 from enpire.types import FloatArray
 
 LOOKS = 64  # on one way at most: a longer one cannot be looked through in time, and is not free
@@ -60,22 +60,22 @@ class Geometry:
         self._of = np.repeat(np.arange(len(axes)), [len(qpos) for qpos, _, _ in axes])
         self._reach = np.array([_reach(model, body) for _, _, body in axes])
 
-    def forbidden(self, posture: FloatArray) -> Rule:
+    def forbidden(self, posture: FloatArray) -> GateRule:
         """The rule that a posture, (axes,), breaks, or NONE."""
         self._place(posture)
         hands = self._data.site_xpos[self._grasp]
         if (hands < self._low).any() or (hands > self._high).any():
-            return Rule.WORKSPACE
+            return GateRule.WORKSPACE
         mujoco.mj_collision(self._model, self._data)
         if not self._data.ncon:
-            return Rule.NONE
+            return GateRule.NONE
         near = self._data.contact.geom[self._data.contact.dist < self._clearance]
         if not len(near):
-            return Rule.NONE
+            return GateRule.NONE
         # A world of arms and boxes: the boxes are its first geoms.
-        return Rule.KEEP_OUT if (near < self._boxes).any() else Rule.SELF_COLLISION
+        return GateRule.KEEP_OUT if (near < self._boxes).any() else GateRule.SELF_COLLISION
 
-    def blocked(self, start: FloatArray, end: FloatArray) -> Rule:
+    def blocked(self, start: FloatArray, end: FloatArray) -> GateRule:
         """The rule broken on the straight way to a posture from one that is free, or NONE.
 
         Between two looks nothing moves farther than the clearance, towards anything else.
@@ -83,12 +83,12 @@ class Geometry:
         farthest = float(abs(end - start) @ self._reach)
         looks = int(np.ceil(farthest / self._clearance)) if farthest > 1e-9 else 0
         if looks > LOOKS:
-            return Rule.BRAKING_WAY
+            return GateRule.BRAKING_WAY
         for look in range(1, looks + 1):
             rule = self.forbidden(start + (end - start) * (look / looks))
             if rule:
                 return rule
-        return Rule.NONE
+        return GateRule.NONE
 
     def hands(self, posture: FloatArray) -> FloatArray:
         """Grasp points, (arms, 3), world frame [m]."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from enpire.safety.machine import Mode
-from enpire.safety.rules import Rule
+from enpire.safety.rules import GateRule
 from enpire.types import FloatArray
 
 _WANTED = struct.Struct("<QqQ")
@@ -17,7 +17,7 @@ _STATUS = struct.Struct("<qqQQQqqQQQ")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Wanted:
+class SetpointRequest:
     """A setpoint that a policy asks for; `rest` asks to come to rest instead.
 
     epoch: of the arming that it is for. stamp: monotonic ns at which it was written.
@@ -34,7 +34,7 @@ class Wanted:
         return head + np.asarray(self.setpoint, np.float64).tobytes()
 
     @classmethod
-    def decoded(cls, body: bytes) -> Wanted | None:
+    def decoded(cls, body: bytes) -> SetpointRequest | None:
         """From bytes; None if they are no such message."""
         rest = len(body) - _WANTED.size
         if rest < 0 or rest % 8:
@@ -44,10 +44,10 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Knot:
+class TimedSetpoint:
     """A setpoint, (axes,), to be reached `seconds` after its `stamp`, monotonic ns.
 
-    epoch: as in `Wanted`.
+    epoch: as in `SetpointRequest`.
     """
 
     epoch: int
@@ -61,14 +61,14 @@ class Knot:
         return head + np.asarray(self.setpoint, np.float64).tobytes()
 
     @classmethod
-    def decoded(cls, body: bytes) -> Knot:
+    def decoded(cls, body: bytes) -> TimedSetpoint:
         """From bytes."""
         epoch, stamp, seconds = _KNOT.unpack_from(body)
         return cls(epoch, stamp, seconds, np.frombuffer(body, np.float64, offset=_KNOT.size))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Status:
+class SupervisorStatus:
     """What a supervisor publishes every period.
 
     stamp: of this status; deadline: of the next period; stopped: when the last stop was issued, 0
@@ -82,7 +82,7 @@ class Status:
     deadline: int
     epoch: int
     mode: Mode
-    rules: Rule
+    rules: GateRule
     stopped: int
     latency: int
     recoveries: int
@@ -110,7 +110,7 @@ class Status:
         return head + np.concatenate(numbers).tobytes()
 
     @classmethod
-    def decoded(cls, body: bytes) -> Status:
+    def decoded(cls, body: bytes) -> SupervisorStatus:
         """From bytes."""
         *head, read, axes = _STATUS.unpack_from(body)
         stamp, deadline, epoch, mode, rules, stopped, latency, recoveries = head
@@ -121,7 +121,7 @@ class Status:
             deadline,
             epoch,
             Mode(mode),
-            Rule(rules),
+            GateRule(rules),
             stopped,
             latency,
             recoveries,

@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from enpire.errors import SafetyError
-from enpire.safety.station import RealTime
+from enpire.safety.station import RealTimeSettings
 
 SLACK = 0.02  # share of a period by which two ticks may be nearer than one period
 
@@ -32,7 +32,7 @@ class Pace:
         return late
 
 
-def prepare(wish: RealTime) -> None:
+def prepare(wish: RealTimeSettings) -> None:
     """Pin this thread, give all threads their priority; no garbage collection from now on.
 
     All: what a driver hears comes by threads of its own, and is as urgent.

@@ -17,7 +17,7 @@ from types import FrameType
 
 import numpy as np
 
-from enpire.drivers import WIRES, Driver, Seeing, build
+from enpire.drivers import WIRES, CameraDriver, Driver, build
 from enpire.drivers.commands import Commands
 from enpire.drivers.dry import Dry
 from enpire.drivers.mailbox import Beats, Mailbox
@@ -28,9 +28,9 @@ from enpire.safety.machine import ACTIVE
 from enpire.safety.pace import Pace, prepare
 from enpire.safety.permit import Permit, permit
 from enpire.safety.recorder import Recorder
-from enpire.safety.rules import Rule
+from enpire.safety.rules import GateRule
 from enpire.safety.station import StationFile, load_station
-from enpire.safety.supervisor import Supervisor, Watched
+from enpire.safety.supervisor import Liveness, Supervisor
 from enpire.types import FloatArray
 
 WANTED, STATUS, BEATS = "wanted", "status", "beats"
@@ -39,10 +39,12 @@ READY = "ready"
 EMERGENCY = "emergency"
 
 
-class Process:
+class SupervisorProcess:
     """One supervisor with its mailboxes, its socket and its pace."""
 
-    def __init__(self, station: StationFile, driver: Driver, eyes: Seeing | None = None) -> None:
+    def __init__(
+        self, station: StationFile, driver: Driver, eyes: CameraDriver | None = None
+    ) -> None:
         """Take the station; raises SafetyError if another supervisor has it.
 
         eyes: the driver, if the station's cameras are its own.
@@ -69,7 +71,7 @@ class Process:
             station.park,
             time.monotonic_ns,
             station.period,
-            Watched(
+            Liveness(
                 station.ages,
                 self._beats,
                 tuple(range(len(station.cameras))),
@@ -90,7 +92,7 @@ class Process:
             while not self._ended():
                 pace.wait()
                 if not self._ending and owner.poll(0):
-                    self.end(Rule.OWNER)
+                    self.end(GateRule.OWNER)
                 self._commands.serve()
                 self._see()
                 self.supervisor.tick()
@@ -102,7 +104,7 @@ class Process:
             self._commands.close()
             self._driver.disconnect()
 
-    def end(self, rule: Rule) -> None:
+    def end(self, rule: GateRule) -> None:
         """Stop for a rule, then end."""
         self._ending = self._ending or time.monotonic_ns()
         self.supervisor.stop(rule)
@@ -132,8 +134,8 @@ class Process:
             "episode": supervisor.episode,
             "clear": supervisor.clear,
             "stop": supervisor.stop,
-            EMERGENCY: lambda: supervisor.stop(Rule.EMERGENCY),
-            "end": lambda: self.end(Rule.ASKED),
+            EMERGENCY: lambda: supervisor.stop(GateRule.EMERGENCY),
+            "end": lambda: self.end(GateRule.ASKED),
         }
         if word != "status" and word not in does:
             raise SafetyError(f"a supervisor knows no {word!r}")
@@ -160,19 +162,19 @@ def main(argv: list[str]) -> int:
         # The local day is a person's: no time of the wall clock is used for anything else.
         may = permit(station, options.confirm_motion, options.dry_run, date.today())
         driver = build(station.driver, station.robot, time.monotonic_ns, station.site)
-        eyes: Seeing | None = None
-        if isinstance(driver, Seeing) and station.wire not in WIRES:
+        eyes: CameraDriver | None = None
+        if isinstance(driver, CameraDriver) and station.wire not in WIRES:
             eyes = driver
         if may is Permit.DRY:
             driver = Dry(driver, time.monotonic_ns, _show)
-        process = Process(station, driver, eyes)
+        process = SupervisorProcess(station, driver, eyes)
         prepare(station.realtime)
     except EnpireError as error:
         print(error, flush=True)
         return 1
 
     def asked(number: int, frame: FrameType | None) -> None:
-        process.end(Rule.ASKED)
+        process.end(GateRule.ASKED)
 
     signal.signal(signal.SIGTERM, asked)
     signal.signal(signal.SIGINT, asked)

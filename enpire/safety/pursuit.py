@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from enpire.safety.gate import Motion, towards
+from enpire.safety.gate import SentSetpoint, towards
 from enpire.safety.limits import SafetyLimits
 from enpire.types import FloatArray
 
@@ -32,11 +32,11 @@ class Pursuit:
 
         sent: by the supervisor in the period before, which was due at `at` [monotonic ns].
         """
-        before = Motion.at_rest(sent)
+        before = SentSetpoint.at_rest(sent)
         if self._before is not None:
             then, target, earlier = self._before
             seconds = max((at - earlier) * 1e-9, self._period)
-            before = Motion(sent, (sent - then) / seconds, target)
+            before = SentSetpoint(sent, (sent - then) / seconds, target)
         self._before = (sent, wanted, at)
         velocity, _ = towards(before, wanted, self._limits, self._period)
         return sent + velocity * self._period

@@ -14,7 +14,7 @@ import numpy as np
 from enpire.drivers import Reading
 from enpire.errors import StoreError
 from enpire.safety.machine import Mode
-from enpire.safety.rules import Rule
+from enpire.safety.rules import GateRule
 from enpire.store.durable import publish_file
 from enpire.types import FloatArray
 
@@ -24,7 +24,7 @@ NUMBERS = ("stamp", "mode", "rules", "measured")
 
 
 @dataclass(frozen=True, slots=True)
-class Stop:
+class StopRecord:
     """One stop, as written beside its record.
 
     issued: monotonic ns. mode: after it. rules: names of those that it was for. driver: what the
@@ -63,7 +63,7 @@ class Recorder:
         self,
         stamp: int,
         mode: Mode,
-        rules: Rule,
+        rules: GateRule,
         reading: Reading | None,
         wanted: FloatArray | None,
         sent: FloatArray | None,
@@ -84,7 +84,7 @@ class Recorder:
         for name, value in given.items():
             self._columns[name][row] = value
 
-    def dump(self, issued: int, mode: Mode, rules: Rule, driver: str) -> None:
+    def dump(self, issued: int, mode: Mode, rules: GateRule, driver: str) -> None:
         """Write down what is kept, oldest first, in a thread of its own: the arms go on braking.
 
         Two stops in a row are written one after the other.
@@ -95,7 +95,7 @@ class Recorder:
         for name, numbers in zip(NUMBERS, self._numbers, strict=True):
             columns[name] = numbers[order]
         self._stops += 1
-        stop = Stop(self._stops, issued, mode.name.lower(), tuple(rules.names), driver)
+        stop = StopRecord(self._stops, issued, mode.name.lower(), tuple(rules.names), driver)
         before = self._writing
         self._writing = threading.Thread(target=self._write, args=(stop, columns, before))
         self._writing.start()
@@ -106,7 +106,7 @@ class Recorder:
             self._writing.join()
 
     def _write(
-        self, stop: Stop, columns: dict[str, FloatArray], before: threading.Thread | None
+        self, stop: StopRecord, columns: dict[str, FloatArray], before: threading.Thread | None
     ) -> None:
         if before is not None:
             before.join()

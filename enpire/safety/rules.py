@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import IntFlag
 
 
-class Rule(IntFlag):
+class GateRule(IntFlag):
     """What acted, in three groups: what slows down, what brakes, what stops at once."""
 
     NONE = 0
@@ -46,7 +46,7 @@ class Rule(IntFlag):
         return [str(rule.name).lower().replace("_", " ") for rule in self]
 
 
-BRAKES = Rule(sum(1 << bit for bit in range(8, 32)))
-HOLDS = Rule(sum(1 << bit for bit in range(32, 48)))
-LATCHES = Rule.DRIVER | Rule.EMERGENCY
+BRAKES = GateRule(sum(1 << bit for bit in range(8, 32)))
+HOLDS = GateRule(sum(1 << bit for bit in range(32, 48)))
+LATCHES = GateRule.DRIVER | GateRule.EMERGENCY
 """After these only a person lets the arms move again."""

@@ -49,7 +49,7 @@ _TABLES = {"limits", "watchdogs", "realtime", "keep_out", "calibration", *DRIVER
 
 
 @dataclass(frozen=True, slots=True)
-class RealTime:
+class RealTimeSettings:
     """Where the supervisor runs: on which core, at which SCHED_FIFO priority; None: as others."""
 
     cpu: int | None = None
@@ -75,7 +75,7 @@ class StationFile:
     calibrated: Mapping[str, CameraCalibration]
     verifier: bool
     ages: Ages
-    realtime: RealTime
+    realtime: RealTimeSettings
     settings: Table
     wire: str
     wiring: Table
@@ -184,14 +184,14 @@ def _ages(table: Table) -> Ages:
     return Ages(**found)
 
 
-def _realtime(table: Table) -> RealTime:
+def _realtime(table: Table) -> RealTimeSettings:
     if not table.has("realtime"):
-        return RealTime()
+        return RealTimeSettings()
     said = table.table("realtime")
     values = {key: int(said.number(key)) for key in said.names}
     if set(values) - {"cpu", "priority"} or not 1 <= values.get("priority", 1) <= 99:
         raise PackError(f"{said.where}: cpu, a core's number, and priority, 1 to 99")
-    return RealTime(**values)
+    return RealTimeSettings(**values)
 
 
 def _box(table: Table) -> Box:

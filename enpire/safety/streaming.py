@@ -21,9 +21,9 @@ from enpire.child_environment import child_environment
 from enpire.drivers.mailbox import Mailbox
 from enpire.errors import EnpireError, SafetyError
 from enpire.safety.blend import Segment
-from enpire.safety.client import LEAD_S, RESTS, Client, wait_after_look, wait_for_look
+from enpire.safety.client import LEAD_S, RESTS, StationClient, wait_after_look, wait_for_look
 from enpire.safety.machine import Mode
-from enpire.safety.messages import Knot, Status
+from enpire.safety.messages import SupervisorStatus, TimedSetpoint
 from enpire.safety.pace import prepare
 from enpire.safety.pursuit import Pursuit
 from enpire.safety.station import StationFile, load_station
@@ -43,7 +43,9 @@ class Curve:
         self._segment: Segment | None = None
         self._epoch, self._rests, self._waits = 0, 0, 0
 
-    def next(self, status: Status, knot: Knot | None, now: int) -> tuple[FloatArray, bool] | None:
+    def next(
+        self, status: SupervisorStatus, knot: TimedSetpoint | None, now: int
+    ) -> tuple[FloatArray, bool] | None:
         """The setpoint of now, and whether it asks for rest; None while there is nothing to send.
 
         knot: one that has not been seen before.
@@ -64,11 +66,11 @@ class Curve:
             segment = self._segment = segment.to_rest(now)
         return self._pursuit.next(segment.at(now)[0], status.sent, status.deadline), False
 
-    def _counts(self, knot: Knot, status: Status, now: int) -> bool:
+    def _counts(self, knot: TimedSetpoint, status: SupervisorStatus, now: int) -> bool:
         fresh = 0 <= now - knot.stamp < LATE * knot.seconds * 1e9
         return knot.epoch == status.epoch and status.mode in (Mode.ARMED, Mode.MOVING) and fresh
 
-    def _rest(self, segment: Segment, status: Status) -> tuple[FloatArray, bool] | None:
+    def _rest(self, segment: Segment, status: SupervisorStatus) -> tuple[FloatArray, bool] | None:
         """Stand at the end until the supervisor has come to rest there, too."""
         if self._rests >= RESTS and status.mode is Mode.ARMED:
             self._segment = None
@@ -82,7 +84,7 @@ class Curve:
 
 def run(station: StationFile) -> None:
     """Stream until the owner is gone."""
-    client = Client(station.runtime)
+    client = StationClient(station.runtime)
     knots = Mailbox(station.runtime / KNOTS)
     owner = select.poll()
     owner.register(sys.stdin, select.POLLIN | select.POLLHUP)
@@ -100,7 +102,7 @@ def run(station: StationFile) -> None:
         wait_for_look(status)
         newest = knots.newest()
         fresh = newest is not None and newest[0] != seen
-        knot = Knot.decoded(newest[1]) if newest is not None and fresh else None
+        knot = TimedSetpoint.decoded(newest[1]) if newest is not None and fresh else None
         seen = newest[0] if newest is not None else 0
         wanted = curve.next(status, knot, time.monotonic_ns())
         if wanted is not None:
@@ -133,7 +135,7 @@ class Streaming:
         """Whether the process runs."""
         return self.process.poll() is None
 
-    def put(self, knot: Knot) -> None:
+    def put(self, knot: TimedSetpoint) -> None:
         """Go to a setpoint next."""
         self._knots.put(knot.encoded())
 

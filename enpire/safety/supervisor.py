@@ -13,13 +13,13 @@ import numpy as np
 from enpire.drivers import Driver, Reading
 from enpire.drivers.driver import Clock
 from enpire.errors import SafetyError
-from enpire.safety.gate import Motion, Space, Step, advance, brake
+from enpire.safety.gate import GateStep, SentSetpoint, Space, advance, brake
 from enpire.safety.limits import SafetyLimits
 from enpire.safety.machine import ACTIVE, SENDS, Event, Mode, after
-from enpire.safety.messages import Status, Wanted
+from enpire.safety.messages import SetpointRequest, SupervisorStatus
 from enpire.safety.recorder import Recorder
 from enpire.safety.recoveries import MOST, Recoveries
-from enpire.safety.rules import BRAKES, HOLDS, LATCHES, Rule
+from enpire.safety.rules import BRAKES, HOLDS, LATCHES, GateRule
 from enpire.safety.watchdog import Ages, fault_of_stamp, too_old
 from enpire.types import FloatArray
 
@@ -47,7 +47,7 @@ class Alive(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Watched:
+class Liveness:
     """What a moving station relies on: `alive[index]` for each camera, and for the verifier."""
 
     ages: Ages = field(default_factory=Ages)
@@ -69,7 +69,7 @@ class Supervisor:
         park: FloatArray,
         clock: Clock,
         period: float,
-        watched: Watched | None = None,
+        watched: Liveness | None = None,
     ) -> None:
         """Idle; the driver is connected.
 
@@ -77,7 +77,7 @@ class Supervisor:
         never less.
         """
         self.mode = Mode.IDLE
-        self.rules = Rule.NONE
+        self.rules = GateRule.NONE
         self.epoch = clock()  # of no setpoint that an earlier supervisor was sent
         self.stopped = 0
         self.latency = -1
@@ -86,13 +86,13 @@ class Supervisor:
         self._inbox, self._recorder, self._clock = inbox, recorder, clock
         self._park, self._goal, self._period = park, park, period
         self._calm = limits.slower(CALM)
-        self._watched = watched or Watched()
-        self._asked, self._acted = Rule.NONE, Rule.NONE
+        self._watched = watched or Liveness()
+        self._asked, self._acted = GateRule.NONE, GateRule.NONE
         self._number, self._stamp = 0, 0
         self._resting = False
         self._arm_count = int(limits.grippers.sum())
         self._wanted: FloatArray | None = None
-        self._motion: Motion | None = None
+        self._motion: SentSetpoint | None = None
         self._reading: Reading | None = None
         self._ticked = clock()
         self._sent: FloatArray | None = None
@@ -136,7 +136,7 @@ class Supervisor:
         self.mode = after(self.mode, Event.CLEAR)
         self.recoveries.renew()
 
-    def stop(self, rule: Rule = Rule.ASKED) -> None:
+    def stop(self, rule: GateRule = GateRule.ASKED) -> None:
         """Stop at the next tick for a rule: brake and hold, or, for EMERGENCY, latch."""
         self._asked |= rule
 
@@ -146,24 +146,24 @@ class Supervisor:
         """One period: look, decide, send at most one setpoint."""
         now = self._clock()
         self.latency, self._sent = -1, None
-        rules, self._asked = self._asked | self._arms(now), Rule.NONE
+        rules, self._asked = self._asked | self._arms(now), GateRule.NONE
         if now - self._ticked > HELD_UP * self._period * 1e9:
-            rules |= Rule.OVERRUN
+            rules |= GateRule.OVERRUN
         self._ticked = now
         if self.mode in (Mode.ARMED, Mode.MOVING):
             rules |= self._policy(now)
         self._acted = rules
-        if rules & HOLDS and (self.mode in ACTIVE or rules & Rule.EMERGENCY):
+        if rules & HOLDS and (self.mode in ACTIVE or rules & GateRule.EMERGENCY):
             self._hold(rules)
         elif self.mode in ACTIVE:
             self._move(rules)
         self._recorder.note(now, self.mode, self._acted, self._reading, self._wanted, self._sent)
 
-    def status(self, deadline: int) -> Status:
+    def status(self, deadline: int) -> SupervisorStatus:
         """For whoever watches; deadline: of the next tick."""
         nothing = np.full(self._limits.low.shape, np.nan)
         reading, motion = self._reading, self._motion
-        return Status(
+        return SupervisorStatus(
             self._clock(),
             deadline,
             self.epoch,
@@ -192,7 +192,7 @@ class Supervisor:
             raise SafetyError("a joint stands outside its range: move the arm by hand")
         if self._motion is not None:  # go on holding what is held
             within[limits.grippers] = self._motion.position[limits.grippers]
-        motion = Motion.at_rest(within)
+        motion = SentSetpoint.at_rest(within)
         forbidden = self._space.forbidden(motion.position)
         if forbidden:
             raise SafetyError(
@@ -209,28 +209,28 @@ class Supervisor:
         newest = self._inbox.newest()
         self._number, self._stamp = newest[0] if newest else 0, 0
 
-    def _arms(self, now: int) -> Rule:
+    def _arms(self, now: int) -> GateRule:
         """Rules that the arms themselves break."""
         try:
             reading = self._driver.read()
         except Exception as error:  # whatever a driver raises: it is not to be relied on
             self._reading, self._raised = None, error
-            return Rule.DRIVER
+            return GateRule.DRIVER
         numbers = (reading.position, reading.velocity)
         if any(n.shape != self._limits.low.shape or not np.isfinite(n).all() for n in numbers):
             self._reading = None
-            return Rule.DRIVER
+            return GateRule.DRIVER
         before, self._reading = self._reading, reading
-        rules = Rule.NONE
+        rules = GateRule.NONE
         if before is not None and self._leapt(before, reading):
-            rules |= Rule.IMPLAUSIBLE
+            rules |= GateRule.IMPLAUSIBLE
         if too_old(reading.stamp, now, self._watched.ages.driver):
-            rules |= Rule.DRIVER_AGE
+            rules |= GateRule.DRIVER_AGE
         # Comparisons with NaN are false: what an arm does not measure stops nothing.
         if (np.sqrt((reading.force**2).sum(-1)) > self._limits.wrist_force).any():
-            rules |= Rule.WRIST_FORCE
+            rules |= GateRule.WRIST_FORCE
         if (abs(reading.effort[self._limits.grippers]) > self._limits.gripper_force).any():
-            rules |= Rule.GRIPPER_FORCE
+            rules |= GateRule.GRIPPER_FORCE
         return rules
 
     def _leapt(self, before: Reading, reading: Reading) -> bool:
@@ -239,9 +239,9 @@ class Supervisor:
         way = abs(reading.position - before.position)
         return bool((way > 2 * self._limits.speed * seconds + LEAP)[~self._limits.grippers].any())
 
-    def _policy(self, now: int) -> Rule:
+    def _policy(self, now: int) -> GateRule:
         """Take the newest setpoint; the rules that it, or its absence, breaks."""
-        rules, ages = Rule.NONE, self._watched.ages
+        rules, ages = GateRule.NONE, self._watched.ages
         newest = self._inbox.newest()
         if newest is not None and newest[0] != self._number:
             skipped, self._number = newest[0] - self._number, newest[0]
@@ -249,37 +249,37 @@ class Supervisor:
             rules |= self._message(newest[1], skipped, self._clock())
         if self.mode is Mode.MOVING:
             if too_old(self._stamp, now, ages.heartbeat):
-                rules |= Rule.HEARTBEAT
+                rules |= GateRule.HEARTBEAT
             alive = self._watched.alive
             if alive is not None:
                 if any(too_old(alive.stamp(i), now, ages.camera) for i in self._watched.cameras):
-                    rules |= Rule.CAMERA
+                    rules |= GateRule.CAMERA
                 seen = self._watched.verifier
                 if seen is not None and too_old(alive.stamp(seen), now, ages.verifier):
-                    rules |= Rule.VERIFIER
+                    rules |= GateRule.VERIFIER
         return rules
 
-    def _message(self, body: bytes, skipped: int, now: int) -> Rule:
-        wanted = Wanted.decoded(body)
+    def _message(self, body: bytes, skipped: int, now: int) -> GateRule:
+        wanted = SetpointRequest.decoded(body)
         if wanted is None:
-            return Rule.SIZE
+            return GateRule.SIZE
         if wanted.epoch != self.epoch:
-            return Rule.NONE  # of before the last stop: it moves nothing
+            return GateRule.NONE  # of before the last stop: it moves nothing
         if not 0 < skipped <= FLOOD:
-            return Rule.FLOOD
+            return GateRule.FLOOD
         fault = fault_of_stamp(wanted.stamp, self._stamp, now, self._watched.ages.heartbeat)
         if fault:
             return fault
         self._stamp, self._wanted, self._resting = wanted.stamp, wanted.setpoint, wanted.rest
         if wanted.setpoint.shape != self._limits.low.shape:
             self._wanted = None
-            return Rule.SIZE
+            return GateRule.SIZE
         self.latency = 0  # a new one: known once it is sent
         if self.mode is Mode.ARMED and not wanted.rest:
             self.mode = after(self.mode, Event.SETPOINT)
-        return Rule.NONE
+        return GateRule.NONE
 
-    def _move(self, rules: Rule) -> None:
+    def _move(self, rules: GateRule) -> None:
         """One period of an active station that breaks no rule of HOLDS."""
         if rules & BRAKES and self.mode is not Mode.STOPPING:
             self.mode, self.rules, self.stopped = after(self.mode, Event.LAPSE), rules, 0
@@ -300,7 +300,7 @@ class Supervisor:
             self.stopped = self._clock()
         self._settle(step)
 
-    def _step(self, motion: Motion, measured: FloatArray) -> Step:
+    def _step(self, motion: SentSetpoint, measured: FloatArray) -> GateStep:
         limits, space, dt = self._limits, self._space, self._period
         if self.mode is Mode.PARKING:
             ahead = np.clip(self._goal - motion.position, -LEAD, LEAD)
@@ -309,7 +309,7 @@ class Supervisor:
             return advance(motion, measured, self._wanted, limits, space, dt)
         return brake(motion, measured, limits, space, dt)
 
-    def _settle(self, step: Step) -> None:
+    def _settle(self, step: GateStep) -> None:
         """What follows if the arms have come to a standstill."""
         if step.motion is None or not step.motion.still:
             return
@@ -321,15 +321,15 @@ class Supervisor:
         elif self.mode is Mode.PARKING:
             if abs(self._goal - step.motion.position).max() < 1e-6:
                 self.mode = after(self.mode, Event.ARRIVED)
-            elif step.rules & ~(Rule.SPEED | Rule.ACCELERATION):
-                self.stop(Rule.ASKED | step.rules)  # the straight way is not free
+            elif step.rules & ~(GateRule.SPEED | GateRule.ACCELERATION):
+                self.stop(GateRule.ASKED | step.rules)  # the straight way is not free
 
-    def _send(self, motion: Motion) -> bool:
+    def _send(self, motion: SentSetpoint) -> bool:
         try:
             self._driver.send(motion.position)
         except Exception as error:  # as when reading
             self._raised = error
-            self._hold(Rule.DRIVER)
+            self._hold(GateRule.DRIVER)
             return False
         self._motion, self._sent = motion, motion.position
         if self.latency == 0:
@@ -340,13 +340,13 @@ class Supervisor:
     def _driver_said(self) -> str:
         return f"{type(self._raised).__name__}: {self._raised}" if self._raised else ""
 
-    def _hold(self, rules: Rule) -> None:
+    def _hold(self, rules: GateRule) -> None:
         """Stop by the arms' own means, at once."""
         try:
             self._driver.stop()
         except Exception as error:
             self._raised = error
-            rules |= Rule.DRIVER
+            rules |= GateRule.DRIVER
         if self.mode is Mode.STOPPING and self.stopped:
             self.rules |= rules  # the stop was issued when braking began
         else:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from enpire.safety.rules import Rule
+from enpire.safety.rules import GateRule
 
 HEARTBEAT_S = 0.020
 DRIVER_S = 0.050
@@ -26,10 +26,10 @@ def too_old(stamp: int, now: int, age: float) -> bool:
     return now - stamp > age * 1e9
 
 
-def fault_of_stamp(stamp: int, last: int, now: int, age: float) -> Rule:
+def fault_of_stamp(stamp: int, last: int, now: int, age: float) -> GateRule:
     """What is wrong with a new message's stamp, given the last one's: stale, future or nothing."""
     if stamp - now > TOLERANCE_S * 1e9:
-        return Rule.FUTURE
+        return GateRule.FUTURE
     if stamp <= last or too_old(stamp, now, age):
-        return Rule.STALE
-    return Rule.NONE
+        return GateRule.STALE
+    return GateRule.NONE

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from enpire.drivers.ros2.action import Ended, Status, follow_joint_trajectory
+from enpire.drivers.ros2.action import GoalResult, GoalStatus, follow_joint_trajectory
 from enpire.simulation.following import Follower
 from enpire.types import FloatArray
 
@@ -37,11 +37,11 @@ class ServedGoal:
             )
         )
 
-    def end(self, ended: Ended) -> None:
+    def end(self, ended: GoalResult) -> None:
         """See `Goal`: only now it is executed, which is done at once."""
 
         def execute(handle: Any) -> Any:
-            if ended.status == Status.SUCCEEDED:
+            if ended.status == GoalStatus.SUCCEEDED:
                 handle.succeed()
             elif handle.is_cancel_requested:
                 handle.canceled()

@@ -23,7 +23,7 @@ NOISE_S = 60.0  # after which the same white noise comes again
 PLACE_TRIES = 20  # initial conditions that may fail to settle, at the start
 
 
-class Cell:
+class SimulatedCell:
     """A task's scene. What it is sent moves its servos at once; it is read as an arm is read.
 
     stopped: somebody has pressed its emergency stop; setpoints move nothing until it is released.

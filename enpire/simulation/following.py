@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from enpire.drivers.ros2.action import Code, Ended, Status
+from enpire.drivers.ros2.action import Code, GoalResult, GoalStatus
 from enpire.types import FloatArray
 
 TOLERANCE = 0.2  # on the way, of a joint of which a goal says nothing [rad]
@@ -34,7 +34,7 @@ class Goal(Protocol):
     def tell(self, desired: FloatArray, measured: FloatArray) -> None:
         """Feedback: positions, (joints,)."""
 
-    def end(self, ended: Ended) -> None:
+    def end(self, ended: GoalResult) -> None:
         """It is over."""
 
 
@@ -77,7 +77,9 @@ class Follower:
             return  # a newer one was faster
         start = measured if self._goal is None else self._desired(now)
         while (older := self._open[0]) is not goal:
-            self._end(older, Ended(Status.ABORTED, Code.INVALID_GOAL, "replaced by a newer goal"))
+            self._end(
+                older, GoalResult(GoalStatus.ABORTED, Code.INVALID_GOAL, "replaced by a newer goal")
+            )
         self._goal = goal
         message = goal.request.trajectory
         order = [list(message.joint_names).index(name) for name in self._joints]
@@ -90,7 +92,7 @@ class Follower:
     def tick(self, now: int, measured: FloatArray) -> FloatArray | None:
         """What to ask of the joints, (joints,) [rad]; None: nothing anew."""
         for goal in [one for one in self._open if one.cancelled]:
-            self._end(goal, Ended(Status.CANCELED, Code.SUCCESSFUL, "cancelled"))
+            self._end(goal, GoalResult(GoalStatus.CANCELED, Code.SUCCESSFUL, "cancelled"))
             if goal is self._goal:
                 self._goal = None
                 return measured.copy()
@@ -107,7 +109,7 @@ class Follower:
         self._goal = None
         return desired if ended.good else measured.copy()
 
-    def _end(self, goal: Goal, ended: Ended) -> None:
+    def _end(self, goal: Goal, ended: GoalResult) -> None:
         self._open.remove(goal)
         goal.end(ended)
 
@@ -116,7 +118,7 @@ class Follower:
 
     def _judged(
         self, now: int, desired: FloatArray, measured: FloatArray, request: Any
-    ) -> Ended | None:
+    ) -> GoalResult | None:
         """How the goal ends now, if it does."""
         off = abs(desired - measured)
         allowed = self._tolerances(request.path_tolerance, TOLERANCE)
@@ -127,16 +129,16 @@ class Follower:
             return None
         allowed = self._tolerances(request.goal_tolerance, np.inf)
         if (off <= allowed).all():
-            return Ended(Status.SUCCEEDED, Code.SUCCESSFUL)
+            return GoalResult(GoalStatus.SUCCEEDED, Code.SUCCESSFUL)
         wait = _seconds(request.goal_time_tolerance)  # nought: for as long as it takes
         if wait and late > wait * 1e9:
             return self._violated(Code.GOAL_TOLERANCE_VIOLATED, off, allowed)
         return None
 
-    def _violated(self, code: Code, off: FloatArray, allowed: FloatArray) -> Ended:
+    def _violated(self, code: Code, off: FloatArray, allowed: FloatArray) -> GoalResult:
         worst = int(np.argmax(off - allowed))
         text = f"{self._joints[worst]} is {off[worst]:.3f} rad off, {allowed[worst]:.3f} allowed"
-        return Ended(Status.ABORTED, code, text)
+        return GoalResult(GoalStatus.ABORTED, code, text)
 
     def _tolerances(self, said: Sequence[Any], usual: float) -> FloatArray:
         """(joints,): 0 in a goal stands for the usual one, and -1 for none."""

@@ -15,10 +15,10 @@ from enpire.drivers.commands import Commands
 from enpire.drivers.driver import Picture
 from enpire.drivers.mailbox import Beats, Mailbox
 from enpire.drivers.twin import messages
-from enpire.environment.cameras import Camera, View
+from enpire.environment.cameras import Camera, CameraView
 from enpire.errors import SafetyError
 from enpire.safety.station import StationFile
-from enpire.simulation.cell import Cell
+from enpire.simulation.cell import SimulatedCell
 from enpire.simulation.faults import Faults
 from enpire.simulation.pictures import Pictures
 
@@ -31,7 +31,7 @@ Sent = tuple[str, bytes]  # a camera, and its message
 class LocalWire:
     """The station's end of `enpire.drivers.twin`."""
 
-    def __init__(self, cell: Cell, station: StationFile, faults: Faults) -> None:
+    def __init__(self, cell: SimulatedCell, station: StationFile, faults: Faults) -> None:
         """Serve in the station's runtime folder.
 
         Raises:
@@ -104,7 +104,7 @@ class LocalWire:
     def _watched(self, camera: str) -> bool:
         return time.monotonic_ns() - self._looked[camera].stamp(0) < LOOKED_S * 1e9
 
-    def _pictured(self, views: list[View], measured: int) -> list[Sent]:
+    def _pictured(self, views: list[CameraView], measured: int) -> list[Sent]:
         """Messages for those who look, in the renderer's thread."""
         return [
             (view.camera.name, messages.encode_picture(Picture(measured, view.image)))

@@ -7,7 +7,7 @@ from concurrent.futures import Future
 
 import mujoco
 
-from enpire.environment.cameras import Camera, View
+from enpire.environment.cameras import Camera, CameraView
 from enpire.environment.eyes import TwinEyes
 from enpire.errors import UsageError
 from enpire.packs.finder import unknown
@@ -23,7 +23,7 @@ class Pictures[T]:
     """
 
     def __init__(
-        self, twin: Twin, cameras: Sequence[str], made: Callable[[list[View], int], T]
+        self, twin: Twin, cameras: Sequence[str], made: Callable[[list[CameraView], int], T]
     ) -> None:
         """cameras: that the station's file names. made: is given a view by each camera of the
         world, and when it was taken [ns]; raises NoGraphics, or UsageError for no such camera.

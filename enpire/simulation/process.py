@@ -22,8 +22,8 @@ from enpire.errors import EnpireError, UsageError
 from enpire.packs import find, load_world
 from enpire.packs.finder import unknown
 from enpire.safety.pace import Pace, prepare
-from enpire.safety.station import RealTime, StationFile, load_station
-from enpire.simulation.cell import Cell
+from enpire.safety.station import RealTimeSettings, StationFile, load_station
+from enpire.simulation.cell import SimulatedCell
 from enpire.simulation.faults import Faults, Plan
 
 WIRES = ("local", "ros2")
@@ -51,20 +51,20 @@ def start(station: StationFile, task: str, wire: str, plan: Plan, seed: int) -> 
         raise UsageError(
             f"{pack.name} is for robot {loaded.robot}, {station.path.name} has {station.robot.name}"
         )
-    cell = Cell(
+    cell = SimulatedCell(
         loaded, load_world(find("sim", loaded.world)), station.robot, seed, time.monotonic_ns
     )
     told = _told(station)
     first = max((fault.number for fault in told), default=0) + 1
     faults = Faults(plan, seed, time.monotonic_ns(), first, lambda fault: _tell(station, fault))
     faults.told += told
-    return _Running(cell, faults, _server(wire, cell, station, faults))
+    return _SimulatedStation(cell, faults, _server(wire, cell, station, faults))
 
 
-class _Running:
+class _SimulatedStation:
     """All of it together."""
 
-    def __init__(self, cell: Cell, faults: Faults, server: Server) -> None:
+    def __init__(self, cell: SimulatedCell, faults: Faults, server: Server) -> None:
         self._cell, self._faults, self._server = cell, faults, server
 
     def serve(self, now: int) -> None:
@@ -76,7 +76,7 @@ class _Running:
         self._server.close()
 
 
-def _server(wire: str, cell: Cell, station: StationFile, faults: Faults) -> Server:
+def _server(wire: str, cell: SimulatedCell, station: StationFile, faults: Faults) -> Server:
     if wire == "local":
         from enpire.simulation.local import LocalWire
 
@@ -88,9 +88,9 @@ def _server(wire: str, cell: Cell, station: StationFile, faults: Faults) -> Serv
     raise UsageError(unknown("wire", wire, list(WIRES)))
 
 
-def _below(wish: RealTime) -> RealTime:
+def _below(wish: RealTimeSettings) -> RealTimeSettings:
     """On any core, and a little less urgent than the supervisor, which it must not hold up."""
-    return RealTime(None, None if wish.priority is None else max(wish.priority - 1, 1))
+    return RealTimeSettings(None, None if wish.priority is None else max(wish.priority - 1, 1))
 
 
 def _told(station: StationFile) -> list[Fault]:

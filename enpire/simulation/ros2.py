@@ -14,15 +14,15 @@ import numpy as np
 from enpire.drivers import Reading
 from enpire.drivers.ros2.messages import compressed, image, poses
 from enpire.drivers.ros2.node import Spinning, command, latched, sensor_data
-from enpire.drivers.ros2.settings import COMPRESSED, Command, Ros2Settings
+from enpire.drivers.ros2.settings import COMPRESSED, CommandMode, Ros2Settings
 from enpire.drivers.ros2.wire import FAULTS, PLACE, SCENE, VARY
-from enpire.environment.cameras import View
+from enpire.environment.cameras import CameraView
 from enpire.errors import SafetyError
 from enpire.packs import Robot
 from enpire.safety.limits import of_robot
 from enpire.safety.station import StationFile
 from enpire.simulation import action
-from enpire.simulation.cell import Cell
+from enpire.simulation.cell import SimulatedCell
 from enpire.simulation.faults import Faults
 from enpire.simulation.following import Follower
 from enpire.simulation.pictures import Pictures
@@ -34,13 +34,13 @@ TOLD = 50  # faults that are said at a time
 EMERGENCY = "emergency_stop"  # std_srvs/SetBool: press, or release
 
 
-class Controller:
+class SimulatedController:
     """The trajectory controller, or forward controllers, of an arm, and their command time-out.
 
     follower: carries out the goals of the action, if that is how the controller is commanded.
     """
 
-    def __init__(self, cell: Cell, settings: Ros2Settings, robot: Robot) -> None:
+    def __init__(self, cell: SimulatedCell, settings: Ros2Settings, robot: Robot) -> None:
         self._cell, self._settings = cell, settings
         self._axes = {name: k for k, name in enumerate(settings.names(robot))}
         self._arms = [self._axes[name] for name in settings.arm_joints(robot)]
@@ -83,7 +83,7 @@ class Controller:
         seconds, self._ticked = (now - self._ticked) * 1e-9, now
         if self._setpoint is None:
             return
-        if self._settings.command is Command.ACTION:
+        if self._settings.command is CommandMode.ACTION:
             self._follow(self._setpoint, now)
             return
         if now - self._heard > TIME_OUT_S * 1e9:
@@ -116,7 +116,7 @@ class Controller:
 class Ros2Server:
     """The station's end of `enpire.drivers.ros2`."""
 
-    def __init__(self, cell: Cell, station: StationFile, faults: Faults) -> None:
+    def __init__(self, cell: SimulatedCell, station: StationFile, faults: Faults) -> None:
         """Raises DriverError without rclpy."""
         from geometry_msgs.msg import PoseArray, WrenchStamped
         from rclpy.lifecycle import LifecycleNode
@@ -128,7 +128,7 @@ class Ros2Server:
         settings = self._settings = Ros2Settings.read(station.wiring)
         self._cell, self._faults = cell, faults
         self._names = settings.names(station.robot)
-        self._controller = Controller(cell, settings, station.robot)
+        self._controller = SimulatedController(cell, settings, station.robot)
         self._asked: deque[tuple[str, Any]] = deque()
         self._number, self._said, self._told = 0, "", -1
         self._period = -1
@@ -156,7 +156,7 @@ class Ros2Server:
         )
         self._controllers.declare_parameter("joints", list(settings.arm_joints(station.robot)))
         self._controllers.declare_parameter("cmd_timeout", TIME_OUT_S)
-        if settings.command is Command.ACTION:
+        if settings.command is CommandMode.ACTION:
             self._actions = action.serve(
                 self._controllers,
                 settings.controller,
@@ -165,7 +165,7 @@ class Ros2Server:
                 lambda: self._controllers._state_machine.current_state[1] == "active",
                 self._accept,
             )
-        elif settings.command is Command.TRAJECTORY:
+        elif settings.command is CommandMode.TRAJECTORY:
             topic = f"{settings.controller}/joint_trajectory"
             self._listen(node, JointTrajectory, topic, _trajectory)
         else:
@@ -234,7 +234,7 @@ class Ros2Server:
         publishers = [each for pair in self._cameras.values() for each in pair]
         return {each: each.get_subscription_count() for each in publishers}
 
-    def _pictured(self, views: list[View], measured: int) -> list[Sent]:
+    def _pictured(self, views: list[CameraView], measured: int) -> list[Sent]:
         """Messages for those who listen, in the renderer's thread."""
         stamp = self._stamp(measured, time.monotonic_ns())
         made: list[Sent] = []

@@ -2,10 +2,10 @@
 
 from enpire.store.branch import branch
 from enpire.store.rows import (
-    Decision,
     EpisodeRow,
     EventRow,
     Interval,
+    LogEntry,
     Phase,
     PolicyRow,
     RoundRow,
@@ -15,11 +15,11 @@ from enpire.store.run import Run, default_folder, is_run, under_way
 from enpire.store.writer import EpisodeWriter
 
 __all__ = [
-    "Decision",
     "EpisodeRow",
     "EpisodeWriter",
     "EventRow",
     "Interval",
+    "LogEntry",
     "Phase",
     "PolicyRow",
     "RoundRow",

@@ -20,10 +20,10 @@ from enpire.store import chain
 from enpire.store.chain import WRITTEN, ChainEnd, Rows
 from enpire.store.durable import disk_errors, fsync, full_disk, temporary_name
 from enpire.store.rows import (
-    Decision,
     EpisodeRow,
     EventRow,
     Interval,
+    LogEntry,
     Phase,
     PolicyRow,
     RoundRow,
@@ -620,7 +620,7 @@ class Ledger:
         if not changed:
             raise StoreError(f"{self.path} knows no policy {name!r}: save it first")
 
-    def add_decision(self, decision: Decision) -> None:
+    def add_decision(self, decision: LogEntry) -> None:
         """Record a decision."""
         with self._transaction() as connection:
             connection.execute(
@@ -636,7 +636,7 @@ class Ledger:
             )
 
     @_readable
-    def decisions(self, since: int = 0) -> list[Decision]:
+    def decisions(self, since: int = 0) -> list[LogEntry]:
         """All decisions in the order they were made, after the first `since` of them."""
         rows = self._rows(
             "SELECT round, kind, text, incumbent, candidate, numbers FROM decisions"
@@ -644,7 +644,7 @@ class Ledger:
             (since,),
         )
         return [
-            Decision(round, kind, text, incumbent, candidate, json.loads(numbers))
+            LogEntry(round, kind, text, incumbent, candidate, json.loads(numbers))
             for round, kind, text, incumbent, candidate, numbers in rows
         ]
 

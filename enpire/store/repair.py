@@ -13,7 +13,7 @@ from enpire.store.journal import record_again
 from enpire.store.layout import CONFIG, CONFIG_HASH, LEDGER, LOCK, POLICIES, SEAL
 from enpire.store.ledger import IN_BATCHES, Ledger
 from enpire.store.lock import WriterLock
-from enpire.store.rows import Decision, PolicyRow
+from enpire.store.rows import LogEntry, PolicyRow
 from enpire.store.run import FOUND
 from enpire.store.seal import seal
 from enpire.store.weights import sha256_of
@@ -44,7 +44,7 @@ def repair(folder: Path) -> list[str]:
             rest = orphans.find(folder, ledger).rest
             done += orphans.set_aside(folder, rest)
             for line in done:
-                ledger.add_decision(Decision(0, FOUND, line))
+                ledger.add_decision(LogEntry(0, FOUND, line))
         seal(folder)
         return done
     finally:

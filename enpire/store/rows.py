@@ -93,7 +93,7 @@ class PolicyRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
+class LogEntry:
     """Something the loop decided, in words for a person and with the numbers behind it."""
 
     round: int

@@ -59,7 +59,7 @@ from enpire.store.ledger import Ledger
 from enpire.store.lock import WriterLock, held, short_reading, without_short_readers
 from enpire.store.origin import ORIGIN, mark
 from enpire.store.orphans import Orphans, batches_on_disk, find, policies_on_disk, set_aside
-from enpire.store.rows import Decision, EpisodeRow, Interval, PolicyRow
+from enpire.store.rows import EpisodeRow, Interval, LogEntry, PolicyRow
 from enpire.store.seal import seal
 from enpire.store.weights import sha256_of
 from enpire.types import Episode, Purpose
@@ -410,7 +410,7 @@ class Run:
     def note_found(self, text: str) -> None:
         """Tell and record what was found in the folder and done about it."""
         self.notes.append(text)
-        self.ledger.add_decision(Decision(0, FOUND, text))
+        self.ledger.add_decision(LogEntry(0, FOUND, text))
 
     def missing(self) -> list[str]:
         """Batches and policies that are recorded and not there, relative to the folder."""

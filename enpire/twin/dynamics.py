@@ -56,7 +56,7 @@ Fields = Callable[[str], NDArray[Any]]
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ParameterPlace:
     """Where one parameter stands: the arm, its joint's number (-1: the whole arm), the kind."""
 
     arm: ArmIndex
@@ -64,19 +64,19 @@ class Place:
     kind: str
 
 
-def places(scene: Scene) -> dict[str, Place]:
+def places(scene: Scene) -> dict[str, ParameterPlace]:
     """All parameters of a scene's arms, by name."""
     found = {}
     for arm in scene.arms:
         for k in range(len(arm.joints)):
             for kind in OF_JOINTS:
-                found[f"{arm.name}/joint{k + 1}/{kind}"] = Place(arm, k, kind)
+                found[f"{arm.name}/joint{k + 1}/{kind}"] = ParameterPlace(arm, k, kind)
         for kind in (LATENCY, PAYLOAD):
-            found[f"{arm.name}/{kind}"] = Place(arm, -1, kind)
+            found[f"{arm.name}/{kind}"] = ParameterPlace(arm, -1, kind)
     return found
 
 
-def parameters(scene: Scene) -> dict[str, Place | Thing]:
+def parameters(scene: Scene) -> dict[str, ParameterPlace | Thing]:
     """All parameters of a scene's arms and of its loose objects, by name."""
     return {**places(scene), **objects.things(scene)}
 
@@ -132,7 +132,7 @@ def model_fields(model: mujoco.MjModel) -> Fields:
     return lambda name: getattr(model, name)[None]
 
 
-def read(scene: Scene, place: Place | Thing, fields: Fields) -> NDArray[np.float64]:
+def read(scene: Scene, place: ParameterPlace | Thing, fields: Fields) -> NDArray[np.float64]:
     """A parameter's values, (simulations,)."""
     if isinstance(place, Thing):
         return objects.read(place, fields)
@@ -148,7 +148,7 @@ def read(scene: Scene, place: Place | Thing, fields: Fields) -> NDArray[np.float
 
 def write(
     scene: Scene,
-    place: Place | Thing,
+    place: ParameterPlace | Thing,
     fields: Fields,
     values: NDArray[np.float64] | np.float64,
     row: Any = slice(None),
@@ -176,7 +176,7 @@ def write(
             fields("actuator_biasprm")[row, arm.actuators[place.joint], 1] = -values
 
 
-def _of_joint(place: Place) -> tuple[str, tuple[int, ...], float]:
+def _of_joint(place: ParameterPlace) -> tuple[str, tuple[int, ...], float]:
     """Of which field it is which entry, with which sign."""
     dof, actuator = int(place.arm.dofs[place.joint]), int(place.arm.actuators[place.joint])
     if place.kind == KP:

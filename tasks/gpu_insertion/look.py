@@ -19,7 +19,7 @@ import cv2
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from enpire.environment import Camera, Seen, View, coloured, fresh
+from enpire.environment import Camera, CameraView, ColourPatch, coloured, fresh
 from enpire.types import FloatArray
 
 from .frames import GRASPS, HALF, LEFT, RIGHT, SLOT_AT, hand_rotation
@@ -68,13 +68,13 @@ SURE = 3.0  # standard deviations within which a measure is
 class Marks:
     """What has the colours of the card's and of the motherboard's marks in one view."""
 
-    card: Seen
-    slot: Seen
+    card: ColourPatch
+    slot: ColourPatch
 
     @property
-    def all(self) -> Seen:
+    def all(self) -> ColourPatch:
         """Both together."""
-        return Seen(self.card.view, self.card.mask | self.slot.mask)
+        return ColourPatch(self.card.view, self.card.mask | self.slot.mask)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +118,7 @@ class Seating:
 UNSEEN = Seating(*[(np.nan, np.nan)] * 4)
 
 
-def marks(views: Sequence[View], now: float) -> list[Marks]:
+def marks(views: Sequence[CameraView], now: float) -> list[Marks]:
     """What has their colours in those views that show what is at `now` [s]."""
     return [
         Marks(*(coloured(view, hue, SATURATION) for hue in (MAGENTA, CYAN)))
@@ -179,7 +179,7 @@ class _Blob:
 
 
 def _fit(
-    seen: Sequence[Seen],
+    seen: Sequence[ColourPatch],
     middles: FloatArray,
     face: FloatArray,
     start: tuple[FloatArray, FloatArray],
@@ -209,7 +209,7 @@ def _fit(
     return Pose(at, frame, covariance, placed)
 
 
-def _near(seen: Seen, expected: FloatArray) -> list[_Blob]:
+def _near(seen: ColourPatch, expected: FloatArray) -> list[_Blob]:
     """Of each mark the one patch that is near where it is expected, (marks, 3) [m]."""
     camera = seen.view.camera
     count, _, stats, centres = cv2.connectedComponentsWithStats(seen.mask.astype(np.uint8))

@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from enpire.environment import Evidence, Readings, overlay
-from enpire.types import FloatArray, Outcome, Predicate, State, Verdict
+from enpire.types import FloatArray, Outcome, Predicate, PredicateState, Verdict
 
 from .frames import GRASPS, LEFT, RIGHT, aside, card_seen, clearance, depth, ends_in_slot, lean
 from .look import UNSEEN, Pose, find_card, find_slot, marks, seating
@@ -119,7 +119,7 @@ def _verdict(deep: float, predicates: tuple[Predicate, ...]) -> Verdict:
     """Success if all of them pass; else how far it came, and what is missing. deep [mm]."""
     failed = [p for p in predicates if not p.holds]
     stage = "entered" if deep > ENTERED else "outside"
-    if any(p.state is State.UNSURE for p in failed):
+    if any(p.state is PredicateState.UNSURE for p in failed):
         stage = "unsure"
     return Verdict(
         outcome=Outcome.FAILURE if failed else Outcome.SUCCESS,
@@ -128,7 +128,7 @@ def _verdict(deep: float, predicates: tuple[Predicate, ...]) -> Verdict:
         stage=stage if failed else "seated",
         reason="; ".join(
             f"{p.name} {p.value:.2f} {p.unit} (needs {p.threshold:g})"
-            if p.state is State.FAIL
+            if p.state is PredicateState.FAIL
             else f"{p.name} {p.state}"
             for p in failed
         ),

@@ -15,8 +15,8 @@ from scipy.spatial.transform import Rotation
 
 from enpire.environment import (
     Camera,
-    Seen,
-    View,
+    CameraView,
+    ColourPatch,
     coloured,
     corners_of,
     fresh,
@@ -75,12 +75,14 @@ class Cube:
     corners: FloatArray
 
 
-def red(views: Sequence[View], now: float) -> list[Seen]:
+def red(views: Sequence[CameraView], now: float) -> list[ColourPatch]:
     """The cube's colour in those views that show what is at `now` [s]."""
     return [coloured(view, RED, SATURATION) for view in fresh(views, now)]
 
 
-def find_cube(seen: Sequence[Seen], hand: FloatArray, hand_rotation: FloatArray) -> Cube | None:
+def find_cube(
+    seen: Sequence[ColourPatch], hand: FloatArray, hand_rotation: FloatArray
+) -> Cube | None:
     """The one cube that all of `seen` show; None if fewer than two do, or if they contradict.
 
     hand, hand_rotation: the grasp frame in the world, (3,) and (3, 3).

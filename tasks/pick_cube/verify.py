@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from enpire.environment import Evidence, Readings, overlay
-from enpire.types import FloatArray, Outcome, Predicate, State, Verdict
+from enpire.types import FloatArray, Outcome, Predicate, PredicateState, Verdict
 
 from .geometry import CUBE, cube_in_hand
 from .look import find_cube, red
@@ -116,7 +116,7 @@ def _verdict(lift: float, *predicates: Predicate) -> Verdict:
     """Success if all of them pass; else how far it came, and what is missing. lift [m]."""
     lifted, *held = predicates
     failed = [p for p in predicates if not p.holds]
-    unsure = lifted.state is State.UNSURE
+    unsure = lifted.state is PredicateState.UNSURE
     stage = "in_hand" if all(p.holds for p in held) else "unsure" if unsure else "on_bench"
     return Verdict(
         outcome=Outcome.FAILURE if failed else Outcome.SUCCESS,
@@ -125,7 +125,7 @@ def _verdict(lift: float, *predicates: Predicate) -> Verdict:
         stage=stage if failed else "lifted",
         reason="; ".join(
             f"{p.name} {p.value:.0f} {p.unit} (needs {p.threshold:g})"
-            if p.state is State.FAIL
+            if p.state is PredicateState.FAIL
             else f"{p.name} {p.state}"
             for p in failed
         ),

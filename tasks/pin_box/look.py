@@ -15,7 +15,7 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.spatial.transform import Rotation
 
-from enpire.environment import Camera, Seen, View, coloured, draw, fresh
+from enpire.environment import Camera, CameraView, ColourPatch, coloured, draw, fresh
 from enpire.types import FloatArray, Image
 
 from .frames import BOX_AT
@@ -51,14 +51,14 @@ WIDTH = (0.75, 1.25)  # of what a pin's image may be wide, and high over the fac
 class Colours:
     """Box and pins in one view."""
 
-    box: Seen
-    pins: tuple[Seen, ...]
+    box: ColourPatch
+    pins: tuple[ColourPatch, ...]
 
     @property
-    def all(self) -> Seen:
+    def all(self) -> ColourPatch:
         """All of them together."""
         mask = np.logical_or.reduce([self.box.mask, *(pin.mask for pin in self.pins)])
-        return Seen(self.box.view, mask)
+        return ColourPatch(self.box.view, mask)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,7 @@ class Pin:
         return corners
 
 
-def colours(views: Sequence[View], now: float) -> list[Colours]:
+def colours(views: Sequence[CameraView], now: float) -> list[Colours]:
     """What has them about the box, in those views that show what is at `now` [s]."""
     return [
         Colours(box, tuple(pins))
@@ -111,7 +111,7 @@ def find_box(seen: Sequence[Colours]) -> Box | None:
     return _placed(np.mean(poses, axis=0))
 
 
-def find_pin(seen: Sequence[Seen]) -> Pin | None:
+def find_pin(seen: Sequence[ColourPatch]) -> Pin | None:
     """The one pin of a colour that all views show; None if fewer than two do, or contradict."""
     images = [image for one in seen if (image := _Image.of(one)) is not None]
     if len(images) != 2:
@@ -152,7 +152,7 @@ class _Image:
     normal: FloatArray
 
     @classmethod
-    def of(cls, seen: Seen) -> _Image | None:
+    def of(cls, seen: ColourPatch) -> _Image | None:
         """The one patch of the colour; None if there is none, or more than one."""
         count, labels, stats, _ = cv2.connectedComponentsWithStats(seen.mask.astype(np.uint8))
         sizes = stats[1:, cv2.CC_STAT_AREA]
@@ -198,7 +198,7 @@ class _Image:
         return float((point - self.camera.position) @ self.camera.rotation[:, 2])
 
 
-def _about_box(view: View, hues: Sequence[tuple[float, float]]) -> list[Seen]:
+def _about_box(view: CameraView, hues: Sequence[tuple[float, float]]) -> list[ColourPatch]:
     """What has each of these hues about the box; what is seen elsewhere is no matter."""
     corners = BOX_AT + np.stack(np.meshgrid(*REGION.T), axis=-1).reshape(-1, 3)
     outline = np.round(view.camera.outline(corners)).astype(np.int32)
@@ -211,7 +211,7 @@ def _about_box(view: View, hues: Sequence[tuple[float, float]]) -> list[Seen]:
     for hue in hues:
         mask = region > 0
         mask[here] &= coloured(part, hue, SATURATION).mask
-        seen.append(Seen(view, mask))
+        seen.append(ColourPatch(view, mask))
     return seen
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from enpire.environment import Evidence, Readings, overlay
-from enpire.types import FloatArray, Outcome, Predicate, State, Verdict
+from enpire.types import FloatArray, Outcome, Predicate, PredicateState, Verdict
 
 from .frames import in_holes
 from .grasping import clearance
@@ -36,7 +36,12 @@ CONDITIONS = (
     ("upright", UPRIGHT, 1.0, "rad", False, 0.03),
     ("let_go", APART, 1e3, "mm", True, 0.0015),
 )
-DECIDES = (State.FAIL, State.UNSURE, State.BOUNDARY, State.PASS)  # the worst first
+DECIDES = (
+    PredicateState.FAIL,
+    PredicateState.UNSURE,
+    PredicateState.BOUNDARY,
+    PredicateState.PASS,
+)  # the worst first
 
 
 def seated(readings: Readings) -> NDArray[np.bool_]:
@@ -111,7 +116,7 @@ def _verdict(
     good = np.array([[p.holds for p in row] for row in each]).all(axis=0)
     reason = "; ".join(
         f"{p.name} {p.value:.2f} {p.unit} (needs {p.threshold:g})"
-        if p.state is State.FAIL
+        if p.state is PredicateState.FAIL
         else f"{p.name} {p.state}"
         for p in failed
     )

@@ -14,7 +14,7 @@ import cv2
 import numpy as np
 from scipy.optimize import minimize
 
-from enpire.environment import Camera, Seen, View, as_drawn, coloured, draw, fresh
+from enpire.environment import Camera, CameraView, ColourPatch, as_drawn, coloured, draw, fresh
 from enpire.types import FloatArray, Image
 
 from .geometry import BAR, HEIGHT, STEM, displacement
@@ -42,7 +42,7 @@ class Fitted:
     alone: FloatArray
 
 
-def blue(views: Sequence[View], now: float) -> list[Seen]:
+def blue(views: Sequence[CameraView], now: float) -> list[ColourPatch]:
     """The T's colour in those views that show what is at `now` [s]."""
     return [coloured(view, BLUE, SATURATION, VALUE) for view in fresh(views, now)]
 
@@ -54,7 +54,7 @@ def outlines(camera: Camera, pose: FloatArray) -> list[FloatArray]:
     return [camera.outline((pose[0], pose[1], 0.0) + part @ turn.T) for part in PARTS]
 
 
-def find_block(seen: Sequence[Seen]) -> Fitted | None:
+def find_block(seen: Sequence[ColourPatch]) -> Fitted | None:
     """The one T that all of `seen` show; None if fewer than two do, or if they contradict."""
     windows = [_Window.around(one) for one in seen if one.mask.sum() >= LEAST]
     if len(windows) < 2:
@@ -85,7 +85,7 @@ class _Window:
     whole: float
 
     @classmethod
-    def around(cls, seen: Seen) -> _Window:
+    def around(cls, seen: ColourPatch) -> _Window:
         """What is seen, and as much again around it."""
         points = seen.points
         margin = np.ptp(points, axis=0).max() / 2

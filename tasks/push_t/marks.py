@@ -15,7 +15,7 @@ import cv2
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from enpire.environment import Camera, View, coloured, outline_area
+from enpire.environment import Camera, CameraView, coloured, outline_area
 from enpire.types import FloatArray
 
 # Middles and radius, as in scene.xml [m]; nothing that is pushed comes there.
@@ -44,7 +44,7 @@ ROUND = np.linspace(0.0, 2 * np.pi, 24, endpoint=False)  # corners that a mark i
 RIM = RADIUS * np.stack([np.cos(ROUND), np.sin(ROUND), 0 * ROUND], axis=1)
 
 
-def placed(view: View) -> View | None:
+def placed(view: CameraView) -> CameraView | None:
     """The view with its camera where the marks say; None if they do not say one thing."""
     camera = view.camera
     places, pixels = _seen(view)
@@ -75,7 +75,7 @@ def _moved(camera: Camera, by: FloatArray) -> Camera:
     return replace(camera, position=camera.position + by[:3], rotation=turn @ camera.rotation)
 
 
-def _seen(view: View) -> tuple[FloatArray, FloatArray]:
+def _seen(view: CameraView) -> tuple[FloatArray, FloatArray]:
     """Those that are seen whole: where they lie (n, 3) [m], where they are seen (n, 2) [px]."""
     camera = view.camera
     mask = coloured(view, MAGENTA, SATURATION).mask.astype(np.uint8)

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from enpire.environment import Evidence, Readings, overlay
-from enpire.types import Outcome, Predicate, State, Verdict
+from enpire.types import Outcome, Predicate, PredicateState, Verdict
 
 from .geometry import CLEAR, HEIGHT, block_pose, mean_pose, overlap
 from .look import blue, find_block, outlines
@@ -78,7 +78,7 @@ def _verdict(covered: Predicate, *others: Predicate) -> Verdict:
     """Success if all of them pass; else how far it came, and what is missing."""
     predicates = (covered, *others)
     failed = [p for p in predicates if not p.holds]
-    share, unsure = covered.value, covered.state is State.UNSURE
+    share, unsure = covered.value, covered.state is PredicateState.UNSURE
     stage = "apart" if share < 0.3 else "near" if share < 0.7 else "covering"
     return Verdict(
         outcome=Outcome.FAILURE if failed else Outcome.SUCCESS,
@@ -87,7 +87,7 @@ def _verdict(covered: Predicate, *others: Predicate) -> Verdict:
         stage="unsure" if unsure else stage if failed else "covered",
         reason="; ".join(
             f"{p.name} {p.value:.3g} {p.unit} (needs {p.threshold:g})"
-            if p.state is State.FAIL
+            if p.state is PredicateState.FAIL
             else f"{p.name} {p.state}"
             for p in failed
         ),

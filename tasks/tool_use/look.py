@@ -16,7 +16,7 @@ from itertools import product
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from enpire.environment import Camera, Seen, View, coloured, fresh, triangulate
+from enpire.environment import Camera, CameraView, ColourPatch, coloured, fresh, triangulate
 from enpire.types import FloatArray
 
 from .layout import GRIP, STANDING
@@ -129,7 +129,7 @@ class Scene:
     outlines: tuple[FloatArray, ...]
 
 
-def colours(views: Sequence[View], now: float) -> list[dict[str, Seen]]:
+def colours(views: Sequence[CameraView], now: float) -> list[dict[str, ColourPatch]]:
     """What has them in those views that show what is at `now` [s]."""
     return [
         {name: coloured(view, hue, SATURATION, VALUE) for name, hue in HUES.items()}
@@ -137,7 +137,7 @@ def colours(views: Sequence[View], now: float) -> list[dict[str, Seen]]:
     ]
 
 
-def find(seen: Sequence[dict[str, Seen]]) -> Scene:
+def find(seen: Sequence[dict[str, ColourPatch]]) -> Scene:
     """All that two views show, and do not contradict each other in.
 
     Nothing is, where the stand is not seen as high as it is: then a camera is not where it was.
@@ -272,7 +272,10 @@ def _clamp(
 
 
 def _gap(
-    cameras: Sequence[Camera], seen: Sequence[dict[str, Seen]], strap: FloatArray, frame: FloatArray
+    cameras: Sequence[Camera],
+    seen: Sequence[dict[str, ColourPatch]],
+    strap: FloatArray,
+    frame: FloatArray,
 ) -> float:
     """Between the strap's ends [m]: between their middles, less their length.
 

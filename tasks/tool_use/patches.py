@@ -9,7 +9,7 @@ from itertools import product
 import cv2
 import numpy as np
 
-from enpire.environment import Camera, Seen, triangulate
+from enpire.environment import Camera, ColourPatch, triangulate
 from enpire.types import FloatArray
 
 Box = tuple[tuple[float, float, float], tuple[float, float, float]]  # from, to [m]
@@ -34,7 +34,7 @@ class Thing:
     patches: tuple[Patch, ...]
 
 
-def patches(seen: Seen, least: float) -> list[Patch]:
+def patches(seen: ColourPatch, least: float) -> list[Patch]:
     """The connected ones that have at least so many pixels."""
     mask = seen.mask.astype(np.uint8)
     count, labels, stats, _ = cv2.connectedComponentsWithStats(mask)
@@ -47,7 +47,7 @@ def patches(seen: Seen, least: float) -> list[Patch]:
     return found
 
 
-def whole(seen: Seen, around: FloatArray, reach: float, least: float) -> Patch | None:
+def whole(seen: ColourPatch, around: FloatArray, reach: float, least: float) -> Patch | None:
     """All pixels within `reach` of a pixel (2,), as one patch; None if they are too few."""
     points = seen.points
     near = points[np.linalg.norm(points - around, axis=1) < reach]

@@ -9,8 +9,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from enpire.environment import Evidence, Readings, Seen, overlay
-from enpire.types import FloatArray, Outcome, Predicate, State, Verdict
+from enpire.environment import ColourPatch, Evidence, Readings, overlay
+from enpire.types import FloatArray, Outcome, Predicate, PredicateState, Verdict
 
 from .clearance import clearance, clearance_of, cutter_points, tie_points
 from .layout import STAND, cutter_frame, from_stand, gap, shift
@@ -89,16 +89,16 @@ def _away(scene: Scene, readings: Readings) -> float:
     return float(clearance_of(readings, cutter, tie_points(foot[None], frame[None]))[0])
 
 
-def _all(seen: dict[str, Seen]) -> Seen:
+def _all(seen: dict[str, ColourPatch]) -> ColourPatch:
     """All colours of one view."""
-    return Seen(seen["labels"].view, np.any([one.mask for one in seen.values()], axis=0))
+    return ColourPatch(seen["labels"].view, np.any([one.mask for one in seen.values()], axis=0))
 
 
 def _verdict(measures: tuple[Predicate, ...]) -> Verdict:
     """Success if all of them pass."""
     failed = [p for p in measures if not p.holds]
     parted = measures[0].state
-    stage = {State.PASS: "parted", State.FAIL: "whole"}.get(parted, "unsure")
+    stage = {PredicateState.PASS: "parted", PredicateState.FAIL: "whole"}.get(parted, "unsure")
     return Verdict(
         outcome=Outcome.FAILURE if failed else Outcome.SUCCESS,
         predicates=measures,
@@ -106,7 +106,7 @@ def _verdict(measures: tuple[Predicate, ...]) -> Verdict:
         stage=stage if failed else "put_back",
         reason="; ".join(
             f"{p.name} {p.value:.1f} {p.unit} (needs {p.threshold:g})"
-            if p.state is State.FAIL
+            if p.state is PredicateState.FAIL
             else f"{p.name} {p.state}"
             for p in failed
         ),

@@ -19,7 +19,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
-from enpire.environment import Camera, Seen, View, coloured, fresh, outline_area, triangulate
+from enpire.environment import (
+    Camera,
+    CameraView,
+    ColourPatch,
+    coloured,
+    fresh,
+    outline_area,
+    triangulate,
+)
 from enpire.types import FloatArray
 
 from . import strap
@@ -93,15 +101,15 @@ LEANS = 0.006  # that a loop may cross the bundle's axis beside the head's plane
 class Colours:
     """The head's label, the strap and its tip in one view."""
 
-    label: Seen
-    strap: Seen
-    tip: Seen
+    label: ColourPatch
+    strap: ColourPatch
+    tip: ColourPatch
 
     @property
-    def all(self) -> Seen:
+    def all(self) -> ColourPatch:
         """The three together."""
         mask = self.label.mask | self.strap.mask | self.tip.mask
-        return Seen(self.label.view, mask)
+        return ColourPatch(self.label.view, mask)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +125,7 @@ class Body:
     corners: FloatArray
 
 
-def colours(views: Sequence[View], now: float) -> list[Colours]:
+def colours(views: Sequence[CameraView], now: float) -> list[Colours]:
     """What has them in those views that show what is at `now` [s]."""
     return [
         Colours(*(_to_the_rim(view, hue) for hue in (GREEN, MAGENTA, CYAN)))
@@ -281,7 +289,7 @@ def _round(known: NDArray[np.bool_]) -> float:
     return float(1.0 - np.diff(at, append=at[0] + DIRECTIONS).max() / DIRECTIONS)
 
 
-def _directions(seen: Seen, head: Body) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+def _directions(seen: ColourPatch, head: Body) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Of `DIRECTIONS` from the bundle's axis, those to what is seen, and those where it is hidden.
 
     In the plane of the head's length and height. The strap is one piece. So where a gap in what is
@@ -340,7 +348,7 @@ class _Patch:
     spread: FloatArray
 
     @classmethod
-    def near(cls, seen: Seen, hand: FloatArray) -> _Patch | None:
+    def near(cls, seen: ColourPatch, hand: FloatArray) -> _Patch | None:
         """Of what is near the hand; None where that is too little."""
         camera = seen.view.camera
         reach = IN_REACH * camera.focal / float(np.linalg.norm(camera.position - hand))
@@ -379,7 +387,7 @@ def _moments(outline: FloatArray) -> tuple[FloatArray, FloatArray]:
     return outline[0] + np.array([a, b]), covariance
 
 
-def _to_the_rim(view: View, hue: tuple[float, float]) -> Seen:
+def _to_the_rim(view: CameraView, hue: tuple[float, float]) -> ColourPatch:
     """What has that colour, and its corners too, which are no 3 x 3 pixels."""
     patches = coloured(view, hue, SATURATION, VALUE)
     around = cv2.dilate(patches.mask.astype(np.uint8), np.ones((3, 3), np.uint8)).astype(bool)
@@ -389,7 +397,7 @@ def _to_the_rim(view: View, hue: tuple[float, float]) -> Seen:
         shade, strong, bright = cv2.cvtColor(pixels, cv2.COLOR_RGB2HSV)[:, 0].T
         fits = (2.0 * shade - hue[0]) % 360.0 <= hue[1] - hue[0]
         mask[around] = fits & (strong >= SATURATION) & (bright >= VALUE)
-    return Seen(view, mask)
+    return ColourPatch(view, mask)
 
 
 def _along(direction: FloatArray, frame: FloatArray) -> FloatArray:
@@ -400,7 +408,7 @@ def _along(direction: FloatArray, frame: FloatArray) -> FloatArray:
     return np.stack([x, np.cross(z, x), z], axis=1)
 
 
-def _blobs(seen: Seen) -> list[FloatArray]:
+def _blobs(seen: ColourPatch) -> list[FloatArray]:
     """Pixels (n, 2) of each connected patch that is large enough."""
     count, labels, stats, _ = cv2.connectedComponentsWithStats(seen.mask.astype(np.uint8))
     large = [i for i in range(1, count) if stats[i, cv2.CC_STAT_AREA] >= TIP_LEAST]

@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 
 from enpire.environment import Evidence, Readings, overlay
-from enpire.types import FloatArray, Outcome, Predicate, State, Verdict
+from enpire.types import FloatArray, Outcome, Predicate, PredicateState, Verdict
 
 from .frames import BUNDLE_HALF, LEFT, RIGHT, crossing, in_head
 from .look import (
@@ -161,7 +161,7 @@ def _verdict(depth: float, predicates: tuple[Predicate, ...]) -> Verdict:
         stage = "fastened"
     reason = "; ".join(
         f"{p.name} {p.value:.2f} {p.unit} (needs {p.threshold:g})"
-        if p.state is State.FAIL
+        if p.state is PredicateState.FAIL
         else f"{p.name} {p.state}"
         for p in failed
     )

@@ -7,14 +7,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from enpire.agent_loop.conversation import Call, Picture, Result, Said, Tool, Turn
+from enpire.agent_loop.conversation import ImageContent, Said, Tool, ToolCall, ToolResult, Turn
 from enpire.agent_loop.toolbox import Toolbox
 from enpire.agent_loop.workspace import Workspace
 
 TEXT = {"type": "string"}
 TRAIN = Tool("train", "Begin.", {"properties": {"why": TEXT}, "required": ["why"]})
 STATUS = Tool("status", "What is left.", {"type": "object", "properties": {}})
-PNG = Picture("image/png", "aGVsbG8=")
+PNG = ImageContent("image/png", "aGVsbG8=")
 
 
 class Few:
@@ -25,10 +25,10 @@ class Few:
         self.called: list[tuple[str, Mapping[str, Any]]] = []
         self.status = status
 
-    def call(self, id: str, name: str, given: Mapping[str, Any]) -> Result:
+    def call(self, id: str, name: str, given: Mapping[str, Any]) -> ToolResult:
         self.called.append((name, given))
         pictures = (PNG,) if name == "status" else ()
-        return Result(id, self.status if name == "status" else "it began", pictures=pictures)
+        return ToolResult(id, self.status if name == "status" else "it began", pictures=pictures)
 
 
 class Listed:
@@ -51,6 +51,6 @@ def box(few: Few, root: Path, most: int = 10_000) -> Toolbox:
     return Toolbox(few, Workspace(root), most)
 
 
-def calling(name: str, **given: object) -> Call:
+def calling(name: str, **given: object) -> ToolCall:
     """With an id of no matter."""
-    return Call("c", name, json.dumps(given))
+    return ToolCall("c", name, json.dumps(given))

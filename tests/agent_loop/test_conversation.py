@@ -7,10 +7,10 @@ from dataclasses import replace
 from enpire.agent_loop.conversation import (
     FORGOTTEN,
     RECENT,
-    Call,
-    Result,
     Said,
     Told,
+    ToolCall,
+    ToolResult,
     Turn,
     added,
     shortened,
@@ -19,16 +19,16 @@ from enpire.agent_loop.conversation import (
 from .few import PNG
 
 
-def conversation(exchanges: int, argument: str, results: tuple[Result, ...]) -> list[Turn]:
+def conversation(exchanges: int, argument: str, results: tuple[ToolResult, ...]) -> list[Turn]:
     turns: list[Turn] = [Told("the prompt")]
     for i in range(exchanges):
-        turns.append(Said("", (Call(f"c{i}", "t", argument),)))
+        turns.append(Said("", (ToolCall(f"c{i}", "t", argument),)))
         turns.append(Told("", tuple(replace(each, call=f"c{i}") for each in results)))
     return turns
 
 
 def test_old_results_are_left_out_and_the_last_are_not() -> None:
-    turns = conversation(20, "", (Result("", "x" * 5000, pictures=(PNG,)),))
+    turns = conversation(20, "", (ToolResult("", "x" * 5000, pictures=(PNG,)),))
     short = shortened(turns)
     assert len(short) == len(turns)
     told = [turn for turn in short if isinstance(turn, Told) and turn.results]
@@ -40,7 +40,7 @@ def test_old_results_are_left_out_and_the_last_are_not() -> None:
 
 
 def test_where_results_are_little_the_oldest_turns_go_in_pairs() -> None:
-    turns = conversation(20, "x" * 5000, (Result("", "done"),))
+    turns = conversation(20, "x" * 5000, (ToolResult("", "done"),))
     for _ in range(12):
         short = shortened(turns)
         assert len(short) < len(turns) or len(turns) < 4
@@ -55,6 +55,6 @@ def test_where_results_are_little_the_oldest_turns_go_in_pairs() -> None:
 
 
 def test_what_is_told_twice_in_a_row_is_one_turn() -> None:
-    turns = added([Told("a", (Result("c", "r"),))], "b")
-    assert turns == [Told("a\n\nb", (Result("c", "r"),))]
+    turns = added([Told("a", (ToolResult("c", "r"),))], "b")
+    assert turns == [Told("a\n\nb", (ToolResult("c", "r"),))]
     assert added([Told("a"), Said("s")], "b") == [Told("a"), Said("s"), Told("b")]

@@ -7,14 +7,22 @@ from pathlib import Path
 
 import pytest
 
-from enpire.agent_loop.conversation import Call, ModelError, Said, Stop, Told, Tool, TooLong
+from enpire.agent_loop.conversation import (
+    ModelError,
+    Said,
+    StopReason,
+    Told,
+    Tool,
+    ToolCall,
+    TooLong,
+)
 from enpire.agent_loop.loop import CUT_OFF, DECLINED, NUDGE, REFUSALS, UNDONE, Bounds, run
 
 from .few import STATUS, Few, Listed, box, calling
 
 TRAIN = Said("", (calling("train", why="less is enough"),))
 END = Said("That was it.")
-REFUSED = Said("", stop=Stop.REFUSED)
+REFUSED = Said("", stop=StopReason.REFUSED)
 
 
 def ran(model: Listed, root: Path, few: Few | None = None, bounds: Bounds | None = None) -> str:
@@ -42,7 +50,7 @@ def test_who_ends_without_an_experiment_is_asked_for_one_once(tmp_path: Path) ->
 
 
 def test_an_experiment_that_was_no_call_does_not_count(tmp_path: Path) -> None:
-    few, model = Few(), Listed(Said("", (Call("c", "train", '{"why": '),)), END, TRAIN, END)
+    few, model = Few(), Listed(Said("", (ToolCall("c", "train", '{"why": '),)), END, TRAIN, END)
     assert ran(model, tmp_path, few) == "the model has ended"
     assert len(few.called) == 1
     assert "is no JSON object" in model.asked[1][-1].results[0].text  # type: ignore[union-attr]
@@ -71,7 +79,7 @@ def test_who_refuses_and_refuses_is_asked_no_more(tmp_path: Path) -> None:
 
 
 def test_an_answer_that_was_cut_off_is_told_so(tmp_path: Path) -> None:
-    half = Said("", (Call("c", "write_file", '{"path": "a", "te'),), Stop.LENGTH)
+    half = Said("", (ToolCall("c", "write_file", '{"path": "a", "te'),), StopReason.LENGTH)
     model = Listed(half, TRAIN, END)
     ran(model, tmp_path)
     (turn,) = [turn for turn in model.asked[1][-1:] if isinstance(turn, Told)]
@@ -81,7 +89,7 @@ def test_an_answer_that_was_cut_off_is_told_so(tmp_path: Path) -> None:
 
 
 def test_an_answer_without_anything_is_no_turn(tmp_path: Path) -> None:
-    model = Listed(Said("", stop=Stop.LENGTH), TRAIN, END)
+    model = Listed(Said("", stop=StopReason.LENGTH), TRAIN, END)
     ran(model, tmp_path)
     assert model.asked[1] == [Told(f"go\n\n{CUT_OFF}")]
 

@@ -12,7 +12,7 @@ import pytest
 
 from enpire.agent_loop import patience
 from enpire.agent_loop.chat import Chat
-from enpire.agent_loop.conversation import Model, ModelError, Said, Stop, Told
+from enpire.agent_loop.conversation import LanguageModel, ModelError, Said, StopReason, Told
 from enpire.agent_loop.loop import DECLINED, Bounds, run
 from enpire.agent_loop.messages import Messages, gathered
 from enpire.agent_loop.patience import Broken, patient
@@ -22,7 +22,7 @@ from .few import STATUS, TRAIN, Few, box
 
 pytest.importorskip("anthropic")
 
-MAKE: dict[str, Callable[[str], Model]] = {
+MAKE: dict[str, Callable[[str], LanguageModel]] = {
     "messages": lambda url: Messages(url, "m", 1000, "adaptive"),
     "chat": lambda url: Chat(url, "m", 1000, pictures=True),
 }
@@ -168,4 +168,4 @@ def test_thoughts_go_back_as_they_came() -> None:
         ]
     )
     assert said.raw == ({"type": "thinking", "thinking": "hm", "signature": "s"},)
-    assert (said.stop, said.tokens) == (Stop.LENGTH, 12)
+    assert (said.stop, said.tokens) == (StopReason.LENGTH, 12)

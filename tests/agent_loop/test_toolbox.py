@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from enpire.agent_loop.conversation import Call
+from enpire.agent_loop.conversation import ToolCall
 from enpire.agent_loop.toolbox import bounded
 
 from .few import Few, box
@@ -28,18 +28,18 @@ def test_a_call_that_is_wrong_says_what_to_do(
     tmp_path: Path, name: str, arguments: str, words: str
 ) -> None:
     few = Few()
-    result = box(few, tmp_path).call(Call("c", name, arguments))
+    result = box(few, tmp_path).call(ToolCall("c", name, arguments))
     assert result.wrong
     assert re.search(words, result.text)
     assert not few.called
 
 
 def test_a_long_result_keeps_its_ends(tmp_path: Path) -> None:
-    result = box(Few("a" * 500 + "b" * 500), tmp_path, 100).call(Call("c", "status", "{}"))
+    result = box(Few("a" * 500 + "b" * 500), tmp_path, 100).call(ToolCall("c", "status", "{}"))
     assert result.text == bounded("a" * 500 + "b" * 500, 100)
     assert result.text.startswith("a" * 50 + "\n[... 900")
     assert result.text.endswith("b" * 50)
 
 
 def test_without_arguments_is_as_good_as_none(tmp_path: Path) -> None:
-    assert not box(Few(), tmp_path).call(Call("c", "status", "")).wrong
+    assert not box(Few(), tmp_path).call(ToolCall("c", "status", "")).wrong

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from enpire.agent_loop import workspace
-from enpire.agent_loop.conversation import Result
+from enpire.agent_loop.conversation import ToolResult
 from enpire.agent_loop.workspace import Workspace
 
 
-def do(root: Path, name: str, **given: object) -> Result:
+def do(root: Path, name: str, **given: object) -> ToolResult:
     return Workspace(root).call("c", name, given)
 
 

@@ -8,7 +8,7 @@ import cv2
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from enpire.calibration.board import Board
+from enpire.calibration.board import CharucoBoard
 from enpire.calibration.poses import inverse, of_vector, wrists
 from enpire.calibration.shots import write_shot
 from enpire.packs import Robot
@@ -19,7 +19,7 @@ MATRIX = np.array([[460.0, 0, 245.0], [0, 462.0, 175.0], [0, 0, 1]])
 BENT = np.array([0.08, -0.15, 0.001, -0.0015, 0.0])
 FINE = 2  # samples a pixel, each way
 TEXTURE = 2000.0  # pixels a metre
-BOARD = Board(8, 6, 0.025, 0.018)
+BOARD = CharucoBoard(8, 6, 0.025, 0.018)
 
 
 class Photographer:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from enpire.calibration.board import Board
+from enpire.calibration.board import CharucoBoard
 from enpire.calibration.camera import CameraCalibration
 from enpire.calibration.poses import pose
 from enpire.cli import main
@@ -153,9 +153,9 @@ def test_a_board_is_drawn_and_found_again(lab, tmp_path) -> None:
     assert found is not None
     assert len(found[0]) == 35
     with pytest.raises(UsageError, match="markers"):
-        Board(30, 30, 0.02, 0.01)
+        CharucoBoard(30, 30, 0.02, 0.01)
     with pytest.raises(UsageError, match="dictionary"):
-        Board(8, 6, 0.02, 0.01, "DICT_9")
+        CharucoBoard(8, 6, 0.02, 0.01, "DICT_9")
 
 
 def test_a_bent_picture_is_straightened() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from enpire.certification import certificate
-from enpire.certification.row import Row
+from enpire.certification.row import CheckRow
 from enpire.errors import PackError
 from enpire.packs import CERTIFICATE, content_hash
 from enpire.rollout.statistics import Confusion
@@ -22,7 +22,7 @@ def folder(tmp_path: Path) -> Path:
     folder = tmp_path / "tasks" / "mine"
     folder.mkdir(parents=True)
     (folder / "task.py").write_text("")
-    row = Row("nothing", "successes", 0, 200, "0", True)
+    row = CheckRow("nothing", "successes", 0, 200, "0", True)
     kept = certificate.write(folder, PACKS, [row], {"mixed": AUDIT}, {"mujoco": "4.0"})
     assert kept == folder / CERTIFICATE
     return folder

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from enpire.certification import CHECKS, Counts, Examination, Row, hostile, verifier
-from enpire.certification.limits import Limits
+from enpire.certification import CHECKS, CheckRow, Counts, TaskExamination, hostile, verifier
+from enpire.certification.limits import LimitWatcher
 from enpire.environment import (
     CartesianControl,
     Demonstrator,
@@ -38,13 +38,13 @@ class Sound(Reach):
         return (Predicate("near", 1e3 * float(gap), 1e3 * NEAR, "mm", at_least=False),)
 
 
-def examined(task: Callable[[], Task], check: str, number: int = 6) -> dict[str, Row]:
+def examined(task: Callable[[], Task], check: str, number: int = 6) -> dict[str, CheckRow]:
     """Rows of one check, by name."""
 
     def build(stations: int, threads: int) -> Stations:
         return reach_stations(stations, threads or 1, task())
 
-    return {row.check: row for row in Examination(build, Counts.all(number)).rows([check])}
+    return {row.check: row for row in TaskExamination(build, Counts.all(number)).rows([check])}
 
 
 @pytest.mark.parametrize("check", sorted(set(CHECKS) - {"random"}))
@@ -105,7 +105,7 @@ def test_a_verifier_that_misses_successes_is_found() -> None:
     def build(stations: int, threads: int) -> Stations:
         return reach_stations(stations, 1, Strict())
 
-    examination = Examination(build, Counts.all(6))
+    examination = TaskExamination(build, Counts.all(6))
     (agrees, false, _) = examination.rows(["verifier"])
     assert agrees.passed is False
     assert false.hits == 0
@@ -172,7 +172,7 @@ def test_a_seed_that_does_not_fix_the_episode_is_found() -> None:
 # Limits
 
 
-def watched(**limits: Any) -> dict[str, Row]:
+def watched(**limits: Any) -> dict[str, CheckRow]:
     """Rows of the limits, as if the robot had those limits and its control knew nothing of them."""
 
     def build(stations: int, threads: int) -> Stations:
@@ -182,7 +182,7 @@ def watched(**limits: Any) -> dict[str, Row]:
         made.twin.scene = replace(scene, robot=robot)
         return made
 
-    return {row.check: row for row in Examination(build, Counts.all(4)).rows(["limits"])}
+    return {row.check: row for row in TaskExamination(build, Counts.all(4)).rows(["limits"])}
 
 
 @pytest.mark.parametrize(
@@ -231,8 +231,8 @@ def test_a_force_beyond_the_limit_is_told() -> None:
 
 def test_a_second_try_at_a_reset_is_no_motion() -> None:
     stations = reach_stations(task=Sound())
-    limits = Limits(stations)
-    controller = Examination(lambda n, t: stations, Counts.all(1)).demonstrations
+    limits = LimitWatcher(stations)
+    controller = TaskExamination(lambda n, t: stations, Counts.all(1)).demonstrations
     assert controller
     for goal in (0.02, 0.06):  # the second is placed before the first episode has ended
         stations.place(0, np.array([goal]))
@@ -258,8 +258,8 @@ def test_cameras_are_audited_over_the_same_episodes_as_sensors(
 ) -> None:
     stations = reach_stations(8, 1, Gullible())
     eyes_of(stations).close()
-    monkeypatch.setattr(hostile, "scenes", lambda *_: [hostile.Scene("as it is")])
-    examination = Examination(lambda n, t: stations, Counts.all(8))
+    monkeypatch.setattr(hostile, "scenes", lambda *_: [hostile.HostileScene("as it is")])
+    examination = TaskExamination(lambda n, t: stations, Counts.all(8))
     rows = {row.check: row for row in examination.rows(["verifier", "cameras"])}
     seen = [rows[name] for name in verifier.CAMERAS]
     sensed = [rows[name] for name in verifier.SENSORS]
@@ -290,7 +290,7 @@ def test_a_task_without_skills_is_told_so() -> None:
 
 def test_messes_that_are_not_put_back_are_counted() -> None:
     stations = reach_stations(1, 1, Restored(failing=2 * 3 + 1))
-    examination = Examination(lambda n, t: stations, Counts.all(24))
+    examination = TaskExamination(lambda n, t: stations, Counts.all(24))
     row, _ = examination.rows(["physical"])
     assert (row.passed, row.hits, row.trials) == (False, 22 - 2, 24 - 2)
     assert "19 at the first try" in row.detail
@@ -313,7 +313,7 @@ def test_starts_that_differ_are_found() -> None:
 
 def test_limits_are_watched_in_physical_resets_and_not_in_the_messes() -> None:
     stations = reach_stations(1, 1, Restored())
-    examination = Examination(lambda n, t: stations, Counts.all(10))
+    examination = TaskExamination(lambda n, t: stations, Counts.all(10))
     assert len(examination.demonstrations) == 10
     limit = examination._limits.joint_range
     before = limit.looks
@@ -342,7 +342,7 @@ class Drifts(Restored):
 
 def test_a_limit_that_a_physical_reset_exceeds_is_told() -> None:
     stations = reach_stations(1, 1, Drifts())
-    rows = Examination(lambda n, t: stations, Counts.all(6)).rows(["limits"])
+    rows = TaskExamination(lambda n, t: stations, Counts.all(6)).rows(["limits"])
     row = next(row for row in rows if row.check == "joint range")
     assert row.passed is False
     assert "arm joint5" in row.detail

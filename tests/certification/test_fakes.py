@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from enpire.certification import Counts, Examination, Row
+from enpire.certification import CheckRow, Counts, TaskExamination
 from enpire.environment import CartesianControl, Evidence, Fake, Readings, Stations
 from enpire.twin import Twin
 from enpire.types import Float32Array, FloatArray, Outcome, Predicate, Verdict
@@ -37,11 +37,11 @@ class Faked(Sound):
         return (self.fake,)
 
 
-def rows(task: Sound) -> dict[str, Row]:
+def rows(task: Sound) -> dict[str, CheckRow]:
     def build(stations: int, threads: int) -> Stations:
         return reach_stations(stations, threads or 1, task)
 
-    return {row.check: row for row in Examination(build, Counts.all(SEEDS)).rows(["fakes"])}
+    return {row.check: row for row in TaskExamination(build, Counts.all(SEEDS)).rows(["fakes"])}
 
 
 def test_a_verifier_that_is_not_deceived_passes() -> None:
@@ -110,6 +110,6 @@ def test_a_task_without_fakes_is_told_so() -> None:
 def test_the_time_limit_is_put_back() -> None:
     stations = reach_stations(1, 1, Faked())
     before = stations.execute_periods
-    examination = Examination(lambda n, t: stations, Counts.all(1))
+    examination = TaskExamination(lambda n, t: stations, Counts.all(1))
     list(examination.rows(["fakes"]))
     assert stations.execute_periods == before

@@ -5,22 +5,22 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from enpire.certification.hostile import HostileEyes, Scene, row, scenes
-from enpire.certification.verifier import Audited
+from enpire.certification.hostile import HostileEyes, HostileScene, row, scenes
+from enpire.certification.verifier import AuditedEpisode
 from enpire.environment import build_stations
 from enpire.types import Predicate
 from tests.graphics import eyes_of
 
 from .test_examination import Sound, examined
 
-PRINTED, WRONG = Scene("a print"), Scene("another colour", wrong=True)
+PRINTED, WRONG = HostileScene("a print"), HostileScene("another colour", wrong=True)
 
 
-def audited(said: bool, was: bool) -> Audited:
-    return Audited(7, said, "", (Predicate("lifted", 70.0 if was else 10.0, 60.0, "mm"),))
+def audited(said: bool, was: bool) -> AuditedEpisode:
+    return AuditedEpisode(7, said, "", (Predicate("lifted", 70.0 if was else 10.0, 60.0, "mm"),))
 
 
-def right() -> list[Audited]:
+def right() -> list[AuditedEpisode]:
     return [audited(True, True)] * 5 + [audited(False, False)] * 5
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from enpire.certification.verifier import Audited, confusion
+from enpire.certification.verifier import AuditedEpisode, confusion
 from enpire.rollout.statistics import Confusion
 from enpire.types import Predicate
 
 
-def audited(*truth: Predicate, said: bool = True) -> Audited:
-    return Audited(1, said, "", truth)
+def audited(*truth: Predicate, said: bool = True) -> AuditedEpisode:
+    return AuditedEpisode(1, said, "", truth)
 
 
 def deep(value: float) -> Predicate:

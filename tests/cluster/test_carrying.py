@@ -13,8 +13,8 @@ import torch
 from enpire.cluster.carrying import Remembered, Version, pack, settings_of, unpack
 from enpire.environment import (
     Controller,
-    Corrected,
     Demonstrations,
+    InterventionWrapper,
     Job,
     RandomActions,
     Replay,
@@ -48,7 +48,7 @@ def corrected(stations: Stations, shown: Episode) -> Controller:
     value = Value.of([shown], 0.99, 1, 5, 0)
     watch = NoProgress(value, stations.execute_periods, 2)
     driven = policy().controller(stations)
-    return Corrected(driven, Demonstrations(stations.task), watch, stations.task.actions)
+    return InterventionWrapper(driven, Demonstrations(stations.task), watch, stations.task.actions)
 
 
 def episode(stations: Stations, controller: Controller, **how: float) -> Episode:

@@ -11,7 +11,7 @@ import pytest
 
 from enpire.cluster import host as hosts
 from enpire.cluster.carrying import Version, pack, settings_of
-from enpire.cluster.host import About, Ended, Failed, Host
+from enpire.cluster.host import About, EndedEpisode, Failed, Host
 from enpire.environment import Controller, Demonstrations, Job, Order
 from enpire.environment.resets import ResetMode
 from enpire.environment.restoring import TRIES
@@ -34,13 +34,13 @@ def job(controller: Controller, seed: int = 5) -> Job:
     return Job(seed, Purpose.COLLECTION, controller, "p")
 
 
-def run(host: Host, ticket: int, asked: Job) -> Ended | Failed:
+def run(host: Host, ticket: int, asked: Job) -> EndedEpisode | Failed:
     return host.run(ticket, settings_of(asked), pack(asked.controller))
 
 
-def ended(host: Host, ticket: int, asked: Job) -> Ended:
+def ended(host: Host, ticket: int, asked: Job) -> EndedEpisode:
     found = run(host, ticket, asked)
-    assert isinstance(found, Ended)
+    assert isinstance(found, EndedEpisode)
     return found
 
 
@@ -88,7 +88,7 @@ def test_it_is_stopped_and_says_how_far_it_is(host: Host, monkeypatch: pytest.Mo
     host.stop(1, "used up")
     go.set()
     came = coming.result(60.0)
-    assert isinstance(came, Ended)
+    assert isinstance(came, EndedEpisode)
     verdict = came.episode.verdict
     assert (verdict.outcome, verdict.reason) == (Outcome.ABORTED, "used up")
     assert came.periods >= 1

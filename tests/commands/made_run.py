@@ -10,10 +10,10 @@ import numpy as np
 
 from enpire.environment.jobs import named
 from enpire.observe.result import result
-from enpire.rollout.match import Match
+from enpire.rollout.match import PairedComparison
 from enpire.rollout.sealed import Sealed
 from enpire.rollout.seeds import stream
-from enpire.store import Decision, Interval, Phase, RoundRow, Run
+from enpire.store import Interval, LogEntry, Phase, RoundRow, Run
 from enpire.store.stress import keep_stress
 from enpire.types import Episode, Frame, Outcome, Purpose, Verdict
 from tests.store.samples import episode
@@ -72,7 +72,7 @@ def _add(run: Run, episodes: list[Episode]) -> None:
 
 def _compare(run: Run) -> None:
     nobody: dict[str, Any] = {"policy-1": None, "policy-0": None}
-    match = Match("policy-1", "policy-0", nobody, 1, stream(7, "compare", 1), 0.05, 100)
+    match = PairedComparison("policy-1", "policy-0", nobody, 1, stream(7, "compare", 1), 0.05, 100)
     pair = []
     for job in match.jobs():
         pair.append(_episode(job.purpose, 1, job.policy, job.seed, job.policy == "policy-1"))
@@ -85,7 +85,7 @@ def _compare(run: Run) -> None:
     record = match.record
     counts = {"wins": record.wins, "losses": record.losses, "ties": record.ties}
     text = "policy-1 against policy-0"
-    run.ledger.add_decision(Decision(1, "promoted", text, "policy-0", "policy-1", counts))
+    run.ledger.add_decision(LogEntry(1, "promoted", text, "policy-0", "policy-1", counts))
 
 
 def _examine(run: Run) -> None:

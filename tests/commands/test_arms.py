@@ -9,7 +9,7 @@ import pytest
 
 from enpire.cli import main
 from enpire.commands.options import Parser
-from enpire.commands.places import Arms, add_arms, add_cluster, again
+from enpire.commands.places import HardwareBackend, add_arms, add_cluster, again
 from enpire.environment import Order
 from enpire.errors import UsageError
 
@@ -90,4 +90,6 @@ def test_a_run_goes_on_where_it_was(tmp_path: Path) -> None:
 @pytest.mark.parametrize("settings", [{"images": 64, "vary_looks": True}, {"world": "bench"}])
 def test_what_is_for_twins_is_for_no_arms(settings: dict[str, Any], tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="--vary-looks and --world are for twins"):
-        Arms([tmp_path / "a.toml"], True, False).stations(Order("pick_cube", **settings), 1)
+        HardwareBackend([tmp_path / "a.toml"], True, False).stations(
+            Order("pick_cube", **settings), 1
+        )

@@ -89,7 +89,7 @@ def test_a_start_that_flows_is_cloned_for_as_long_as_is_usual(tmp_path: Path) ->
 
 
 def test_two_benches_that_write_to_one_file_keep_each_others_cells(tmp_path: Path) -> None:
-    kept = bench.Kept(tmp_path / "table.json", {})
+    kept = bench.CellFile(tmp_path / "table.json", {})
     (cell,) = bench.cells(tmp_path, ["t"], ["good"], [0])
     bench_recipes._complete(cell, OPTIONS, Pretended())
     said = bench.read(cell)

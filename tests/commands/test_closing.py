@@ -5,7 +5,7 @@ from typing import Any
 
 from enpire.commands.closing import summary
 from enpire.observe.throughput import throughput
-from enpire.store import Decision, PolicyRow, RoundRow, Run
+from enpire.store import LogEntry, PolicyRow, RoundRow, Run
 from enpire.types import Outcome, Purpose, Verdict
 from tests.store.samples import episode
 
@@ -47,7 +47,7 @@ def test_a_comparison_that_was_cut_short_is_said(tmp_path: Path) -> None:
         ]
         run.add_episodes(episodes, [])
         assert UNDECIDED in summary(run, FIGURES, "again").splitlines()
-        kept = Decision(1, "kept", "", "policy-0", "policy-1")
+        kept = LogEntry(1, "kept", "", "policy-0", "policy-1")
         run.ledger.add_decision(kept)
         run.ledger.put_round(RoundRow(1, "policy-0", 1, 3))
         assert "undecided" not in summary(run, FIGURES, "again")

@@ -42,7 +42,7 @@ def test_a_script_in_a_persons_place(tmp_path: Path, capsys: pytest.CaptureFixtu
 def test_a_persons_keys_move_the_hand_until_it_is_judged(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("enpire.people.View", Blind)
+    monkeypatch.setattr("enpire.people.LiveView", Blind)
     pages: list[Page] = []
 
     class Kept(Page):

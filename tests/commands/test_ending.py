@@ -75,7 +75,7 @@ def test_a_server_that_is_asked_to_end_exits_as_documented(
     monkeypatch.setattr(f"{frozen}.images", lambda *_: 0)
     monkeypatch.setattr(f"{frozen}.require_fit", lambda *_: None)
     monkeypatch.setattr("enpire.environment.open_stations", lambda *_: None)
-    monkeypatch.setattr("enpire.policies.remote.server.Served", lambda *_: None)
+    monkeypatch.setattr("enpire.policies.remote.server.ChunkServer", lambda *_: None)
     monkeypatch.setattr("enpire.policies.remote.server.serving", lambda *_: Server())
     assert main(["serve", "policy", "RUN"]) == 130
     assert ended == [True]

@@ -22,7 +22,7 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     from tests.drivers import lerobot_plugin
 
     lerobot_plugin.install(tmp_path / "site", monkeypatch)
-    monkeypatch.setattr("enpire.people.View", Blind)
+    monkeypatch.setattr("enpire.people.LiveView", Blind)
     monkeypatch.setattr(bus, "PATIENCE_S", 30.0)  # a busy machine reads late, too
     monkeypatch.setattr("enpire.people.devices.SILENT_S", 30.0)
     return tmp_path
@@ -56,14 +56,14 @@ def test_what_a_pad_discards_is_aborted(site: Path) -> None:
 
 
 def test_a_leader_has_the_axes_that_the_robots_drivers_say(site: Path) -> None:
-    from enpire.commands.helping import Wanted, helping
+    from enpire.commands.helping import DeviceRequest, helping
     from enpire.environment import build_stations
     from enpire.people import Leading
 
     stations = build_stations("pick_cube", 1)
     said = {"calibration_dir": str(site / "calibration"), "away": "20"}
     for leader in ({}, {"leader": "so101"}):
-        with helping(Wanted("lerobot:twin_leader", said | leader), stations) as found:
+        with helping(DeviceRequest("lerobot:twin_leader", said | leader), stations) as found:
             assert found.hands is not None
             device = found.hands.device
             assert isinstance(device, Leading)

@@ -15,7 +15,7 @@ from enpire.cli import main
 from enpire.environment import Job, build_stations
 from enpire.environment.eyes import NoGraphics
 from enpire.observe.filming import HoldStill, TwinCamera
-from enpire.observe.picture import View
+from enpire.observe.picture import Viewpoint
 from enpire.observe.report.reading import read_report
 from enpire.observe.report.strips import FRAMES, with_strips
 from enpire.store import Run
@@ -29,7 +29,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run in which a policy did nothing, twice: it failed at the time limit."""
     stations = build_stations("pick_cube", 1, 1)
     try:
-        with TwinCamera(stations, View(width=32, height=32)):
+        with TwinCamera(stations, Viewpoint(width=32, height=32)):
             pass
     except NoGraphics as error:
         pytest.skip(str(error))
@@ -122,7 +122,7 @@ def test_soft_light_blurs_shadows_and_keeps_the_picture() -> None:
     images = []
     for samples in (1, 6):
         try:
-            with TwinCamera(stations, View(width=160, height=100), samples) as camera:
+            with TwinCamera(stations, Viewpoint(width=160, height=100), samples) as camera:
                 images.append(camera.picture().astype(int))
         except NoGraphics as error:
             pytest.skip(str(error))

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from enpire.dashboard import app
-from enpire.store import Decision
+from enpire.store import LogEntry
 from enpire.web import access, limits
 from tests.dashboard.serving import Served, served
 from tests.observe.report.ledgers import write_run
@@ -145,7 +145,7 @@ def test_events_tell_what_changes_and_only_that(
         assert "policy-1, sealed" in first["success"]
         assert [one["number"] for one in first["stations"]] == [0, 1, 2, 3]
         assert first["counts"] == {"log": 4, "episodes": 100}
-        run.ledger.add_decision(Decision(3, "aside", "station 1: a cable"))
+        run.ledger.add_decision(LogEntry(3, "aside", "station 1: a cable"))
         assert next(events) == ("counts", {"log": 5, "episodes": 100})
         connection.close()
     assert not list(run.folder.glob("*-wal")) + list(run.folder.glob("*-shm"))

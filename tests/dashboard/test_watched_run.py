@@ -17,7 +17,7 @@ from enpire.observe.report.success import read_success
 from enpire.observe.status import status_of, write_status
 from enpire.rollout.loop import LoopState
 from enpire.rollout.station_state import StationState
-from enpire.store import Decision, EventRow, Run
+from enpire.store import EventRow, LogEntry, Run
 from enpire.types import Outcome, Purpose, Verdict
 from tests.observe.report.ledgers import write_run
 from tests.store.samples import episode
@@ -40,7 +40,7 @@ def test_what_was_seen_bit_by_bit_is_what_a_report_reads(tmp_path: Path) -> None
         assert not watched.refresh(), "nothing is new"
         assert watched.curve() == read_success(run, run.ledger.episodes())
         assert watched.tally.outcomes == {Outcome.SUCCESS: len(rows)}
-        run.ledger.add_decision(Decision(1, "kept", "x"))
+        run.ledger.add_decision(LogEntry(1, "kept", "x"))
         assert watched.refresh()
         assert [line.text for line in watched.log] == ["x"]
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from enpire.datasets import Layout, Wanted, demonstrations, export
+from enpire.datasets import Layout, TaskInterface, demonstrations, export
 from enpire.datasets import exported as exporting
 from enpire.environment import Sight
 from enpire.errors import StoreError
@@ -18,7 +18,7 @@ from tests.store.samples import episode
 
 OBSERVATION, ACTION = tuple(f"seen_{i}" for i in range(6)), tuple(f"done_{i}" for i in range(3))
 LAYOUT = Layout(25, "do it", "arm", OBSERVATION, ACTION)
-WANTED = Wanted("zip_tie", OBSERVATION, ACTION, 25.0)
+WANTED = TaskInterface("zip_tie", OBSERVATION, ACTION, 25.0)
 
 
 def some(count: int) -> list[Episode]:
@@ -157,7 +157,7 @@ def test_messages_say_what_to_do(tmp_path: Path) -> None:
     export(some(1), LAYOUT, tmp_path / "set")
     with pytest.raises(StoreError, match="already"):
         export(some(1), LAYOUT, tmp_path / "set")
-    other = Wanted("pick_cube", ("x",) * 13, ("x",) * 7, 25.0)
+    other = TaskInterface("pick_cube", ("x",) * 13, ("x",) * 7, 25.0)
     with pytest.raises(StoreError, match=r"observation\.state of shape \(6,\); pick_cube has 13"):
         demonstrations(tmp_path / "set", other)
     with pytest.raises(StoreError, match="no LeRobot dataset"):

@@ -12,14 +12,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from enpire.datasets import Wanted
+from enpire.datasets import TaskInterface
 
 OBSERVATION = ("hand_x", "hand_y", "hand_z", "gripper")
 ACTION = ("action_0", "action_1", "action_2")
 FPS, EPISODES, LENGTH = 25, 4, 10
 DEGREES = 57.29577951308232
 STARTS = np.random.default_rng(1).uniform(-0.3, 0.3, (8, len(OBSERVATION))).astype(np.float32)
-WANTED = Wanted("reach", OBSERVATION, ACTION, float(FPS), STARTS)
+WANTED = TaskInterface("reach", OBSERVATION, ACTION, float(FPS), STARTS)
 DATA, META = "data/chunk-000/file-000.parquet", "meta/episodes/chunk-000/file-000.parquet"
 
 

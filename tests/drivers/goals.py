@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from enpire.drivers.ros2.action import Ended
+from enpire.drivers.ros2.action import GoalResult
 from enpire.types import FloatArray
 
 
@@ -41,13 +41,13 @@ class PlainGoal:
 
     def __init__(self, what: Any) -> None:
         self.request, self.cancelled = what, False
-        self.ended: Ended | None = None
+        self.ended: GoalResult | None = None
         self.told: list[tuple[FloatArray, FloatArray]] = []
 
     def tell(self, desired: FloatArray, measured: FloatArray) -> None:
         self.told.append((desired, measured))
 
-    def end(self, ended: Ended) -> None:
+    def end(self, ended: GoalResult) -> None:
         assert self.ended is None
         self.ended = ended
 
@@ -57,13 +57,13 @@ class PlainServices:
 
     def __init__(self) -> None:
         self.sent: list[tuple[bytes, FloatArray, Callable[[bool], None]]] = []
-        self.results: dict[bytes, Callable[[Ended], None]] = {}
+        self.results: dict[bytes, Callable[[GoalResult], None]] = {}
         self.cancels: list[tuple[bytes | None, Callable[[bool], None]]] = []
 
     def send(self, goal: bytes, position: FloatArray, then: Callable[[bool], None]) -> None:
         self.sent.append((goal, np.array(position), then))
 
-    def result(self, goal: bytes, then: Callable[[Ended], None]) -> None:
+    def result(self, goal: bytes, then: Callable[[GoalResult], None]) -> None:
         self.results[goal] = then
 
     def cancel(self, goal: bytes | None, then: Callable[[bool], None]) -> None:

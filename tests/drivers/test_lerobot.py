@@ -17,14 +17,14 @@ pytest.importorskip("lerobot.robots")
 
 from enpire.calibration.shots import read_shots
 from enpire.cli import main
-from enpire.drivers import Seeing, Site, build, settings
+from enpire.drivers import CameraDriver, Site, build, settings
 from enpire.drivers.lerobot import bus
 from enpire.drivers.lerobot.axes import Axes
 from enpire.drivers.twin.driver import TwinArms
 from enpire.errors import DriverError, PackError, SafetyError
 from enpire.packs import find, load_robot
 from enpire.packs.toml import Table
-from enpire.safety.client import Client
+from enpire.safety.client import StationClient
 from enpire.safety.following import EVERY_S, Following
 from enpire.safety.launch import Supervision
 from enpire.safety.machine import Mode
@@ -141,7 +141,7 @@ def test_a_bus_that_errs_for_long_is_an_error(driver) -> None:
 
 
 def test_its_cameras_are_offered(driver) -> None:
-    assert isinstance(driver, Seeing)
+    assert isinstance(driver, CameraDriver)
     first = driver.pictures()["top"]
     assert first.image.shape == (4, 6, 3)
     until(lambda: driver.pictures()["top"].stamp > first.stamp)
@@ -222,7 +222,7 @@ def test_setpoints_move_it_through_the_supervisor_and_a_stop_holds_it(folder) ->
     station = load_station(plugin.station(folder))
     write_passed(station, date.today(), ())  # a busy machine's readings may be too old for a check
     with Supervision(station, Permit.MOTION) as supervision:
-        client = Client(supervision.folder)
+        client = StationClient(supervision.folder)
 
         def moved() -> bool:
             """By one try: a heartbeat may lapse on a busy machine."""

@@ -7,14 +7,14 @@ import sys
 import numpy as np
 import pytest
 
-from enpire.drivers.ros2.action import Code, Ended, Goals, Status, follow_joint_trajectory
+from enpire.drivers.ros2.action import Code, GoalResult, Goals, GoalStatus, follow_joint_trajectory
 from enpire.errors import DriverError
 from tests.drivers.goals import PlainServices
 
 SECOND = 10**9
-ABORTED = Ended(Status.ABORTED, Code.PATH_TOLERANCE_VIOLATED, "joint2 is 0.3 rad off")
-REPLACED = Ended(Status.CANCELED, Code.INVALID_GOAL, "Current goal cancelled")
-REACHED = Ended(Status.SUCCEEDED, Code.SUCCESSFUL)
+ABORTED = GoalResult(GoalStatus.ABORTED, Code.PATH_TOLERANCE_VIOLATED, "joint2 is 0.3 rad off")
+REPLACED = GoalResult(GoalStatus.CANCELED, Code.INVALID_GOAL, "Current goal cancelled")
+REACHED = GoalResult(GoalStatus.SUCCEEDED, Code.SUCCESSFUL)
 
 
 class Station:
@@ -69,9 +69,13 @@ def test_goals_that_are_reached_or_replaced_are_no_faults() -> None:
     [
         (ABORTED, False, "aborted, PATH_TOLERANCE_VIOLATED: joint2 is 0.3 rad off"),
         (ABORTED, True, "PATH_TOLERANCE_VIOLATED"),  # before it was replaced
-        (Ended(Status.ABORTED, Code.GOAL_TOLERANCE_VIOLATED), False, "GOAL_TOLERANCE_VIOLATED"),
+        (
+            GoalResult(GoalStatus.ABORTED, Code.GOAL_TOLERANCE_VIOLATED),
+            False,
+            "GOAL_TOLERANCE_VIOLATED",
+        ),
         (REPLACED, False, "canceled, INVALID_GOAL"),  # by somebody else's
-        (Ended(Status.SUCCEEDED, -7), False, "succeeded, -7"),
+        (GoalResult(GoalStatus.SUCCEEDED, -7), False, "succeeded, -7"),
     ],
 )
 def test_what_a_controller_ends_otherwise_is_a_fault_until_the_next_stop(
@@ -112,7 +116,7 @@ def test_a_stop_cancels_all_goals_and_those_still_under_way() -> None:
     then(True)
     assert station.services.cancels[-1][0] == under_way
     assert under_way not in station.services.results
-    station.services.results[held](Ended(Status.CANCELED, Code.SUCCESSFUL))
+    station.services.results[held](GoalResult(GoalStatus.CANCELED, Code.SUCCESSFUL))
     station.goals.send(np.full(5, 0.4))
     station.goals.tick()  # not before they are cancelled: it would be, too
     assert len(station.services.sent) == 2

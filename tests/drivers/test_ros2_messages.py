@@ -10,7 +10,7 @@ import pytest
 
 from enpire.drivers.ros2.checks import described, differences
 from enpire.drivers.ros2.messages import Names, objects_of, picture_of
-from enpire.drivers.ros2.settings import Command, Ros2Settings
+from enpire.drivers.ros2.settings import CommandMode, Ros2Settings
 from enpire.errors import DriverError, PackError
 from enpire.packs import find, load_robot
 from enpire.packs.toml import Table
@@ -115,7 +115,7 @@ def test_axes_are_named_as_the_pack_names_them_unless_told_otherwise() -> None:
         Table({"joints": list("abcde"), "gripper_joints": ["jaw"], "command": "velocity"}, "x")
     )
     assert own.names(ROBOT) == (*"abcde", "jaw")
-    assert own.command is Command.VELOCITY
+    assert own.command is CommandMode.VELOCITY
     with pytest.raises(PackError, match="5 names needed, found 1"):
         Ros2Settings(joints=("a",)).names(ROBOT)
 

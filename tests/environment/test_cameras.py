@@ -9,7 +9,7 @@ from scipy.spatial.transform import Rotation
 
 from enpire.environment import (
     Camera,
-    View,
+    CameraView,
     aim,
     as_drawn,
     coloured,
@@ -95,10 +95,10 @@ def test_outline_area_is_that_of_the_square_one_looks_at() -> None:
     assert outline_area(camera, square) == pytest.approx(400, rel=1e-3)
 
 
-def painted(colour: tuple[int, int, int], size: int = 20) -> View:
+def painted(colour: tuple[int, int, int], size: int = 20) -> CameraView:
     image = np.full((480, 640, 3), (190, 150, 110), np.uint8)
     image[100 : 100 + size, 200 : 200 + size] = colour
-    return View(FRONT, image, 0.0)
+    return CameraView(FRONT, image, 0.0)
 
 
 @pytest.mark.parametrize(

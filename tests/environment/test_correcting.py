@@ -7,12 +7,12 @@ import pytest
 
 from enpire.environment import (
     Controller,
-    Corrected,
     Demonstrations,
+    FailureDetector,
+    InterventionWrapper,
     Job,
+    PeriodCommand,
     Stations,
-    Watch,
-    Word,
 )
 from enpire.environment.correcting import SLACK, Everywhere
 from enpire.types import Episode, Float32Array, Outcome, Purpose
@@ -22,7 +22,7 @@ from .reach import Reach, Speed, reach_stations
 LIMIT = round(Reach.time_limit / Reach.control_hz**-1)
 
 
-class At(Watch):
+class At(FailureDetector):
     """Trouble in the period `now`; all was well in the period `back`."""
 
     def __init__(self, now: int, back: int = 0) -> None:
@@ -64,8 +64,8 @@ def run(
     return done[0]
 
 
-def helped(stations: Stations, policy: Controller, watch: Watch) -> Corrected:
-    return Corrected(policy, Demonstrations(stations.task), watch, stations.task.actions)
+def helped(stations: Stations, policy: Controller, watch: FailureDetector) -> InterventionWrapper:
+    return InterventionWrapper(policy, Demonstrations(stations.task), watch, stations.task.actions)
 
 
 def test_help_comes_goes_back_and_does_it_right() -> None:
@@ -118,7 +118,7 @@ def test_time_over_is_over_without_overtime() -> None:
 
 def test_a_policy_may_help_another() -> None:
     stations = reach_stations()
-    controller = Corrected(Speed(0.0), Speed(1.0), At(3), stations.task.actions)
+    controller = InterventionWrapper(Speed(0.0), Speed(1.0), At(3), stations.task.actions)
     episode = run(stations, controller)
     assert episode.success
     assert episode.helped
@@ -128,7 +128,7 @@ def test_stations_are_helped_each_by_itself() -> None:
     stations = reach_stations(2)
     watches = [At(4), At(99)]
 
-    class Both(Watch):
+    class Both(FailureDetector):
         def begin(self, row: int, rng: np.random.Generator) -> None:
             watches[row].begin(row, rng)
 
@@ -174,14 +174,14 @@ class Queue(Everywhere):
 class Says(Speed):
     """Moves as told, and has a word about it in its fourth period."""
 
-    def __init__(self, word: Word) -> None:
+    def __init__(self, word: PeriodCommand) -> None:
         super().__init__(1.0)
         self.said, self.left = word, 4
         self.over: list[int] = []
 
-    def word(self, row: int) -> Word:
+    def word(self, row: int) -> PeriodCommand:
         self.left -= 1
-        return Word.GO_ON if self.left else self.said
+        return PeriodCommand.GO_ON if self.left else self.said
 
     def ended(self, row: int) -> None:
         self.over.append(row)
@@ -190,7 +190,7 @@ class Says(Speed):
 def test_stations_wait_for_one_helper_and_nothing_of_that_is_recorded() -> None:
     stations = reach_stations(2)
     desk, task = Queue(), stations.task
-    controller = Corrected(Speed(-0.3), Demonstrations(task), At(4), task.actions, desk)
+    controller = InterventionWrapper(Speed(-0.3), Demonstrations(task), At(4), task.actions, desk)
     for row in (0, 1):
         stations.begin(row, Job(row, Purpose.COLLECTION, controller, "p", 1, overtime=1.0))
     done: dict[int, Episode] = {}
@@ -216,7 +216,7 @@ def test_who_helps_takes_over_unasked_and_gives_back() -> None:
             return super().act(*seen)  # type: ignore[arg-type]
 
     desk.take = True
-    controller = Corrected(Speed(-0.1), Then(1.0), At(99), task.actions, desk)
+    controller = InterventionWrapper(Speed(-0.1), Then(1.0), At(99), task.actions, desk)
     episode = run(stations, controller)
     assert episode.intervened.tolist() == [True] * 3 + [False] * (len(episode) - 3)
     assert (episode.actions[:3, 0] == 1.0).all()
@@ -225,9 +225,10 @@ def test_who_helps_takes_over_unasked_and_gives_back() -> None:
 
 
 @pytest.mark.parametrize(
-    ("word", "outcome"), [(Word.DONE, Outcome.FAILURE), (Word.DISCARD, Outcome.ABORTED)]
+    ("word", "outcome"),
+    [(PeriodCommand.DONE, Outcome.FAILURE), (PeriodCommand.DISCARD, Outcome.ABORTED)],
 )
-def test_who_has_the_hands_may_end_it(word: Word, outcome: Outcome) -> None:
+def test_who_has_the_hands_may_end_it(word: PeriodCommand, outcome: Outcome) -> None:
     stations = reach_stations()
     says = Says(word)
     episode = run(stations, says)
@@ -256,7 +257,7 @@ class Leaves(Queue):
 def test_a_policy_goes_on_alone_once_who_helps_has_left(after: int) -> None:
     stations = reach_stations(2)
     desk, task = Leaves(after), stations.task
-    controller = Corrected(Speed(-0.3), Demonstrations(task), At(4), task.actions, desk)
+    controller = InterventionWrapper(Speed(-0.3), Demonstrations(task), At(4), task.actions, desk)
     for row in (0, 1):
         stations.begin(row, Job(row, Purpose.COLLECTION, controller, "p", 1))
     done: list[Episode] = []

@@ -13,7 +13,7 @@ import pytest
 
 from enpire.environment import Evidence, Job, ResetMode, Stations
 from enpire.environment import judging as module
-from enpire.environment.faults import Limit
+from enpire.environment.faults import CallLimit
 from enpire.types import Episode, Outcome, Purpose, Verdict
 
 from .reach import Reach, Restored, Speed, reach_stations
@@ -84,7 +84,7 @@ def test_the_fault_is_told_by_file_and_line() -> None:
 
 @pytest.mark.timeout(30)
 def test_a_verdict_that_takes_too_long_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "TOO_LONG", Limit(60.0, 1.0))
+    monkeypatch.setattr(module, "TOO_LONG", CallLimit(60.0, 1.0))
     stations = reach_stations(2, 2, Faulty("judge", lambda: time.sleep(60)))
     began = time.monotonic()
     done = finish(stations, 20)
@@ -95,7 +95,7 @@ def test_a_verdict_that_takes_too_long_is_not_waited_for(monkeypatch: pytest.Mon
 
 
 def test_time_that_others_take_does_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "TOO_LONG", Limit(0.2, 60.0))
+    monkeypatch.setattr(module, "TOO_LONG", CallLimit(0.2, 60.0))
     (episode,) = finish(reach_stations(task=Faulty("judge", lambda: time.sleep(0.6))), 0)
     assert episode.success, "it waited for a processor, say"
 
@@ -104,7 +104,7 @@ def test_time_that_others_take_does_not_count(monkeypatch: pytest.MonkeyPatch) -
 def test_a_verdict_that_computes_for_ever_is_not_waited_for(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(module, "TOO_LONG", Limit(0.2, 60.0))
+    monkeypatch.setattr(module, "TOO_LONG", CallLimit(0.2, 60.0))
     ended = threading.Event()
 
     def compute() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from enpire.environment import Demonstrations, Job, Stations, build_stations
 from enpire.errors import PackError
-from enpire.identification.arms import Arms, alone
+from enpire.identification.arms import ArmsModel, alone
 from enpire.identification.fit import fit
 from enpire.identification.motion import draw, motion
 from enpire.identification.play import ArmNoise, play
@@ -28,7 +28,7 @@ def world(tmp_path_factory) -> Path:
     rng = np.random.default_rng(0)
     made = motion(scene, draw(scene, rng, 100.0), 4.0, 100.0)
     recording = play(scene, HIDDEN, made.stamps, made.sent, ArmNoise(), rng)
-    arms = Arms(scene, NAMES, threads=1)
+    arms = ArmsModel(scene, NAMES, threads=1)
     folder: Path = tmp_path_factory.mktemp("sim") / "lab"
     write_world(folder, scene.world, scene.robot, fit(arms, [recording]), [recording], None)
     return folder

@@ -12,18 +12,18 @@ import pytest
 
 from enpire.environment import (
     Camera,
+    CameraView,
     Demonstrations,
     Evidence,
     Job,
     Readings,
     Stations,
-    View,
     build_stations,
 )
 from enpire.environment import judging as module
-from enpire.environment.faults import Limit
+from enpire.environment.faults import CallLimit
 from enpire.environment.judging import LOOKS
-from enpire.environment.running import Phase
+from enpire.environment.running import StationPhase
 from enpire.twin.twin import Rows
 from enpire.types import Episode, FloatArray, Outcome, Predicate, Purpose, Verdict
 from tests.graphics import eyes_of
@@ -54,11 +54,11 @@ class Painted:
         self.brightness = list(brightness)
         self.stamps: list[float] = []
 
-    def look[T](self, row: int, stamp: float, see: Callable[[list[View]], T]) -> Future[T]:
+    def look[T](self, row: int, stamp: float, see: Callable[[list[CameraView]], T]) -> Future[T]:
         self.stamps.append(stamp)
         value = self.brightness.pop(0)
         answer: Future[T] = Future()
-        answer.set_result(see([View(CAMERA, np.full((6, 8, 3), value, np.uint8), stamp)]))
+        answer.set_result(see([CameraView(CAMERA, np.full((6, 8, 3), value, np.uint8), stamp)]))
         return answer
 
 
@@ -116,7 +116,7 @@ class Slow(Painted):
         self.threads = ThreadPoolExecutor(1)
         self.go = threading.Event()
 
-    def look[T](self, row: int, stamp: float, see: Callable[[list[View]], T]) -> Future[T]:
+    def look[T](self, row: int, stamp: float, see: Callable[[list[CameraView]], T]) -> Future[T]:
         def wait() -> T:
             assert self.go.wait(10.0)
             return super(Slow, self).look(row, stamp, see).result()
@@ -128,7 +128,7 @@ def test_others_go_on_while_one_is_looked_at(monkeypatch: pytest.MonkeyPatch) ->
     stations, eyes = reach_stations(2, task=Looking()), Slow(255, 255)
     stations.eyes = eyes
     stations.begin(0, Job(0, Purpose.EVALUATION, Demonstrations(stations.task), "p"))
-    while stations.phase(0) is not Phase.VERIFY:
+    while stations.phase(0) is not StationPhase.VERIFY:
         stations.tick()
     stations.begin(1, Job(1, Purpose.EVALUATION, Demonstrations(stations.task), "p"))
     asked = stations.sensors.read
@@ -160,7 +160,7 @@ def test_what_judging_raises_sets_the_station_aside() -> None:
 
 @pytest.mark.timeout(30)
 def test_judging_that_takes_too_long_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "TOO_LONG", Limit(0.3, 0.3))
+    monkeypatch.setattr(module, "TOO_LONG", CallLimit(0.3, 0.3))
     stations, eyes = reach_stations(task=Looking()), Slow(255)
     stations.eyes = eyes
     stations.begin(0, Job(0, Purpose.EVALUATION, Demonstrations(stations.task), "p"))

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from enpire.environment.periods import Fly, Periods, Think
+from enpire.environment.periods import Fly, StepScheduler, Think
 from enpire.twin.crew import Crew
 
 
@@ -30,8 +30,8 @@ def one_period(row: int, most: int) -> int:
     return 1
 
 
-def periods(think: Think, threads: int = 2, fly: Fly = one_period) -> Periods:
-    return Periods(Crew(threads), think, fly, goes_on=lambda row: row != 0)
+def periods(think: Think, threads: int = 2, fly: Fly = one_period) -> StepScheduler:
+    return StepScheduler(Crew(threads), think, fly, goes_on=lambda row: row != 0)
 
 
 def test_a_tick_is_a_period_of_every_station() -> None:
@@ -137,7 +137,7 @@ def test_what_breaks_another_thread_is_raised_and_nobody_waits_for_it() -> None:
             raise KeyError(row)
         return True
 
-    each = Periods(Crew(2), Thinks(), one_period, goes_on)
+    each = StepScheduler(Crew(2), Thinks(), one_period, goes_on)
 
     def ticks() -> None:
         for _ in range(1000):

@@ -13,7 +13,7 @@ from enpire.certification.grid import GRID
 from enpire.environment import Demonstrations, Job, ResetMode, Stations, build_stations
 from enpire.environment.eyes import NoGraphics
 from enpire.environment.perturbation import Change, Perturbation, entries
-from enpire.environment.running import Phase
+from enpire.environment.running import StationPhase
 from enpire.types import Episode, FloatArray, Purpose
 
 from .reach import Restored, reach_stations
@@ -31,7 +31,7 @@ def begin(stations: Stations, seed: int) -> None:
     stations.begin(0, job)
 
 
-def until(stations: Stations, phase: Phase) -> None:
+def until(stations: Stations, phase: StationPhase) -> None:
     while stations.phase(0) is not phase:
         stations.tick()
     stations.wait()
@@ -120,7 +120,7 @@ def test_servos_are_later_once_the_reset_is_over() -> None:
         delays = []
         for stations in (late, usual):
             begin(stations, seed)
-            until(stations, Phase.EXECUTE)
+            until(stations, StationPhase.EXECUTE)
             delays.append(stations.twin.expand("actuator_delay")[0])
         np.testing.assert_allclose(delays[0], delays[1] + 0.030, rtol=1e-12)
     assert first_difference(late, 0.065) == pytest.approx(0.065, abs=0.004)
@@ -176,7 +176,7 @@ def test_all_tracked_poses_are_off_by_the_same_in_each_episode() -> None:
 def test_the_tracker_is_late_by_whole_periods_too() -> None:
     stations = build_stations("pin_box", 1, 1, perturbation=point("tracker-late+40ms"))
     begin(stations, SEEDS[0])
-    until(stations, Phase.EXECUTE)
+    until(stations, StationPhase.EXECUTE)
     sensors, site = stations.sensors, stations.twin.model.site("task_pin2").id
     for errors in sensors.errors[:4]:
         errors[...] = 0.0

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from enpire.environment import ActionSpec, Job, Readings, ResetMode, Restorer, Stations, kernels
-from enpire.environment.restoring import AT, EXACT, TRIES, TRIM, TRIM_LIMIT, Restoring
-from enpire.environment.running import Phase
+from enpire.environment.restoring import AT, EXACT, TRIES, TRIM, TRIM_LIMIT, PhysicalReset
+from enpire.environment.running import StationPhase
 from enpire.errors import PackError, ResetFailed
 from enpire.twin import Twin
 from enpire.types import Episode, Float32Array, FloatArray, Outcome, Predicate, Purpose
@@ -105,7 +105,7 @@ def test_setpoints_of_hands_that_bear_a_load_stay_ahead_of_joints_at_their_postu
     class Bearing(Look):
         bearing = np.full((1, 5), 0.05)
 
-    restoring = Restoring(Reach(), Bearing(), 0.04)
+    restoring = PhysicalReset(Reach(), Bearing(), 0.04)
     for _ in range(6):
         restoring.next(readings(np.zeros((1, 5))))
     np.testing.assert_allclose(restoring.posture[0], 0.05)
@@ -204,7 +204,7 @@ class Reaches(Restored):
 
 def test_skills_have_actions_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
     stations = physical(Reaches())
-    used: dict[Phase, set[float]] = defaultdict(set)
+    used: dict[StationPhase, set[float]] = defaultdict(set)
     apply = kernels.move
 
     def watched(*given: Any) -> None:
@@ -215,8 +215,8 @@ def test_skills_have_actions_of_their_own(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(kernels, "move", watched)
     episode(stations, 3)
     episode(stations, 4)
-    assert used[Phase.RESET] == {0.016}
-    assert used[Phase.EXECUTE] == {0.008}
+    assert used[StationPhase.RESET] == {0.016}
+    assert used[StationPhase.EXECUTE] == {0.008}
 
 
 def test_a_lost_station_is_set_aside_at_the_tick_that_says_so() -> None:
@@ -282,7 +282,7 @@ def readings(joints: FloatArray, force: float = 0.0) -> Readings:
 
 
 def test_a_hand_that_presses_when_a_try_begins_gives_way() -> None:
-    restoring = Restoring(Reach(), Look(), 0.04)
+    restoring = PhysicalReset(Reach(), Look(), 0.04)
     restoring.next(readings(np.zeros((1, 5)), force=19.0))
     assert not restoring.pressed.any()
     restoring.next(readings(np.zeros((1, 5)), force=21.0))
@@ -307,9 +307,9 @@ class Look(Restorer):
         return (Predicate("enough", len(readings), 10, ""),)
 
 
-def eased() -> Restoring:
+def eased() -> PhysicalReset:
     """A try that has given the hands time to yield, whatever they felt."""
-    restoring = Restoring(Reach(), Look(), 0.04)
+    restoring = PhysicalReset(Reach(), Look(), 0.04)
     for _ in range(6):
         assert not restoring.homing
         assert restoring.next(readings(np.zeros((1, 5)), force=50.0)) is None

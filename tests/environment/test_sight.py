@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from enpire.environment import (
-    Corrected,
     Demonstrations,
+    InterventionWrapper,
     Job,
     Readings,
     Replay,
@@ -261,7 +261,7 @@ def test_who_helps_sees_what_was_seen_last() -> None:
             self.left -= 1
             return None if self.left else 5
 
-    corrected = Corrected(policy, helper, Soon(), stations.task.actions)
+    corrected = InterventionWrapper(policy, helper, Soon(), stations.task.actions)
     (episode,) = run(stations, [Job(0, Purpose.COLLECTION, corrected, "p+h")])
     assert policy.shown == [0, 4]
     assert helper.shown[0] == 4

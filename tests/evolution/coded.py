@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from enpire.errors import CampaignError
-from enpire.evolution.agents import Desk
+from enpire.evolution.agents import AgentDesk
 from enpire.evolution.experiment import Experiment
 
 TOWARDS = """
@@ -49,7 +49,7 @@ class Coder:
     name: str
     texts: Sequence[str]
 
-    def turn(self, desk: Desk) -> None:
+    def turn(self, desk: AgentDesk) -> None:
         if not desk.free:
             return
         own = sum(e.agent == self.name for e in desk.known())

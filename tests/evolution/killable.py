@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from enpire.evolution import fresh
-from enpire.improvement.training import Beside
+from enpire.improvement.training import SubprocessTrainer
 
 from .coded import LEAVES, STILL, TOWARDS, Coder
 from .moving import FAST, SLOW, TINY, Steps, go
@@ -31,7 +31,7 @@ class Lines(Steps):
 def main() -> None:
     """Start or continue it, to its end."""
     fresh.ENOUGH = 8
-    with Beside() as trainer:
+    with SubprocessTrainer() as trainer:
         if sys.argv[2:] == ["coded"]:
             others = [Coder(name, texts) for name, texts in CODED.items()]
             endless = replace(TINY, target=1.01)

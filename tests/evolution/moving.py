@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from enpire.errors import CampaignError
-from enpire.evolution.agents import Agent, Desk
-from enpire.evolution.campaign import Campaign, Team
+from enpire.evolution.agents import Agent, AgentDesk
+from enpire.evolution.campaign import AgentPool, Campaign
 from enpire.evolution.experiment import Experiment
 from enpire.evolution.limited import Ceilings
-from enpire.evolution.seat import Seat
-from enpire.improvement.recipe import Named
+from enpire.evolution.seat import AgentSession
+from enpire.improvement.recipe import ConfiguredRecipe
 from enpire.improvement.training import Trainer
 from enpire.rollout.budget import Budget
 from enpire.rollout.fleet import Fleet
@@ -122,7 +122,7 @@ class Listed:
     speeds: Sequence[float]
     source: str
 
-    def turn(self, desk: Desk) -> None:
+    def turn(self, desk: AgentDesk) -> None:
         if not desk.free:
             return
         own = sum(e.agent == self.name for e in desk.known())
@@ -163,7 +163,7 @@ def go(
     budget: Budget | None = None,
     ceilings: Ceilings | None = None,
     kind: type[Campaign] = Campaign,
-    others: Sequence[Agent[Seat]] = (),
+    others: Sequence[Agent[AgentSession]] = (),
     trainer: Trainer | None = None,
 ) -> Campaign:
     """Start or continue a campaign in `folder`, to its end."""
@@ -187,8 +187,8 @@ def go(
             stations.abort = lambda reason: []  # the dead record nothing
             steps.watch(run.ledger)
         listed = [Listed(name, speeds, MOVES) for name, speeds in plans.items()]
-        team = Team([*listed, *others], {MOVES: path})
-        first = Named("first", recipes.find(str(path)).recipe, str(path))
+        team = AgentPool([*listed, *others], {MOVES: path})
+        first = ConfiguredRecipe("first", recipes.find(str(path)).recipe, str(path))
         campaign = kind(
             settings,
             run,

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from enpire.evolution.effect import Effect
-from enpire.evolution.experiment import Experiment, State
+from enpire.evolution.experiment import Experiment, ExperimentState
 from enpire.evolution.space import Choice, Setting
 from enpire.rollout.comparison import Decision, PairedRecord, decide
 
@@ -55,8 +55,12 @@ class Surface:
         while (decision := decide(record)) is Decision.CONTINUE:
             won, other = rng.random(2) < (rate, base)
             record = record.add(candidate=bool(won), incumbent=bool(other))
-        state = State.KEPT if decision is Decision.PROMOTE else State.DROPPED
-        return experiment.to(State.TRAINING).to(State.TRIALS).to(state, effect=Effect(record))
+        state = ExperimentState.KEPT if decision is Decision.PROMOTE else ExperimentState.DROPPED
+        return (
+            experiment.to(ExperimentState.TRAINING)
+            .to(ExperimentState.TRIALS)
+            .to(state, effect=Effect(record))
+        )
 
 
 type Propose = Callable[[list[Experiment], str], Experiment]
@@ -78,7 +82,7 @@ def campaign(surface: Surface, propose: Propose, experiments: int, seed: int) ->
     for number in range(experiments):
         proposal = propose(known, base)
         known.append(surface.run(proposal, rate, np.random.default_rng([seed, number])))
-        if known[-1].state is State.KEPT:
+        if known[-1].state is ExperimentState.KEPT:
             base, rate = proposal.id, surface.rate(proposal)
     pairs = sum(e.effect.record.pairs for e in known if e.effect)
     return Campaign(rate, tuple(map(surface.rate, known)), pairs)

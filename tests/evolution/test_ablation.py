@@ -12,7 +12,14 @@ from enpire.environment import Job
 from enpire.errors import UsageError
 from enpire.evolution import ablation, comparing, fresh
 from enpire.evolution import campaign as campaigns
-from enpire.evolution.ablation import Arm, Bench, Cell, Drawn, carry_out, read_drawn
+from enpire.evolution.ablation import (
+    AblationArm,
+    AblationBench,
+    AblationCell,
+    CommonSeeds,
+    carry_out,
+    read_drawn,
+)
 from enpire.evolution.records import folded
 from enpire.observe import overview
 from enpire.policies import load
@@ -50,7 +57,7 @@ class Here:
         run.parent.mkdir(parents=True, exist_ok=True)
         self._campaign(run, {}, seed, steps, "no rounds asked for")
 
-    def campaign(self, cell: Cell) -> None:
+    def campaign(self, cell: AblationCell) -> None:
         steps = self._counted(cell.arm.name)
         self._campaign(cell.run, PLANS[cell.arm.name], cell.seed, steps, "all agents have ended")
 
@@ -63,7 +70,7 @@ class Here:
             said = "reached" if done.state.reached else end
             opened.ledger.set_facts({"state": said, "wall_s": "7200.0"})
 
-    def measure(self, cell: Cell, policy: str, drawn: Drawn, folder: Path) -> bool:
+    def measure(self, cell: AblationCell, policy: str, drawn: CommonSeeds, folder: Path) -> bool:
         steps = self._counted(f"{cell.arm.name} sealed")
         with Run.open(cell.run) as run:
             tensors, said = run.load_policy(policy)
@@ -79,10 +86,10 @@ class Here:
         self.done.append("stopped")
 
 
-def bench(folder: Path, seeds: tuple[int, ...] = (1, 2), episodes: int = 10) -> Bench:
-    arms = tuple(Arm(name, {"agents": name, "confinement": "none"}) for name in PLANS)
+def bench(folder: Path, seeds: tuple[int, ...] = (1, 2), episodes: int = 10) -> AblationBench:
+    arms = tuple(AblationArm(name, {"agents": name, "confinement": "none"}) for name in PLANS)
     said = {"settings": asdict(TINY), "budget": {"max_time": 60.0}}
-    return Bench(folder / "bench", arms, seeds, episodes, said, ("enpire", "ablate"))
+    return AblationBench(folder / "bench", arms, seeds, episodes, said, ("enpire", "ablate"))
 
 
 @pytest.fixture(autouse=True)
@@ -91,7 +98,7 @@ def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(campaigns, "LOOK_S", 0.0)
 
 
-def starts(asked: Bench, seed: int) -> list[set[str]]:
+def starts(asked: AblationBench, seed: int) -> list[set[str]]:
     """Ids of the episodes before any experiment, of the start and of each arm."""
     found: list[set[str]] = []
     for folder in (asked.start(seed), *(cell.run for cell in asked.cells(seed))):
@@ -181,6 +188,6 @@ def test_more_repeats_go_on_and_anything_else_is_another_bench(tmp_path: Path) -
         bench(tmp_path, (1,), episodes=20).begin()
     with pytest.raises(UsageError, match="other budget"):
         replace(asked, said={**asked.said, "budget": {}}).begin()
-    twins = (Arm("a b", {}), Arm("a/b", {}))
+    twins = (AblationArm("a b", {}), AblationArm("a/b", {}))
     with pytest.raises(UsageError, match="alike"):
         replace(asked, arms=twins).begin()

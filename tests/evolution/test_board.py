@@ -27,7 +27,7 @@ from enpire.evolution.board import (
     shown,
 )
 from enpire.evolution.effect import Effect
-from enpire.evolution.experiment import Experiment, State
+from enpire.evolution.experiment import Experiment, ExperimentState
 from enpire.rollout.comparison import PairedRecord
 
 
@@ -42,10 +42,10 @@ def decided(
         "start",
         settings=tuple(settings.items()),
         builds_on=builds_on,
-        state=State.TRIALS,
+        state=ExperimentState.TRIALS,
     )
     record = PairedRecord(8, 1, 11) if kept else PairedRecord(1, 6, 13)
-    return made.to(State.KEPT if kept else State.DROPPED, effect=Effect(record))
+    return made.to(ExperimentState.KEPT if kept else ExperimentState.DROPPED, effect=Effect(record))
 
 
 KNOWN = {e.id: e for e in (decided("e0", True), decided("e1", False))}
@@ -101,8 +101,8 @@ def test_what_is_no_finding_is_refused(
 def test_findings_are_counted_by_what_became_of_those_that_relied_on_them(board: Board) -> None:
     board.post("a", "Caution pays.", ["e0"], KNOWN)
     those = [decided("e2", True, "f0", "f0"), decided("e3", False, "f0", "f9")]
-    failed = Experiment("e4", "a", "h", "bc", "s", builds_on=("f0",)).to(State.FAILED)
-    withdrawn = Experiment("e5", "a", "h", "bc", "s", builds_on=("f0",)).to(State.DROPPED)
+    failed = Experiment("e4", "a", "h", "bc", "s", builds_on=("f0",)).to(ExperimentState.FAILED)
+    withdrawn = Experiment("e5", "a", "h", "bc", "s", builds_on=("f0",)).to(ExperimentState.DROPPED)
     board.add(counts(board.findings, [*those, failed, withdrawn]))
     assert board.findings["f0"].helped == ("e2",)
     assert board.findings["f0"].harmed == ("e3", "e4")

@@ -10,7 +10,7 @@ import pytest
 from enpire.evolution import books, fresh
 from enpire.evolution import campaign as campaigns
 from enpire.evolution.audit import audit
-from enpire.evolution.experiment import State
+from enpire.evolution.experiment import ExperimentState
 from enpire.evolution.limited import Ceilings
 from enpire.evolution.records import LEASE, Record, folded
 from enpire.store import Run
@@ -33,7 +33,7 @@ def known(folder: Path) -> Record:
         return folded(run.ledger.events())
 
 
-def states(folder: Path) -> dict[str, State]:
+def states(folder: Path) -> dict[str, ExperimentState]:
     return {e.id: e.state for e in known(folder).experiments}
 
 
@@ -48,11 +48,11 @@ def test_the_better_one_is_kept_measured_again_and_examined(tmp_path: Path) -> N
     assert campaign.state.reached
     record = known(folder)
     first = record.named("one-0")
-    assert first.experiment.state is State.KEPT
+    assert first.experiment.state is ExperimentState.KEPT
     assert first.experiment.effect is not None
     assert first.experiment.effect.record.losses == 0
     assert record.incumbent == first.policy
-    assert record.named("two-0").experiment.state is not State.KEPT
+    assert record.named("two-0").experiment.state is not ExperimentState.KEPT
     fresh = campaign.fresh(first.policy)
     assert fresh.trials >= 8
     assert fresh.rate == 1.0
@@ -72,7 +72,7 @@ def test_the_better_one_is_kept_measured_again_and_examined(tmp_path: Path) -> N
 def test_what_fails_in_training_is_recorded_as_failed_and_others_go_on(tmp_path: Path) -> None:
     folder = tmp_path / "run"
     go(folder, {"one": [-1.0, FAST]})
-    assert states(folder) == {"one-0": State.FAILED, "one-1": State.KEPT}
+    assert states(folder) == {"one-0": ExperimentState.FAILED, "one-1": ExperimentState.KEPT}
     assert "the loss is nan" in known(folder).named("one-0").experiment.reason
 
 
@@ -83,7 +83,7 @@ def test_no_experiment_begins_beyond_the_budget(tmp_path: Path) -> None:
     assert not campaign.state.reached
     assert "--max-experiments" in campaign.closed
     assert len(states(folder)) == 2
-    assert State.PROPOSED not in states(folder).values()
+    assert ExperimentState.PROPOSED not in states(folder).values()
 
 
 def test_robot_time_is_set_aside_before_an_experiment_begins(tmp_path: Path) -> None:
@@ -164,7 +164,11 @@ def test_a_finished_campaign_that_is_continued_does_nothing(whole: Path) -> None
 
 def same_end(folder: Path, whole: Path) -> None:
     """Whether no experiment is lost, and none counted twice."""
-    assert states(folder) == states(whole) == {"one-0": State.FAILED, "one-1": State.KEPT}
+    assert (
+        states(folder)
+        == states(whole)
+        == {"one-0": ExperimentState.FAILED, "one-1": ExperimentState.KEPT}
+    )
     for id in ("one-0", "one-1"):
         ours, theirs = (known(f).named(id) for f in (folder, whole))
         assert ours.experiment.effect == theirs.experiment.effect
@@ -179,6 +183,6 @@ def same_end(folder: Path, whole: Path) -> None:
             (r.number, r.policy) for r in other.ledger.rounds()
         ]
         told = [n.kind for n in run.ledger.decisions() if n.kind in books.DECIDED]
-        assert sorted(told) == [State.FAILED, State.KEPT]
+        assert sorted(told) == [ExperimentState.FAILED, ExperimentState.KEPT]
         assert len(run.ledger.policies()) == 2
         assert {p.name: p.state for p in run.ledger.policies()}["one-1"] == "incumbent"

@@ -13,7 +13,7 @@ from enpire.evolution import carried, fresh
 from enpire.evolution.agents import Proposing
 from enpire.evolution.board import Board
 from enpire.evolution.carried import AGENT, Carried, Idea, carry
-from enpire.evolution.experiment import Experiment, State
+from enpire.evolution.experiment import Experiment, ExperimentState
 from enpire.evolution.records import FIRST, RETIRED, retirement
 from enpire.evolution.tools import Tools
 from enpire.evolution.tuner import Tuner
@@ -103,7 +103,7 @@ def test_a_tuner_tries_it_first_and_as_it_is(
     done = go(folder, {}, others=[tuner])
     (one,) = done.record.experiments
     assert (one.recipe, one.settings, one.source) == ("moves", (("speed", "1.0"),), MOVES)
-    assert (one.base, one.state) == (FIRST, State.KEPT)
+    assert (one.base, one.state) == (FIRST, ExperimentState.KEPT)
     told = Tools(done, "reader-0").read_board("moves")
     assert "> On reach this was kept: recipe moves with speed 1.0" in told
     assert "carried/one-1.py" in told

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from enpire.evolution.books import DECIDED
-from enpire.evolution.experiment import State
+from enpire.evolution.experiment import ExperimentState
 from enpire.evolution.records import FIRST, folded
 from enpire.store import Run
 
@@ -92,7 +92,7 @@ def counted_once(folder: Path) -> None:
         for number, _ in record.decided:
             notes = [n for n in run.ledger.decisions() if n.round == number and n.kind in DECIDED]
             assert len(notes) == 1
-        failed = [e.reason for e in record.experiments if e.state is State.FAILED]
+        failed = [e.reason for e in record.experiments if e.state is ExperimentState.FAILED]
         named = ("training ended", "the loss is nan", "the policy's program")
         assert all(any(name in reason for name in named) for reason in failed), failed
         episodes = run.episodes(without=None)

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 from enpire.evolution import fresh
-from enpire.evolution.experiment import State
+from enpire.evolution.experiment import ExperimentState
 from enpire.evolution.programs import WORKSPACES
 from enpire.evolution.records import folded
 from enpire.store import Run
@@ -85,7 +85,7 @@ def test_a_campaign_comes_to_its_end(tmp_path: Path, kind: str) -> None:
     campaign = ended.campaign
     assert campaign.state.reached
     first, second = campaign.record.experiments
-    assert (first.state, second.state) == (State.DROPPED, State.KEPT)
+    assert (first.state, second.state) == (ExperimentState.DROPPED, ExperimentState.KEPT)
     assert second.source == source(FAST) == (ended.workspace / FILE).read_text()
     assert [f.text for f in campaign.board.findings.values() if f.agent == ended.name] == [
         "0.2 is no faster"
@@ -203,7 +203,7 @@ def test_a_program_is_killed_at_random_ten_times(tmp_path: Path, kind: str) -> N
     assert len(killed) == KILLS
     experiments = end.campaign.record.experiments
     assert [e.id for e in experiments] == [f"{end.name}-{i}" for i in range(EXPERIMENTS)]
-    assert all(e.state is State.DROPPED for e in experiments)
+    assert all(e.state is ExperimentState.DROPPED for e in experiments)
     assert len(end.campaign.record.decided) == EXPERIMENTS
     is_counted(end, kind)
     assert not running(kind), "orphans"
@@ -232,5 +232,5 @@ def test_the_harness_is_killed_and_leaves_nothing_running(tmp_path: Path, kind: 
     with Run.open(folder) as run:
         record = folded(run.ledger.events())
     assert [e.id for e in record.experiments] == [f"{kind}-0-{i}" for i in range(FEW)]
-    assert all(e.state is State.DROPPED for e in record.experiments)
+    assert all(e.state is ExperimentState.DROPPED for e in record.experiments)
     assert len(record.decided) == FEW

@@ -8,18 +8,18 @@ import pytest
 
 from enpire.evolution import comparing
 from enpire.evolution.accounts import Accounts, Spent
-from enpire.evolution.comparing import Line, Result, Until, over_repeats, paired
+from enpire.evolution.comparing import ArmSummary, CampaignResult, Until, over_repeats, paired
 from enpire.rollout.comparison import PairedRecord
 from enpire.rollout.statistics import estimate
 
 
 def result(
     arm: str, seed: int, won: int, hours: float, reached: bool, gpu: float | None = None
-) -> Result:
+) -> CampaignResult:
     """Of 100 common seeds the first `won` succeeded; 2 robot-hours and 1M tokens an hour."""
     total = Spent(hours * 3600.0, 7200.0 * hours, int(1_000_000 * hours), 3.0)
     start = Spent(360.0, 720.0, 0, 0.0)
-    return Result(
+    return CampaignResult(
         arm=arm,
         seed=seed,
         policy="a-0",
@@ -32,7 +32,7 @@ def result(
     )
 
 
-def table() -> list[Line]:
+def table() -> list[ArmSummary]:
     return comparing.lines(
         [
             result("one", 0, 80, 2.0, False),
@@ -67,7 +67,7 @@ def test_what_was_cut_short_bounds_the_time_to_target() -> None:
     assert two.until(hours) == Until(1.5, True, 2, 3)
     assert one.until(hours) == Until(2.0, False, 1, 3)
     assert one.until(hours).text("{:.2f}".format) == ">2.00 (1 of 3)"
-    assert Line("x", two.results[:1]).until(hours).text("{:.1f}".format) == "1.0"
+    assert ArmSummary("x", two.results[:1]).until(hours).text("{:.1f}".format) == "1.0"
 
 
 def test_the_table() -> None:

@@ -11,7 +11,7 @@ import pytest
 from enpire.errors import EnpireError, RecipeError
 from enpire.evolution.confined import Either, foreign, modest
 from enpire.evolution.sandbox import available
-from enpire.improvement.training import Asked, Training
+from enpire.improvement.training import TrainingHandle, TrainingRequest
 from enpire.policies import ChunkPolicy, ChunkSpec, metadata
 from enpire.store import Run
 from enpire.store.weights import to_bytes
@@ -57,9 +57,9 @@ def run(tmp_path: Path) -> Run:
         yield run  # type: ignore[misc]
 
 
-def begun(run: Run, text: str, *settings: tuple[str, str]) -> Training:
+def begun(run: Run, text: str, *settings: tuple[str, str]) -> TrainingHandle:
     recipe = foreign("mine", text, settings)
-    return Either(Here()).begin(run, Asked(recipe, SPEC, 1, "policy-0", 0))
+    return Either(Here()).begin(run, TrainingRequest(recipe, SPEC, 1, "policy-0", 0))
 
 
 @pytest.mark.skipif(not available().works, reason=available().reason)

@@ -8,7 +8,7 @@ import pytest
 
 from enpire.errors import CampaignError
 from enpire.evolution.effect import Effect
-from enpire.evolution.experiment import SAID, SOURCE, Experiment, State, from_json
+from enpire.evolution.experiment import SAID, SOURCE, Experiment, ExperimentState, from_json
 from enpire.rollout.comparison import PairedRecord
 
 PROPOSED = Experiment(
@@ -24,35 +24,40 @@ EFFECT = Effect(PairedRecord(9, 2, 30))
 
 
 def in_trials() -> Experiment:
-    return PROPOSED.to(State.TRAINING).to(State.TRIALS)
+    return PROPOSED.to(ExperimentState.TRAINING).to(ExperimentState.TRIALS)
 
 
 def test_an_experiment_goes_through_training_and_trials_to_a_decision() -> None:
-    kept = in_trials().to(State.KEPT, effect=EFFECT, reason="9 won, 2 lost")
+    kept = in_trials().to(ExperimentState.KEPT, effect=EFFECT, reason="9 won, 2 lost")
     assert kept.decided
     assert kept.effect == EFFECT
     assert not in_trials().decided
-    assert in_trials().to(State.DROPPED, effect=EFFECT).decided
-    assert PROPOSED.to(State.DROPPED, reason="one like it is running").decided
-    assert PROPOSED.to(State.TRAINING).to(State.FAILED, reason="diverged").effect is None
+    assert in_trials().to(ExperimentState.DROPPED, effect=EFFECT).decided
+    assert PROPOSED.to(ExperimentState.DROPPED, reason="one like it is running").decided
+    assert (
+        PROPOSED.to(ExperimentState.TRAINING).to(ExperimentState.FAILED, reason="diverged").effect
+        is None
+    )
 
 
-@pytest.mark.parametrize("state", [State.TRIALS, State.KEPT, State.PROPOSED])
-def test_no_state_is_left_out(state: State) -> None:
+@pytest.mark.parametrize(
+    "state", [ExperimentState.TRIALS, ExperimentState.KEPT, ExperimentState.PROPOSED]
+)
+def test_no_state_is_left_out(state: ExperimentState) -> None:
     with pytest.raises(CampaignError, match=f"e7 is proposed and cannot be {state}"):
         PROPOSED.to(state, effect=EFFECT)
 
 
-@pytest.mark.parametrize("state", list(State))
-def test_a_decision_is_final(state: State) -> None:
-    for final in (State.KEPT, State.DROPPED, State.FAILED):
+@pytest.mark.parametrize("state", list(ExperimentState))
+def test_a_decision_is_final(state: ExperimentState) -> None:
+    for final in (ExperimentState.KEPT, ExperimentState.DROPPED, ExperimentState.FAILED):
         with pytest.raises(CampaignError, match="that is final"):
             in_trials().to(final, effect=EFFECT).to(state, effect=EFFECT)
 
 
 def test_nothing_is_kept_that_was_not_measured() -> None:
     with pytest.raises(CampaignError, match="nothing was measured"):
-        in_trials().to(State.KEPT)
+        in_trials().to(ExperimentState.KEPT)
 
 
 def test_settings_have_one_order() -> None:
@@ -90,7 +95,10 @@ def test_what_agents_say_is_cleaned_and_bounded() -> None:
 
 
 def test_what_is_written_is_read_again() -> None:
-    for experiment in (PROPOSED, in_trials().to(State.KEPT, effect=EFFECT, reason="better")):
+    for experiment in (
+        PROPOSED,
+        in_trials().to(ExperimentState.KEPT, effect=EFFECT, reason="better"),
+    ):
         line = experiment.as_json()
         assert "\n" not in line
         assert from_json(line) == experiment

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from enpire.environment import Job
-from enpire.environment.controller import Planner
+from enpire.environment.controller import ChunkedController
 from enpire.evolution.guarded import guarded
 from enpire.types import Episode, Outcome, Purpose
 from tests.environment.reach import Speed, reach_stations
@@ -43,7 +43,7 @@ def test_only_who_returns_no_action_fails() -> None:
 
 def test_a_plan_that_is_none_fails_likewise() -> None:
     controller = guarded(Plans(), "bad", 7)
-    assert isinstance(controller, Planner)
+    assert isinstance(controller, ChunkedController)
     bad, good = ran(controller, guarded(Speed(), "good", 7))
     assert bad.verdict.outcome is Outcome.FAILURE
     assert "not finite" in bad.verdict.reason
@@ -51,4 +51,4 @@ def test_a_plan_that_is_none_fails_likewise() -> None:
 
 
 def test_a_controller_that_does_not_plan_is_not_made_to() -> None:
-    assert not isinstance(guarded(Speed(), "plain", 7), Planner)
+    assert not isinstance(guarded(Speed(), "plain", 7), ChunkedController)

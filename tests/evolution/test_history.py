@@ -12,7 +12,7 @@ import pytest
 
 from enpire.evolution import history
 from enpire.evolution.effect import Effect
-from enpire.evolution.experiment import Experiment, State
+from enpire.evolution.experiment import Experiment, ExperimentState
 from enpire.evolution.records import EXPERIMENT
 from enpire.rollout.comparison import PairedRecord
 from enpire.store import EventRow, Run
@@ -24,10 +24,10 @@ needs_git = pytest.mark.skipif(not shutil.which("git"), reason="git is not insta
 WON = PairedRecord(9, 1, 10)
 
 
-def decided(run: Run, number: int, experiment: Experiment, state: State) -> None:
+def decided(run: Run, number: int, experiment: Experiment, state: ExperimentState) -> None:
     """Write down an experiment, from its proposal to a decision."""
     steps = [experiment]
-    for each in (State.TRAINING, State.TRIALS):
+    for each in (ExperimentState.TRAINING, ExperimentState.TRIALS):
         steps.append(steps[-1].to(each))
     steps.append(steps[-1].to(state, effect=Effect(WON), reason="as it came out"))
     for step in steps:
@@ -45,9 +45,9 @@ def folder(tmp_path: Path) -> Path:
         a = Experiment("a-0", "a", "faster", "moves", "policy-0", source="SPEED = 1\n")
         b = Experiment("b-0", "b", "slower", "bc", "policy-0", (("lr", "1"),))
         both = Experiment("b-1", "b", "both", "bc", "a-0", merges=("a-0", "b-0"))
-        decided(run, 1, a, State.KEPT)
-        decided(run, 2, b, State.DROPPED)
-        decided(run, 3, both, State.KEPT)
+        decided(run, 1, a, ExperimentState.KEPT)
+        decided(run, 2, b, ExperimentState.DROPPED)
+        decided(run, 3, both, ExperimentState.KEPT)
         history.write(run)
     return folder
 
@@ -160,7 +160,7 @@ def test_what_an_agent_says_stays_in_the_subject(tmp_path: Path, hypothesis: str
         run.add_episodes([episode("d")])
         run.save_policy("policy-0", {}, {"of": "first"})
         lying = Experiment("a-0", "a", hypothesis, "bc", "policy-0")
-        decided(run, 1, lying, State.DROPPED)
+        decided(run, 1, lying, ExperimentState.DROPPED)
         history.write(run)
     assert git(tmp_path / "run", "fsck", "--strict") == ""
     trailers = git(tmp_path / "run", "log", "-1", "--format=%(trailers:only)", "agents/a")

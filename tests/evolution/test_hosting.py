@@ -11,11 +11,11 @@ from enpire.errors import CampaignError, PolicyError, RecipeError
 from enpire.evolution import Confinement, fresh, hosting
 from enpire.evolution import campaign as campaigns
 from enpire.evolution.confined import Either
-from enpire.evolution.experiment import Experiment, State, from_json
+from enpire.evolution.experiment import Experiment, ExperimentState, from_json
 from enpire.evolution.policy_process import PolicyProcess
 from enpire.evolution.records import folded
-from enpire.improvement.recipe import Named
-from enpire.improvement.training import Asked
+from enpire.improvement.recipe import ConfiguredRecipe
+from enpire.improvement.training import TrainingRequest
 from enpire.policies import ChunkSpec, ProgramPolicy
 from enpire.store import Run
 from tests.environment.reach import reach_stations
@@ -53,9 +53,9 @@ def test_the_better_program_is_kept_and_examined_and_the_others_are_not(tmp_path
         record = folded(run.ledger.events())
         states = {e.id: e.state for e in record.experiments}
         assert states == {
-            "one-0": State.FAILED,
-            "one-1": State.DROPPED,
-            "one-2": State.KEPT,
+            "one-0": ExperimentState.FAILED,
+            "one-1": ExperimentState.DROPPED,
+            "one-2": ExperimentState.KEPT,
         }
         assert "no such arm" in record.named("one-0").experiment.reason
         assert campaign.fresh("one-2").rate == 1.0
@@ -72,7 +72,9 @@ def test_the_better_program_is_kept_and_examined_and_the_others_are_not(tmp_path
 def test_a_recipe_leaves_a_program(run: Run) -> None:
     from enpire.evolution.confined import foreign
 
-    training = Either(Here()).begin(run, Asked(foreign("mine", LEAVES, ()), SPEC, 1, "", 0))
+    training = Either(Here()).begin(
+        run, TrainingRequest(foreign("mine", LEAVES, ()), SPEC, 1, "", 0)
+    )
     candidate = training.candidate(240.0)
     assert candidate is not None
     assert isinstance(candidate.policy, ProgramPolicy)
@@ -81,7 +83,7 @@ def test_a_recipe_leaves_a_program(run: Run) -> None:
 
 
 def written(run: Run, text: str) -> ProgramPolicy:
-    asked = Asked(Named("mine", hosting.Written(text)), SPEC, 1, "", 0)
+    asked = TrainingRequest(ConfiguredRecipe("mine", hosting.Written(text)), SPEC, 1, "", 0)
     candidate = Either(Here(), Confinement.NONE).begin(run, asked).candidate(240.0)
     assert candidate is not None
     assert isinstance(candidate.policy, ProgramPolicy)

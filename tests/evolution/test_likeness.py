@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from enpire.evolution.experiment import Experiment, State
+from enpire.evolution.experiment import Experiment, ExperimentState
 from enpire.evolution.likeness import THRESHOLD, changed, duplicates, likeness
 
 
@@ -122,7 +122,7 @@ def test_only_what_runs_is_flagged_the_likest_first() -> None:
     asked = replace(proposal("More tries find better chunks", tries="96"), id="new")
     same = replace(asked, id="same", hypothesis="Other words")
     near = replace(proposal("More tries give better chunks", tries="128"), id="near")
-    over = replace(same, id="over").to(State.DROPPED)
+    over = replace(same, id="over").to(ExperimentState.DROPPED)
     far = replace(proposal("Add noise", "bc"), id="far")
     found = duplicates(asked, [far, near, over, same, asked])
     assert [alike.experiment.id for alike in found] == ["same", "near"]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from enpire.evolution.experiment import State
+from enpire.evolution.experiment import ExperimentState
 from enpire.evolution.programs import WORKSPACES, Programmed
 from enpire.evolution.sandbox import available
 
@@ -34,7 +34,7 @@ def test_a_campaign_comes_to_its_end(tmp_path: Path, kind: str) -> None:
     campaign = ended.campaign
     assert campaign.state.reached
     first, second = campaign.record.experiments
-    assert (first.state, second.state) == (State.DROPPED, State.KEPT)
+    assert (first.state, second.state) == (ExperimentState.DROPPED, ExperimentState.KEPT)
     assert second.source == source(FAST) == (workspace / FILE).read_text()
     (finding,) = [f for f in campaign.board.findings.values() if f.agent == ended.name]
     assert finding.text == "0.2 is no faster"

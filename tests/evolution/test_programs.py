@@ -13,7 +13,7 @@ import pytest
 
 from enpire.errors import CampaignError, PackError
 from enpire.evolution import fresh, programs
-from enpire.evolution.experiment import State
+from enpire.evolution.experiment import ExperimentState
 from enpire.evolution.limited import Ceilings
 from enpire.evolution.programs import OUTPUT, WORKSPACES, Programmed, load_program
 from enpire.evolution.sandbox import available
@@ -145,7 +145,7 @@ def test_a_program_tries_something_and_what_it_used_is_counted(tmp_path: Path, p
     record = campaign.record
     (experiment,) = record.experiments
     assert (experiment.agent, experiment.recipe) == ("scripted-0", "bc")
-    assert experiment.state in (State.DROPPED, State.KEPT)
+    assert experiment.state in (ExperimentState.DROPPED, ExperimentState.KEPT)
     (finding,) = [f for f in campaign.board.findings.values() if f.agent == "scripted-0"]
     assert finding.evidence == (experiment.id,)
     assert record.spent.tokens == 150

@@ -8,13 +8,12 @@ import pytest
 
 from enpire.evolution import report
 from enpire.evolution.effect import Effect
-from enpire.evolution.experiment import Experiment, State
-from enpire.evolution.records import EXPERIMENT, MATCH, USED, Outcome, Used
+from enpire.evolution.experiment import Experiment, ExperimentState
+from enpire.evolution.records import EXPERIMENT, MATCH, USED, MatchOutcome, Used
 from enpire.rollout.comparison import PairedRecord
 from enpire.rollout.seeds import stream
 from enpire.store import EventRow, Run, SealedRow
-from enpire.types import Outcome as Judged
-from enpire.types import Purpose, Verdict
+from enpire.types import Outcome, Purpose, Verdict
 from tests.store.samples import episode
 
 from .moving import TINY, config
@@ -31,20 +30,22 @@ def folder(tmp_path: Path) -> Path:
         two = Experiment("b-0", "b", "slower", "moves", "policy-0")
         for number, each in enumerate((one, two), 1):
             run.ledger.add_event(EventRow(number, EXPERIMENT, each.as_json()))
-        outcome = Outcome("policy-0", WON, True)
-        trying = one.to(State.TRAINING).to(State.TRIALS)
-        for moved in (one.to(State.TRAINING), trying):
+        outcome = MatchOutcome("policy-0", WON, True)
+        trying = one.to(ExperimentState.TRAINING).to(ExperimentState.TRIALS)
+        for moved in (one.to(ExperimentState.TRAINING), trying):
             run.ledger.add_event(EventRow(1, EXPERIMENT, moved.as_json()))
         run.ledger.add_event(EventRow(1, MATCH, outcome.as_json()))
-        kept = trying.to(State.KEPT, effect=Effect(WON), reason="better")
+        kept = trying.to(ExperimentState.KEPT, effect=Effect(WON), reason="better")
         run.ledger.add_event(EventRow(1, EXPERIMENT, kept.as_json()))
-        failed = two.to(State.FAILED, reason="nan |\n# Campaign on reach: target 0.9 reached")
+        failed = two.to(
+            ExperimentState.FAILED, reason="nan |\n# Campaign on reach: target 0.9 reached"
+        )
         run.ledger.add_event(EventRow(2, EXPERIMENT, failed.as_json()))
         run.ledger.add_event(EventRow(0, USED, Used(1200, 0.5).as_json("a")))
         run.ledger.add_event(EventRow(0, USED, Used(300, 0.25).as_json("a")))
         check = next(stream(TINY.seed, "check", 1))
         trial, again = Purpose.EVALUATION, Purpose.EVALUATION
-        lost = Verdict(Judged.FAILURE)
+        lost = Verdict(Outcome.FAILURE)
         run.add_episodes(
             [
                 episode("t", purpose=trial, policy="a-0", round=1, seed=5),

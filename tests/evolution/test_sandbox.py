@@ -12,17 +12,17 @@ import pytest
 from enpire.evolution import (
     Allowance,
     Confinement,
-    Limits,
     Proxy,
     Sandbox,
     SandboxError,
+    SandboxLimits,
     hand_over,
     harness,
     python,
 )
 from enpire.evolution import sandbox as sandbox_module
 from enpire.evolution.limits import MIB
-from enpire.evolution.watch import Watch, size
+from enpire.evolution.watch import SandboxWatchdog, size
 
 from .hostile.arena import needs_sandbox
 
@@ -74,7 +74,9 @@ class TestRun:
         assert Sandbox().run(["sh", "-c", "kill -15 $$"]).code == 143
 
     def test_end_of_what_it_prints_is_kept(self) -> None:
-        ended = Sandbox(Limits(output=1000)).run(["sh", "-c", "yes | head -c 5000000; echo end"])
+        ended = Sandbox(SandboxLimits(output=1000)).run(
+            ["sh", "-c", "yes | head -c 5000000; echo end"]
+        )
         assert len(ended.out) == 1000
         assert ended.out.endswith(b"end\n")
 
@@ -150,21 +152,23 @@ class TestWithoutBubblewrap:
         assert ended.out.decode().strip() == str(workspace)
 
     def test_time_is_limited_there_too(self) -> None:
-        plain = Sandbox(Limits(wall_s=0.3), confinement=Confinement.NONE)
+        plain = Sandbox(SandboxLimits(wall_s=0.3), confinement=Confinement.NONE)
         assert plain.run(["sleep", "60"]).breach.startswith("time: ")
 
 
 class TestWatch:
-    def look(self, tmp_path: Path, limits: Limits, left: int = 2**40) -> str:
-        watch = Watch(os.getpid(), limits, (tmp_path,), lambda _: None, False, lambda: left)
+    def look(self, tmp_path: Path, limits: SandboxLimits, left: int = 2**40) -> str:
+        watch = SandboxWatchdog(
+            os.getpid(), limits, (tmp_path,), lambda _: None, False, lambda: left
+        )
         watch.stop()
         return watch.look()
 
     def test_nothing_is_over(self, tmp_path: Path) -> None:
-        assert self.look(tmp_path, Limits(memory=2**40)) == ""
+        assert self.look(tmp_path, SandboxLimits(memory=2**40)) == ""
 
     def test_machine_keeps_some_memory(self, tmp_path: Path) -> None:
-        assert "the machine has less" in self.look(tmp_path, Limits(memory=2**40), left=MIB)
+        assert "the machine has less" in self.look(tmp_path, SandboxLimits(memory=2**40), left=MIB)
 
     def test_scratch_of_the_machine_is_not_the_sandbox_s(
         self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
@@ -175,8 +179,8 @@ class TestWatch:
             "statvfs",
             lambda path: os.statvfs_result((MIB, MIB, blocks["size"], 0, 2**40, 0, 0, 0, 0, 255)),
         )
-        limits = Limits(memory=2**40, scratch=100 * MIB)
-        watch = Watch(os.getpid(), limits, (tmp_path,), lambda _: None)
+        limits = SandboxLimits(memory=2**40, scratch=100 * MIB)
+        watch = SandboxWatchdog(os.getpid(), limits, (tmp_path,), lambda _: None)
         watch.stop()
         assert watch._scratch([os.getpid()]) == 200 * MIB  # /tmp and /dev/shm
         blocks["size"] = 50_000
@@ -200,7 +204,7 @@ class TestWatch:
             over.set()
 
         gone = tmp_path / "gone"
-        watch = Watch(os.getpid(), Limits(memory=2**40), (gone,), breach, False)
+        watch = SandboxWatchdog(os.getpid(), SandboxLimits(memory=2**40), (gone,), breach, False)
         assert over.wait(20)
         watch.stop()
         assert "No such file" in told[0]

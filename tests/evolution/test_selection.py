@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from enpire.errors import UsageError
-from enpire.evolution.selection import FIRST_RUNG, Contender, Rule, choose, level
+from enpire.evolution.selection import FIRST_RUNG, Contender, SelectionRule, choose, level
 from enpire.rollout.comparison import Decision, PairedRecord
 
 ALPHA = 0.05
@@ -23,28 +23,31 @@ def contender(name: str, wins: int = 0, losses: int = 0, ties: int = 0) -> Conte
     return made
 
 
-def chosen(rule: Rule, *contenders: Contender, seed: int = 0) -> str | None:
+def chosen(rule: SelectionRule, *contenders: Contender, seed: int = 0) -> str | None:
     return choose(rule, contenders, np.random.default_rng(seed))
 
 
 def test_greedy_runs_the_most_promising() -> None:
-    assert chosen(Rule.GREEDY, contender("a", 2, 2), contender("b", 4, 1), contender("c")) == "b"
+    assert (
+        chosen(SelectionRule.GREEDY, contender("a", 2, 2), contender("b", 4, 1), contender("c"))
+        == "b"
+    )
 
 
 def test_greedy_leaves_a_loser_for_one_that_nobody_has_tried() -> None:
-    assert chosen(Rule.GREEDY, contender("a", 1, 2), contender("b")) == "b"
+    assert chosen(SelectionRule.GREEDY, contender("a", 1, 2), contender("b")) == "b"
 
 
 def test_robots_spread_over_contenders_that_are_alike() -> None:
     a, b = contender("a"), contender("b")
-    for rule in (Rule.UNIFORM, Rule.GREEDY, Rule.HALVING):
+    for rule in (SelectionRule.UNIFORM, SelectionRule.GREEDY, SelectionRule.HALVING):
         assert chosen(rule, replace(a, under_way=1), b) == "b"
 
 
 def test_thompson_runs_the_better_one_more_often_and_the_other_at_times() -> None:
     rng = np.random.default_rng(0)
     both = [contender("good", 6, 2, 4), contender("bad", 2, 3, 4)]
-    counts = Counter(choose(Rule.THOMPSON, both, rng) for _ in range(300))
+    counts = Counter(choose(SelectionRule.THOMPSON, both, rng) for _ in range(300))
     assert counts["good"] > 200
     assert counts["bad"] > 10
 
@@ -54,7 +57,7 @@ def test_halving_runs_all_as_far_as_the_rung_then_the_better_half() -> None:
     better = {"a": True, "b": False, "c": True, "d": False}
     seen: list[str] = []
     for pair in range(8 * FIRST_RUNG):
-        name = chosen(Rule.HALVING, *four.values())
+        name = chosen(SelectionRule.HALVING, *four.values())
         if name is None:
             break
         seen.append(name)
@@ -67,12 +70,12 @@ def test_halving_runs_all_as_far_as_the_rung_then_the_better_half() -> None:
 def test_what_was_put_aside_comes_back_when_the_better_half_is_dropped() -> None:
     aside = contender("aside", 3, 3, FIRST_RUNG - 6)
     ahead = replace(contender("ahead", 4, 3, FIRST_RUNG - 7), decision=Decision.KEEP)
-    assert chosen(Rule.HALVING, aside, ahead) == "aside"
+    assert chosen(SelectionRule.HALVING, aside, ahead) == "aside"
 
 
 def test_nobody_is_next_when_all_are_decided() -> None:
     over = [replace(contender(name), decision=Decision.KEEP) for name in "ab"]
-    for rule in Rule:
+    for rule in SelectionRule:
         assert chosen(rule, *over) is None
         assert chosen(rule) is None
 
@@ -96,4 +99,4 @@ def test_the_level_is_shared_out() -> None:
 
 def test_two_of_one_name_are_refused() -> None:
     with pytest.raises(UsageError, match="one name"):
-        chosen(Rule.GREEDY, contender("a"), contender("a"))
+        chosen(SelectionRule.GREEDY, contender("a"), contender("a"))

@@ -15,8 +15,8 @@ import pytest
 from enpire.errors import CampaignError
 from enpire.evolution import bridge, serving
 from enpire.evolution.sandbox import Sandbox, available
-from enpire.evolution.serving import Served
-from enpire.evolution.tools import Shown
+from enpire.evolution.serving import ToolSocket
+from enpire.evolution.tools import EpisodePictures
 
 pytest.importorskip("mcp")
 
@@ -41,14 +41,14 @@ class Few:
             raise CampaignError("say what should get better")
         return f"{hypothesis}: {settings}"
 
-    def read_episode(self, episode: str) -> Shown:
+    def read_episode(self, episode: str) -> EpisodePictures:
         """One episode."""
-        return Shown(f"about {episode}", (self.picture,))
+        return EpisodePictures(f"about {episode}", (self.picture,))
 
 
 @pytest.fixture
 def at(tmp_path: Path) -> Iterator[Path]:
-    with Served(Few(tmp_path), tmp_path / "s") as served:
+    with ToolSocket(Few(tmp_path), tmp_path / "s") as served:
         yield served.path
 
 
@@ -130,4 +130,4 @@ def test_no_more_than_a_few_connections_at_once(at: Path) -> None:
 
 def test_a_path_too_long_for_a_socket_says_so(tmp_path: Path) -> None:
     with pytest.raises(CampaignError, match="shorter"):
-        Served(Few(tmp_path), tmp_path / ("x" * 100))
+        ToolSocket(Few(tmp_path), tmp_path / ("x" * 100))

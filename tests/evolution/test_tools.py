@@ -11,7 +11,7 @@ import pytest
 from enpire.errors import CampaignError, UsageError
 from enpire.evolution import campaign as campaigns
 from enpire.evolution import fresh
-from enpire.evolution.experiment import State
+from enpire.evolution.experiment import ExperimentState
 from enpire.evolution.tools import Tools, callables, without
 from enpire.store import Run
 from enpire.types import Purpose
@@ -112,7 +112,7 @@ def test_an_experiment_waits_for_its_trials_until_they_are_asked_for(
     campaign = go(tmp_path / "run", {"one": [FAST]}, kind=Slow)
     assert len(asked) == patience
     assert "run_trials not asked for" in asked[0]
-    assert campaign.record.entries[1].experiment.state is State.KEPT
+    assert campaign.record.entries[1].experiment.state is ExperimentState.KEPT
 
 
 def test_an_agent_that_ends_leaves_nothing_waiting(
@@ -132,7 +132,7 @@ def test_an_agent_that_ends_leaves_nothing_waiting(
             super().propose(experiment, trials=False)  # type: ignore[arg-type]
 
     campaign = go(tmp_path / "run", {"one": [FAST]}, kind=Leaving)
-    assert campaign.record.entries[1].experiment.state is State.DROPPED
+    assert campaign.record.entries[1].experiment.state is ExperimentState.DROPPED
     assert "before it asked for trials" in campaign.record.entries[1].experiment.reason
     assert campaign.record.retired == {"one": "its program has ended"}
 

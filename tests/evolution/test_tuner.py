@@ -11,7 +11,7 @@ import pytest
 
 from enpire.errors import CampaignError
 from enpire.evolution.effect import Effect
-from enpire.evolution.experiment import Experiment, State
+from enpire.evolution.experiment import Experiment, ExperimentState
 from enpire.evolution.space import Choice, Setting, choice, repertoire
 from enpire.evolution.tuner import CHANGES, FAILURE, Tuner, strength
 from enpire.improvement import recipe as recipes
@@ -27,9 +27,15 @@ def decided(
     name: str, wins: int, losses: int, base: str = "start", settings: dict[str, str] | None = None
 ) -> Experiment:
     made = Experiment(
-        name, "a", "h", "one", base, settings=tuple((settings or {}).items()), state=State.TRIALS
+        name,
+        "a",
+        "h",
+        "one",
+        base,
+        settings=tuple((settings or {}).items()),
+        state=ExperimentState.TRIALS,
     )
-    state = State.KEPT if wins > losses else State.DROPPED
+    state = ExperimentState.KEPT if wins > losses else ExperimentState.DROPPED
     return made.to(state, effect=Effect(PairedRecord(wins, losses, 20)))
 
 
@@ -111,7 +117,7 @@ def test_what_runs_is_not_proposed_again_and_what_was_withdrawn_says_nothing() -
     tuner = Tuner("t", (ONE,), seed=0)
     running = tuner.propose(known, "start")
     assert tuner.propose([*known, running], "start").settings != running.settings
-    withdrawn = replace(running, id="x", agent="a").to(State.DROPPED)
+    withdrawn = replace(running, id="x", agent="a").to(ExperimentState.DROPPED)
     assert strength([*known, withdrawn]).keys() == {e.id for e in known}
 
 
@@ -130,7 +136,7 @@ def test_strength_adds_up_from_base_to_base() -> None:
         decided("e0", 7, 1),
         decided("e1", 3, 1, base="e0"),
         decided("e2", 1, 3, base="e1"),
-        Experiment("e3", "a", "h", "one", "e1").to(State.FAILED),
+        Experiment("e3", "a", "h", "one", "e1").to(ExperimentState.FAILED),
         Experiment("e4", "a", "h", "one", "e1"),
     ]
     found = strength(known)

@@ -11,7 +11,7 @@ import pytest
 
 from enpire.errors import RecipeError
 from enpire.improvement import recipe as recipes
-from enpire.improvement.recipe import Given
+from enpire.improvement.recipe import RecipeInputs
 from enpire.improvement.trainer import Training
 from enpire.packs.finder import shipped
 from enpire.policies import ChunkPolicy, ChunkSpec, FlowPolicy, FlowSpec
@@ -45,7 +45,7 @@ def some() -> list[Episode]:
 
 @pytest.mark.parametrize("path", VARIANTS, ids=lambda path: path.stem)
 def test_a_candidate_is_sound_and_the_same_again(path: Path) -> None:
-    given = Given(SPEC, some(), ChunkPolicy(SPEC).eval(), seed=1)
+    given = RecipeInputs(SPEC, some(), ChunkPolicy(SPEC).eval(), seed=1)
     one, same = (small(path).improve(given) for _ in range(2))
     recipes.require_sound(one.policy, SPEC)
     for name, value in one.policy.tensors().items():
@@ -55,17 +55,17 @@ def test_a_candidate_is_sound_and_the_same_again(path: Path) -> None:
 @pytest.mark.parametrize("path", VARIANTS, ids=lambda path: path.stem)
 def test_nothing_to_learn_from(path: Path) -> None:
     with pytest.raises(RecipeError):
-        small(path).improve(Given(SPEC, [], ChunkPolicy(SPEC).eval(), seed=1))
+        small(path).improve(RecipeInputs(SPEC, [], ChunkPolicy(SPEC).eval(), seed=1))
 
 
 def test_the_fastest_successes_are_cloned() -> None:
-    made = variant("fast_successes", share=0.25).improve(Given(SPEC, some(), None, seed=1))
+    made = variant("fast_successes", share=0.25).improve(RecipeInputs(SPEC, some(), None, seed=1))
     assert made.numbers["episodes"] == 2
 
 
 def test_demonstrations_are_left_out_once_there_are_enough_others() -> None:
     incumbent = FlowPolicy(FlowSpec.of(SPEC)).eval()
-    given = Given(SPEC, some(), incumbent, seed=1, name="p0")
+    given = RecipeInputs(SPEC, some(), incumbent, seed=1, name="p0")
     assert variant("own_successes", enough=4).improve(given).numbers["episodes"] == 4
     assert variant("own_successes", enough=5, quick=2.0).improve(given).numbers["episodes"] == 8
 
@@ -73,8 +73,8 @@ def test_demonstrations_are_left_out_once_there_are_enough_others() -> None:
 def test_cloning_goes_on_from_the_incumbent() -> None:
     incumbent = ChunkPolicy(SPEC).eval()
     before = incumbent.tensors()
-    after = variant("further_cloning").improve(Given(SPEC, some(), incumbent, seed=1))
+    after = variant("further_cloning").improve(RecipeInputs(SPEC, some(), incumbent, seed=1))
     moved = [float(np.abs(v - before[n]).max()) for n, v in after.policy.tensors().items()]
     assert 0.0 < max(moved) < 0.1
     with pytest.raises(RecipeError, match="start with another"):
-        variant("further_cloning").improve(Given(SPEC, some(), None, seed=1))
+        variant("further_cloning").improve(RecipeInputs(SPEC, some(), None, seed=1))

@@ -9,8 +9,8 @@ import pytest
 
 from enpire.errors import CampaignError, EnpireError
 from enpire.evolution import Repository, Sandbox, bubblewrap, history
-from enpire.evolution.experiment import Experiment, State
-from enpire.evolution.sandbox import Ended, available
+from enpire.evolution.experiment import Experiment, ExperimentState
+from enpire.evolution.sandbox import CommandResult, available
 from enpire.evolution.workspace import cloned, committed
 from enpire.store import Run
 from tests.store.samples import episode
@@ -41,7 +41,7 @@ def workspace(run: Run, tmp_path: Path) -> Path:
     return folder
 
 
-def sh(run: Run, workspace: Path, script: str) -> Ended:
+def sh(run: Run, workspace: Path, script: str) -> CommandResult:
     """What an agent's program does there."""
     seen = ((run.folder / history.FOLDER).resolve(),)
     return Sandbox(readable=seen, writable=(workspace,)).run(["sh", "-ec", script])
@@ -61,7 +61,7 @@ def test_it_is_a_clone_that_the_agent_commits_to(run: Run, workspace: Path) -> N
 
 
 def test_what_was_decided_since_is_fetched(run: Run, workspace: Path) -> None:
-    decided(run, 1, Experiment("a-0", "a", "faster", "bc", "policy-0"), State.KEPT)
+    decided(run, 1, Experiment("a-0", "a", "faster", "bc", "policy-0"), ExperimentState.KEPT)
     assert b"a-0" not in sh(run, workspace, "git log origin/main").out
     history.write(run)
     ended = sh(

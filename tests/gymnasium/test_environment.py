@@ -19,7 +19,7 @@ from enpire.environment.eyes import NoGraphics
 from enpire.errors import PolicyError
 from enpire.gymnasium import environment_id, register_tasks
 from enpire.gymnasium.environment import TaskEnv, TaskVectorEnv
-from enpire.observe.picture import View, draw, go_to
+from enpire.observe.picture import Viewpoint, draw, go_to
 from enpire.packs import available
 from enpire.packs.finder import with_start
 from enpire.types import Episode, Outcome, Purpose
@@ -45,7 +45,7 @@ def can_render() -> bool:
     stations = build_stations("pick_cube", 1)
     go_to(stations, 0, -1.0)
     try:
-        draw(stations, View(width=32, height=32))
+        draw(stations, Viewpoint(width=32, height=32))
     except NoGraphics:
         return False
     return True

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from enpire.identification.arms import Arms, alone
-from enpire.identification.motion import Motion, draw, motion
+from enpire.identification.arms import ArmsModel, alone
+from enpire.identification.motion import ExcitationMotion, draw, motion
 from enpire.identification.play import ArmNoise, play
 from enpire.identification.recording import Recording
 from enpire.packs import find, load_robot, load_world
@@ -36,16 +36,16 @@ def scene() -> Scene:
 
 
 @pytest.fixture(scope="session")
-def arms(scene: Scene) -> Arms:
-    return Arms(scene, NAMES, threads=1)
+def arms(scene: Scene) -> ArmsModel:
+    return ArmsModel(scene, NAMES, threads=1)
 
 
 @pytest.fixture(scope="session")
-def moved(scene: Scene) -> Motion:
+def moved(scene: Scene) -> ExcitationMotion:
     return motion(scene, draw(scene, np.random.default_rng(3), 100.0), 5.0, 100.0)
 
 
 @pytest.fixture(scope="session")
-def recording(scene: Scene, moved: Motion) -> Recording:
+def recording(scene: Scene, moved: ExcitationMotion) -> Recording:
     rng = np.random.default_rng(4)
     return play(scene, HIDDEN, moved.stamps, moved.sent, ArmNoise(), rng)

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from enpire.errors import UsageError
-from enpire.identification.arms import Arms
-from enpire.identification.fit import Fit, errors, fit
+from enpire.identification.arms import ArmsModel
+from enpire.identification.fit import ParameterFit, errors, fit
 from enpire.identification.play import ArmNoise, play
 from enpire.identification.recording import Recording
 from enpire.identification.servo import beginning
@@ -39,11 +39,13 @@ def test_a_later_latency_is_a_later_response(moved, recording, arms) -> None:
 
 
 @pytest.fixture(scope="module")
-def found(arms: Arms, recording: Recording) -> Fit:
+def found(arms: ArmsModel, recording: Recording) -> ParameterFit:
     return fit(arms, [recording])
 
 
-def test_hidden_parameters_are_found_with_their_intervals(arms: Arms, recording, found) -> None:
+def test_hidden_parameters_are_found_with_their_intervals(
+    arms: ArmsModel, recording, found
+) -> None:
     assert found.shown.all()
     assert abs(found.values / TRUE - 1.0).max() < 0.05
     inside = (found.low <= TRUE) & (found.high >= TRUE)
@@ -54,7 +56,7 @@ def test_hidden_parameters_are_found_with_their_intervals(arms: Arms, recording,
 
 
 @pytest.mark.medium
-def test_without_efforts_it_says_what_is_not_shown(arms: Arms, recording, found) -> None:
+def test_without_efforts_it_says_what_is_not_shown(arms: ArmsModel, recording, found) -> None:
     blind = replace(
         recording,
         effort=np.full_like(recording.effort, np.nan),
@@ -69,7 +71,7 @@ def test_without_efforts_it_says_what_is_not_shown(arms: Arms, recording, found)
 
 
 @pytest.mark.medium
-def test_rows_in_which_something_was_touched_are_left_out(arms: Arms, recording) -> None:
+def test_rows_in_which_something_was_touched_are_left_out(arms: ArmsModel, recording) -> None:
     position = recording.position.copy()
     position[200:230, 0] += 0.02
     robust = fit(arms, [replace(recording, position=position)])
@@ -77,7 +79,7 @@ def test_rows_in_which_something_was_touched_are_left_out(arms: Arms, recording)
     assert abs(robust.values / TRUE - 1.0).max() < 0.08
 
 
-def test_recordings_of_other_arms_are_refused(arms: Arms, recording: Recording) -> None:
+def test_recordings_of_other_arms_are_refused(arms: ArmsModel, recording: Recording) -> None:
     with pytest.raises(UsageError, match="nothing to fit"):
         fit(arms, [])
     columns = ("sent", "position", "velocity", "effort")

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from enpire.cli import main
-from enpire.identification.arms import Arms
+from enpire.identification.arms import ArmsModel
 from enpire.identification.gap import PHASES, by_phase, gap
 from enpire.identification.recording import Recording
 
@@ -16,7 +16,7 @@ from .conftest import HIDDEN, NAMES
 TRUE = np.array([HIDDEN[name] for name in NAMES])
 
 
-def test_the_right_parameters_leave_no_gap_and_the_packs_do(arms: Arms, recording) -> None:
+def test_the_right_parameters_leave_no_gap_and_the_packs_do(arms: ArmsModel, recording) -> None:
     right, packs = (gap(arms, recording, values) for values in (TRUE, arms.nominal))
     assert right.parted(1e-3) == [None] * 5
     assert any(packs.parted(1e-3))
@@ -24,7 +24,7 @@ def test_the_right_parameters_leave_no_gap_and_the_packs_do(arms: Arms, recordin
     assert (small < large).all()
 
 
-def test_a_bump_is_found_where_it_was(arms: Arms, recording: Recording) -> None:
+def test_a_bump_is_found_where_it_was(arms: ArmsModel, recording: Recording) -> None:
     position = recording.position.copy()
     position[300:310, 2] += 0.02
     found = gap(arms, replace(recording, position=position), TRUE)
@@ -34,7 +34,7 @@ def test_a_bump_is_found_where_it_was(arms: Arms, recording: Recording) -> None:
     assert [each for k, each in enumerate(found.parted(0.01)) if k != 2] == [None] * 4
 
 
-def test_phases_are_those_of_the_setpoint_and_of_the_hand(arms: Arms, recording) -> None:
+def test_phases_are_those_of_the_setpoint_and_of_the_hand(arms: ArmsModel, recording) -> None:
     stamps = recording.stamps
     sent = np.tile(recording.sent[0], (len(stamps), 1))
     sent[:, 0] += 0.3 * np.clip(1.0 - abs(stamps - 2.0), 0.0, None)  # there from 1 s on, and back

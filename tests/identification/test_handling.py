@@ -10,10 +10,10 @@ import pytest
 from enpire.environment.loading import load_task
 from enpire.errors import PackError, UsageError
 from enpire.identification.arms import Handling, with_task
-from enpire.identification.fit import Fit, fit
+from enpire.identification.fit import ParameterFit, fit
 from enpire.identification.fit_handling import fit_handling
 from enpire.identification.handle import Moves, handling
-from enpire.identification.motion import Motion
+from enpire.identification.motion import ExcitationMotion
 from enpire.identification.play import ArmNoise, play
 from enpire.identification.recording import Recording, load
 from enpire.packs import find
@@ -46,28 +46,28 @@ def arms(scene: Scene, held: Scene) -> Handling:
 
 
 @pytest.fixture(scope="module")
-def handled(held: Scene) -> Motion:
+def handled(held: Scene) -> ExcitationMotion:
     return handling(held, SHORT, 100.0)
 
 
 @pytest.fixture(scope="module")
-def free(scene: Scene, moved: Motion) -> Recording:
+def free(scene: Scene, moved: ExcitationMotion) -> Recording:
     of_arms = {name: HIDDEN[name] for name in NAMES}
     rng = np.random.default_rng(0)
     return play(scene, of_arms, moved.stamps, moved.sent, ArmNoise(), rng)
 
 
 @pytest.fixture(scope="module")
-def carried(held: Scene, handled: Motion) -> Recording:
+def carried(held: Scene, handled: ExcitationMotion) -> Recording:
     return _played(held, HIDDEN, handled)
 
 
 @pytest.fixture(scope="module")
-def found(arms: Handling, free: Recording, carried: Recording) -> Fit:
+def found(arms: Handling, free: Recording, carried: Recording) -> ParameterFit:
     return fit_handling(arms, [free, carried])
 
 
-def _played(held: Scene, hidden: dict[str, float], made: Motion) -> Recording:
+def _played(held: Scene, hidden: dict[str, float], made: ExcitationMotion) -> Recording:
     rng, sent = np.random.default_rng(1), (made.stamps, made.sent)
     return play(held, hidden, *sent, ArmNoise(), rng, "carried", "cube", OFF)
 
@@ -76,7 +76,9 @@ def _true(hidden: dict[str, float]) -> FloatArray:
     return np.array(list(hidden.values()))
 
 
-def test_the_motion_keeps_to_limits_and_rests_at_its_ends(held: Scene, handled: Motion) -> None:
+def test_the_motion_keeps_to_limits_and_rests_at_its_ends(
+    held: Scene, handled: ExcitationMotion
+) -> None:
     limits, (shut, wide) = held.robot.limits, held.robot.arms[0].gripper_range
     joints, gripper = handled.sent[:, :-1], handled.sent[:, -1]
     speed = np.diff(joints, axis=0) * 100.0
@@ -87,7 +89,7 @@ def test_the_motion_keeps_to_limits_and_rests_at_its_ends(held: Scene, handled: 
     assert gripper.min() == shut
 
 
-def test_mass_and_friction_are_found(found: Fit) -> None:
+def test_mass_and_friction_are_found(found: ParameterFit) -> None:
     assert found.shown.all()
     assert abs(found.values / _true(HIDDEN) - 1.0).max() < 0.05
     assert (found.high / found.low < 1.2).all()
@@ -95,7 +97,7 @@ def test_mass_and_friction_are_found(found: Fit) -> None:
 
 @pytest.mark.slow  # `test_mass_and_friction_are_found` does the same fit in every lane
 def test_a_rough_cube_that_would_tip_under_a_slanted_finger_is_found_too(
-    arms: Handling, held: Scene, handled: Motion, free: Recording
+    arms: Handling, held: Scene, handled: ExcitationMotion, free: Recording
 ) -> None:
     rough = fit_handling(arms, [free, _played(held, ROUGH, handled)])
     assert abs(rough.values / _true(ROUGH) - 1.0).max() < 0.05
@@ -103,7 +105,7 @@ def test_a_rough_cube_that_would_tip_under_a_slanted_finger_is_found_too(
 
 @pytest.mark.slow
 def test_pushing_alone_tells_the_weight_less_well(
-    arms: Handling, held: Scene, free: Recording, found: Fit
+    arms: Handling, held: Scene, free: Recording, found: ParameterFit
 ) -> None:
     dragged = handling(held, replace(SHORT, lift=0.0), 100.0)
     pushed = fit_handling(arms, [free, _played(held, HIDDEN, dragged)])

@@ -12,12 +12,12 @@ from enpire.environment import Demonstrations, Job, build_stations
 from enpire.environment.varied_arms import VariedArms
 from enpire.errors import StoreError
 from enpire.identification import recording as recordings
-from enpire.identification.arms import Arms
+from enpire.identification.arms import ArmsModel
 from enpire.identification.recording import Recording
 from enpire.identification.runs import of_episodes
 from enpire.safety.machine import Mode
 from enpire.safety.recorder import Recorder
-from enpire.safety.rules import Rule
+from enpire.safety.rules import GateRule
 from enpire.types import Purpose
 
 
@@ -49,8 +49,8 @@ def test_a_flight_record_gives_the_stretches_in_which_arms_were_sent_somewhere(t
         at = np.full(7, 0.005 * max(row - 100, 0))
         reading = Reading(row * 10**7, at, np.full(7, speed), np.zeros(7), np.zeros((1, 3)))
         sent = at if row == 20 or 80 <= row < 150 or row >= 200 else None
-        recorder.note(row * 10**7, Mode.MOVING, Rule.NONE, reading, at, sent)
-    recorder.dump(0, Mode.HOLDING, Rule.ASKED, "")
+        recorder.note(row * 10**7, Mode.MOVING, GateRule.NONE, reading, at, sent)
+    recorder.dump(0, Mode.HOLDING, GateRule.ASKED, "")
     recorder.wait()
     found = recordings.read([tmp_path / "00001.npz"], "yam")
     assert [len(each) for each in found] == [70, 50]  # the second one begins where it rests
@@ -63,15 +63,15 @@ def test_a_flight_record_knows_that_readings_are_older_than_setpoints(tmp_path) 
     for row in range(100):
         read = row * 10**7 - 4 * 10**6 * (row % 2)
         at = Reading(read, np.zeros(7), np.zeros(7), np.zeros(7), np.ones((1, 3)))
-        recorder.note(row * 10**7, Mode.MOVING, Rule.NONE, at, np.zeros(7), np.zeros(7))
-    recorder.dump(0, Mode.HOLDING, Rule.ASKED, "")
+        recorder.note(row * 10**7, Mode.MOVING, GateRule.NONE, at, np.zeros(7), np.zeros(7))
+    recorder.dump(0, Mode.HOLDING, GateRule.ASKED, "")
     recorder.wait()
     (found,) = recordings.read([tmp_path / "00001.npz"], "yam")
     assert found.age == pytest.approx(0.004 * (np.arange(100) % 2))
 
 
 def test_arms_respond_at_the_times_at_which_they_were_read(scene) -> None:
-    arms = Arms(scene, ("arm/latency",), threads=1)
+    arms = ArmsModel(scene, ("arm/latency",), threads=1)
     begin = arms.scene.robot.arms[0]
     stamps, rest = np.arange(100) / 100, np.array([*begin.home, begin.gripper_range[1]])
     sent = rest + 0.3 * stamps[:, None] * np.eye(6)[0]
@@ -96,7 +96,7 @@ def test_episodes_say_what_their_arms_were_sent(scene, monkeypatch: pytest.Monke
     assert (moved <= np.array(scene.robot.limits.joint_speed) * stations.period + 1e-6).all()
     (recording,) = of_episodes("so101", [episode])
     # The twin's arms alone, sent the same, go the same way until they touch something.
-    arms = Arms(scene, ("arm/latency",), threads=1)
+    arms = ArmsModel(scene, ("arm/latency",), threads=1)
     values = np.arange(0.0, 0.031, 0.002)[:, None]
     error = arms.respond(values, recording).position - recording.position
     best = np.sqrt((error[:, :25, arms.joint_axes] ** 2).mean((1, 2))).min()

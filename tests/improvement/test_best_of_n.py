@@ -14,7 +14,7 @@ from enpire.improvement import trainer
 from enpire.improvement.base_learning import BaseSettings
 from enpire.improvement.critic_learning import CriticSettings
 from enpire.improvement.online import OnlineLearner, OnlineRecipe
-from enpire.improvement.recipe import Given
+from enpire.improvement.recipe import RecipeInputs
 from enpire.improvement.recipes.best_of_n import BestOfLearner, BestOfN
 from enpire.policies import BestOfPolicy, ChunkSpec, FlowPolicy, FlowSpec, SkillPolicy, SkillSpec
 from enpire.types import Episode, Outcome, Purpose, Verdict
@@ -39,11 +39,11 @@ def made(id: str, *, wins: bool = True, shown: bool = False, length: int = 7) ->
     return episode(id, length, verdict=verdict, purpose=purpose, seed=len(id))
 
 
-def given(episodes: Sequence[Episode] = (), **changed: object) -> Given:
+def given(episodes: Sequence[Episode] = (), **changed: object) -> RecipeInputs:
     torch.manual_seed(0)
     known = [made("d1", shown=True), made("d2", shown=True), made("e1", wins=False)]
     base = FlowPolicy(FlowSpec.of(SPEC)).eval()
-    return replace(Given(SPEC, [*known, *episodes], base, seed=3, grippers=(2,)), **changed)
+    return replace(RecipeInputs(SPEC, [*known, *episodes], base, seed=3, grippers=(2,)), **changed)
 
 
 def tensors_of(learner: OnlineLearner) -> dict[str, np.ndarray]:

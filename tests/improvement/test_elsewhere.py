@@ -13,7 +13,7 @@ from torch import Tensor
 from enpire.improvement import trainer
 from enpire.improvement.checkpoint import Checkpoint
 from enpire.improvement.learner import Learner
-from enpire.improvement.recipe import Given, Recipe
+from enpire.improvement.recipe import Recipe, RecipeInputs
 from enpire.improvement.recipes.bc import BehaviourCloning
 from enpire.improvement.recipes.dsrl import NoiseLearning
 from enpire.improvement.recipes.habc import AdvantageWeighted
@@ -23,7 +23,7 @@ from enpire.improvement.recipes.residual_rl import ResidualLearning
 from enpire.improvement.recipes.rlpd import PriorData
 from enpire.improvement.recipes.sac_flow import FlowLearning
 from enpire.improvement.recipes.wsrl import WarmStart
-from enpire.improvement.sac import Learning
+from enpire.improvement.sac import SacSettings
 from enpire.improvement.trainer import Training
 from enpire.policies import ChunkSpec, PictureSpec, Policy
 from enpire.policies.device import VARIABLE
@@ -35,13 +35,13 @@ from tests.store.samples import episode
 SPEC = ChunkSpec("zip_tie", observation=6, action=3)
 SEES = PictureSpec("zip_tie", 6, 3, cameras=("left", "right"), size=64, felt=(0, 1, 2))
 TRAINING = Training(steps=3, batch=8)
-LEARNING = Learning(steps=6, batch=8)
+LEARNING = SacSettings(steps=6, batch=8)
 EPISODES = [
     *(episode(f"e{i}", 16 + i, round=i % 3) for i in range(4)),
     episode("bad", 24, verdict=Verdict(Outcome.FAILURE)),
     episode("demo", 24, purpose=Purpose.DEMONSTRATION),
 ]
-GIVEN = Given(SPEC, EPISODES, None, 3)
+GIVEN = RecipeInputs(SPEC, EPISODES, None, 3)
 SEEN = [filmed(f"f{i}", 20 + i, 3, purpose=Purpose.DEMONSTRATION) for i in range(2)]
 ON_CHUNKS: list[Recipe] = [
     AdvantageWeighted(training=TRAINING, critic_steps=3),
@@ -67,7 +67,7 @@ def alike(one: Policy, other: Policy) -> bool:
     return all(np.array_equal(mine[name], theirs[name]) for name in mine | theirs)
 
 
-def crossed(recipe: Recipe, given: Given, monkeypatch: pytest.MonkeyPatch) -> None:
+def crossed(recipe: Recipe, given: RecipeInputs, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is learned on a GPU is there while it is, and comes back the same."""
     here = recipe.improve(given).policy
     losses: list[Tensor] = []
@@ -97,7 +97,7 @@ def test_cloning_crosses_at_the_borders(kind: Any, monkeypatch: pytest.MonkeyPat
 
 def test_so_does_cloning_by_cameras(monkeypatch: pytest.MonkeyPatch) -> None:
     seeing = BehaviourCloning("chunk", replace(TRAINING, steps=1, shift=2, relight=0.2))
-    crossed(seeing, Given(SEES, SEEN, None, 3), monkeypatch)
+    crossed(seeing, RecipeInputs(SEES, SEEN, None, 3), monkeypatch)
 
 
 @pytest.mark.parametrize("recipe", ON_CHUNKS, ids=called)
@@ -119,8 +119,10 @@ def test_what_does_not_cross_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
             left + right
 
 
-@pytest.mark.parametrize("given", [GIVEN, Given(SEES, SEEN, None, 3)], ids=["felt", "seen"])
-def test_bfloat16_comes_to_about_the_same(given: Given, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("given", [GIVEN, RecipeInputs(SEES, SEEN, None, 3)], ids=["felt", "seen"])
+def test_bfloat16_comes_to_about_the_same(
+    given: RecipeInputs, monkeypatch: pytest.MonkeyPatch
+) -> None:
     recipe = BehaviourCloning("flow", Training(steps=20, batch=16, average=0.0))
     single = recipe.improve(given)
     monkeypatch.setattr(trainer, "mixed", lambda where: torch.autocast("cpu", torch.bfloat16))
@@ -137,11 +139,13 @@ def test_bfloat16_comes_to_about_the_same(given: Given, monkeypatch: pytest.Monk
     ("recipe", "given"),
     [
         (BehaviourCloning("flow", TRAINING), GIVEN),
-        (BehaviourCloning("flow", TRAINING), Given(SEES, SEEN, None, 3)),
+        (BehaviourCloning("flow", TRAINING), RecipeInputs(SEES, SEEN, None, 3)),
         (AdvantageWeighted(training=TRAINING, critic_steps=3), GIVEN),
     ],
 )
-def test_a_training_on_a_gpu(recipe: Recipe, given: Given, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_training_on_a_gpu(
+    recipe: Recipe, given: RecipeInputs, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv(VARIABLE, "cuda")
     there = recipe.improve(given).policy
     monkeypatch.setenv(VARIABLE, "cpu")

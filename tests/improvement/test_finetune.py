@@ -12,11 +12,11 @@ from safetensors.torch import load
 
 from enpire.errors import RecipeError
 from enpire.improvement.checkpoint import Checkpoint
-from enpire.improvement.recipe import Given, require_sound
+from enpire.improvement.recipe import RecipeInputs, require_sound
 from enpire.improvement.recipes.finetune import FineTuning, Windows
 from enpire.policies import ChunkPolicy, ChunkSpec, LeRobotPolicy, PictureSpec
 from enpire.policies.lerobot.folder import WEIGHTS
-from enpire.policies.lerobot.model import Model
+from enpire.policies.lerobot.model import LeRobotModel
 from enpire.types import Outcome, Verdict
 from tests.improvement.pictured import filmed
 from tests.policies.lerobots import folder_of
@@ -32,10 +32,10 @@ def bases(tmp_path_factory: pytest.TempPathFactory) -> dict[str, LeRobotPolicy]:
     return {kind: LeRobotPolicy.read(folder_of(kind, root / kind, 6, 3)) for kind in KINDS}
 
 
-def given(base: LeRobotPolicy, **changes: object) -> Given:
+def given(base: LeRobotPolicy, **changes: object) -> RecipeInputs:
     bad = replace(episode("bad", 30), verdict=Verdict(Outcome.FAILURE))
     good = [episode(f"e{i}", 12 + i) for i in range(4)]
-    told = Given(SPEC, [*good, bad], base, seed=5, instruction="pick up the cube")
+    told = RecipeInputs(SPEC, [*good, bad], base, seed=5, instruction="pick up the cube")
     return replace(told, **changes)  # type: ignore[arg-type]
 
 
@@ -58,11 +58,13 @@ def test_two_steps(kind: str, rank: int, bases: dict[str, LeRobotPolicy]) -> Non
     normalising = [name for name in policy.files if "normalizer" in name]
     assert normalising
     assert all(policy.files[name] == bases[kind].files[name] for name in normalising)
-    Model.load(policy.files).chunks(np.zeros((1, 2, 6), np.float32)[:, -history(policy) :], "", [0])
+    LeRobotModel.load(policy.files).chunks(
+        np.zeros((1, 2, 6), np.float32)[:, -history(policy) :], "", [0]
+    )
 
 
 def history(policy: LeRobotPolicy) -> int:
-    return Model.load(policy.files).history
+    return LeRobotModel.load(policy.files).history
 
 
 @pytest.mark.parametrize("rank", [0, 2])
@@ -96,7 +98,7 @@ def test_it_learns_what_was_shown(bases: dict[str, LeRobotPolicy]) -> None:
     shown = replace(shown, actions=action)
 
     def error(policy: LeRobotPolicy) -> float:
-        chunks = Model.load(policy.files).chunks(shown.observations[:8, None], "", [0] * 8)
+        chunks = LeRobotModel.load(policy.files).chunks(shown.observations[:8, None], "", [0] * 8)
         return float(np.abs(chunks[:, :4] - action[0]).mean())
 
     made = FineTuning(steps=150, batch=16, lr=3e-3).improve(given(bases["act"], episodes=[shown]))
@@ -115,7 +117,7 @@ def test_windows_are_those_of_lerobots_dataset(
     episodes = [episode(f"e{i}", 12 + i) for i in range(2)]
     export(episodes, Layout(25, "do it", "arm", names, names[:3]), tmp_path / "set")
     for kind in ("act", "diffusion"):
-        model = Model.load(bases[kind].files)
+        model = LeRobotModel.load(bases[kind].files)
         config = model.config
         deltas = {"action": config.action_delta_indices}
         if config.observation_delta_indices is not None:
@@ -141,7 +143,7 @@ SEES = PictureSpec("zip_tie", 6, 3, cameras=("front", "side"), size=64, felt=(1,
 @pytest.mark.parametrize(("kind", "every"), [("act", 4), ("diffusion", 1)])
 def test_who_sees_learns_from_moments_with_pictures(kind: str, every: int, tmp_path: Path) -> None:
     base = LeRobotPolicy.read(folder_of(kind, tmp_path / kind, 2, 3, ("side",)))
-    model = Model.load(base.files)
+    model = LeRobotModel.load(base.files)
     shown = [filmed("a", 12, every), filmed("b", 15, every)]
     windows = Windows.of(shown, model, "do it", SEES)
     assert set(windows.at.tolist()) <= {*range(0, 12, every), *range(12, 27, every)}

@@ -12,11 +12,11 @@ import torch
 from enpire.improvement import trainer
 from enpire.improvement.flows import begun
 from enpire.improvement.noise import SteeredFlowActor, SteeredFlowAgent
-from enpire.improvement.recipe import Candidate, Given
+from enpire.improvement.recipe import Candidate, RecipeInputs
 from enpire.improvement.recipes.dsrl import NoiseLearning, steered
 from enpire.improvement.recipes.sac_flow import FlowActor, FlowAgent, FlowLearning
 from enpire.improvement.replay import Transitions
-from enpire.improvement.sac import NORMAL, Agent, Learning
+from enpire.improvement.sac import NORMAL, SacAgent, SacSettings
 from enpire.improvement.trainer import CALM, LEAST_STEPS, Training
 from enpire.policies import ChunkSpec, FlowPolicy, FlowSpec
 from enpire.policies.flow import DEVIATION, NOISE_LIMIT
@@ -26,7 +26,7 @@ from tests.store.samples import episode
 SPEC = FlowSpec(
     "t", observation=6, action=3, history=2, stride=1, chunk=3, execute=2, hidden=(16, 16)
 )
-SMALL = Learning(steps=3, batch=8, width=16, delay=1)
+SMALL = SacSettings(steps=3, batch=8, width=16, delay=1)
 
 
 def flow(seed: int = 0) -> FlowPolicy:
@@ -42,7 +42,7 @@ def test_a_flow_is_steered_alone() -> None:
     """Its own weights stay, bit by bit, and at first nothing is steered."""
     begun = flow()
     episodes = [episode(f"e{n}", 8) for n in range(3)]
-    made = NoiseLearning(learning=SMALL).improve(Given(SPEC, episodes, begun, seed=1)).policy
+    made = NoiseLearning(learning=SMALL).improve(RecipeInputs(SPEC, episodes, begun, seed=1)).policy
     for name, values in begun.tensors().items():
         np.testing.assert_array_equal(made.tensors()[name], values)
     assert any(name.startswith("steer") for name in made.tensors())
@@ -83,7 +83,7 @@ def test_flows_are_wider_and_learn_for_longer_and_of_those_who_know(
 
     monkeypatch.setattr(trainer, "fit", fit)
     monkeypatch.setattr(trainer, "PASSES", 64.0 * Training().batch / 8)
-    given = Given(spec, [shown, own], None, seed=1)
+    given = RecipeInputs(spec, [shown, own], None, seed=1)
     for least, most in ((10, 100), (100, 200), (5, 10)):
         monkeypatch.setattr(trainer, "LEAST_STEPS", least)
         monkeypatch.setattr(trainer, "MOST_STEPS", most)
@@ -103,7 +103,7 @@ def test_an_incumbent_of_another_kind_gives_way_to_a_flow(recipe: type) -> None:
     won = [episode(f"e{n}", 8) for n in range(3)]
     lost = episode("lost", 8, verdict=Verdict(Outcome.FAILURE))
     made = recipe(learning=SMALL)
-    candidate = made.improve(Given(SPEC, [*won, lost], None, seed=1))
+    candidate = made.improve(RecipeInputs(SPEC, [*won, lost], None, seed=1))
     assert isinstance(candidate.policy, FlowPolicy)
     assert (candidate.numbers["episodes"], candidate.numbers["steps"]) == (3, LEAST_STEPS)
 
@@ -111,7 +111,7 @@ def test_an_incumbent_of_another_kind_gives_way_to_a_flow(recipe: type) -> None:
 @pytest.mark.parametrize("kind", [NoiseLearning, FlowLearning])
 def test_a_flow_that_nobody_has_seen_act_is_a_candidate_as_it_was_cloned(kind: type) -> None:
     recipe = kind(learning=SMALL)
-    given = Given(SPEC, [episode(f"e{n}", 8) for n in range(3)], None, seed=1)
+    given = RecipeInputs(SPEC, [episode(f"e{n}", 8) for n in range(3)], None, seed=1)
     candidate = begun(given)
     assert isinstance(candidate, Candidate)
     cloned = candidate.policy
@@ -145,7 +145,7 @@ def test_the_density_of_a_way_is_that_of_its_steps() -> None:
 
 def test_the_entropy_that_is_wanted_is_that_of_noise_about_nowhere() -> None:
     data, generator = right_is_good(8), torch.Generator().manual_seed(1)
-    learning = Learning(steps=1, width=16, deviation=DEVIATION)
+    learning = SacSettings(steps=1, width=16, deviation=DEVIATION)
     agent = SteeredFlowAgent(steered(flow()), data, learning, generator)
     with torch.no_grad():
         _, density = agent.actor.noise(seen(20_000), generator)
@@ -199,7 +199,7 @@ def shut() -> FlowPolicy:
 def test_the_critic_of_noise_knows_something_when_the_actor_begins() -> None:
     """Where a chunk is its noise, noise to the right is worth more before a step of the actor."""
     data, generator = right_is_good(), torch.Generator().manual_seed(2)
-    learning = Learning(steps=300, batch=64, width=32, lr=3e-3, delay=1, warm_up=1.0)
+    learning = SacSettings(steps=300, batch=64, width=32, lr=3e-3, delay=1, warm_up=1.0)
     made = SteeredFlowAgent(steered(shut()), data, learning, generator)
     start = made.policy.tensors()
     for at in range(learning.steps):
@@ -215,12 +215,12 @@ def test_the_critic_of_noise_knows_something_when_the_actor_begins() -> None:
 
 @pytest.mark.parametrize("agent", [SteeredFlowAgent, FlowAgent])
 def test_slopes_of_the_actors_loss_by_finite_differences(
-    agent: Callable[..., Agent[FlowPolicy]],
+    agent: Callable[..., SacAgent[FlowPolicy]],
 ) -> None:
     """What a flow is held to is apart: its own chunk, where that goes on, has no slope there."""
     data, generator = right_is_good(16), torch.Generator().manual_seed(2)
     start = steered(flow()) if agent is SteeredFlowAgent else flow()
-    learning = Learning(steps=1, width=16, deviation=0.3, cloning=0.0)
+    learning = SacSettings(steps=1, width=16, deviation=0.3, cloning=0.0)
     made = agent(start, data, learning, generator)
     for module in made.modules.values():
         module.double()
@@ -250,9 +250,11 @@ def test_slopes_of_the_actors_loss_by_finite_differences(
 
 
 @pytest.mark.parametrize("agent", [SteeredFlowAgent, FlowAgent])
-def test_it_goes_where_success_is(agent: Callable[..., Agent[FlowPolicy]]) -> None:
+def test_it_goes_where_success_is(agent: Callable[..., SacAgent[FlowPolicy]]) -> None:
     data, generator = right_is_good(), torch.Generator().manual_seed(2)
-    learning = Learning(steps=150, batch=64, width=32, lr=3e-3, delay=1, cloning=0.1, deviation=0.2)
+    learning = SacSettings(
+        steps=150, batch=64, width=32, lr=3e-3, delay=1, cloning=0.1, deviation=0.2
+    )
     begun = shut() if agent is SteeredFlowAgent else flow()
     start = steered(begun) if agent is SteeredFlowAgent else begun
     made = agent(start, data, learning, generator)

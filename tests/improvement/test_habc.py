@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from enpire.improvement.recipe import Given
+from enpire.improvement.recipe import RecipeInputs
 from enpire.improvement.recipes.habc import AdvantageWeighted, _clonable, gains, segments
 from enpire.improvement.trainer import Training
 from enpire.policies import ChunkSpec
@@ -75,7 +75,7 @@ def test_it_follows_what_succeeds() -> None:
         "chunk", Training(steps=600, batch=64, average=0.98), critic_steps=200
     )
     candidate = recipe.improve(
-        Given(spec, [*episodes, made("shown", True, shown=True)], None, seed=0)
+        RecipeInputs(spec, [*episodes, made("shown", True, shown=True)], None, seed=0)
     )
     assert candidate.numbers["weight_won"] > 3 * candidate.numbers["weight_lost"]
     start = np.zeros((1, spec.history, 2), np.float32)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from enpire.errors import RecipeError, UsageError
-from enpire.improvement.recipe import Given, Named
+from enpire.improvement.recipe import ConfiguredRecipe, RecipeInputs
 from enpire.improvement.recipes.heuristic import Heuristic
 from enpire.policies import ChunkSpec, SkillPolicy
 from enpire.rollout.budget import Budget
@@ -32,7 +32,7 @@ SETTINGS = LoopSettings(
     max_pairs=20,
     sealed_episodes=3,
 )
-SMALL = Named("heuristic", Heuristic(candidates=6, spread=0.25))
+SMALL = ConfiguredRecipe("heuristic", Heuristic(candidates=6, spread=0.25))
 
 
 def go(folder: Path, rounds: int, until: int = 10**9) -> LoopState | None:
@@ -96,7 +96,7 @@ def test_rounds_are_generations_that_a_run_cut_short_repeats(
 
 def test_it_begins_with_the_plain_values() -> None:
     spec = ChunkSpec("reach", 2, 7)
-    candidate = Heuristic().improve(Given(spec, [], None, 1, parameters=Tuned.parameters))
+    candidate = Heuristic().improve(RecipeInputs(spec, [], None, 1, parameters=Tuned.parameters))
     assert isinstance(candidate.policy, SkillPolicy)
     np.testing.assert_array_equal(candidate.policy.values, [0.3, 0.5])
     assert candidate.numbers == {"generations": 0, "speed": 0.3, "stop": 0.5}
@@ -106,7 +106,7 @@ def test_a_task_without_a_script() -> None:
     with pytest.raises(UsageError, match="reach has none: give its Task `parameters`"):
         SMALL.require(reach_stations())
     with pytest.raises(RecipeError, match="t has no skill script"):
-        Heuristic().improve(Given(ChunkSpec("t", 2, 7), [], None, 1))
+        Heuristic().improve(RecipeInputs(ChunkSpec("t", 2, 7), [], None, 1))
     SMALL.require(reach_stations(task=Tuned()))
 
 

@@ -11,7 +11,7 @@ import pytest
 from enpire.environment import Replay, ResetMode
 from enpire.errors import UsageError
 from enpire.improvement.collection import Collection
-from enpire.improvement.recipe import Named
+from enpire.improvement.recipe import ConfiguredRecipe
 from enpire.improvement.recipes.keyframe import Keyframe, failures, wrong_step
 from enpire.types import Episode, Outcome, Purpose, Verdict
 from tests.environment.reach import Restored, Speed, reach_stations
@@ -66,7 +66,7 @@ def test_the_wrong_step_is_before_the_estimate_falls() -> None:
 def test_variants_begin_before_the_wrong_step() -> None:
     lost = [made(id) for id in "abcdefghij"]
     won = [made("w" + id, verdict=Verdict(Outcome.SUCCESS)) for id in "abc"]
-    recipe = Named("keyframe", Keyframe(share=0.5, variants=4, keyframe_steps=3))
+    recipe = ConfiguredRecipe("keyframe", Keyframe(share=0.5, variants=4, keyframe_steps=3))
     jobs, again = ([job for job in recipe.collect(asked([*lost, *won])) if job] for _ in range(2))
     plain, begun = jobs[:12], jobs[12:]
     assert [job.seed for job in plain] == list(range(1000, 1012))
@@ -81,12 +81,12 @@ def test_variants_begin_before_the_wrong_step() -> None:
 
 
 def test_without_failures_all_are_plain() -> None:
-    jobs = Named("keyframe", Keyframe()).collect(asked([made("d", policy="p7")]))
+    jobs = ConfiguredRecipe("keyframe", Keyframe()).collect(asked([made("d", policy="p7")]))
     assert len(list(jobs)) == 20
 
 
 def test_only_where_a_start_can_be_repeated() -> None:
-    recipe = Named("keyframe", Keyframe())
+    recipe = ConfiguredRecipe("keyframe", Keyframe())
     recipe.require(reach_stations())
     with pytest.raises(UsageError, match="repeats the starts of episodes"):
         recipe.require(reach_stations(task=Restored(), reset=ResetMode.PHYSICAL))

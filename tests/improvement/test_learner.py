@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from enpire.errors import RecipeError
-from enpire.improvement.checkpoint import Checkpoint, Kept, digest
+from enpire.improvement.checkpoint import Checkpoint, TrainingState, digest
 from enpire.improvement.learner import Learner, average, warmed_and_annealed
 
 STEPS = 60
@@ -93,7 +93,7 @@ def test_what_is_done_is_not_done_again(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("fault", ["another training", "damaged", "another stage"])
 def test_what_does_not_fit_is_not_taken(tmp_path: Path, fault: str) -> None:
-    Checkpoint(tmp_path, of="a").keep("fit", Kept({"x": torch.ones(2)}, {"done": 3}))
+    Checkpoint(tmp_path, of="a").keep("fit", TrainingState({"x": torch.ones(2)}, {"done": 3}))
     kept = Checkpoint(tmp_path, of="a").find("fit")
     assert kept is not None
     assert (kept.state, kept.tensors["x"].tolist()) == ({"done": 3}, [1.0, 1.0])
@@ -110,7 +110,7 @@ def test_it_keeps_where_it_is_from_time_to_time(tmp_path: Path) -> None:
     assert not checkpoint.due
     now = 10.0
     assert checkpoint.due
-    checkpoint.keep("fit", Kept({}, {}))
+    checkpoint.keep("fit", TrainingState({}, {}))
     assert not checkpoint.due
     assert not Checkpoint(every=0.0).due
 

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from enpire.errors import RecipeError
-from enpire.improvement.recipe import Given
+from enpire.improvement.recipe import RecipeInputs
 from enpire.improvement.recipes.lookahead import Lookahead
 from enpire.improvement.trainer import Training
 from enpire.improvement.value import Normaliser, found_later, regress, returns
@@ -107,7 +107,7 @@ def test_members_of_an_ensemble_are_networks_of_their_own() -> None:
 
 
 def test_the_candidate_walks_towards_the_goal(episodes: list[Episode]) -> None:
-    candidate = FAST.improve(Given(SPEC, episodes, idle(), seed=0))
+    candidate = FAST.improve(RecipeInputs(SPEC, episodes, idle(), seed=0))
     history = np.array([[[1.0]], [[-1.0]]], np.float32)
     right, left = candidate.policy.infer(history)[:, 0, 0]
     assert right < -0.15
@@ -116,7 +116,9 @@ def test_the_candidate_walks_towards_the_goal(episodes: list[Episode]) -> None:
 
 
 def test_the_same_seed_gives_the_same_candidate(episodes: list[Episode]) -> None:
-    one, two = (BRIEF.improve(Given(SPEC, episodes, idle(), seed=3)).policy for _ in range(2))
+    one, two = (
+        BRIEF.improve(RecipeInputs(SPEC, episodes, idle(), seed=3)).policy for _ in range(2)
+    )
     for a, b in zip(one.parameters(), two.parameters(), strict=True):
         assert torch.equal(a, b)
 
@@ -130,14 +132,16 @@ def test_what_was_found_a_chunk_later_is_the_value_there_or_what_came_of_the_epi
 
 def test_it_needs_an_incumbent_and_episodes(episodes: list[Episode]) -> None:
     with pytest.raises(RecipeError, match="bc"):
-        FAST.improve(Given(SPEC, episodes, None, seed=0))
+        FAST.improve(RecipeInputs(SPEC, episodes, None, seed=0))
     with pytest.raises(RecipeError, match="no episode"):
-        FAST.improve(Given(SPEC, [], idle(), seed=0))
+        FAST.improve(RecipeInputs(SPEC, [], idle(), seed=0))
 
 
 def test_what_is_shorter_than_a_chunk_teaches_nothing() -> None:
     with pytest.raises(RecipeError, match="chunk of 4"):
-        FAST.improve(Given(SPEC, [walk(seed, length=4) for seed in range(4)], idle(), seed=0))
+        FAST.improve(
+            RecipeInputs(SPEC, [walk(seed, length=4) for seed in range(4)], idle(), seed=0)
+        )
 
 
 def test_weights_are_renewed_when_stations_see_what_the_incumbent_never_saw(
@@ -148,7 +152,9 @@ def test_weights_are_renewed_when_stations_see_what_the_incumbent_never_saw(
     narrow, wide = idle(), idle()
     narrow.std.fill_(0.1)
     wide.std.fill_(0.9)
-    assert fast.improve(Given(SPEC, episodes, wide, seed=0)).policy.std.item() == pytest.approx(0.9)
-    renewed = fast.improve(Given(SPEC, episodes, narrow, seed=0)).policy
+    assert fast.improve(
+        RecipeInputs(SPEC, episodes, wide, seed=0)
+    ).policy.std.item() == pytest.approx(0.9)
+    renewed = fast.improve(RecipeInputs(SPEC, episodes, narrow, seed=0)).policy
     assert 0.5 < renewed.std.item() < 1.5
     assert renewed.spread.item() == pytest.approx(0.6)

@@ -14,8 +14,8 @@ import pytest
 from enpire.errors import RecipeError
 from enpire.improvement import recipe as recipes
 from enpire.improvement.online_process import FOLDER, OnlineProcess
-from enpire.improvement.recipe import Candidate, Named
-from enpire.improvement.training import Asked
+from enpire.improvement.recipe import Candidate, ConfiguredRecipe
+from enpire.improvement.training import TrainingRequest
 from enpire.improvement.versions import KEPT
 from enpire.policies import ChunkSpec, FlowPolicy, FlowSpec, metadata
 from enpire.store import Run
@@ -68,9 +68,9 @@ def run(tmp_path: Path) -> Iterator[Run]:
         yield made
 
 
-def begun(run: Run, recipe: Named | None = None) -> OnlineProcess:
+def begun(run: Run, recipe: ConfiguredRecipe | None = None) -> OnlineProcess:
     named = recipe or recipes.schedule("best_of_n", SMALL)[0]
-    return OnlineProcess(run.folder, Asked(named, SPEC, 1, "policy-0", seed=5), first=1)
+    return OnlineProcess(run.folder, TrainingRequest(named, SPEC, 1, "policy-0", seed=5), first=1)
 
 
 def block(number: int) -> list[str]:

@@ -14,8 +14,8 @@ import pytest
 from enpire.environment import Parameter
 from enpire.errors import RecipeError, UsageError
 from enpire.improvement import recipe as recipes
-from enpire.improvement.checkpoint import Checkpoint, Kept
-from enpire.improvement.recipe import Given
+from enpire.improvement.checkpoint import Checkpoint, TrainingState
+from enpire.improvement.recipe import RecipeInputs
 from enpire.improvement.recipes.best_of_n import BestOfN
 from enpire.improvement.recipes.lookahead import Lookahead
 from enpire.improvement.recipes.progress import ProgressReward
@@ -23,7 +23,7 @@ from enpire.improvement.recipes.residual_rl import ResidualLearning
 from enpire.improvement.recipes.rlpd import PriorData
 from enpire.improvement.recipes.specialist import Specialist
 from enpire.improvement.recipes.wsrl import WarmStart
-from enpire.improvement.sac import Learning
+from enpire.improvement.sac import SacSettings
 from enpire.improvement.settings import defaults, described
 from enpire.improvement.trainer import Training
 from enpire.policies import ChunkPolicy, ChunkSpec, FlowPolicy, FlowSpec, Policy
@@ -53,8 +53,8 @@ def small(name: str) -> recipes.Recipe:
         for field in fields(made)
         if isinstance(getattr(made, field.name), Training)
     }
-    if isinstance(getattr(made, "learning", None), Learning):
-        cuts["learning"] = Learning(steps=3, batch=8, width=8, delay=1)
+    if isinstance(getattr(made, "learning", None), SacSettings):
+        cuts["learning"] = SacSettings(steps=3, batch=8, width=8, delay=1)
     cuts |= {field.name: 3 for field in fields(made) if field.name.endswith("steps")}
     return replace(made, **cuts)
 
@@ -114,10 +114,10 @@ def test_a_candidate_fits_and_acts(recipe: recipes.Recipe, with_incumbent: bool)
     incumbent = ChunkPolicy(SPEC).eval() if with_incumbent else None
     if isinstance(recipe, IMPROVERS) and incumbent is None:
         with pytest.raises(RecipeError, match=r"start with another recipe|begin with --policy"):
-            recipe.improve(Given(SPEC, some(), incumbent, seed=1))
+            recipe.improve(RecipeInputs(SPEC, some(), incumbent, seed=1))
         return
     before = {k: v.copy() for k, v in incumbent.tensors().items()} if incumbent else {}
-    candidate = recipe.improve(Given(SPEC, some(), incumbent, seed=1))
+    candidate = recipe.improve(RecipeInputs(SPEC, some(), incumbent, seed=1))
     recipes.require_sound(candidate.policy, SPEC)
     assert not getattr(candidate.policy, "training", False)  # of one that learns
     controller = candidate.policy.controller(SimpleNamespace(name="t", sight=None))  # type: ignore[arg-type]
@@ -135,7 +135,8 @@ def test_a_candidate_fits_and_acts(recipe: recipes.Recipe, with_incumbent: bool)
 def test_the_same_seed_gives_the_same_candidate(trained: tuple[recipes.Recipe, Policy]) -> None:
     recipe, incumbent = trained
     one, same, other = (
-        recipe.improve(Given(SPEC, some(), incumbent, seed)).policy.tensors() for seed in (1, 1, 2)
+        recipe.improve(RecipeInputs(SPEC, some(), incumbent, seed)).policy.tensors()
+        for seed in (1, 1, 2)
     )
     for name, value in one.items():
         np.testing.assert_array_equal(value, same[name])
@@ -145,7 +146,7 @@ def test_the_same_seed_gives_the_same_candidate(trained: tuple[recipes.Recipe, P
 class Cut(Checkpoint):
     """Training is cut short whenever it has kept where it is."""
 
-    def keep(self, stage: str, kept: Kept) -> None:
+    def keep(self, stage: str, kept: TrainingState) -> None:
         super().keep(stage, kept)
         raise KeyboardInterrupt
 
@@ -154,7 +155,7 @@ def test_training_that_is_cut_short_goes_on_to_the_same_weights(
     trained: tuple[recipes.Recipe, Policy], tmp_path: Path
 ) -> None:
     recipe, incumbent = trained
-    given = Given(SPEC, some(), incumbent, seed=1)
+    given = RecipeInputs(SPEC, some(), incumbent, seed=1)
     whole = recipe.improve(given).policy.tensors()
     times = itertools.count()
     candidate, cuts = None, 0
@@ -170,7 +171,7 @@ def test_training_that_is_cut_short_goes_on_to_the_same_weights(
 
 
 def test_a_search_gives_a_sound_candidate_and_the_same_one_again() -> None:
-    given = Given(SPEC, some(), None, seed=1, parameters=PARAMETERS)
+    given = RecipeInputs(SPEC, some(), None, seed=1, parameters=PARAMETERS)
     one, same = (small(SEARCHES).improve(given) for _ in range(2))
     recipes.require_sound(one.policy, SPEC)
     assert all(np.isfinite(value) for value in one.numbers.values())
@@ -182,13 +183,13 @@ def test_a_search_gives_a_sound_candidate_and_the_same_one_again() -> None:
 def test_nothing_to_learn_from(name: str) -> None:
     recipe = small(name)
     with pytest.raises(RecipeError):
-        recipe.improve(Given(SPEC, [], None, seed=1))
+        recipe.improve(RecipeInputs(SPEC, [], None, seed=1))
 
 
 def test_cloning_follows_successful_demonstrations_only() -> None:
     followed = [e for e in some() if e.success and e.purpose is Purpose.DEMONSTRATION]
-    one = small("bc").improve(Given(SPEC, some(), None, seed=1))
-    same = small("bc").improve(Given(SPEC, followed, None, seed=1))
+    one = small("bc").improve(RecipeInputs(SPEC, some(), None, seed=1))
+    same = small("bc").improve(RecipeInputs(SPEC, followed, None, seed=1))
     assert one.numbers["episodes"] == len(followed) == 3
     for name, value in one.policy.tensors().items():
         np.testing.assert_array_equal(value, same.policy.tensors()[name])
@@ -233,12 +234,12 @@ def test_the_recipe_of_the_documents(tmp_path: Path) -> None:
     (tmp_path / "recent.py").write_text(text)
     said = {"half_life": "2", "training.steps": "3", "training.batch": "8"}
     (recent,) = recipes.schedule(str(tmp_path / "recent.py"), said)
-    one, same = (recent.improve(Given(SPEC, some(), None, seed=1)) for _ in range(2))
+    one, same = (recent.improve(RecipeInputs(SPEC, some(), None, seed=1)) for _ in range(2))
     assert (one.policy.kind, one.numbers["episodes"]) == ("flow", 9)
     for name, value in one.policy.tensors().items():
         np.testing.assert_array_equal(value, same.policy.tensors()[name])
     with pytest.raises(RecipeError, match="no episode succeeded yet"):
-        recent.improve(Given(SPEC, [e for e in some() if not e.success], None, seed=1))
+        recent.improve(RecipeInputs(SPEC, [e for e in some() if not e.success], None, seed=1))
 
 
 @pytest.mark.parametrize(

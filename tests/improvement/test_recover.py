@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from enpire.environment import Corrected, Helper
+from enpire.environment import InterventionWrapper, Operator
 from enpire.errors import RecipeError, UsageError
 from enpire.improvement.collection import Collection
 from enpire.improvement.data import examples, instructive
-from enpire.improvement.recipe import Given, Named
+from enpire.improvement.recipe import ConfiguredRecipe, RecipeInputs
 from enpire.improvement.recipes.recover import Recover
 from enpire.improvement.recipes.replay_bc import ReplayCloning
 from enpire.improvement.trainer import LEAST_STEPS, Training
@@ -54,7 +54,7 @@ def asked() -> Collection:
 def outcomes(**settings: Any) -> dict[str, Episode]:
     collection = asked()
     recipe = Recover(estimate_steps=3, share=0.5, **settings)
-    jobs = [job for job in Named("recover", recipe).collect(collection) if job]
+    jobs = [job for job in ConfiguredRecipe("recover", recipe).collect(collection) if job]
     stations, waiting, done = collection.stations, jobs, []
     while waiting or stations.busy:
         for row in stations.idle[: len(waiting)]:
@@ -111,7 +111,7 @@ def test_what_the_helper_did_is_cloned_and_what_the_policy_did_before_is_not() -
 
     def cloned(*episodes: Episode) -> dict[str, Any]:
         recipe = ReplayCloning("chunk", Training(steps=20, batch=8))
-        return recipe.improve(Given(spec, episodes, None, seed=1)).policy.tensors()
+        return recipe.improve(RecipeInputs(spec, episodes, None, seed=1)).policy.tensors()
 
     other = replace(helped, intervened=np.zeros(6, bool), purpose=Purpose.DEMONSTRATION)
     one, all_of_it = cloned(plain, helped), cloned(plain, other)
@@ -131,11 +131,11 @@ def test_a_policy_learns_from_those_who_know() -> None:
     assert chosen(Recover(cloned="all"), shown, own, helped, lost) == ["shown", "own", "helped"]
 
 
-def learning(kind: type, *episodes: Episode) -> Given:
+def learning(kind: type, *episodes: Episode) -> RecipeInputs:
     """What there is to learn from, where p0, of that kind, is the incumbent."""
     spec = ChunkSpec("t", observation=6, action=3, chunk=2, execute=2, hidden=(8,))
     incumbent = kind(FlowSpec.of(spec) if kind is FlowPolicy else spec)
-    return Given(spec, list(episodes), incumbent, seed=1, name="p0")
+    return RecipeInputs(spec, list(episodes), incumbent, seed=1, name="p0")
 
 
 def test_successes_that_took_long_are_not_replayed() -> None:
@@ -175,22 +175,22 @@ def test_a_success_is_not_the_policys_before_somebody_helped() -> None:
 
 
 def test_only_where_there_are_hands() -> None:
-    recipe = Named("recover", Recover())
+    recipe = ConfiguredRecipe("recover", Recover())
     recipe.require(reach_stations())
     with pytest.raises(UsageError, match="needs a task with hands"):
         recipe.require(object())  # type: ignore[arg-type]
 
 
 def test_the_loops_helper_corrects_where_it_is_asked_to() -> None:
-    recipe = Named("recover", Recover(estimate_steps=3, share=0.5, corrector="helper"))
+    recipe = ConfiguredRecipe("recover", Recover(estimate_steps=3, share=0.5, corrector="helper"))
     assert recipe.needs_helper
-    assert not Named("recover", Recover()).needs_helper
+    assert not ConfiguredRecipe("recover", Recover()).needs_helper
     desk = OneHelper()
-    helper = Helper("person", Speed(1.0), desk)
+    helper = Operator("person", Speed(1.0), desk)
     jobs = [job for job in recipe.collect(replace(asked(), helper=helper)) if job]
     assert [job.policy for job in jobs] == ["p1"] * 3 + ["p1+person"] * 3
     controller = jobs[-1].controller
-    assert isinstance(controller, Corrected)
+    assert isinstance(controller, InterventionWrapper)
     desk.ask(0)
     controller.begin(0, np.random.default_rng(0), 0.0)
     controller.ended(0)
@@ -201,13 +201,13 @@ def test_the_loops_helper_corrects_where_it_is_asked_to() -> None:
 
 def test_a_corrector_of_ones_own() -> None:
     class Mine(Recover):
-        def helper(self, asked: Collection) -> Helper:
-            return Helper("me", Speed(1.0))
+        def helper(self, asked: Collection) -> Operator:
+            return Operator("me", Speed(1.0))
 
-    recipe = Named("mine", Mine(estimate_steps=3, share=0.5))
+    recipe = ConfiguredRecipe("mine", Mine(estimate_steps=3, share=0.5))
     jobs = [job for job in recipe.collect(asked()) if job]
     assert [job.policy for job in jobs[3:]] == ["p1+me"] * 3
-    assert all(isinstance(job.controller, Corrected) for job in jobs[3:])
+    assert all(isinstance(job.controller, InterventionWrapper) for job in jobs[3:])
 
 
 @pytest.mark.parametrize(
@@ -216,5 +216,5 @@ def test_a_corrector_of_ones_own() -> None:
 def test_it_says_how_many_steps_were_learned(kind: Any, asked: int, steps: int) -> None:
     spec = ChunkSpec("t", observation=6, action=3, chunk=2, execute=2, hidden=(8,))
     recipe = ReplayCloning(kind, Training(steps=asked, batch=8))
-    made = recipe.improve(Given(spec, [episode("won", 4)], None, seed=1))
+    made = recipe.improve(RecipeInputs(spec, [episode("won", 4)], None, seed=1))
     assert made.numbers["steps"] == steps

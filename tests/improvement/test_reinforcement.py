@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 
 from enpire.improvement import recipe as recipes
-from enpire.improvement.recipe import Given, latest
-from enpire.improvement.sac import Learning
+from enpire.improvement.recipe import RecipeInputs, latest
+from enpire.improvement.sac import SacSettings
 from enpire.improvement.trainer import Training
 from enpire.types import Episode, Purpose
 from tests.improvement.test_lookahead import SPEC, idle, walk
 from tests.store.samples import episode
 
-FAST = Learning(
+FAST = SacSettings(
     steps=300,
     batch=64,
     lr=2e-3,
@@ -42,7 +42,7 @@ def test_the_candidate_walks_towards_the_goal(name: str, episodes: list[Episode]
     recipe = replace(recipe, learning=FAST)
     if hasattr(recipe, "training"):
         recipe = replace(recipe, training=Training(steps=200, batch=64))
-    candidate = recipe.improve(Given(SPEC, episodes, idle(), seed=0))
+    candidate = recipe.improve(RecipeInputs(SPEC, episodes, idle(), seed=0))
     right, left = candidate.policy.infer(np.array([[[1.0]], [[-1.0]]], np.float32))[:, 0, 0]
     assert left - right > 0.2
 
@@ -51,7 +51,9 @@ def test_warm_start_drops_prior_data(episodes: list[Episode]) -> None:
     recipe: Any = recipes.find("wsrl").recipe
     recipe = replace(recipe, learning=replace(FAST, steps=5))
     fresh = [e for e in episodes if e.round == 1]
-    one, same = (recipe.improve(Given(SPEC, some, idle(), seed=0)) for some in (episodes, fresh))
+    one, same = (
+        recipe.improve(RecipeInputs(SPEC, some, idle(), seed=0)) for some in (episodes, fresh)
+    )
     for name, values in one.policy.tensors().items():
         np.testing.assert_array_equal(values, same.policy.tensors()[name])
 

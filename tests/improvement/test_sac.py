@@ -12,13 +12,13 @@ from torch import Tensor
 from enpire.improvement.checkpoint import NOWHERE
 from enpire.improvement.replay import Transitions, Uniform
 from enpire.improvement.residual import Residual
-from enpire.improvement.sac import NORMAL, Agent, Learning, least
+from enpire.improvement.sac import NORMAL, SacAgent, SacSettings, least
 from enpire.policies import ChunkPolicy, ChunkSpec
 
 SPEC = ChunkSpec(
     "corridor", observation=1, action=1, history=1, stride=1, chunk=1, execute=1, hidden=(16,)
 )
-SMALL = Learning(steps=400, batch=64, lr=3e-3, width=32, members=3, polyak=0.9, deviation=0.01)
+SMALL = SacSettings(steps=400, batch=64, lr=3e-3, width=32, members=3, polyak=0.9, deviation=0.01)
 GAMMA = 0.8
 CELLS = 5
 
@@ -51,13 +51,13 @@ def corridor() -> Transitions:
     )
 
 
-def agent(begun: ChunkPolicy, seed: int = 0, **changes: object) -> Agent[ChunkPolicy]:
+def agent(begun: ChunkPolicy, seed: int = 0, **changes: object) -> SacAgent[ChunkPolicy]:
     torch.manual_seed(seed)
     generator = torch.Generator().manual_seed(seed)
-    return Agent(begun, corridor(), replace(SMALL, **changes), generator)  # type: ignore[arg-type]
+    return SacAgent(begun, corridor(), replace(SMALL, **changes), generator)  # type: ignore[arg-type]
 
 
-def valued(made: Agent[ChunkPolicy], data: Transitions) -> Tensor:
+def valued(made: SacAgent[ChunkPolicy], data: Transitions) -> Tensor:
     with torch.no_grad():
         return made.critic.value(made.critic(data.history, data.actions)).mean(dim=0)
 
@@ -132,7 +132,7 @@ def test_the_actors_loss_by_hand() -> None:
 def test_the_critics_loss_by_hand() -> None:
     """Returns within (-1, 3): one of 0 is a quarter of the way, and log-odds of 0 say half."""
     torch.manual_seed(0)
-    made = Agent(policy(0.0), corridor(), SMALL, torch.Generator(), bounds=(-1.0, 3.0))
+    made = SacAgent(policy(0.0), corridor(), SMALL, torch.Generator(), bounds=(-1.0, 3.0))
     odds = torch.zeros(3, 2)
     assert made.critic.value(odds).unique().tolist() == [1.0]
     loss = made.critic.loss(odds, torch.tensor([0.0, 9.0]))  # 9 is taken for 3
@@ -149,7 +149,7 @@ def test_slopes_by_finite_differences(kind: str) -> None:
     begun = base if kind == "plain" else Residual(base, 2.0)
     torch.manual_seed(1)
     far = replace(SMALL, deviation=0.3)  # of where it began, where what is sure has a kink
-    made: Agent[ChunkPolicy] = Agent(begun, corridor(), far, torch.Generator())  # type: ignore[arg-type]
+    made: SacAgent[ChunkPolicy] = SacAgent(begun, corridor(), far, torch.Generator())  # type: ignore[arg-type]
     data = corridor()
     acting = made.actor.policy
     last = (acting.net if kind == "plain" else acting.correction.net)[-1].weight

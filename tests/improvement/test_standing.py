@@ -16,18 +16,18 @@ import numpy as np
 import pytest
 import torch
 
-from enpire.environment import Sight, Workcells
+from enpire.environment import Sight, StationBackend
 from enpire.errors import PolicyError, RecipeError
 from enpire.improvement.asking import Moments
 from enpire.improvement.checkpoint import Checkpoint
-from enpire.improvement.recipe import Given, Recipe, require_sound
+from enpire.improvement.recipe import Recipe, RecipeInputs, require_sound
 from enpire.improvement.recipes.dsrl import NoiseLearning
 from enpire.improvement.recipes.finetune import FineTuning
 from enpire.improvement.recipes.habc import AdvantageWeighted
 from enpire.improvement.recipes.residual_rl import ResidualLearning
 from enpire.improvement.recipes.sac_flow import FlowLearning
 from enpire.improvement.recipes.specialist import Specialist
-from enpire.improvement.sac import Learning
+from enpire.improvement.sac import SacSettings
 from enpire.improvement.trainer import Training
 from enpire.observe import frozen
 from enpire.policies import (
@@ -55,7 +55,7 @@ from tests.store.samples import episode
 pytestmark = pytest.mark.medium
 
 SPEC = ChunkSpec("zip_tie", observation=6, action=3, hidden=(16,))
-QUICK = Learning(steps=6, batch=8, width=8, members=2, delay=1)
+QUICK = SacSettings(steps=6, batch=8, width=8, members=2, delay=1)
 RECIPES: dict[str, Recipe] = {
     "residual_rl": ResidualLearning(learning=QUICK),
     "dsrl": NoiseLearning(learning=QUICK, trials=12),
@@ -76,10 +76,10 @@ def bases(tmp_path_factory: pytest.TempPathFactory) -> dict[str, LeRobotPolicy]:
     return {kind: LeRobotPolicy.read(folder_of(kind, root / kind, 6, 3)) for kind in kinds}
 
 
-def given(incumbent: Policy | None, **changes: Any) -> Given:
+def given(incumbent: Policy | None, **changes: Any) -> RecipeInputs:
     lost = [episode(f"bad{i}", 10, verdict=Verdict(Outcome.FAILURE)) for i in range(2)]
     won = [episode(f"e{i}", 12 + i) for i in range(2)]
-    told = Given(SPEC, [*won, *lost], incumbent, seed=5, instruction="pick up the cube")
+    told = RecipeInputs(SPEC, [*won, *lost], incumbent, seed=5, instruction="pick up the cube")
     return replace(told, **changes)
 
 
@@ -158,9 +158,9 @@ def test_a_residual_climbs_what_ends_well() -> None:
             actions=np.full((2, 1), up, np.float32),
         )
 
-    learning = Learning(steps=120, batch=64, lr=1e-2, width=16, members=2, cloning=0.1)
+    learning = SacSettings(steps=120, batch=64, lr=1e-2, width=16, members=2, cloning=0.1)
     made = ResidualLearning(learning=learning, reach=1.0).improve(
-        Given(ChunkSpec("t", 1, 1), [tried(i) for i in range(60)], base, seed=0)
+        RecipeInputs(ChunkSpec("t", 1, 1), [tried(i) for i in range(60)], base, seed=0)
     )
     assert isinstance(made.policy, ResidualPolicy)
     with torch.no_grad():
@@ -179,7 +179,7 @@ def test_a_specialist_corrects_what_its_generalist_says() -> None:
 
     episodes = [shown(i) for i in range(10)]
     recipe = Specialist(training=Training(steps=300, batch=64, average=0.98), pending=2, every=4)
-    made = recipe.improve(Given(spec, episodes, ChunkPolicy(spec).eval(), seed=0)).policy
+    made = recipe.improve(RecipeInputs(spec, episodes, ChunkPolicy(spec).eval(), seed=0)).policy
     assert isinstance(made, SpecialistPolicy)
     together = made.head.spec
     history = np.array([[[0.0], [0.0], [place]] for place in (-0.8, 0.8)], np.float32)
@@ -241,7 +241,7 @@ def sighted(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Base]:
     return made
 
 
-def pictured(incumbent: Policy | None, every: int = 4, **changes: Any) -> Given:
+def pictured(incumbent: Policy | None, every: int = 4, **changes: Any) -> RecipeInputs:
     lost = [filmed(f"bad{i}", 10, every, verdict=Verdict(Outcome.FAILURE)) for i in range(2)]
     won = [filmed(f"e{i}", 13 + i, every) for i in range(2)]
     return given(incumbent, **{"spec": SEES, "episodes": [*won, *lost]} | changes)
@@ -287,7 +287,7 @@ def test_what_stands_on_it_is_told_no_more_than_it_sees(
     base = sighted("picture")
     policy = RECIPES[name].improve(pictured(base)).policy
     assert isinstance(policy, Composed)
-    stations = cast(Workcells, At(Sight(SEES.cameras, SEES.size, SEES.felt)))
+    stations = cast(StationBackend, At(Sight(SEES.cameras, SEES.size, SEES.felt)))
     assert frozen.images(policy) == SEES.size
     frozen.require_fit(policy, stations, name)
     rng = np.random.default_rng(2)

@@ -10,7 +10,7 @@ import torch
 
 from enpire.errors import RecipeError
 from enpire.improvement.data import examples
-from enpire.improvement.recipe import Given
+from enpire.improvement.recipe import RecipeInputs
 from enpire.improvement.trainer import Training, clone, fit, fresh
 from enpire.policies import ChunkPolicy, ChunkSpec
 from enpire.types import Episode
@@ -54,7 +54,7 @@ def test_it_learns_a_linear_function() -> None:
 
 
 def test_without_pictures_none_are_shifted() -> None:
-    given = Given(SPEC, [linear("a")], None, 0)
+    given = RecipeInputs(SPEC, [linear("a")], None, 0)
     with pytest.raises(RecipeError, match="--images 64"):
         clone(given, given.episodes, "chunk", replace(TRAINING, shift=2), usual=1)
 

@@ -13,7 +13,14 @@ import pytest
 from enpire.errors import RecipeError
 from enpire.improvement import recipe as recipes
 from enpire.improvement.recipe import Candidate
-from enpire.improvement.training import FOLDER, Asked, Beside, Training, learned_from, train
+from enpire.improvement.training import (
+    FOLDER,
+    SubprocessTrainer,
+    TrainingHandle,
+    TrainingRequest,
+    learned_from,
+    train,
+)
 from enpire.policies import ChunkSpec
 from enpire.store import Run
 from enpire.store.curves import CurveReader
@@ -30,13 +37,13 @@ from __future__ import annotations
 import os, signal, time
 from dataclasses import dataclass
 from enpire.improvement.recipes.bc import BehaviourCloning
-from enpire.improvement.recipe import Candidate, Given
+from enpire.improvement.recipe import Candidate, RecipeInputs
 
 @dataclass(frozen=True)
 class Mine(BehaviourCloning):
     does: str = ""
 
-    def improve(self, given: Given) -> Candidate:
+    def improve(self, given: RecipeInputs) -> Candidate:
         print("on standard output, which is not the answer")
         if self.does == "sleeps":
             time.sleep(1000)
@@ -59,22 +66,26 @@ def run(tmp_path: Path) -> Iterator[Run]:
 
 
 @pytest.fixture(scope="module")
-def beside() -> Iterator[Beside]:
-    with Beside() as made:
+def beside() -> Iterator[SubprocessTrainer]:
+    with SubprocessTrainer() as made:
         yield made
 
 
-def asked(source: str, **settings: str) -> Asked:
-    return Asked(recipes.remade(source, {"training.steps": "3", **settings}), SPEC, 0, "", 7)
+def asked(source: str, **settings: str) -> TrainingRequest:
+    return TrainingRequest(
+        recipes.remade(source, {"training.steps": "3", **settings}), SPEC, 0, "", 7
+    )
 
 
-def ended(training: Training) -> Candidate:
+def ended(training: TrainingHandle) -> Candidate:
     candidate = training.candidate(LONG)
     assert candidate is not None
     return candidate
 
 
-def test_a_process_makes_the_same_candidate(run: Run, beside: Beside, tmp_path: Path) -> None:
+def test_a_process_makes_the_same_candidate(
+    run: Run, beside: SubprocessTrainer, tmp_path: Path
+) -> None:
     here = train(run, asked("bc")).policy.tensors()
     (tmp_path / "mine.py").write_text(MINE)
     for source in ("bc", str(tmp_path / "mine.py")):
@@ -94,7 +105,7 @@ def test_a_process_makes_the_same_candidate(run: Run, beside: Beside, tmp_path: 
     [("dies", r"exit code -9; out of memory\?"), ("raises", r"mine\.py:19: KeyError: 'nothing'")],
 )
 def test_what_goes_wrong_there_is_said(
-    run: Run, beside: Beside, tmp_path: Path, does: str, words: str
+    run: Run, beside: SubprocessTrainer, tmp_path: Path, does: str, words: str
 ) -> None:
     path = tmp_path / "mine.py"
     path.write_text(MINE)
@@ -103,7 +114,9 @@ def test_what_goes_wrong_there_is_said(
     assert ended(beside.begin(run, asked("bc"))).policy.spec == SPEC  # and the next is as ever
 
 
-def test_a_training_that_is_cancelled_is_gone(run: Run, beside: Beside, tmp_path: Path) -> None:
+def test_a_training_that_is_cancelled_is_gone(
+    run: Run, beside: SubprocessTrainer, tmp_path: Path
+) -> None:
     path = tmp_path / "mine.py"
     path.write_text(MINE)
     training = beside.begin(run, asked(str(path), does="sleeps"))
@@ -117,7 +130,7 @@ def test_a_training_that_is_cancelled_is_gone(run: Run, beside: Beside, tmp_path
 def test_it_ends_with_who_asked(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "mine.py"
     path.write_text(MINE)
-    with Beside() as beside:
+    with SubprocessTrainer() as beside:
         beside.begin(run, asked(str(path), does="sleeps"))
         process = beside._process._process
         assert process.stdin is not None

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from enpire.observe import recipe_bench as bench
 from enpire.observe import recipe_table as table
-from enpire.store import Decision, RoundRow, Run
+from enpire.store import LogEntry, RoundRow, Run
 from enpire.types import Outcome, Purpose, Verdict
 from tests.store.samples import episode
 
@@ -28,7 +28,7 @@ def cell(folder: Path, recipe: str, seed: int, won: int, rounds: list[tuple[int,
             run.ledger.put_round(
                 RoundRow(number, f"policy-{number}", successes, trials, robot_s=number * 3600.0)
             )
-            note = Decision(number, "trained", "", numbers={"seconds": 20.0})
+            note = LogEntry(number, "trained", "", numbers={"seconds": 20.0})
             run.ledger.add_decision(note)
         facts = {"state": "--max-rounds is used up", "wall_s": "90.0", "packs": PACKS}
         run.ledger.set_facts(facts)
@@ -38,13 +38,13 @@ def cell(folder: Path, recipe: str, seed: int, won: int, rounds: list[tuple[int,
     evaluated(begun, bench.SEALED, 1, 50)
 
 
-def evaluated(cell: bench.Cell, name: str, attempts: int, won: int) -> None:
+def evaluated(cell: bench.RecipeCell, name: str, attempts: int, won: int) -> None:
     """Its last incumbent, on a hundred seeds."""
     passed = {str(attempts): {"success": won / 100, "n": 100}}
     (cell.folder / name).write_text(json.dumps({"pass_at": passed}))
 
 
-def found(folder: Path) -> list[table.Line]:
+def found(folder: Path) -> list[table.RecipeLine]:
     cells = bench.cells(folder, ["t"], ["poor,good", "good", "absent"], [0, 1])
     return table.lines(result for each in cells if (result := bench.read(each)) is not None)
 

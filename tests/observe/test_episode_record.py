@@ -13,7 +13,7 @@ import pytest
 
 from enpire.observe.episode_record import EpisodeRecord, read_record
 from enpire.observe.mcap_log import write_mcap
-from enpire.observe.picture import View
+from enpire.observe.picture import Viewpoint
 from enpire.observe.rerun_log import write_rerun
 from enpire.store import Run
 from enpire.types import Frame, Outcome, Predicate, Purpose, Verdict
@@ -45,7 +45,7 @@ def record(tmp_path_factory: pytest.TempPathFactory) -> EpisodeRecord:
     with Run.create(folder, {"loop": {"task": "no_such_task", "execute": CHUNK}}) as run:
         run.save_policy("policy-1", {"w": np.zeros(1)}, {"kind": "chunk"}, recipe="bc", round=1)
         run.add_episodes([one])
-        return read_record(run, run.episodes()[0], View())
+        return read_record(run, run.episodes()[0], Viewpoint())
 
 
 def test_a_record_says_why_there_is_no_scene(record: EpisodeRecord) -> None:

@@ -13,7 +13,7 @@ from enpire.environment import Demonstrations, Job, Stations, build_stations
 from enpire.environment.eyes import NoGraphics
 from enpire.errors import StoreError, UsageError
 from enpire.observe.filming import EpisodeReplay, TwinCamera, VideoFile, frames_at, recorded
-from enpire.observe.picture import View
+from enpire.observe.picture import Viewpoint
 from enpire.store import Run
 from enpire.types import Episode, Purpose
 
@@ -88,7 +88,7 @@ def test_frames_and_a_video_show_what_happened(
     replay: EpisodeReplay, episode: Episode, tmp_path: Path
 ) -> None:
     try:
-        camera = TwinCamera(replay.stations, View(width=64, height=48))
+        camera = TwinCamera(replay.stations, Viewpoint(width=64, height=48))
     except NoGraphics as error:
         pytest.skip(str(error))
     path = tmp_path / "new" / "out.mp4"

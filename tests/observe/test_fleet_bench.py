@@ -12,7 +12,7 @@ from enpire.types import Purpose
 from tests.store.samples import episode
 
 
-def fleet(folder: Path, stations: int, work_s: float) -> bench.Fleet:
+def fleet(folder: Path, stations: int, work_s: float) -> bench.FleetResult:
     """Half of the time before the sealed evaluation resetting, a tenth idle."""
     settings = {"task": "t", "robots": stations, "target": 0.9, "sealed_episodes": 10}
     part = work_s / 10

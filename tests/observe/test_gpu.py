@@ -22,7 +22,7 @@ def test_a_run_counts_on_from_its_earlier_starts(tmp_path: Path) -> None:
             done.set()
         return found or []
 
-    with gpu.Watch({"gpu_samples": "2", "gpu_busy": "0.4"}, 0.0, look) as watch:
+    with gpu.GpuMonitor({"gpu_samples": "2", "gpu_busy": "0.4"}, 0.0, look) as watch:
         assert done.wait(5.0)
     assert watch.busy == pytest.approx((0.4 + 2.0) / 6)
     with Run.create(tmp_path / "run", {"loop": {}}) as run:
@@ -32,7 +32,7 @@ def test_a_run_counts_on_from_its_earlier_starts(tmp_path: Path) -> None:
 
 
 def test_where_there_is_no_gpu_nothing_is_said() -> None:
-    with gpu.Watch({}, 0.0, list) as watch:
+    with gpu.GpuMonitor({}, 0.0, list) as watch:
         pass
     assert watch.facts == {}
     assert watch.busy is None

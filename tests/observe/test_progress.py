@@ -21,7 +21,7 @@ from enpire.rollout.fleet import Fleet
 from enpire.rollout.loop import LoopState
 from enpire.rollout.station_state import StationState
 from enpire.rollout.statistics import estimate
-from enpire.store import Decision, RoundRow, Run
+from enpire.store import LogEntry, RoundRow, Run
 from enpire.store.layout import STATUS
 
 SETTINGS = {"loop": {"target": 0.9}}
@@ -36,11 +36,11 @@ def _shown(tmp_path: Path, terminal: bool) -> tuple[str, int]:
     fleet = cast(Fleet, SimpleNamespace(robot_s=5400.0, stations=STATIONS, states=[]))
     state.deciding = "policy-2 against policy-1: better on 3"
     with Run.create(tmp_path / "run", SETTINGS) as run:
-        run.ledger.add_decision(Decision(1, "kept", "an old decision"))
+        run.ledger.add_decision(LogEntry(1, "kept", "an old decision"))
         run.ledger.put_round(RoundRow(1, "policy-1", 40, 80))
         budget = Budget(wall_s=1800.0, robot_s=7200.0)
         with Progress(run, state, fleet, budget, lambda: saved.append(1), console) as shown:
-            run.ledger.add_decision(Decision(2, "promoted", "better on [12] seeds"))
+            run.ledger.add_decision(LogEntry(2, "promoted", "better on [12] seeds"))
             shown.say("hello")
     return out.getvalue(), len(saved)
 
@@ -75,7 +75,7 @@ def test_programs_get_the_same_as_events(tmp_path: Path, terminal: bool) -> None
         Run.create(tmp_path / "run", SETTINGS) as run,
         Progress(run, state, fleet, Budget(), lambda: None, console, events.append),
     ):
-        run.ledger.add_decision(Decision(2, "kept", "no better", "a", "b", {"wins": 1}))
+        run.ledger.add_decision(LogEntry(2, "kept", "no better", "a", "b", {"wins": 1}))
     (decision,) = [event for event in events if event["event"] == "decision"]
     assert (decision["candidate"], decision["numbers"]) == ("b", {"wins": 1.0})
     (progress,) = [event for event in events if event["event"] == "progress"]

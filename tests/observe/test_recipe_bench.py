@@ -130,7 +130,7 @@ BUDGET: bench.Budget = {"max_time": 2700.0, "max_rounds": None}
 
 
 def test_what_was_measured_is_kept_for_a_later_session(folder: Path, tmp_path: Path) -> None:
-    kept = bench.Kept(tmp_path / "recipes.json", BUDGET)
+    kept = bench.CellFile(tmp_path / "recipes.json", BUDGET)
     assert kept.load(folder, {"t": "abc"}) == {}
     evaluated(next(bench.cells(folder, ["t"], ["good"], [0])), bench.RETRIED, bench.ATTEMPTS, 100)
     before = [result for line in found(folder) for result in line.results]
@@ -142,9 +142,9 @@ def test_what_was_measured_is_kept_for_a_later_session(folder: Path, tmp_path: P
 
 
 def test_what_was_measured_under_another_budget_is_no_part_of_the_table(tmp_path: Path) -> None:
-    bench.Kept(tmp_path / "recipes.json", BUDGET).save([])
+    bench.CellFile(tmp_path / "recipes.json", BUDGET).save([])
     with pytest.raises(EnpireError, match=r"another file"):
-        bench.Kept(tmp_path / "recipes.json", BUDGET | {"max_rounds": 3}).load(tmp_path, {})
+        bench.CellFile(tmp_path / "recipes.json", BUDGET | {"max_rounds": 3}).load(tmp_path, {})
     (tmp_path / "recipes.json").write_text("{}")
     with pytest.raises(EnpireError, match="no cells"):
-        bench.Kept(tmp_path / "recipes.json", BUDGET).load(tmp_path, {})
+        bench.CellFile(tmp_path / "recipes.json", BUDGET).load(tmp_path, {})

@@ -10,12 +10,12 @@ import numpy as np
 
 from enpire.certification.hostile import scenes
 from enpire.environment import (
+    CameraView,
     Demonstrations,
     Evidence,
     Job,
     Readings,
     Stations,
-    View,
     build_stations,
 )
 from enpire.environment.eyes import TwinEyes
@@ -32,26 +32,26 @@ class Shot[T]:
 
     stations: Stations
     readings: list[Readings]
-    views: list[View]
+    views: list[CameraView]
     qpos: FloatArray
     truth: T
 
-    def judge(self, views: list[View] | None = None, probed: int = 0) -> Verdict:
+    def judge(self, views: list[CameraView] | None = None, probed: int = 0) -> Verdict:
         """By the cameras; probed: readings that count, all by default."""
         felt = self.readings[: probed or None]
         now = (len(felt) - 1) * PERIOD
         seen = [replace(v, stamp=v.stamp + now) for v in (self.views if views is None else views)]
         return self.stations.task.judge_views(Evidence(felt, PERIOD, seen))
 
-    def measures(self, views: list[View] | None = None) -> dict[str, Predicate]:
+    def measures(self, views: list[CameraView] | None = None) -> dict[str, Predicate]:
         """The predicates by name."""
         return {p.name: p for p in self.judge(views).predicates}
 
-    def with_view(self, camera: int, view: View) -> list[View]:
+    def with_view(self, camera: int, view: CameraView) -> list[CameraView]:
         """The views with another in the place of one."""
         return [view if i == camera else v for i, v in enumerate(self.views)]
 
-    def painted(self, camera: int, image: Image) -> list[View]:
+    def painted(self, camera: int, image: Image) -> list[CameraView]:
         """The views with another picture in one of them."""
         return self.with_view(camera, replace(self.views[camera], image=image))
 
@@ -81,7 +81,7 @@ class Bench[T]:
         truth = self._truth(self.stations)
         return Shot(self.stations, readings, self.look(qpos), qpos, truth)
 
-    def look(self, qpos: FloatArray) -> list[View]:
+    def look(self, qpos: FloatArray) -> list[CameraView]:
         """At the station with its joints so."""
         self.stations.twin.qpos[0] = qpos
         return self.eyes.look(0, 0.0, list).result()

@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from enpire.environment import Controller, Demonstrations, Job, Readings, Stations
-from enpire.environment.running import Phase
+from enpire.environment.running import StationPhase
 from enpire.types import Episode, Float32Array, FloatArray, Purpose
 
 
 def begin(stations: Stations, seed: int, controller: Controller) -> None:
     """Until it executes."""
     stations.begin(0, Job(seed, Purpose.DEMONSTRATION, controller, "d"))
-    while stations.phase(0) is not Phase.EXECUTE:
+    while stations.phase(0) is not StationPhase.EXECUTE:
         stations.tick()
     stations.wait()
 

@@ -11,9 +11,9 @@ import pytest
 from enpire.drivers.driver import Reading
 from enpire.environment import Job, Stations, build_stations
 from enpire.environment.kinematics import Forward
-from enpire.environment.running import Phase
+from enpire.environment.running import StationPhase
 from enpire.errors import UsageError
-from enpire.people import Command, Hands, Leading, Person, Posture, Steering
+from enpire.people import Hands, Leading, OperatorCommand, Person, Posture, TwistDevice
 from enpire.people.devices import DEAD, GAIN, LET_GO_S, SILENT_S, SLIP
 from enpire.types import Episode, FloatArray, Purpose
 
@@ -104,7 +104,7 @@ def test_a_leader_that_goes_through_a_demonstration_gives_one(
     halves = itertools.count()
 
     def lead() -> None:
-        half = next(halves) if stations.phase(0) is Phase.EXECUTE else 0
+        half = next(halves) if stations.phase(0) is StationPhase.EXECUTE else 0
         at = min(half // 2, len(shown) - 1)
         # A leader is where the hand was: a soft arm's setpoints bear its weight too.
         arm.pass_period(np.append(shown.joints[at, :-1], shown.setpoints[at, -1]))
@@ -213,8 +213,8 @@ class Pad:
         return events
 
 
-def steering(pad: Pad) -> Steering:
-    return Steering(pad, lambda: pad.now)  # type: ignore[arg-type]
+def steering(pad: Pad) -> TwistDevice:
+    return TwistDevice(pad, lambda: pad.now)  # type: ignore[arg-type]
 
 
 HERE = Posture(np.zeros((1, 3)), np.eye(3)[None], np.array([-1.0]), np.full((1, 6), 0.01))
@@ -235,30 +235,30 @@ def test_who_does_not_intervene_for_a_while_gives_back() -> None:
     pad = Pad()
     device = steering(pad)
     assert not device.touched
-    assert not device.said(Command.GIVE_BACK), "he has not begun"
+    assert not device.said(OperatorCommand.GIVE_BACK), "he has not begun"
     pad.intervenes = True
     assert device.touched
     pad.intervenes = False
     pad.now += round(0.5e9 * LET_GO_S)
-    assert not device.said(Command.GIVE_BACK)
+    assert not device.said(OperatorCommand.GIVE_BACK)
     pad.now += round(0.6e9 * LET_GO_S)
-    assert device.said(Command.GIVE_BACK)
-    assert not device.said(Command.GIVE_BACK)
+    assert device.said(OperatorCommand.GIVE_BACK)
+    assert not device.said(OperatorCommand.GIVE_BACK)
 
 
 @pytest.mark.parametrize(
     ("events", "command"),
     [
-        ({"success"}, Command.DONE),
-        ({"terminate_episode"}, Command.DONE),
-        ({"terminate_episode", "rerecord_episode"}, Command.DISCARD),
+        ({"success"}, OperatorCommand.DONE),
+        ({"terminate_episode"}, OperatorCommand.DONE),
+        ({"terminate_episode", "rerecord_episode"}, OperatorCommand.DISCARD),
     ],
 )
-def test_a_pad_ends_episodes(events: set[str], command: Command) -> None:
+def test_a_pad_ends_episodes(events: set[str], command: OperatorCommand) -> None:
     pad = Pad()
     hands = Hands(steering(pad))
     pad.events = set(events)
-    other = Command.DONE if command is Command.DISCARD else Command.DISCARD
+    other = OperatorCommand.DONE if command is OperatorCommand.DISCARD else OperatorCommand.DISCARD
     assert not hands.said(other)
     assert hands.said(command)
     pad.events = set(events)
@@ -299,7 +299,7 @@ def test_keys_move_too_and_the_leader_goes_on_from_there(
 
 
 def test_a_device_has_one_arm_or_as_many_as_the_station(stations: Stations) -> None:
-    class Three(Steering):
+    class Three(TwistDevice):
         arms = 3
 
     hands = Hands(Three(Pad()))  # type: ignore[arg-type]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from enpire.people import hands as module
-from enpire.people.hands import FINE, HOLD, Command, Hands
+from enpire.people.hands import FINE, HOLD, Hands, OperatorCommand
 
 
 def test_what_is_held_moves_until_it_is_let_go() -> None:
@@ -34,13 +34,13 @@ def test_commands_are_said_once_however_long_the_key_is_held() -> None:
     hands = Hands()
     for _ in range(3):
         hands.hear(["Space"])
-    assert hands.said(Command.GRIPPER)
-    assert not hands.said(Command.GRIPPER)
-    assert not hands.said(Command.DONE)
+    assert hands.said(OperatorCommand.GRIPPER)
+    assert not hands.said(OperatorCommand.GRIPPER)
+    assert not hands.said(OperatorCommand.DONE)
     hands.hear([])
     hands.hear(["Space"])
     hands.forget()
-    assert not hands.said(Command.GRIPPER)
+    assert not hands.said(OperatorCommand.GRIPPER)
 
 
 def test_sticks_move_and_rest_in_the_middle() -> None:
@@ -55,9 +55,9 @@ def test_who_lets_go_of_the_held_button_gives_back() -> None:
     hands = Hands()
     hands.hear([HOLD])
     assert hands.touched
-    assert not hands.said(Command.GIVE_BACK)
+    assert not hands.said(OperatorCommand.GIVE_BACK)
     hands.hear([])
-    assert hands.said(Command.GIVE_BACK)
+    assert hands.said(OperatorCommand.GIVE_BACK)
 
 
 def test_hands_that_are_not_heard_of_hold_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

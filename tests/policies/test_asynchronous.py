@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 import torch
 
-from enpire.environment.controller import Seeing
+from enpire.environment.controller import VisionController
 from enpire.errors import PolicyError, PolicyFault
 from enpire.policies import ChunkPolicy, ChunkSpec, FlowPolicy, PolicyController
 from enpire.policies.asynchronous import Asynchronous, live_controller
 from enpire.policies.remote import RemotePolicy
 from enpire.policies.remote.wire import pack
-from enpire.policies.seeing import SeeingController, Seen
+from enpire.policies.seeing import ObservationMask, SeeingController
 
 from .test_flow import SPEC as FLOW
 from .test_remote import foreign, listening
@@ -214,7 +214,7 @@ class Looking(SeeingController):
 
     def __init__(self) -> None:
         infer = SimpleNamespace(spec=SPEC, spread=torch.zeros(SPEC.action), inference=lambda: None)
-        super().__init__(infer, Seen((0,), (0,), 1))
+        super().__init__(infer, ObservationMask((0,), (0,), 1))
         self.saw: list[tuple[float, int]] = []
 
     def chunks(self, seen, driven) -> np.ndarray:
@@ -247,4 +247,4 @@ def test_a_policy_that_sees_is_shown_a_picture_of_when_it_is_asked() -> None:
             controller._thinking[1].exception(timeout=PATIENCE_S)
     assert looking.saw == [(0.0, 0), *((float(period), period) for period in asked)]
     assert 5 <= len(asked) <= PERIODS // 5
-    assert isinstance(controller, Seeing)
+    assert isinstance(controller, VisionController)

@@ -13,24 +13,24 @@ from torch import nn
 from enpire.environment import Readings
 from enpire.errors import PolicyError
 from enpire.policies import (
-    Asked,
     Base,
     ChunkPolicy,
+    ChunkSampler,
     ChunkSpec,
     Composed,
     Correction,
     CorrectionSpec,
     FlowPolicy,
     FlowSpec,
+    NoiseSteering,
+    ObservationMask,
     PicturePolicy,
     PictureSpec,
     Quick,
     ResidualPolicy,
-    Seen,
     SpecialistPolicy,
     SpecialistSpec,
     SteeredPolicy,
-    Steering,
     SteeringSpec,
     load,
     metadata,
@@ -62,7 +62,7 @@ def flow() -> FlowPolicy:
 SIGHT = PictureSpec(
     "t", 5, 3, history=2, stride=1, chunk=4, execute=4, hidden=(8,), cameras=("top",), size=16
 )
-SEEN = Seen(cameras=(1,), felt=(1, 4), observation=5)
+SEEN = ObservationMask(cameras=(1,), felt=(1, 4), observation=5)
 
 
 def picture() -> PicturePolicy:
@@ -83,8 +83,8 @@ def correction() -> Correction:
     return Correction(CorrectionSpec(5, 3, history=2, chunk=4, reach=0.5))
 
 
-def steering() -> Steering:
-    return Steering(SteeringSpec(5, 3, history=2, execute=4, chosen=2, width=3))
+def steering() -> NoiseSteering:
+    return NoiseSteering(SteeringSpec(5, 3, history=2, execute=4, chosen=2, width=3))
 
 
 def composed() -> list[Composed[Any]]:
@@ -168,7 +168,7 @@ def test_what_a_specialist_is_shown_of_a_late_chunk() -> None:
     assert together.oldest == 5
 
 
-def counting(base: Base, asked: list[int]) -> Asked:
+def counting(base: Base, asked: list[int]) -> ChunkSampler:
     """Its chunks say, in each entry, for which period they are; as it is asked every 4 of them."""
     plain = base.asked("")
 
@@ -195,7 +195,7 @@ def test_together_or_alone_they_do_the_same() -> None:
         np.testing.assert_array_equal(made.act(np.array([0, 1]), both, SENSED)[0], action)
 
 
-def seeing(name: str, asked: Asked) -> SeeingController:
+def seeing(name: str, asked: ChunkSampler) -> SeeingController:
     """What stands on a base that sees; it is shown the two entries that are felt."""
     torch.manual_seed(2)
     if name == "residual":
@@ -203,7 +203,7 @@ def seeing(name: str, asked: Asked) -> SeeingController:
         return ResidualController(asked, shaken(made))
     if name == "steered":
         shape = SteeringSpec(2 * 2 + 4 * 3, 3, 1, execute=4, chosen=2, width=3, advised=True)
-        return SteeredController(asked, shaken(Steering(shape)))
+        return SteeredController(asked, shaken(NoiseSteering(shape)))
     together = replace(TOGETHER, quick=replace(QUICK, observation=2))
     return SpecialistController(asked, shaken(Quick(together)))
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from enpire.errors import PolicyError, RecipeError
-from enpire.improvement.recipe import Given, required
+from enpire.improvement.recipe import RecipeInputs, required
 from enpire.policies import ChunkPolicy, ChunkSpec, FlowPolicy, FlowSpec, load, metadata
 from tests.store.samples import episode
 
@@ -44,6 +44,6 @@ def test_a_file_that_cannot_be_read(said: dict[str, str], words: str) -> None:
 
 def test_a_recipe_for_one_kind_refuses_another() -> None:
     chunk, flow = ChunkPolicy(SPEC).eval(), FlowPolicy(FlowSpec.of(SPEC)).eval()
-    assert required("lookahead", Given(SPEC, [episode("e", 3)], chunk, seed=0)) is chunk
+    assert required("lookahead", RecipeInputs(SPEC, [episode("e", 3)], chunk, seed=0)) is chunk
     with pytest.raises(RecipeError, match="of kind 'chunk'; the incumbent is of kind 'flow'"):
-        required("lookahead", Given(SPEC, [episode("e", 3)], flow, seed=0))
+        required("lookahead", RecipeInputs(SPEC, [episode("e", 3)], flow, seed=0))

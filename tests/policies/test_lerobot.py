@@ -16,7 +16,7 @@ from enpire.errors import PolicyError
 from enpire.policies import LeRobotPolicy, load, metadata
 from enpire.policies.lerobot import find_folder, folder
 from enpire.policies.lerobot.controller import LeRobotController
-from enpire.policies.lerobot.model import Model
+from enpire.policies.lerobot.model import LeRobotModel
 from enpire.types import Episode, Float32Array, Purpose
 from tests.environment.reach import reach_stations
 from tests.policies.lerobots import changed, folder_of
@@ -35,7 +35,7 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return {kind: folder_of(kind, root / kind, SEEN, DONE) for kind in KINDS}
 
 
-def seen(model: Model, rows: int) -> Float32Array:
+def seen(model: LeRobotModel, rows: int) -> Float32Array:
     shape = (rows, model.history, SEEN)
     return np.random.default_rng(3).normal(0, 0.5, shape).astype(np.float32)
 
@@ -122,7 +122,7 @@ def test_chunks_are_lerobots_own(kind: str, folders: dict[str, Path]) -> None:
     """What `select_action` of LeRobot returns one by one, after the same seed."""
     from lerobot.policies.factory import get_policy_class, make_pre_post_processors
 
-    model = Model.load(LeRobotPolicy.read(folders[kind]).files)
+    model = LeRobotModel.load(LeRobotPolicy.read(folders[kind]).files)
     history = seen(model, 1)
     chunk = model.chunks(history, TOLD, [7])[0, : model.execute]
     network = get_policy_class(kind).from_pretrained(folders[kind])
@@ -147,7 +147,7 @@ def test_chunks_are_lerobots_own(kind: str, folders: dict[str, Path]) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_row_is_the_same_whoever_else_asks(kind: str, folders: dict[str, Path]) -> None:
-    model = Model.load(LeRobotPolicy.read(folders[kind]).files)
+    model = LeRobotModel.load(LeRobotPolicy.read(folders[kind]).files)
     history = seen(model, 3)
     together = model.chunks(history, TOLD, [1, 2, 3])
     for row, seed in enumerate([1, 2, 3]):
@@ -158,7 +158,7 @@ def test_a_row_is_the_same_whoever_else_asks(kind: str, folders: dict[str, Path]
 
 
 def test_what_is_drawn_hangs_on_the_seed(folders: dict[str, Path]) -> None:
-    model = Model.load(LeRobotPolicy.read(folders["diffusion"]).files)
+    model = LeRobotModel.load(LeRobotPolicy.read(folders["diffusion"]).files)
     history = seen(model, 1)
     state = torch.random.get_rng_state()
     one, same, other = (model.chunks(history, TOLD, [seed]) for seed in (1, 1, 2))
@@ -168,14 +168,14 @@ def test_what_is_drawn_hangs_on_the_seed(folders: dict[str, Path]) -> None:
 
 
 def test_the_spread_is_that_of_the_data(folders: dict[str, Path]) -> None:
-    act = Model.load(LeRobotPolicy.read(folders["act"]).files)  # by mean and deviation
+    act = LeRobotModel.load(LeRobotPolicy.read(folders["act"]).files)  # by mean and deviation
     assert ((act.spread >= 0.3) & (act.spread <= 0.6)).all()
     files = dict(LeRobotPolicy.read(folders["act"]).files)
     name = folder.PROCESSORS[1]
     said = json.loads(files[name])
     said["steps"] = [s for s in said["steps"] if "unnormalizer" not in s["registry_name"]]
     files[name] = json.dumps(said).encode()
-    assert Model.load(files).spread.tolist() == [0.5] * DONE
+    assert LeRobotModel.load(files).spread.tolist() == [0.5] * DONE
 
 
 def run(controller: Controller, stations: Any, seeds: list[int]) -> list[Episode]:
@@ -205,7 +205,7 @@ def test_temporal_ensembling_is_lerobots(folders: dict[str, Path], tmp_path: Pat
 
     where = copy(folders["act"], tmp_path / "p", temporal_ensemble_coeff=0.1, n_action_steps=1)
     policy = LeRobotPolicy.read(where)
-    model = Model.load(policy.files)
+    model = LeRobotModel.load(policy.files)
     controller = LeRobotController(model, policy.spec, TOLD)
     network = get_policy_class("act").from_pretrained(where)
     before, after = make_pre_post_processors(network.config, str(where))
@@ -256,4 +256,4 @@ def test_weights_that_do_not_fit_are_lerobots_to_refuse(
 ) -> None:
     where = copy(folders["act"], tmp_path / "p", dim_model=64)
     with pytest.raises(PolicyError, match="LeRobot cannot load"):
-        Model.load(LeRobotPolicy.read(where).files)
+        LeRobotModel.load(LeRobotPolicy.read(where).files)

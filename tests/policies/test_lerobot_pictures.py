@@ -16,10 +16,10 @@ from enpire.environment import Job, Sight, Stations
 from enpire.errors import PolicyError
 from enpire.observe import frozen
 from enpire.policies import LeRobotPolicy, load, metadata
-from enpire.policies.driver import Driven
+from enpire.policies.driver import PolicyState
 from enpire.policies.lerobot import folder
 from enpire.policies.lerobot.controller import LeRobotController
-from enpire.policies.lerobot.model import Model
+from enpire.policies.lerobot.model import LeRobotModel
 from enpire.types import Episode, Float32Array, Image, Purpose
 from tests.environment.reach import reach_stations
 from tests.policies.lerobots import changed, folder_of
@@ -82,7 +82,7 @@ def test_chunks_are_lerobots_own(kind: str, folders: dict[str, Path]) -> None:
     """What `select_action` of LeRobot returns one by one for the same pictures and seed."""
     from lerobot.policies.factory import get_policy_class, make_pre_post_processors
 
-    model = Model.load(LeRobotPolicy.read(folders[kind]).files)
+    model = LeRobotModel.load(LeRobotPolicy.read(folders[kind]).files)
     rng = np.random.default_rng(3)
     history = rng.normal(0, 0.5, (1, model.history, len(FELT))).astype(np.float32)
     shape = 1, model.history, len(CAMERAS), SIZE, SIZE, 3
@@ -122,7 +122,7 @@ def test_on_stations_it_sees_the_periods_that_it_was_trained_on(
     asked: list[tuple[list[int], list[int]]] = []
     inner = LeRobotController.shown
 
-    def shown(self: LeRobotController, driven: Sequence[Driven]) -> Image | None:
+    def shown(self: LeRobotController, driven: Sequence[PolicyState]) -> Image | None:
         pictures = inner(self, driven)
         assert pictures is not None
         (one,) = pictures
@@ -134,7 +134,7 @@ def test_on_stations_it_sees_the_periods_that_it_was_trained_on(
     with monkeypatch.context() as patch:
         patch.setattr(LeRobotController, "shown", shown)
         (episode,) = run(stations, policy.controller(stations), [1])
-    history = Model.load(policy.files).history
+    history = LeRobotModel.load(policy.files).history
     for turn, (periods, cameras) in enumerate(asked):
         assert periods == [max(4 * turn - ago, 0) for ago in reversed(range(history))]
         assert cameras == [1, 2], "its own cameras, by name"
@@ -220,13 +220,13 @@ def test_inputs_may_have_a_policys_own_names(folders: dict[str, Path], tmp_path:
     assert policy.spec.cameras == CAMERAS
     history: Float32Array = np.zeros((1, 1, 1), np.float32)
     pictures = picture(3)[None, None, 1:]
-    plain = Model.load(LeRobotPolicy.read(folders["act"]).files)
-    chunks = Model.load(policy.files).chunks(history, TOLD, [0], pictures=pictures)
+    plain = LeRobotModel.load(LeRobotPolicy.read(folders["act"]).files)
+    chunks = LeRobotModel.load(policy.files).chunks(history, TOLD, [0], pictures=pictures)
     np.testing.assert_array_equal(chunks, plain.chunks(history, TOLD, [0], pictures=pictures))
 
 
 def test_nothing_is_fetched_for_a_backbone_whose_weights_are_in_the_file(tmp_path) -> None:
     path = folder_of("act", tmp_path / "act", len(FELT), DONE, CAMERAS, SIZE)
     fetched = "ResNet18_Weights.NOT_THERE"  # by this name, were it looked for
-    model = Model.load(folder.read(changed(path, pretrained_backbone_weights=fetched)))
+    model = LeRobotModel.load(folder.read(changed(path, pretrained_backbone_weights=fetched)))
     assert json.loads(model.save()["config.json"])["pretrained_backbone_weights"] == fetched

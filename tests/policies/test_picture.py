@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 import torch
 
-from enpire.environment import Workcells
+from enpire.environment import StationBackend
 from enpire.environment.sight import Sight
 from enpire.errors import PolicyError, RecipeError
 from enpire.improvement.data import seen_examples
-from enpire.improvement.recipe import Given
+from enpire.improvement.recipe import RecipeInputs
 from enpire.improvement.trainer import Training, clone
 from enpire.policies import ChunkSpec, PicturePolicy, PictureSpec, load, metadata, shape_of
 from enpire.policies.flow import FlowPolicy
@@ -134,15 +134,15 @@ def test_a_file_gives_it_back() -> None:
 
 def test_it_acts_only_where_its_own_pictures_are_taken() -> None:
     made = policy()
-    made.controller(cast(Workcells, At(Sight(("front", "side"), 16, (1, 4)))))
+    made.controller(cast(StationBackend, At(Sight(("front", "side"), 16, (1, 4)))))
     with pytest.raises(PolicyError, match="--images 16"):
-        made.controller(cast(Workcells, At(None)))
+        made.controller(cast(StationBackend, At(None)))
     with pytest.raises(PolicyError, match="pictures here have 32 px"):
-        made.controller(cast(Workcells, At(Sight(("front", "side"), 32, (1, 4)))))
+        made.controller(cast(StationBackend, At(Sight(("front", "side"), 32, (1, 4)))))
 
 
 def test_it_does_not_act_unseeing() -> None:
-    controller = policy().controller(cast(Workcells, At(Sight(("front", "side"), 16, (1, 4)))))
+    controller = policy().controller(cast(StationBackend, At(Sight(("front", "side"), 16, (1, 4)))))
     controller.begin(0, np.random.default_rng(0), 0.0)
     with pytest.raises(PolicyError, match="before it was shown a picture"):
         controller.act(np.array([0]), np.zeros((1, 5), np.float32), cast(Any, None))
@@ -179,7 +179,7 @@ def test_cloning_learns_from_what_is_shown() -> None:
         pictures[..., :8, :, :] = 255 * bright
         pictures[..., 8:, :, :] = 255 * (1 - bright)
         episodes.append(replace(one, actions=actions, pictures=pictures))
-    given = Given(SPEC, episodes, None, 0)
+    given = RecipeInputs(SPEC, episodes, None, 0)
     training = Training(steps=300, batch=16, average=0.9, noise=0.0)
     fitted = clone(given, episodes, "chunk", training, usual=1)
     made = fitted.policy
@@ -206,8 +206,8 @@ def test_a_candidate_looks_as_the_incumbent_does_to_begin_with() -> None:
     episodes = [filmed("a"), filmed("bb")]
     made = policy(seed=3)
     still = Training(steps=1, batch=16, lr=0.0)
-    again = clone(Given(SPEC, episodes, made, 0), episodes, "chunk", still, usual=9).policy
-    new = clone(Given(SPEC, episodes, None, 0), episodes, "chunk", still, usual=9).policy
+    again = clone(RecipeInputs(SPEC, episodes, made, 0), episodes, "chunk", still, usual=9).policy
+    new = clone(RecipeInputs(SPEC, episodes, None, 0), episodes, "chunk", still, usual=9).policy
     name = "encoders.0.net.0.weight"
     np.testing.assert_array_equal(again.tensors()[name], made.tensors()[name])
     assert (new.tensors()[name] != made.tensors()[name]).any()

@@ -10,7 +10,7 @@ import pytest
 
 from enpire.errors import PolicyError
 from enpire.policies import ProgramPolicy, load, metadata
-from enpire.rollout.known import Known
+from enpire.rollout.known import EpisodeCache
 from enpire.store import Run
 from tests.environment.reach import Speed, reach_stations
 
@@ -53,5 +53,5 @@ def test_a_description_that_is_none_is_refused(changed: dict[str, object]) -> No
 def test_whoever_asks_what_has_it_act_is_given_another(tmp_path: Path) -> None:
     with Run.create(tmp_path / "run", {}) as run:
         run.save_policy("p", made().tensors(), metadata(made()))
-        known = Known(run, reach_stations(), lambda policy, name: Speed())
+        known = EpisodeCache(run, reach_stations(), lambda policy, name: Speed())
         assert known.controller("p") is not known.controller("p")

@@ -10,7 +10,7 @@ import pytest
 
 from enpire.errors import PolicyError
 from enpire.policies import ChunkPolicy, ChunkSpec
-from enpire.policies.realtime import RealTime, Schedule, joining, pull
+from enpire.policies.realtime import LatePolicy, Schedule, joining, pull
 
 from .test_flow import SPEC as FLOW
 from .test_flow import policy as flow_policy
@@ -37,11 +37,11 @@ class Line(ChunkPolicy):
         return np.repeat(chunk[None, :, None], SPEC.action, axis=2).astype(np.float32)
 
 
-def begin(controller: RealTime) -> None:
+def begin(controller: LatePolicy) -> None:
     controller.begin(0, np.random.default_rng(0), 0.0)
 
 
-def act(controller: RealTime, period: int) -> float:
+def act(controller: LatePolicy, period: int) -> float:
     seen = np.full((1, 1), period, np.float32)
     return float(controller.act(np.array([0]), seen, None)[0, 0])  # type: ignore[arg-type]
 
@@ -63,14 +63,14 @@ def test_a_chunk_must_last_until_the_next_one_is_there() -> None:
 
 @pytest.mark.parametrize("delay", [0, 3, 6])
 def test_aligned_chunks_leave_no_trace_of_the_delay(delay: int) -> None:
-    controller = RealTime(Line(), delay)
+    controller = LatePolicy(Line(), delay)
     begin(controller)
     assert [act(controller, period) for period in range(PERIODS)] == list(range(PERIODS))
 
 
 def test_a_late_chunk_counts_from_when_it_comes_and_joins_smoothly() -> None:
     policy = Line(off=5.0)
-    controller = RealTime(policy, 4)
+    controller = LatePolicy(policy, 4)
     begin(controller)
     done = np.array([act(controller, period) for period in range(PERIODS)])
     assert policy.asked == list(range(0, PERIODS, 4))
@@ -81,7 +81,7 @@ def test_a_late_chunk_counts_from_when_it_comes_and_joins_smoothly() -> None:
 
 
 def test_plans_are_what_it_would_have_done_period_by_period() -> None:
-    planned, asked = (RealTime(Line(off=5.0), 4) for _ in range(2))
+    planned, asked = (LatePolicy(Line(off=5.0), 4) for _ in range(2))
     begin(planned)
     begin(asked)
     one, other = [], [act(asked, period) for period in range(PERIODS)]

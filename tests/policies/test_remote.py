@@ -40,11 +40,11 @@ from enpire.policies import (
 )
 from enpire.policies.asynchronous import inferring
 from enpire.policies.beyond import Beyond
-from enpire.policies.driver import Asked, Driven
+from enpire.policies.driver import ChunkRequest, PolicyState
 from enpire.policies.realtime import joining
 from enpire.policies.remote import RemotePolicy, RemoteSpec, is_address
 from enpire.policies.remote.client import HANG_UPS
-from enpire.policies.remote.server import Served, serving
+from enpire.policies.remote.server import ChunkServer, serving
 from enpire.policies.remote.wire import pack, unpack
 from enpire.types import Image, Outcome, Purpose
 from tests.environment.reach import reach_stations
@@ -149,7 +149,7 @@ def test_what_is_no_message_is_refused(data) -> None:
 
 def test_a_policy_acts_over_the_wire_as_it_does_here(stations) -> None:
     policy = ChunkPolicy(spec(stations))
-    with listening(serving(Served(policy, stations, "abc"), "127.0.0.1", 0)) as address:
+    with listening(serving(ChunkServer(policy, stations, "abc"), "127.0.0.1", 0)) as address:
         found = RemotePolicy.find(address)
         assert found.spec.policy == "abc"
         assert found.spec.execute == 6
@@ -167,7 +167,7 @@ def test_a_policy_acts_over_the_wire_as_it_does_here(stations) -> None:
 
 def test_what_a_policy_draws_comes_from_the_episodes_seed(stations) -> None:
     policy = FlowPolicy(FlowSpec.of(spec(stations)))
-    with listening(serving(Served(policy, stations, "abc"), "127.0.0.1", 0)) as address:
+    with listening(serving(ChunkServer(policy, stations, "abc"), "127.0.0.1", 0)) as address:
         controller = RemotePolicy.find(f"{address}?timeout=120").controller(stations)
         first, second = (episode(stations, controller).actions for _ in range(2))
         np.testing.assert_array_equal(first, second)
@@ -180,12 +180,14 @@ def test_a_chunk_goes_on_from_the_last_one_as_it_does_here(stations) -> None:
     rng = np.random.default_rng(7)
     seen = rng.standard_normal((3, stations.observation_size)).astype(np.float32)
     left = rng.uniform(-1, 1, (5, stations.action_size)).astype(np.float32)
-    with listening(serving(Served(policy, stations, "abc"), "127.0.0.1", 0)) as address:
+    with listening(serving(ChunkServer(policy, stations, "abc"), "127.0.0.1", 0)) as address:
         found = RemotePolicy.find(f"{address}?timeout=120")
         assert found.spec.joins
         infer = inferring(found, found.controller(stations))
         there = [
-            infer([Asked(Driven(np.random.default_rng(1)), seen, each, min(2, len(each)))])[0]
+            infer(
+                [ChunkRequest(PolicyState(np.random.default_rng(1)), seen, each, min(2, len(each)))]
+            )[0]
             for each in (left, left[:0])
         ]
     drawn = int(np.random.default_rng(1).integers(2**63))
@@ -295,7 +297,7 @@ def test_a_few_beyond_are_no_news() -> None:
 
 def test_a_server_that_starts_anew_in_the_middle_is_waited_for(stations) -> None:
     """It is away for a second; the question is asked again of the one that comes."""
-    served = Served(ChunkPolicy(spec(stations)), stations, "abc")
+    served = ChunkServer(ChunkPolicy(spec(stations)), stations, "abc")
     first = serving(served, "127.0.0.1", 0)
     port = first.socket.getsockname()[1]
     controller = None
@@ -367,7 +369,7 @@ def test_a_server_that_is_not_there_ends_the_run_and_is_waited_for(stations) -> 
     late: list = []
 
     def come() -> None:
-        server = serving(Served(ChunkPolicy(spec(stations)), stations, ""), "127.0.0.1", port)
+        server = serving(ChunkServer(ChunkPolicy(spec(stations)), stations, ""), "127.0.0.1", port)
         late.append(server)
         server.serve_forever()
 
@@ -380,7 +382,7 @@ def test_a_server_that_is_not_there_ends_the_run_and_is_waited_for(stations) -> 
 
 def test_another_policy_in_the_same_place_is_found_out(stations) -> None:
     policy = ChunkPolicy(spec(stations))
-    with listening(serving(Served(policy, stations, "new"), "127.0.0.1", 0)) as address:
+    with listening(serving(ChunkServer(policy, stations, "new"), "127.0.0.1", 0)) as address:
         found = RemotePolicy.find(address)
         old = RemotePolicy(replace(found.spec, policy="old"))
         with pytest.raises(PolicyError, match="another policy"):
@@ -389,7 +391,7 @@ def test_another_policy_in_the_same_place_is_found_out(stations) -> None:
 
 def test_our_server_tells_what_is_wrong_with_a_request(stations) -> None:
     policy = ChunkPolicy(spec(stations))
-    with listening(serving(Served(policy, stations, ""), "127.0.0.1", 0)) as address:
+    with listening(serving(ChunkServer(policy, stations, ""), "127.0.0.1", 0)) as address:
         seen = {"state": np.zeros(stations.observation_size)}
         left = np.zeros((3, stations.action_size))
         for request in (
@@ -414,7 +416,7 @@ def test_our_server_tells_what_is_wrong_with_a_request(stations) -> None:
 
 def test_many_clients_at_once_get_each_their_own(stations) -> None:
     policy = FlowPolicy(FlowSpec.of(spec(stations)))
-    served = Served(policy, stations, "")
+    served = ChunkServer(policy, stations, "")
     rng = np.random.default_rng(0)
     size = stations.observation_size
     requests = [
@@ -448,7 +450,7 @@ def test_many_clients_at_once_get_each_their_own(stations) -> None:
 def test_together_they_are_worked_out_as_in_a_training(stations) -> None:
     policy = FlowPolicy(FlowSpec.of(spec(stations)))
     seen = np.ones((3, stations.observation_size), np.float32)
-    served = Served(policy, stations, "", together=True)
+    served = ChunkServer(policy, stations, "", together=True)
     chunk = served.infer({"state": seen, "seed": 3})["actions"]
     drawn = int(np.random.default_rng(3).integers(2**63))
     np.testing.assert_array_equal(chunk, policy.asked("").many(seen[None], [drawn])[0])
@@ -459,12 +461,12 @@ def test_who_goes_on_from_period_to_period_is_not_served(stations) -> None:
     quick = replace(base.spec, execute=1)
     together = SpecialistSpec(every=6, late=0, pending=2, quick=quick)
     with pytest.raises(PolicyError, match="no chunks to answer single requests"):
-        Served(SpecialistPolicy(base, Quick(together)), stations, "")
+        ChunkServer(SpecialistPolicy(base, Quick(together)), stations, "")
     residual = Correction(CorrectionSpec(base.spec.observation, base.spec.action, 3, 6, 1.0))
     corrected = ResidualPolicy(base, residual)
-    Served(corrected, stations, "")
+    ChunkServer(corrected, stations, "")
     with pytest.raises(PolicyError, match="leave --together out"):
-        Served(corrected, stations, "", together=True)
+        ChunkServer(corrected, stations, "", together=True)
 
 
 @pytest.mark.parametrize(
@@ -480,7 +482,7 @@ def test_an_address_is_looked_at(reference) -> None:
 def test_eval_takes_an_address(stations, capsys) -> None:
     policy = ChunkPolicy(spec(stations))
     asked = ["eval", "--episodes", "2", "--robots", "2", "--seed", "1", "--policy"]
-    with listening(serving(Served(policy, stations, "abc"), "127.0.0.1", 0)) as address:
+    with listening(serving(ChunkServer(policy, stations, "abc"), "127.0.0.1", 0)) as address:
         assert main([*asked, address]) == 0
         assert address.removeprefix("ws://") in capsys.readouterr().out
     with listening(foreign(answers(5, stations.action_size))) as address:
@@ -535,7 +537,7 @@ def picture_policy(stations: Stations) -> PicturePolicy:
 
 def test_a_policy_that_sees_acts_over_the_wire_as_it_does_here(seeing) -> None:
     policy = picture_policy(seeing)
-    with listening(serving(Served(policy, seeing, "abc"), "127.0.0.1", 0)) as address:
+    with listening(serving(ChunkServer(policy, seeing, "abc"), "127.0.0.1", 0)) as address:
         found = RemotePolicy.find(address)
         assert (found.spec.cameras, found.spec.size, found.spec.observation) == (("side",), 16, 1)
         assert frozen.images(found) == 16
@@ -555,7 +557,7 @@ def test_a_policy_that_sees_acts_over_the_wire_as_it_does_here(seeing) -> None:
                 connection.send(pack({**seen, "observation/side": each}))
             dark, light = (unpack(connection.recv(30))["actions"] for _ in range(2))
             assert not np.array_equal(dark, light)
-            driven = Driven(np.random.default_rng(3))
+            driven = PolicyState(np.random.default_rng(3))
             driven.pictures.append(np.zeros((2, 16, 16, 3), np.uint8))
             whole = np.zeros((1, 3, seeing.observation_size), np.float32)
             here = policy.controller(seeing).chunks(whole, [driven])[0]

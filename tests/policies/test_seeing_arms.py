@@ -7,7 +7,7 @@ import numpy as np
 from enpire.drivers import Picture
 from enpire.environment import Job
 from enpire.environment.eyes import HEIGHT, WIDTH, calibrated
-from enpire.environment.running import Phase
+from enpire.environment.running import StationPhase
 from enpire.environment.sight import EVERY
 from enpire.environment.wired.eyes import Lens
 from enpire.environment.wired.glances import WiredGlances
@@ -44,7 +44,7 @@ def test_it_is_shown_a_picture_for_each_chunk_and_they_are_kept() -> None:
     controller = live_controller(PicturePolicy(spec), cells)
     assert isinstance(controller, Asynchronous)
     cells.begin(0, Job(0, Purpose.EVALUATION, controller, "sees"))
-    while cells.phase(0) is Phase.RESET or controller.periods < PERIODS:
+    while cells.phase(0) is StationPhase.RESET or controller.periods < PERIODS:
         assert not cells.tick()
     (ended,) = cells.abort("it has been seen")
     assert ended.verdict.outcome is Outcome.ABORTED

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from enpire.environment import Workcells
+from enpire.environment import StationBackend
 from enpire.errors import StoreError
 from enpire.rollout.adopting import adopt
 from enpire.store import Run
@@ -19,7 +19,7 @@ SHOWN = {"task": "reach", "purpose": Purpose.DEMONSTRATION, "packs": {}}
 
 
 @pytest.fixture(scope="module")
-def stations() -> Workcells:
+def stations() -> StationBackend:
     return reach_stations()
 
 
@@ -29,7 +29,7 @@ def source(folder: Path, *episodes: Episode) -> Path:
     return folder
 
 
-def shown(stations: Workcells, name: str, **changes: object) -> Episode:
+def shown(stations: StationBackend, name: str, **changes: object) -> Episode:
     import numpy as np
 
     whole = episode(name, 4, **SHOWN)
@@ -38,7 +38,7 @@ def shown(stations: Workcells, name: str, **changes: object) -> Episode:
     return replace(whole, observations=seen, actions=done, **changes)  # type: ignore[arg-type]
 
 
-def test_they_are_adopted_once(stations: Workcells, tmp_path: Path) -> None:
+def test_they_are_adopted_once(stations: StationBackend, tmp_path: Path) -> None:
     collected = shown(stations, "c", purpose=Purpose.COLLECTION)
     here = source(tmp_path / "from", shown(stations, "a"), shown(stations, "b"), collected)
     with Run.create(tmp_path / "to", {}) as run:
@@ -50,7 +50,7 @@ def test_they_are_adopted_once(stations: Workcells, tmp_path: Path) -> None:
     assert kept[0].observations.tobytes() == shown(stations, "a").observations.tobytes()
 
 
-def test_others_are_refused(stations: Workcells, tmp_path: Path) -> None:
+def test_others_are_refused(stations: StationBackend, tmp_path: Path) -> None:
     collected = shown(stations, "c", purpose=Purpose.COLLECTION)
     elsewhere = shown(stations, "t", task="another")
     changed = shown(stations, "p", packs={"tasks/reach": "0"})

@@ -11,8 +11,8 @@ import pytest
 from enpire.rollout.allocation import (
     CANDIDATES,
     LEAST,
+    ConditionStratum,
     Split,
-    Stratum,
     allocated,
     grow,
     strata,
@@ -21,7 +21,11 @@ from enpire.rollout.allocation import (
 from enpire.types import FloatArray, Outcome, Verdict
 from tests.store.samples import episode
 
-NEVER, MIXED, ALWAYS = Stratum(0, 200), Stratum(100, 100), Stratum(200, 0)
+NEVER, MIXED, ALWAYS = (
+    ConditionStratum(0, 200),
+    ConditionStratum(100, 100),
+    ConditionStratum(200, 0),
+)
 THREE = Split(0, 1.0, NEVER, Split(0, 2.0, MIXED, ALWAYS))
 
 
@@ -30,7 +34,7 @@ def third(seed: int) -> FloatArray:
     return np.array([seed % 3 + 0.5])
 
 
-def chosen(tree: Split | Stratum, seed: int = 0, number: int = 600) -> list[int]:
+def chosen(tree: Split | ConditionStratum, seed: int = 0, number: int = 600) -> list[int]:
     return list(islice(allocated(count(), third, tree, np.random.default_rng(seed)), number))
 
 
@@ -40,7 +44,9 @@ def test_the_stratum_with_mixed_outcomes_is_preferred() -> None:
 
 
 def test_a_stratum_that_nobody_knows_is_tried() -> None:
-    unknown = Split(0, 1.0, Stratum(0, 0), Split(0, 2.0, Stratum(30, 170), ALWAYS))
+    unknown = Split(
+        0, 1.0, ConditionStratum(0, 0), Split(0, 2.0, ConditionStratum(30, 170), ALWAYS)
+    )
     counts = Counter(seed % 3 for seed in chosen(unknown))
     assert counts[0] > 200
     assert counts[1] > 100
@@ -52,7 +58,12 @@ def test_where_all_is_alike_seeds_are_taken_as_they_come() -> None:
 
 
 def test_the_same_generator_chooses_the_same_seeds() -> None:
-    tree = Split(0, 1.0, Stratum(5, 5), Split(0, 2.0, Stratum(4, 6), Stratum(6, 4)))
+    tree = Split(
+        0,
+        1.0,
+        ConditionStratum(5, 5),
+        Split(0, 2.0, ConditionStratum(4, 6), ConditionStratum(6, 4)),
+    )
     assert chosen(tree, 3) == chosen(tree, 3)
     assert chosen(tree, 3) != chosen(tree, 4)
 
@@ -101,5 +112,5 @@ def test_what_counts_is_the_policy_and_half_as_much_its_parent() -> None:
         run("another", Outcome.SUCCESS),
         run("mine", Outcome.ABORTED),
     ]
-    assert strata(known, third, "mine", "its parent") == Stratum(1.0, 0.5)  # type: ignore[arg-type]
-    assert strata([], third, "mine", "") == Stratum(0.0, 0.0)
+    assert strata(known, third, "mine", "its parent") == ConditionStratum(1.0, 0.5)  # type: ignore[arg-type]
+    assert strata([], third, "mine", "") == ConditionStratum(0.0, 0.0)

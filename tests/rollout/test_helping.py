@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from enpire.environment import Corrected, Demonstrations, Helper, Job
-from enpire.improvement.recipe import Named, Recipe
+from enpire.environment import Demonstrations, InterventionWrapper, Job, Operator
+from enpire.improvement.recipe import ConfiguredRecipe, Recipe
 from enpire.people import OneHelper
 from enpire.rollout import helping, loop
 from enpire.rollout.budget import Budget
 from enpire.rollout.detector import Detection
 from enpire.rollout.fleet import Fleet
-from enpire.rollout.helping import OVERTIME, Help, attended, helped
+from enpire.rollout.helping import OVERTIME, RoundHelp, attended, helped
 from enpire.rollout.loop import Loop, LoopState
 from enpire.store import EpisodeWriter, Run
 from enpire.types import Episode, Float32Array, Outcome, Purpose, Verdict
@@ -55,8 +55,8 @@ def learned(monkeypatch: pytest.MonkeyPatch) -> list[Sequence[Episode]]:
     return told
 
 
-def helper(desk: OneHelper | None = None) -> Helper:
-    return Helper("script", Demonstrations(Reach()), desk or OneHelper())
+def helper(desk: OneHelper | None = None) -> Operator:
+    return Operator("script", Demonstrations(Reach()), desk or OneHelper())
 
 
 def asked(count: int) -> list[Job]:
@@ -71,28 +71,28 @@ def test_the_policys_own_episodes_are_helped_and_a_recipes_ways_are_left_to_it(
     past = [episode("a")]
     mine = Job(8, Purpose.COLLECTION, Speed(1.0), "skill-1.0", 1)
     twice = Job(9, Purpose.COLLECTION, Speed(1.0), "p0", 1, attempts=2)
-    help = Help(helper(), stations, "p0", past, seed=1)
+    help = RoundHelp(helper(), stations, "p0", past, seed=1)
     jobs = [job for job in help.jobs(iter([None, *asked(5), mine, twice])) if job]
     assert jobs[5:] == [mine, twice]
     assert [job.policy for job in jobs[:5]] == ["p0+script"] * 5
     assert all(job.overtime == OVERTIME * Reach.time_limit for job in jobs[:5])
     assert all(job.exploration == 0.3 for job in jobs[:5])
     made = [job.controller for job in jobs[:5]]
-    assert all(isinstance(each, Corrected) for each in made)
+    assert all(isinstance(each, InterventionWrapper) for each in made)
     assert len({id(each) for each in made}) == 2, "before the detector had learned, and after"
     assert learned == [past]
-    help = Help(helper(), stations, "p0", past, 1)
+    help = RoundHelp(helper(), stations, "p0", past, 1)
     again = [job for job in help.jobs(iter([*asked(5), mine, twice])) if job]
     assert [job.id for job in again] == [job.id for job in jobs]
 
 
-def go(folder: Path, recipe: Recipe, by: Helper) -> LoopState:
+def go(folder: Path, recipe: Recipe, by: Operator) -> LoopState:
     exists = folder.exists()
     run = Run.open(folder, writable=True) if exists else Run.create(folder, {"task": "reach"})
     with run, EpisodeWriter(run) as writer:
         limit = Budget(rounds=1)
         fleet = Fleet(reach_stations(TINY.robots), writer, limit.spent, ahead=lambda: 0)
-        schedule, first = [Named("r", recipe)], Named("first", Moves(SLOW))
+        schedule, first = [ConfiguredRecipe("r", recipe)], ConfiguredRecipe("first", Moves(SLOW))
         return Loop(TINY, run, writer, fleet, first, schedule, Here(), limit, LoopState(), by).run()
 
 
@@ -151,7 +151,7 @@ def test_what_help_came_to_is_counted() -> None:
     named = {"policy": "p+me", "round": 2, "purpose": Purpose.COLLECTION}
     some = [episode("a", 5, intervened=flags, **named), episode("b", 5, verdict=lost, **named)]
     other = episode("c", 5, **{**named, "round": 1})
-    assert attended([*some, other], Helper("me", Speed(1.0)), 2) == some
+    assert attended([*some, other], Operator("me", Speed(1.0)), 2) == some
     said = helped(some, "p+me", 2)
     assert said.numbers == {"episodes": 2.0, "interventions": 1.0, "helped": 0.3}
     assert "1.00 interventions an episode, 30% of the periods" in said.text

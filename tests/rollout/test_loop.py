@@ -15,10 +15,10 @@ import numpy as np
 import pytest
 import torch
 
-from enpire.environment import Job, Workcells
+from enpire.environment import Job, StationBackend
 from enpire.errors import RecipeError, UsageError
 from enpire.improvement.collection import Collection
-from enpire.improvement.recipe import Candidate, Given, Named, Recipe
+from enpire.improvement.recipe import Candidate, ConfiguredRecipe, Recipe, RecipeInputs
 from enpire.policies import ChunkPolicy
 from enpire.rollout import loop as loops
 from enpire.rollout.budget import Budget
@@ -50,7 +50,7 @@ class Moves:
         self.speed = speed
         self.given: list[Sequence[Episode]] = []
 
-    def improve(self, given: Given) -> Candidate:
+    def improve(self, given: RecipeInputs) -> Candidate:
         self.given.append(given.episodes)
         spec = replace(given.spec, execute=1)  # it is asked in time to stop at the goal
         policy = ChunkPolicy(spec)
@@ -63,7 +63,7 @@ class Moves:
 class Diverges(Moves):
     """A recipe that fails."""
 
-    def improve(self, given: Given) -> Candidate:
+    def improve(self, given: RecipeInputs) -> Candidate:
         raise RecipeError("the loss is nan")
 
 
@@ -134,8 +134,8 @@ def go(
             stations.abort = lambda reason: []  # the dead record nothing
             steps.watch(run.ledger)
         recipes = [recipe] if not isinstance(recipe, list) else recipe
-        schedule = [Named(f"recipe-{i}", each) for i, each in enumerate(recipes)]
-        named = Named("first", first)
+        schedule = [ConfiguredRecipe(f"recipe-{i}", each) for i, each in enumerate(recipes)]
+        named = ConfiguredRecipe("first", first)
         loop = Loop(settings, run, writer, fleet, named, schedule, Here(), limit, LoopState())
         return loop.run()
 
@@ -333,7 +333,7 @@ class Strange(Moves):
         super().__init__(FAST)
         self.fault = fault
 
-    def improve(self, given: Given) -> Any:
+    def improve(self, given: RecipeInputs) -> Any:
         if self.fault == "raises":
             return [][0]
         if self.fault == "another shape":
@@ -388,7 +388,7 @@ def test_recipes_are_told_how_much_of_a_chunk_is_carried_out(tmp_path: Path) -> 
     told: list[int] = []
 
     class Told(Moves):
-        def improve(self, given: Given) -> Candidate:
+        def improve(self, given: RecipeInputs) -> Candidate:
             told.append(given.spec.execute)
             return super().improve(given)
 
@@ -416,7 +416,7 @@ class Again(Moves):
         super().__init__(speed)
         self.asked: list[Collection] = []
 
-    def require(self, stations: Workcells) -> None:
+    def require(self, stations: StationBackend) -> None:
         if not stations.repeatable:
             raise UsageError("not here")
 

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from enpire.errors import RecipeError
-from enpire.improvement.checkpoint import Kept
-from enpire.improvement.recipe import Candidate, Given
-from enpire.improvement.training import Asked, given
+from enpire.improvement.checkpoint import TrainingState
+from enpire.improvement.recipe import Candidate, RecipeInputs
+from enpire.improvement.training import TrainingRequest, given
 from enpire.policies import Policy
 from enpire.rollout import loop as loops
 from enpire.rollout import online, online_rounds
@@ -32,16 +32,16 @@ class Grows:
         self.start, self.gain, self.fails_after = start, gain, fails_after
         self.first: list[int] = []
 
-    def learner(self, given: Given) -> Growing:
+    def learner(self, given: RecipeInputs) -> Growing:
         self.first.append(len(given.episodes))
         return Growing(self, given)
 
-    def improve(self, given: Given) -> Candidate:
+    def improve(self, given: RecipeInputs) -> Candidate:
         return self.learner(given).candidate()
 
 
 class Growing:
-    def __init__(self, settings: Grows, given: Given) -> None:
+    def __init__(self, settings: Grows, given: RecipeInputs) -> None:
         self.settings, self.given = settings, given
         self.blocks: list[list[str]] = []
 
@@ -58,10 +58,10 @@ class Growing:
     def candidate(self) -> Candidate:
         return Candidate(self.policy(), {"blocks": len(self.blocks)})
 
-    def state(self) -> Kept:
+    def state(self) -> TrainingState:
         raise NotImplementedError
 
-    def restore(self, episodes: Sequence[Episode], kept: Kept) -> None:
+    def restore(self, episodes: Sequence[Episode], kept: TrainingState) -> None:
         raise NotImplementedError
 
 
@@ -70,7 +70,7 @@ class HereOnline:
 
     begun: ClassVar[list[HereOnline]] = []
 
-    def __init__(self, run: Path, asked: Asked, first: int) -> None:
+    def __init__(self, run: Path, asked: TrainingRequest, first: int) -> None:
         self.asked, self.first, self.handed = asked, first, list[list[str]]()
         self.run = Run.open(run)
         before = [e for e in self.run.episodes() if e.round < first]

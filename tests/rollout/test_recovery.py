@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from enpire.errors import UsageError
-from enpire.rollout.recovery import Help, Recovery
+from enpire.rollout.recovery import HelpCall, Recovery
 
 LONG = 60.0  # a test that waits so long has failed [s]
 
 
-def helped(command: str, limit_s: float = LONG) -> Help:
+def helped(command: str, limit_s: float = LONG) -> HelpCall:
     with Recovery(command, limit_s, "pick_cube") as recovery:
         recovery.call(3, "cube lost; 'off' the bench")
         assert recovery.under_way

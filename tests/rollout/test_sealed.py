@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from enpire.rollout.sealed import SEALING, Examination, PointRule, Sealed
+from enpire.rollout.sealed import SEALING, PointRule, Sealed, SealedExamination
 from enpire.rollout.sealed_rule import SealedRule, SealedVerdict
-from enpire.store import Decision, Run, SealedRow
+from enpire.store import LogEntry, Run, SealedRow
 from enpire.types import Episode, Outcome, Purpose, Verdict
 from tests.store.samples import episode
 
@@ -25,14 +25,14 @@ def run(tmp_path: Path) -> Iterator[Run]:
         yield made
 
 
-def outcome(examination: Examination, number: int, failing: Callable[[int], bool]) -> Episode:
+def outcome(examination: SealedExamination, number: int, failing: Callable[[int], bool]) -> Episode:
     """What a station makes of the job of this number."""
     verdict = {"verdict": FAILED} if failing(number) else {}
     return episode(examination.job(number).id, 1, purpose=Purpose.SEALED, **verdict)
 
 
 def carry_out(
-    examination: Examination,
+    examination: SealedExamination,
     failing: Callable[[int], bool],
     known: dict[str, Episode],
     stations: int = 1,
@@ -121,9 +121,9 @@ def test_nobody_takes_the_seeds_that_were_drawn_for_another(run: Run) -> None:
 # Runs made before
 
 
-def old_note(attempt: int, policy: str) -> Decision:
+def old_note(attempt: int, policy: str) -> LogEntry:
     numbers = {"attempt": attempt, "entropy": 7}
-    return Decision(
+    return LogEntry(
         0, SEALING, f"{policy} is frozen; its sealed seeds are drawn", policy, "", numbers
     )
 

@@ -6,8 +6,8 @@ import numpy as np
 
 from enpire.errors import SafetyError
 from enpire.safety.machine import Mode
-from enpire.safety.messages import Wanted
-from enpire.safety.rules import Rule
+from enpire.safety.messages import SetpointRequest
+from enpire.safety.rules import GateRule
 from tests.safety.rig import Rig
 
 SETPOINTS = (
@@ -79,7 +79,7 @@ def _body(rig: Rig, kind: str, rng: np.random.Generator) -> bytes | None:
     epoch -= kind == "old epoch"
     if kind == "repeat":
         return None
-    return Wanted(epoch, stamp, wanted, kind == "rest").encoded()
+    return SetpointRequest(epoch, stamp, wanted, kind == "rest").encoded()
 
 
 def _trouble(rig: Rig, kind: str, rng: np.random.Generator) -> None:
@@ -95,4 +95,4 @@ def _trouble(rig: Rig, kind: str, rng: np.random.Generator) -> None:
     elif kind == "held up":
         rig.now += 10**8
     elif rng.random() < 0.002:
-        rig.supervisor.stop(Rule.EMERGENCY if rng.random() < 0.5 else Rule.ASKED)
+        rig.supervisor.stop(GateRule.EMERGENCY if rng.random() < 0.5 else GateRule.ASKED)

@@ -14,10 +14,10 @@ from enpire.safety.gate import Space
 from enpire.safety.geometry import Box, Geometry
 from enpire.safety.limits import SafetyLimits, of_robot
 from enpire.safety.machine import Mode
-from enpire.safety.messages import Wanted
+from enpire.safety.messages import SetpointRequest
 from enpire.safety.recorder import Recorder
-from enpire.safety.rules import Rule
-from enpire.safety.supervisor import Supervisor, Watched
+from enpire.safety.rules import GateRule
+from enpire.safety.supervisor import Liveness, Supervisor
 from enpire.types import FloatArray
 
 PERIOD = 0.01
@@ -26,11 +26,11 @@ PERIOD = 0.01
 class Anywhere:
     """Space without a bound in which the hand is where the first three axes say [m]."""
 
-    def forbidden(self, posture: FloatArray) -> Rule:
-        return Rule.NONE
+    def forbidden(self, posture: FloatArray) -> GateRule:
+        return GateRule.NONE
 
-    def blocked(self, start: FloatArray, end: FloatArray) -> Rule:
-        return Rule.NONE
+    def blocked(self, start: FloatArray, end: FloatArray) -> GateRule:
+        return GateRule.NONE
 
     def hands(self, posture: FloatArray) -> FloatArray:
         return posture[None, :3] * 0.01
@@ -77,7 +77,7 @@ class Arms(Mock):
 class Unwritten(Recorder):
     """Writes nothing: for many stops in a row."""
 
-    def dump(self, issued: int, mode: Mode, rules: Rule, driver: str) -> None:
+    def dump(self, issued: int, mode: Mode, rules: GateRule, driver: str) -> None:
         pass
 
 
@@ -110,7 +110,7 @@ class Rig:
             np.where(self.limits.grippers, np.nan, self.arms.home),
             lambda: self.now,
             PERIOD,
-            Watched(alive=self, cameras=(0,), verifier=1),
+            Liveness(alive=self, cameras=(0,), verifier=1),
         )
         self.tick()
 
@@ -125,7 +125,7 @@ class Rig:
 
     def want(self, setpoint: FloatArray, age: float = 0.0, rest: bool = False) -> None:
         stamp = self.now - round(age * 1e9)
-        self.put(Wanted(self.supervisor.epoch, stamp, setpoint, rest).encoded())
+        self.put(SetpointRequest(self.supervisor.epoch, stamp, setpoint, rest).encoded())
 
     def tick(self, count: int = 1) -> None:
         for _ in range(count):

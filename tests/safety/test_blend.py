@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from enpire.safety.blend import Segment
 from enpire.safety.limits import SafetyLimits
 from enpire.safety.machine import Mode
-from enpire.safety.messages import Knot, Status
+from enpire.safety.messages import SupervisorStatus, TimedSetpoint
 from enpire.safety.pursuit import Pursuit
-from enpire.safety.rules import Rule
+from enpire.safety.rules import GateRule
 from enpire.safety.streaming import RESTS, Curve
 
 MS = 10**6
@@ -69,14 +69,14 @@ def axis(acceleration: float = 1e9) -> SafetyLimits:
     )
 
 
-def status(epoch: int, mode: Mode, sent: float) -> Status:
+def status(epoch: int, mode: Mode, sent: float) -> SupervisorStatus:
     one = np.array([sent])
     rest = (one, one, one, np.zeros((1, 3)), 0)
-    return Status(0, 0, epoch, mode, Rule.NONE, 0, -1, 0, *rest)
+    return SupervisorStatus(0, 0, epoch, mode, GateRule.NONE, 0, -1, 0, *rest)
 
 
-def knot(epoch: int, at: int, setpoint: float) -> Knot:
-    return Knot(epoch, at, T, np.array([setpoint]))
+def knot(epoch: int, at: int, setpoint: float) -> TimedSetpoint:
+    return TimedSetpoint(epoch, at, T, np.array([setpoint]))
 
 
 def test_without_a_next_setpoint_it_comes_to_rest_and_asks_for_rest() -> None:

@@ -12,7 +12,7 @@ import pytest
 from enpire.drivers import Picture
 from enpire.drivers.mock import Mock
 from enpire.safety import cameras
-from enpire.safety.cameras import Seen, check_cameras, judged
+from enpire.safety.cameras import ReceivedPicture, check_cameras, judged
 from enpire.safety.station import StationFile, load_station
 from tests.environment.wired.test_eyes import SAID
 
@@ -27,12 +27,16 @@ def station(tmp_path: Path) -> StationFile:
     return replace(load_station(path), calibrated={"top": SAID})
 
 
-def seen(every: int, age: int = 30 * MS, ahead: int = 0, size=SIZE, count: int = 20) -> list[Seen]:
+def seen(
+    every: int, age: int = 30 * MS, ahead: int = 0, size=SIZE, count: int = 20
+) -> list[ReceivedPicture]:
     """Pictures that come every so many ns, as old as that when they come."""
-    return [Seen(k * every, k * every - age, ahead, size) for k in range(1, count + 1)]
+    return [ReceivedPicture(k * every, k * every - age, ahead, size) for k in range(1, count + 1)]
 
 
-def said(station: StationFile, pictures: list[Seen], simulated: bool = False) -> tuple[bool, str]:
+def said(
+    station: StationFile, pictures: list[ReceivedPicture], simulated: bool = False
+) -> tuple[bool, str]:
     now = pictures[-1].came + 50 * MS if pictures else 0
     found = judged(station, "top", pictures, now, simulated)
     assert found.name == "camera top"
@@ -53,7 +57,7 @@ def test_a_camera_that_is_fit_is_told_with_its_size_rate_and_age(station) -> Non
         (seen(100 * MS, ahead=60 * MS, age=0), "0.060 s ahead of this machine's clock"),
         (seen(100 * MS, age=210 * MS), "0.210 s old when they come"),
         (seen(490 * MS), "0.52 s old, [watchdogs] camera allows 0.5"),
-        ([*seen(100 * MS), Seen(2800 * MS, 2790 * MS, 0, SIZE)], "was 0.83 s old"),
+        ([*seen(100 * MS), ReceivedPicture(2800 * MS, 2790 * MS, 0, SIZE)], "was 0.83 s old"),
         (seen(100 * MS, size=(640, 480)), "640 x 480 pixels, calibrated with 4 x 3"),
     ],
 )

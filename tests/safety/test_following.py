@@ -15,23 +15,25 @@ from enpire.errors import SafetyError
 from enpire.safety import following as module
 from enpire.safety.following import EVERY_S, Following
 from enpire.safety.machine import Mode
-from enpire.safety.messages import Knot, Status
+from enpire.safety.messages import SupervisorStatus, TimedSetpoint
 from enpire.safety.process import BEATS
-from enpire.safety.rules import Rule
+from enpire.safety.rules import GateRule
 from enpire.safety.station import StationFile, load_station
 
 AXES = np.zeros(7)
-ARMED = Status(1, 2, 7, Mode.ARMED, Rule.NONE, 0, -1, 0, AXES, AXES, AXES, np.zeros((1, 3)), 1)
+ARMED = SupervisorStatus(
+    1, 2, 7, Mode.ARMED, GateRule.NONE, 0, -1, 0, AXES, AXES, AXES, np.zeros((1, 3)), 1
+)
 
 
 class Streaming:
     """Of no process: keeps what it is told."""
 
     def __init__(self, station: StationFile) -> None:
-        self.told: list[Knot] = []
+        self.told: list[TimedSetpoint] = []
         self.alive = True
 
-    def put(self, knot: Knot) -> None:
+    def put(self, knot: TimedSetpoint) -> None:
         self.told.append(knot)
 
     def close(self) -> None:
@@ -50,7 +52,7 @@ def station(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> StationFile:
     return made
 
 
-def made(station: StationFile, *said: Status) -> Following:
+def made(station: StationFile, *said: SupervisorStatus) -> Following:
     """Of a supervisor that says so, the last for ever."""
     left = list(said)
     client = SimpleNamespace(status=lambda: left.pop(0) if len(left) > 1 else left[0])
@@ -75,8 +77,8 @@ def test_it_tells_the_streamer_for_as_long_as_the_station_goes_on(station) -> No
 @pytest.mark.parametrize(
     ("said", "why"),
     [
-        (replace(ARMED, mode=Mode.HOLDING, rules=Rule.WRIST_FORCE), "stopped: wrist force"),
-        (replace(ARMED, mode=Mode.STOPPING, rules=Rule.ASKED), "stopped: asked"),
+        (replace(ARMED, mode=Mode.HOLDING, rules=GateRule.WRIST_FORCE), "stopped: wrist force"),
+        (replace(ARMED, mode=Mode.STOPPING, rules=GateRule.ASKED), "stopped: asked"),
         (replace(ARMED, epoch=8), "stopped: armed"),  # and somebody else has armed it
     ],
 )

@@ -14,7 +14,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from enpire.errors import SafetyError
 from enpire.safety.machine import Event, Mode, after
-from enpire.safety.rules import Rule
+from enpire.safety.rules import GateRule
 from tests.safety.hostile import SETPOINTS, _body
 from tests.safety.rig import Rig
 
@@ -47,7 +47,7 @@ class Latched(RuleBasedStateMachine):
                 rig.settle()
                 self.ask("recover")
         else:
-            rig.supervisor.stop(Rule.EMERGENCY)
+            rig.supervisor.stop(GateRule.EMERGENCY)
             rig.tick()
         self.sent = len([s for s, _ in rig.arms.sent if s is not None])
         self.at = rig.arms.position.copy()
@@ -74,7 +74,7 @@ class Latched(RuleBasedStateMachine):
 
     @rule()
     def emergency(self) -> None:
-        self.rig.supervisor.stop(Rule.EMERGENCY)
+        self.rig.supervisor.stop(GateRule.EMERGENCY)
         self.rig.tick()
 
     @invariant()

@@ -6,8 +6,8 @@ import numpy as np
 
 from enpire.drivers.mailbox import BODY, SLOT, Beats, Mailbox
 from enpire.safety.machine import Mode
-from enpire.safety.messages import Knot, Status, Wanted
-from enpire.safety.rules import Rule
+from enpire.safety.messages import SetpointRequest, SupervisorStatus, TimedSetpoint
+from enpire.safety.rules import GateRule
 
 
 def pair(tmp_path):
@@ -52,22 +52,28 @@ def test_a_torn_message_does_not_count_and_the_one_before_does(tmp_path) -> None
 
 
 def test_messages_come_back_as_they_were() -> None:
-    wanted = Wanted.decoded(Wanted(7, -3, np.array([1.0, np.nan]), True).encoded())
+    wanted = SetpointRequest.decoded(
+        SetpointRequest(7, -3, np.array([1.0, np.nan]), True).encoded()
+    )
     assert wanted is not None
     assert (wanted.epoch, wanted.stamp, wanted.rest) == (7, -3, True)
     assert wanted.setpoint[0] == 1.0
-    assert Wanted.decoded(b"short") is None
-    assert Wanted.decoded(b"x" * 27) is None
+    assert SetpointRequest.decoded(b"short") is None
+    assert SetpointRequest.decoded(b"x" * 27) is None
     axes = np.arange(3.0)
-    status = Status(
-        *(1, 2, 3, Mode.PARKING, Rule.LAG | Rule.JUMP, 4, -1, 2),
+    status = SupervisorStatus(
+        *(1, 2, 3, Mode.PARKING, GateRule.LAG | GateRule.JUMP, 4, -1, 2),
         *(axes, axes + 1, axes + 2, axes[None] + 3, 5),
     )
-    again = Status.decoded(status.encoded())
-    assert (again.mode, again.rules, again.latency) == (Mode.PARKING, Rule.LAG | Rule.JUMP, -1)
+    again = SupervisorStatus.decoded(status.encoded())
+    assert (again.mode, again.rules, again.latency) == (
+        Mode.PARKING,
+        GateRule.LAG | GateRule.JUMP,
+        -1,
+    )
     assert again.sent.tolist() == [2, 3, 4]
     assert (again.force.tolist(), again.read) == ([[3, 4, 5]], 5)
-    knot = Knot.decoded(Knot(7, 8, 0.04, axes).encoded())
+    knot = TimedSetpoint.decoded(TimedSetpoint(7, 8, 0.04, axes).encoded())
     assert (knot.epoch, knot.stamp, knot.seconds) == (7, 8, 0.04)
     assert knot.setpoint.tolist() == axes.tolist()
 

@@ -16,13 +16,13 @@ import pytest
 from enpire.cli import main
 from enpire.errors import SafetyError, StoreError, UsageError
 from enpire.observe import safety_bench as bench
-from enpire.safety.client import Client
+from enpire.safety.client import StationClient
 from enpire.safety.following import EVERY_S, Following
 from enpire.safety.launch import Supervision
 from enpire.safety.machine import Mode
 from enpire.safety.permit import Permit, permit, write_passed
-from enpire.safety.process import Process
-from enpire.safety.rules import Rule
+from enpire.safety.process import SupervisorProcess
+from enpire.safety.rules import GateRule
 
 pytestmark = pytest.mark.medium
 
@@ -35,7 +35,7 @@ def station(tmp_path, monkeypatch):
     return bench.station(tmp_path)
 
 
-def wait(client: Client, *modes: Mode) -> Mode:
+def wait(client: StationClient, *modes: Mode) -> Mode:
     return next(s.mode for s in bench._statuses(client) if s.mode in modes)
 
 
@@ -50,7 +50,7 @@ def test_every_fault_of_a_policy_stops_the_station_and_is_recorded(station) -> N
 def test_setpoints_are_followed_and_whoever_tells_them_may_be_held_up(station) -> None:
     way = np.concatenate([np.linspace(0, 0.02, 10), np.linspace(0.02, 0.04, 10)])
     with Supervision(station, Permit.MOTION) as supervision:
-        client = Client(supervision.folder)
+        client = StationClient(supervision.folder)
         for _ in range(20):  # on a busy machine a heartbeat may lapse: then anew
             supervision.ask("episode")
             supervision.ask("arm" if client.status().mode is Mode.IDLE else "recover")
@@ -75,7 +75,10 @@ def test_setpoints_are_followed_and_whoever_tells_them_may_be_held_up(station) -
 def test_a_policy_whose_station_has_stopped_already_errs_no_more(station) -> None:
     """It says so at once, later than the stop: such a trial does not count."""
     with Supervision(station, Permit.MOTION) as supervision:
-        client, policy = Client(supervision.folder), bench.Policy(supervision.folder)
+        client, policy = (
+            StationClient(supervision.folder),
+            bench.FaultyPolicyProcess(supervision.folder),
+        )
         try:
             bench._ready(supervision, client)
             policy.say("go")
@@ -127,7 +130,7 @@ def test_a_station_has_one_supervisor(station) -> None:
 
 def test_a_dry_run_sends_nothing_and_shows_it(station, capfd) -> None:
     with Supervision(station, Permit.DRY) as supervision:
-        client = Client(supervision.folder)
+        client = StationClient(supervision.folder)
         supervision.ask("park")
         assert wait(client, Mode.IDLE, Mode.HOLDING) is Mode.IDLE
     assert "[" in capfd.readouterr().err
@@ -136,7 +139,7 @@ def test_a_dry_run_sends_nothing_and_shows_it(station, capfd) -> None:
 def test_stop_latches_and_a_person_clears_it_at_a_terminal(station, capsys) -> None:
     path = str(station.path)
     with Supervision(station, Permit.MOTION) as supervision:
-        client = Client(supervision.folder)
+        client = StationClient(supervision.folder)
         assert main(["station", "stop", path]) == 0
         wait(client, Mode.LATCHED)
         assert main(["station", "clear", path]) == 1
@@ -147,7 +150,7 @@ def test_stop_latches_and_a_person_clears_it_at_a_terminal(station, capsys) -> N
         assert client.status().mode is Mode.LATCHED
         assert _typed(path, "mock") == 0
         wait(client, Mode.HOLDING)
-        assert Rule.EMERGENCY in client.status().rules
+        assert GateRule.EMERGENCY in client.status().rules
 
 
 def _typed(path: str, text: str) -> int:
@@ -186,4 +189,4 @@ def test_a_runtime_folder_open_to_others_is_refused(station) -> None:
     station.runtime.mkdir(mode=0o777)
     station.runtime.chmod(0o777)
     with pytest.raises(SafetyError, match="open to others"):
-        Process(station, bench.build("mock", station.robot, time.monotonic_ns))
+        SupervisorProcess(station, bench.build("mock", station.robot, time.monotonic_ns))

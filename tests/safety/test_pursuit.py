@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from enpire.packs import find, load_robot
-from enpire.safety.gate import Motion, advance
+from enpire.safety.gate import SentSetpoint, advance
 from enpire.safety.limits import SafetyLimits, of_robot
 from enpire.safety.pursuit import Pursuit
-from enpire.safety.rules import Rule
+from enpire.safety.rules import GateRule
 from tests.safety.rig import PERIOD, Anywhere
 
 ROBOT = load_robot(find("robots", "so101"))
@@ -22,9 +22,9 @@ def shaken(times: np.ndarray, reach: float) -> np.ndarray:
     return HOME + reach * np.sin(10 * np.pi * times)[:, None] * wrist
 
 
-def pursued(curve: np.ndarray, limits: SafetyLimits = LIMITS) -> tuple[np.ndarray, list[Rule]]:
+def pursued(curve: np.ndarray, limits: SafetyLimits = LIMITS) -> tuple[np.ndarray, list[GateRule]]:
     """What is sent of a curve, and the rules that acted, under a supervisor's own limits."""
-    pursuit, motion = Pursuit(LIMITS, PERIOD), Motion.at_rest(HOME)
+    pursuit, motion = Pursuit(LIMITS, PERIOD), SentSetpoint.at_rest(HOME)
     sent, rules = [], []
     for tick, wanted in enumerate(curve):
         asked = pursuit.next(wanted, motion.position, round(tick * PERIOD * 1e9))
@@ -38,7 +38,7 @@ def pursued(curve: np.ndarray, limits: SafetyLimits = LIMITS) -> tuple[np.ndarra
 
 def test_what_it_asks_for_is_sent_as_it_is_however_fast_the_curve_turns() -> None:
     _, rules = pursued(shaken(np.arange(300) * PERIOD, 0.3))
-    assert set(rules) == {Rule.NONE}
+    assert set(rules) == {GateRule.NONE}
 
 
 def test_a_curve_within_the_limits_is_followed_to_the_point() -> None:
@@ -49,7 +49,7 @@ def test_a_curve_within_the_limits_is_followed_to_the_point() -> None:
 def test_it_goes_on_from_what_was_sent_if_that_was_less() -> None:
     curve = shaken(np.arange(300) * PERIOD, 0.3)
     sent, rules = pursued(curve, LIMITS.slower(0.5))
-    assert Rule.SPEED | Rule.ACCELERATION in rules
+    assert GateRule.SPEED | GateRule.ACCELERATION in rules
     asked = Pursuit(LIMITS, PERIOD).next(curve[-1], sent[-1], 0)
     assert (abs(asked - sent[-1]) <= LIMITS.acceleration * PERIOD**2).all()
     assert abs(sent - curve).max() < 0.35

@@ -10,8 +10,8 @@ import pytest
 
 from enpire.errors import SafetyError
 from enpire.safety.machine import Mode
-from enpire.safety.messages import Wanted
-from enpire.safety.rules import Rule
+from enpire.safety.messages import SetpointRequest
+from enpire.safety.rules import GateRule
 from tests.safety.rig import PERIOD, Rig, broken
 
 
@@ -31,7 +31,7 @@ def test_setpoints_reach_the_arms_and_rest_ends_the_motion(rig: Rig) -> None:
     assert rig.supervisor.mode is Mode.ARMED
     rig.settle()
     assert rig.supervisor.mode is Mode.ARMED  # at rest nobody has to say anything
-    assert rig.supervisor.rules is Rule.NONE
+    assert rig.supervisor.rules is GateRule.NONE
 
 
 def test_nothing_is_sent_before_it_is_armed(rig: Rig) -> None:
@@ -65,7 +65,7 @@ def backwards(rig):
 
 
 def flood(rig):
-    rig.put(Wanted(rig.supervisor.epoch, rig.now, rig.arms.home).encoded(), skipped=500)
+    rig.put(SetpointRequest(rig.supervisor.epoch, rig.now, rig.arms.home).encoded(), skipped=500)
 
 
 def jump(rig):
@@ -89,18 +89,18 @@ def held_up(rig):
 
 
 BRAKING = {
-    nan: Rule.FINITE,
-    short: Rule.SIZE,
-    scrap: Rule.SIZE,
-    old: Rule.STALE,
-    early: Rule.FUTURE,
-    backwards: Rule.STALE,
-    flood: Rule.FLOOD,
-    jump: Rule.JUMP,
-    camera: Rule.CAMERA,
-    verifier: Rule.VERIFIER,
-    asked: Rule.ASKED,
-    held_up: Rule.OVERRUN,
+    nan: GateRule.FINITE,
+    short: GateRule.SIZE,
+    scrap: GateRule.SIZE,
+    old: GateRule.STALE,
+    early: GateRule.FUTURE,
+    backwards: GateRule.STALE,
+    flood: GateRule.FLOOD,
+    jump: GateRule.JUMP,
+    camera: GateRule.CAMERA,
+    verifier: GateRule.VERIFIER,
+    asked: GateRule.ASKED,
+    held_up: GateRule.OVERRUN,
 }
 
 
@@ -128,16 +128,16 @@ def test_a_silent_policy_lapses_after_its_heartbeat(rig: Rig) -> None:
     assert rig.supervisor.mode is Mode.MOVING
     rig.tick(2)
     assert rig.supervisor.mode is Mode.STOPPING
-    assert Rule.HEARTBEAT in rig.supervisor.rules
+    assert GateRule.HEARTBEAT in rig.supervisor.rules
 
 
 @pytest.mark.parametrize(
     ("fault", "rule", "after"),
     [
-        (("broken", True), Rule.DRIVER, Mode.LATCHED),
-        (("frozen", True), Rule.DRIVER_AGE, Mode.HOLDING),
-        (("force", 60.0), Rule.WRIST_FORCE, Mode.HOLDING),
-        (("pushed", np.full(7, -0.05)), Rule.LAG, Mode.HOLDING),
+        (("broken", True), GateRule.DRIVER, Mode.LATCHED),
+        (("frozen", True), GateRule.DRIVER_AGE, Mode.HOLDING),
+        (("force", 60.0), GateRule.WRIST_FORCE, Mode.HOLDING),
+        (("pushed", np.full(7, -0.05)), GateRule.LAG, Mode.HOLDING),
     ],
 )
 def test_where_no_setpoint_is_lawful_the_arm_holds_by_itself(rig: Rig, fault, rule, after) -> None:
@@ -162,7 +162,7 @@ def test_after_a_stop_no_setpoint_of_before_moves_anything(rig: Rig) -> None:
     rig.settle()
     rig.supervisor.recover()
     sent = len(rig.arms.sent)
-    rig.put(Wanted(before, rig.now, rig.arms.home).encoded())
+    rig.put(SetpointRequest(before, rig.now, rig.arms.home).encoded())
     rig.tick(5)
     assert rig.supervisor.mode is Mode.ARMED
     assert len(rig.arms.sent) == sent
@@ -224,7 +224,7 @@ def test_the_emergency_stop_latches_from_everywhere(rig: Rig, mode) -> None:
             rig.tick(1 if mode == "stopping" else 100)
     rig.tick(0 if mode in ("moving", "stopping") else 1)
     assert rig.supervisor.mode.name.lower() in (mode, "idle")
-    rig.supervisor.stop(Rule.EMERGENCY)
+    rig.supervisor.stop(GateRule.EMERGENCY)
     rig.tick()
     assert rig.supervisor.mode is Mode.LATCHED
     sent = len(rig.arms.sent)
@@ -258,10 +258,10 @@ def test_every_stop_leaves_a_record_of_what_led_to_it(rig: Rig, tmp_path) -> Non
         assert (np.diff(record["stamp"]) > 0).all()
         assert np.isnan(record["wanted"][-1]).all()
         assert Mode(record["mode"][-2]) is Mode.STOPPING
-        asked = [row for row in record["rules"] if row & Rule.FINITE]
+        asked = [row for row in record["rules"] if row & GateRule.FINITE]
         assert len(asked) == 1
     rig.supervisor.recover()
-    rig.supervisor.stop(Rule.EMERGENCY)
+    rig.supervisor.stop(GateRule.EMERGENCY)
     rig.tick()
     rig.recorder.wait()
     assert json.loads((tmp_path / "00002.json").read_text())["mode"] == "latched"
@@ -281,7 +281,7 @@ def test_a_record_says_what_the_driver_raised(rig: Rig, tmp_path) -> None:
     rig.arms.broken = False
     rig.tick()
     rig.supervisor.recover()
-    rig.supervisor.stop(Rule.EMERGENCY)
+    rig.supervisor.stop(GateRule.EMERGENCY)
     rig.tick()
     rig.recorder.wait()
     assert json.loads((tmp_path / "00002.json").read_text())["driver"] == "", "that was before"
@@ -289,7 +289,7 @@ def test_a_record_says_what_the_driver_raised(rig: Rig, tmp_path) -> None:
 
 def test_the_ring_keeps_thirty_seconds(rig: Rig, tmp_path) -> None:
     rig.tick(3100)
-    rig.supervisor.stop(Rule.EMERGENCY)
+    rig.supervisor.stop(GateRule.EMERGENCY)
     rig.tick()
     rig.recorder.wait()
     with np.load(tmp_path / "00001.npz", allow_pickle=False) as record:
@@ -298,7 +298,7 @@ def test_the_ring_keeps_thirty_seconds(rig: Rig, tmp_path) -> None:
 
 
 def test_rules_have_one_bit_each() -> None:
-    assert all(not a & b for a, b in itertools.combinations(Rule, 2))
+    assert all(not a & b for a, b in itertools.combinations(GateRule, 2))
 
 
 @pytest.mark.parametrize("off", [-0.3, 0.12])
@@ -306,7 +306,7 @@ def test_a_joint_that_is_said_to_be_where_it_cannot_be_holds_the_arms(rig: Rig, 
     rig.moving()
     rig.arms.position = rig.arms.position + off * np.eye(7)[3]
     rig.tick()
-    assert Rule.IMPLAUSIBLE in rig.supervisor.rules
+    assert GateRule.IMPLAUSIBLE in rig.supervisor.rules
     assert rig.supervisor.mode is Mode.HOLDING
 
 
@@ -314,4 +314,4 @@ def test_an_arm_that_is_moved_by_hand_while_nothing_is_asked_of_it_stops_nothing
     rig.arms.position = rig.arms.position + 0.3 * np.eye(7)[3]
     rig.tick()
     assert rig.supervisor.mode is Mode.IDLE
-    assert rig.supervisor.rules is Rule.NONE
+    assert rig.supervisor.rules is GateRule.NONE

@@ -8,7 +8,7 @@ import pytest
 from enpire.environment import load_task
 from enpire.errors import SafetyError
 from enpire.packs import find, load_robot, load_world
-from enpire.simulation.cell import Cell
+from enpire.simulation.cell import SimulatedCell
 
 SECOND = 10**9
 
@@ -20,13 +20,13 @@ class Clock:
         return self.now
 
 
-def cell(seed: int = 0) -> tuple[Cell, Clock]:
+def cell(seed: int = 0) -> tuple[SimulatedCell, Clock]:
     clock, task = Clock(), load_task(find("tasks", "pick_cube"))
     world, robot = load_world(find("sim", task.world)), load_robot(find("robots", task.robot))
-    return Cell(task, world, robot, seed, clock), clock
+    return SimulatedCell(task, world, robot, seed, clock), clock
 
 
-def passed(one: Cell, clock: Clock, seconds: float) -> None:
+def passed(one: SimulatedCell, clock: Clock, seconds: float) -> None:
     for _ in range(round(seconds / 0.005)):
         clock.now += 5_000_000
         one.advance()

@@ -16,7 +16,7 @@ from enpire.environment.eyes import NoGraphics
 from enpire.errors import UsageError
 from enpire.safety.station import StationFile
 from enpire.simulation import local
-from enpire.simulation.cell import Cell
+from enpire.simulation.cell import SimulatedCell
 from enpire.simulation.faults import Faults, Plan
 from enpire.simulation.local import LocalWire
 from tests.simulation.running import written
@@ -34,7 +34,7 @@ def station(tmp_path, monkeypatch) -> StationFile:
 
 
 @pytest.fixture
-def served(station) -> Iterator[tuple[Cell, LocalWire]]:
+def served(station) -> Iterator[tuple[SimulatedCell, LocalWire]]:
     """Its end of the wire, that a thread serves."""
     one, _ = cell()
     try:
@@ -83,7 +83,7 @@ def test_pictures_come_while_somebody_looks(station, served, monkeypatch) -> Non
         assert first.stamp == one.measured
         (view,) = [c for c in server._pictures.eyes.cameras if c.name == "front"]
         cube = view.project(one.twin.site_xpos[0, one.twin.model.site("task_cube").id])
-        shown = coloured(local.View(view, first.image, 0.0), (-15.0, 15.0), 100.0)
+        shown = coloured(local.CameraView(view, first.image, 0.0), (-15.0, 15.0), 100.0)
         assert shown.points.mean(axis=0) == pytest.approx(cube, abs=4.0)
         assert not first.image.flags.writeable
         until(lambda: wire.picture("front") is not first)

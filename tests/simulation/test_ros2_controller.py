@@ -6,28 +6,28 @@ import numpy as np
 import pytest
 
 from enpire.drivers.ros2.action import Code
-from enpire.drivers.ros2.settings import Command, Ros2Settings
+from enpire.drivers.ros2.settings import CommandMode, Ros2Settings
 from enpire.packs import find, load_robot
-from enpire.simulation.ros2 import Controller
+from enpire.simulation.ros2 import SimulatedController
 from tests.drivers.goals import PlainGoal, point, request
 from tests.simulation.test_cell import cell, passed
 
 MS = 10**6
 
 
-@pytest.mark.parametrize("command", [c for c in Command if c is not Command.ACTION])
+@pytest.mark.parametrize("command", [c for c in CommandMode if c is not CommandMode.ACTION])
 def test_commands_move_the_arm_and_it_holds_when_they_stop(command) -> None:
     one, clock = cell()
     settings = Ros2Settings(command=command)
     robot = load_robot(find("robots", "so101"))
-    controller = Controller(one, settings, robot)
+    controller = SimulatedController(one, settings, robot)
     names, start = settings.arm_joints(robot), one.reading().position
     for k in range(50):
         target = start[:5] + 0.004 * (k + 1) * np.eye(5)[0]
         data = {
-            Command.TRAJECTORY: (names, target, 0.02),
-            Command.POSITION: target,
-            Command.VELOCITY: 0.4 * np.eye(5)[0],
+            CommandMode.TRAJECTORY: (names, target, 0.02),
+            CommandMode.POSITION: target,
+            CommandMode.VELOCITY: 0.4 * np.eye(5)[0],
         }[command]
         controller.take(clock.now, (str(command), data))
         controller.take(clock.now, ("gripper", np.array([0.3])))
@@ -47,7 +47,7 @@ def test_commands_move_the_arm_and_it_holds_when_they_stop(command) -> None:
 def test_joints_that_it_does_not_have_move_nothing() -> None:
     one, clock = cell()
     robot = load_robot(find("robots", "so101"))
-    controller = Controller(one, Ros2Settings(), robot)
+    controller = SimulatedController(one, Ros2Settings(), robot)
     start = one.reading().position
     controller.take(clock.now, ("trajectory", (("elbow",), np.array([1.0]), 0.01)))
     for _ in range(20):
@@ -58,9 +58,9 @@ def test_joints_that_it_does_not_have_move_nothing() -> None:
 
 def test_goals_of_the_action_move_the_arm_and_an_emergency_stop_aborts_them() -> None:
     one, clock = cell()
-    settings = Ros2Settings(command=Command.ACTION)
+    settings = Ros2Settings(command=CommandMode.ACTION)
     robot = load_robot(find("robots", "so101"))
-    controller = Controller(one, settings, robot)
+    controller = SimulatedController(one, settings, robot)
     names, start = settings.arm_joints(robot), one.reading().position
 
     def sent(target: float) -> PlainGoal:

@@ -10,7 +10,7 @@ import pytest
 from enpire.errors import StoreError
 from enpire.store import ledger as ledgers
 from enpire.store.ledger import UNCHAINED, Ledger
-from enpire.store.rows import Decision, EventRow, Interval, Phase, PolicyRow, RoundRow, SealedRow
+from enpire.store.rows import EventRow, Interval, LogEntry, Phase, PolicyRow, RoundRow, SealedRow
 
 from .samples import episode
 
@@ -27,7 +27,7 @@ def path(tmp_path: Path) -> Path:
             spent = [Interval(0, Phase.EXECUTE, number, number + 1.0, ids[0])]
             ledger.add_batch(f"episodes/{number}", "ab", 7, [episode(id) for id in ids], spent)
         ledger.put_round(RoundRow(1, "p0", 3, 5))
-        ledger.add_decision(Decision(1, "promote", "p0 leads", "p0"))
+        ledger.add_decision(LogEntry(1, "promote", "p0 leads", "p0"))
         ledger.add_event(EventRow(1, "experiment", "{}"))
         ledger.add_sealed(SealedRow(1, "p0", 7, 60, 64, 0.9, 1.0))
         ledger.set_policy_state("p0", "incumbent")
@@ -109,7 +109,7 @@ def test_a_ledger_of_before_chains_is_read_and_gets_one_when_continued(path: Pat
     with Ledger(path, writable=True) as ledger:
         assert ledger.chained
         assert "first 6 episodes" in ledger.facts()[UNCHAINED]
-        ledger.add_decision(Decision(2, "kept", "p0 stays"))
+        ledger.add_decision(LogEntry(2, "kept", "p0 stays"))
     with Ledger(path, writable=True) as ledger:
         assert len(ledger.events()) == 1
     _change(path, "UPDATE sealed SET successes = 64")

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from enpire.errors import LockedError, StoreError
-from enpire.store import Decision, Run
+from enpire.store import LogEntry, Run
 from enpire.store.layout import LEDGER, SEAL
 from enpire.store.lock import short_reading, without_short_readers
 from enpire.store.search import EpisodeFilter
@@ -31,13 +31,13 @@ def test_a_glance_sees_what_a_writer_has_just_recorded(tmp_path: Path) -> None:
         with Run.glance(run.folder) as seen:
             assert [row.id for _, row in seen.ledger.episodes_since(0)] == ["a", "b"]
         run.add_episodes([episode("c")])
-        run.ledger.add_decision(Decision(1, "kept", "one"))
-        run.ledger.add_decision(Decision(1, "kept", "two"))
+        run.ledger.add_decision(LogEntry(1, "kept", "one"))
+        run.ledger.add_decision(LogEntry(1, "kept", "two"))
         with Run.glance(run.folder) as seen:
             assert [(n, row.id) for n, row in seen.ledger.episodes_since(2)] == [(3, "c")]
             assert [note.text for note in seen.ledger.decisions(since=1)] == ["two"]
             with pytest.raises(StoreError):
-                seen.ledger.add_decision(Decision(1, "kept", "three"))
+                seen.ledger.add_decision(LogEntry(1, "kept", "three"))
         assert _names(run.folder) == before
     assert _names(run.folder) == LEFT
 

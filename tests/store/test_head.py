@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from enpire.errors import StoreError
-from enpire.store import Decision, EventRow, Run
+from enpire.store import EventRow, LogEntry, Run
 from enpire.store.head import head, parse
 
 from .samples import episode
@@ -19,7 +19,7 @@ def run(tmp_path: Path) -> Run:
     with Run.create(tmp_path / "run", {"loop": {"seed": 1}}) as run:
         run.add_episodes([episode("a"), episode("b")])
         run.ledger.add_event(EventRow(1, "lease", ""))
-        run.ledger.add_decision(Decision(1, "kept", "better"))
+        run.ledger.add_decision(LogEntry(1, "kept", "better"))
         yield run  # type: ignore[misc]
 
 

@@ -14,9 +14,9 @@ from enpire.errors import StoreError
 from enpire.store import ledger as ledgers
 from enpire.store.ledger import Ledger
 from enpire.store.rows import (
-    Decision,
     EventRow,
     Interval,
+    LogEntry,
     Phase,
     PolicyRow,
     RoundRow,
@@ -127,7 +127,7 @@ def test_other_rows_round_trip(ledger: Ledger) -> None:
     assert changed.state == "incumbent"
     with pytest.raises(StoreError, match="no policy 'p9'"):
         ledger.set_policy_state("p9", "incumbent")
-    decision = Decision(1, "promote", "p1 replaces p0", "p0", "p1", {"p_value": 0.01})
+    decision = LogEntry(1, "promote", "p1 replaces p0", "p0", "p1", {"p_value": 0.01})
     ledger.add_decision(decision)
     assert ledger.decisions() == [decision]
     sealed = SealedRow(1, "p1", 2**128 - 1, 9, 10, 0.6, 0.99)

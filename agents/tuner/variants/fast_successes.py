@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from enpire.improvement.recipe import Candidate, Given
+from enpire.improvement.recipe import Candidate, RecipeInputs
 from enpire.improvement.recipes.replay_bc import ReplayCloning
 
 
@@ -18,7 +18,7 @@ class FastSuccesses(ReplayCloning):
 
     share: float = 0.5  # of the successes, the fastest
 
-    def improve(self, given: Given) -> Candidate:
+    def improve(self, given: RecipeInputs) -> Candidate:
         """See `Recipe.improve`."""
         won = sorted((e for e in given.episodes if e.success), key=len)
         kept = {e.id for e in won[: max(1, round(self.share * len(won)))]}

@@ -11,7 +11,7 @@ import numpy as np
 
 from enpire.errors import RecipeError
 from enpire.improvement.data import examples, instructive
-from enpire.improvement.recipe import Candidate, Given, required
+from enpire.improvement.recipe import Candidate, RecipeInputs, required
 from enpire.improvement.trainer import Training, fit
 
 
@@ -21,7 +21,7 @@ class FurtherCloning:
 
     training: Training = field(default_factory=lambda: Training(steps=800, lr=3e-4))
 
-    def improve(self, given: Given) -> Candidate:
+    def improve(self, given: RecipeInputs) -> Candidate:
         """See `Recipe.improve`; needs an incumbent that is a chunk policy."""
         incumbent = required("further_cloning", given)
         chosen = [episode for episode in given.episodes if episode.success]

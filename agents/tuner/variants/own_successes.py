@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from enpire.improvement.recipe import Candidate, Given
+from enpire.improvement.recipe import Candidate, RecipeInputs
 from enpire.improvement.recipes.replay_bc import ReplayCloning
 from enpire.types import Purpose
 
@@ -19,7 +19,7 @@ class OwnSuccesses(ReplayCloning):
 
     enough: int = 40  # successes of its own; with fewer, as `replay_bc`
 
-    def improve(self, given: Given) -> Candidate:
+    def improve(self, given: RecipeInputs) -> Candidate:
         """See `Recipe.improve`."""
         own = [e for e in given.episodes if e.success and e.purpose is not Purpose.DEMONSTRATION]
         episodes = own if len(own) >= self.enough else given.episodes

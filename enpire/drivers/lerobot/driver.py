@@ -82,7 +82,7 @@ class LeRobot:
         self._open().hold()
 
     def pictures(self) -> Mapping[str, Picture]:
-        """See `Seeing`."""
+        """See `CameraDriver`."""
         return self._open().pictures
 
     def disconnect(self) -> None:

@@ -31,7 +31,7 @@ class SimulatedConfig(RobotConfig):  # type: ignore[misc]  # LeRobot has no type
     station: str = ""
 
 
-class Simulated(Robot):  # type: ignore[misc]  # as above
+class SimulatedMotors(Robot):  # type: ignore[misc]  # as above
     """Motors called, and counted, as `[[lerobot.axes]]` has them. Nothing is to be calibrated."""
 
     config_class = SimulatedConfig

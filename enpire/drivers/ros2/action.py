@@ -47,7 +47,7 @@ class Code(IntEnum):
     GOAL_TOLERANCE_VIOLATED = -5
 
 
-class Status(IntEnum):
+class GoalStatus(IntEnum):
     """How goals end, of action_msgs/GoalStatus."""
 
     UNKNOWN = 0
@@ -60,7 +60,7 @@ VIOLATED = (Code.PATH_TOLERANCE_VIOLATED, Code.GOAL_TOLERANCE_VIOLATED)
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class GoalResult:
     """How a goal ended. code: of `Code`, or a controller's own."""
 
     status: int
@@ -70,11 +70,13 @@ class Ended:
     @property
     def good(self) -> bool:
         """Whether it was reached."""
-        return self.status == Status.SUCCEEDED and self.code == Code.SUCCESSFUL
+        return self.status == GoalStatus.SUCCEEDED and self.code == Code.SUCCESSFUL
 
     def __str__(self) -> str:
         names = {int(each): each.name for each in Code}
-        status = Status(self.status).name.lower() if self.status in list(Status) else self.status
+        status = (
+            GoalStatus(self.status).name.lower() if self.status in list(GoalStatus) else self.status
+        )
         return f"{status}, {names.get(self.code, self.code)}{': ' if self.text else ''}{self.text}"
 
 
@@ -84,7 +86,7 @@ class Services(Protocol):
     def send(self, goal: bytes, position: FloatArray, then: Callable[[bool], None]) -> None:
         """Ask it to go to a position, (joints,); the answer: whether it will. goal: 16 bytes."""
 
-    def result(self, goal: bytes, then: Callable[[Ended], None]) -> None:
+    def result(self, goal: bytes, then: Callable[[GoalResult], None]) -> None:
         """Ask how a goal has ended, once it has."""
 
     def cancel(self, goal: bytes | None, then: Callable[[bool], None]) -> None:
@@ -152,7 +154,7 @@ class Goals:
         elif takes:
             self._services.result(goal, lambda ended: self._ended(number, ended))
 
-    def _ended(self, number: int, ended: Ended) -> None:
+    def _ended(self, number: int, ended: GoalResult) -> None:
         with self._lock:
             replaced = number != self._number and ended.code not in VIOLATED
             if number > self._stopped and not ended.good and not replaced:
@@ -209,12 +211,12 @@ class ActionServices:
         )
         _call(self._send, request, lambda answer: then(bool(answer.accepted)))
 
-    def result(self, goal: bytes, then: Callable[[Ended], None]) -> None:
+    def result(self, goal: bytes, then: Callable[[GoalResult], None]) -> None:
         """See `Services`."""
         request = self._kind.Impl.GetResultService.Request(goal_id=_identifier(goal))
 
         def ended(answer: Any) -> None:
-            then(Ended(answer.status, answer.result.error_code, answer.result.error_string))
+            then(GoalResult(answer.status, answer.result.error_code, answer.result.error_string))
 
         self._results.append(_call(self._result, request, ended))
         if len(self._results) > RESULTS:

@@ -9,7 +9,7 @@ import mujoco
 import numpy as np
 
 from enpire.drivers.ros2.node import Spinning, latched, until
-from enpire.drivers.ros2.settings import Command
+from enpire.drivers.ros2.settings import CommandMode
 from enpire.errors import DriverError
 from enpire.packs import Robot
 
@@ -71,7 +71,7 @@ def _controller(driver: Ros2, spinning: Spinning) -> None:
         if state != ACTIVE:
             raise DriverError(f"{settings.controller} is {state}, not active: activate it")
     # A goal of the action ends by itself, at rest.
-    if not settings.time_out_elsewhere and settings.command is not Command.ACTION:
+    if not settings.time_out_elsewhere and settings.command is not CommandMode.ACTION:
         found = _parameters(spinning, settings.controller, settings.time_out)
         if found is None or not found > 0.0:
             raise DriverError(
@@ -79,14 +79,14 @@ def _controller(driver: Ros2, spinning: Spinning) -> None:
                 "so it would go on when setpoints no longer come: set it, or time_out_elsewhere = "
                 "true in [ros2] if the arm itself stops"
             )
-    if settings.command is Command.TRAJECTORY and (
+    if settings.command is CommandMode.TRAJECTORY and (
         _parameters(spinning, settings.controller, MOVING_END) is False
     ):
         raise DriverError(
             f"{settings.controller} refuses trajectories that end in motion, and setpoints come "
             f'with their speed: set its {MOVING_END}, or command = "action" in [ros2]'
         )
-    if settings.command in (Command.TRAJECTORY, Command.ACTION):
+    if settings.command in (CommandMode.TRAJECTORY, CommandMode.ACTION):
         joints = _parameters(spinning, settings.controller, "joints")
         own = settings.arm_joints(driver.robot)
         if joints is not None and sorted(joints) != sorted(own):

@@ -16,7 +16,7 @@ from enpire.drivers.ros2 import checks
 from enpire.drivers.ros2.action import PERIOD_S, ActionServices, Goals
 from enpire.drivers.ros2.messages import Names, forward, trajectory
 from enpire.drivers.ros2.node import Spinning, command, sensor_data
-from enpire.drivers.ros2.settings import Command, Ros2Settings
+from enpire.drivers.ros2.settings import CommandMode, Ros2Settings
 from enpire.errors import DriverError
 from enpire.packs import Robot
 from enpire.types import FloatArray
@@ -129,13 +129,13 @@ class Ros2:
             node.create_subscription(
                 WrenchStamped, topic, lambda m, arm=arm: self._felt(arm, m), sensor_data()
             )
-        if settings.command is Command.ACTION:
+        if settings.command is CommandMode.ACTION:
             action = f"{settings.controller}/follow_joint_trajectory"
             joints = [self._names.axes[k] for k in self._arm_axes]
             self._services = ActionServices(node, action, joints)
             self._goals = Goals(self._services, self._clock, node.get_logger().error)
             spinning.every(PERIOD_S, self._goals.tick)
-        elif settings.command is Command.TRAJECTORY:
+        elif settings.command is CommandMode.TRAJECTORY:
             topic = f"{settings.controller}/joint_trajectory"
             self._arms = node.create_lifecycle_publisher(JointTrajectory, topic, command())
         else:
@@ -151,10 +151,10 @@ class Ros2:
         arms = self._arm_axes
         if self._goals is not None:
             self._goals.send(setpoint[arms])
-        elif self.settings.command is Command.TRAJECTORY:
+        elif self.settings.command is CommandMode.TRAJECTORY:
             names = [self._names.axes[k] for k in arms]
             self._arms.publish(trajectory(names, setpoint[arms], speed[arms], REACH_S))
-        elif self.settings.command is Command.POSITION:
+        elif self.settings.command is CommandMode.POSITION:
             self._arms.publish(forward(setpoint[arms]))
         else:
             left = setpoint[arms] - self.read().position[arms]

@@ -35,7 +35,7 @@ COMPRESSED = "/compressed"  # ends the topic of a CompressedImage
 QUIET = ("time_out_elsewhere", "limits_elsewhere", "activity_elsewhere")
 
 
-class Command(StrEnum):
+class CommandMode(StrEnum):
     """What kind of controller takes the arms' setpoints."""
 
     TRAJECTORY = "trajectory"
@@ -51,7 +51,7 @@ class Ros2Settings:
     namespace: str = ""
     use_sim_time: bool = False
     joint_states: str = "joint_states"
-    command: Command = Command.TRAJECTORY
+    command: CommandMode = CommandMode.TRAJECTORY
     controller: str = "joint_trajectory_controller"
     joints: tuple[str, ...] = ()
     gripper: str = "position"
@@ -84,12 +84,14 @@ class Ros2Settings:
                 found[key] = table.texts(key)
             else:
                 found[key] = table.text(key)
-        command = str(found.get("command", Command.TRAJECTORY))
-        if command not in list(Command):
-            raise PackError(f"{table.where}: command is one of {', '.join(Command)}, not {command}")
+        command = str(found.get("command", CommandMode.TRAJECTORY))
+        if command not in list(CommandMode):
+            raise PackError(
+                f"{table.where}: command is one of {', '.join(CommandMode)}, not {command}"
+            )
         if found.get("gripper", "position") not in ("position", "none"):
             raise PackError(f"{table.where}: gripper is position or none")
-        return cls(**(found | {"command": Command(command)}))  # type: ignore[arg-type]
+        return cls(**(found | {"command": CommandMode(command)}))  # type: ignore[arg-type]
 
     def arm_joints(self, robot: Robot) -> tuple[str, ...]:
         """Names in messages of all arms' joints, arm after arm."""

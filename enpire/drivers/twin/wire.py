@@ -20,7 +20,7 @@ from enpire.types import FloatArray
 TRIES = 5
 
 
-class _Watched:
+class _CameraMailbox:
     """A camera's mailbox, and its newest picture, which is read and decoded once."""
 
     def __init__(self, folder: Path, camera: str, clock: Clock) -> None:
@@ -45,7 +45,7 @@ class TwinWire:
     def __init__(self, site: Site, clock: Clock) -> None:
         """Raises DriverError if no simulated station runs."""
         self._clock = clock
-        self._cameras: dict[str, _Watched] = {}
+        self._cameras: dict[str, _CameraMailbox] = {}
         self._folder = messages.folder(site.runtime)
         self._caller: Caller | None = None
         self._faults = 0
@@ -74,7 +74,7 @@ class TwinWire:
         """See `Wire`; as long as its pictures are asked for, a camera takes some."""
         for camera in cameras:
             try:
-                self._cameras[camera] = _Watched(self._folder, camera, self._clock)
+                self._cameras[camera] = _CameraMailbox(self._folder, camera, self._clock)
             except OSError:
                 raise UsageError(
                     f"the simulated station has no camera {camera}: it has those that its file "

@@ -10,15 +10,15 @@ from dataclasses import dataclass
 from enpire.drivers.mailbox import Beats
 from enpire.drivers.wire import Objects, Wire, open_wire
 from enpire.errors import SafetyError
-from enpire.safety.client import Client
+from enpire.safety.client import StationClient
 from enpire.safety.launch import Supervision
 from enpire.safety.machine import ACTIVE, Mode
-from enpire.safety.messages import Knot, Status
+from enpire.safety.messages import SupervisorStatus, TimedSetpoint
 from enpire.safety.pace import Pace
 from enpire.safety.permit import Permit
 from enpire.safety.process import BEATS
 from enpire.safety.recoveries import MOST
-from enpire.safety.rules import BRAKES, HOLDS, Rule
+from enpire.safety.rules import BRAKES, HOLDS, GateRule
 from enpire.safety.station import StationFile
 from enpire.safety.streaming import Streaming
 from enpire.safety.supervisor import STILL
@@ -29,7 +29,11 @@ CALM_S = 1.0  # after a stop, in which the arms are heard of and stand still, be
 BLIND_S = 0.25  # age of the tracker's poses at which a policy is given none any more
 WAIT_S = 5.0  # for the tracker to see again, before the station counts as lost
 BY_POLICY = (
-    Rule.WORKSPACE | Rule.KEEP_OUT | Rule.SELF_COLLISION | Rule.WRIST_FORCE | Rule.GRIPPER_FORCE
+    GateRule.WORKSPACE
+    | GateRule.KEEP_OUT
+    | GateRule.SELF_COLLISION
+    | GateRule.WRIST_FORCE
+    | GateRule.GRIPPER_FORCE
 )
 """Stops for where the setpoints led, and not for what became of them on the way.
 
@@ -38,7 +42,7 @@ Not the jump: no setpoint of ours is so far from where its joint was measured be
 
 
 @dataclass(frozen=True, slots=True)
-class Stop:
+class StationStop:
     """Why a station does not follow setpoints any more.
 
     rules: of the supervisor's stop, NONE if something else went wrong. lost: a person has to see to
@@ -46,7 +50,7 @@ class Stop:
     """
 
     reason: str
-    rules: Rule = Rule.NONE
+    rules: GateRule = GateRule.NONE
     lost: bool = False
 
     @property
@@ -58,7 +62,7 @@ class Stop:
     @property
     def asked(self) -> bool:
         """Whether a person did."""
-        return bool(self.rules & (Rule.EMERGENCY | Rule.ASKED))
+        return bool(self.rules & (GateRule.EMERGENCY | GateRule.ASKED))
 
 
 class WiredCell:
@@ -73,7 +77,7 @@ class WiredCell:
         period: of control [s].
         """
         self.station = station
-        self.stop: Stop | None = None
+        self.stop: StationStop | None = None
         self.happened: list[tuple[int, str]] = []
         self.epoch = 0  # of the supervisor, while it is armed
         self._period = period
@@ -88,7 +92,7 @@ class WiredCell:
             if station.cameras:
                 self.wire.watch(station.cameras)
             self.supervision = opened.enter_context(Supervision(station, permit))
-            self.client = Client(station.runtime)
+            self.client = StationClient(station.runtime)
             self._beats = Beats(station.runtime / BEATS, len(station.cameras) + 1)
             self._streaming = Streaming(station)
             opened.callback(self._streaming.close)
@@ -148,7 +152,7 @@ class WiredCell:
             )
         return bool(self.epoch)
 
-    def _fit(self, status: Status) -> bool:
+    def _fit(self, status: SupervisorStatus) -> bool:
         """Whether arms and cameras are heard of, and the arms have stood still, for CALM_S."""
         now = time.monotonic_ns()
         heard = now - status.read <= self.station.ages.driver * 1e9
@@ -195,7 +199,7 @@ class WiredCell:
     # Following setpoints
 
     def pass_period(
-        self, setpoint: FloatArray, show: Callable[[Status, Objects | None], None]
+        self, setpoint: FloatArray, show: Callable[[SupervisorStatus, Objects | None], None]
     ) -> None:
         """Have a setpoint, (axes,), reached in a control period, and wait until that is over.
 
@@ -207,25 +211,25 @@ class WiredCell:
         for k, taken in enumerate(self._taken()):
             self._beats.beat(k, taken)
         if self.epoch and self.stop is None:
-            self._streaming.put(Knot(self.epoch, now, self._period, setpoint))
+            self._streaming.put(TimedSetpoint(self.epoch, now, self._period, setpoint))
         self._pace.wait()
         status = self._look()
         if status is not None:
             show(status, self._objects() if self.epoch else self.wire.objects())
 
-    def _look(self) -> Status | None:
+    def _look(self) -> SupervisorStatus | None:
         try:
             status = self.client.status()
         except SafetyError as error:
-            self._stopped(Stop(str(error), lost=True))
+            self._stopped(StationStop(str(error), lost=True))
             return None
         if self.epoch and self.stop is None:
             if status.epoch != self.epoch or status.mode not in ACTIVE:
                 said = ", ".join(status.rules.names) or status.mode.name.lower()
                 lost = status.mode is Mode.LATCHED
-                self._stopped(Stop(f"stopped: {said}", status.rules, lost))
+                self._stopped(StationStop(f"stopped: {said}", status.rules, lost))
             elif not self._streaming.alive:
-                self._stopped(Stop("the streamer has ended", lost=True))
+                self._stopped(StationStop("the streamer has ended", lost=True))
         return status
 
     def _objects(self) -> Objects | None:
@@ -238,10 +242,10 @@ class WiredCell:
             if self._look() is None or self.stop is not None:
                 return objects
             time.sleep(self._period)
-        self._stopped(Stop(f"the tracker has said nothing for {WAIT_S:g} s"))
+        self._stopped(StationStop(f"the tracker has said nothing for {WAIT_S:g} s"))
         return None
 
-    def _stopped(self, stop: Stop) -> None:
+    def _stopped(self, stop: StationStop) -> None:
         if self.stop is None:
             self.stop = stop
             self.happened.append((time.monotonic_ns(), stop.reason))

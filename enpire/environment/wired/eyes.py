@@ -13,7 +13,7 @@ from scipy.spatial.transform import Rotation
 from enpire.calibration import CameraCalibration
 from enpire.calibration.camera import WORLD
 from enpire.drivers.wire import Wire
-from enpire.environment.cameras import Camera, View
+from enpire.environment.cameras import Camera, CameraView
 from enpire.errors import UsageError
 from enpire.safety.station import StationFile
 from enpire.types import Image
@@ -46,7 +46,7 @@ class WiredEyes:
                 require_pictures(wire, lens.camera)
         self._threads = ThreadPoolExecutor(len(wires), "eyes")
 
-    def look[T](self, row: int, stamp: float, see: Callable[[list[View]], T]) -> Future[T]:
+    def look[T](self, row: int, stamp: float, see: Callable[[list[CameraView]], T]) -> Future[T]:
         """See `Eyes`. The arms rest, as nobody sends them anything meanwhile."""
         asked = time.monotonic_ns()
         return self._threads.submit(lambda: see(self._views(row, asked, stamp)))
@@ -55,7 +55,7 @@ class WiredEyes:
         """End the threads."""
         self._threads.shutdown()
 
-    def _views(self, row: int, asked: int, stamp: float) -> list[View]:
+    def _views(self, row: int, asked: int, stamp: float) -> list[CameraView]:
         wire, end = self._wires[row], time.monotonic() + WAIT_S
         views = []
         for lens in self._lenses[row]:
@@ -65,7 +65,7 @@ class WiredEyes:
                 picture = wire.picture(lens.camera.name)
             if picture is not None:
                 when = stamp + (picture.stamp - asked) * 1e-9
-                views.append(View(lens.camera, lens.straighten(picture.image), when))
+                views.append(CameraView(lens.camera, lens.straighten(picture.image), when))
         return views
 
 

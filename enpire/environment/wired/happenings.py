@@ -6,7 +6,7 @@ from collections import deque
 
 from enpire.drivers.wire import Fault
 from enpire.environment.wired.cell import WiredCell
-from enpire.environment.workcells import Happening
+from enpire.environment.workcells import StationEvent
 
 GRACE_S = 1.0  # after a fault's end, in which a stop still counts as its consequence
 KEPT = 100  # stops a station
@@ -22,20 +22,20 @@ class Happenings:
         self._open: list[tuple[Fault, str]] = []
         cell.wire.faults()
 
-    def taken(self, now: int, doing: str, last: bool) -> list[Happening]:
+    def taken(self, now: int, doing: str, last: bool) -> list[StationEvent]:
         """What has happened since; now: monotonic ns. doing: the episode under way, if any.
 
         last: tell of faults that are not over, too.
         """
         stops, self._cell.happened = self._cell.happened, []
         self._stops.extend(stops)
-        found = [Happening("stop", self._row, reason) for _, reason in stops]
+        found = [StationEvent("stop", self._row, reason) for _, reason in stops]
         self._open += [(fault, doing) for fault in self._cell.wire.faults()]
         for fault, during in list(self._open):
             end = fault.begun + round((fault.seconds + GRACE_S) * 1e9)
             if now > end or last:
                 self._open.remove((fault, during))
-                found.append(Happening("fault", self._row, self._handled(fault, end, during)))
+                found.append(StationEvent("fault", self._row, self._handled(fault, end, during)))
         return found
 
     def _handled(self, fault: Fault, end: int, during: str) -> str:

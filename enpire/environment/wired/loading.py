@@ -13,7 +13,7 @@ from enpire.environment.loading import CAMERAS, SENSORS, load_task
 from enpire.environment.wired.cell import WiredCell
 from enpire.environment.wired.eyes import Lens, WiredEyes, lenses
 from enpire.environment.wired.glances import WiredGlances
-from enpire.environment.wired.stations import WiredStations
+from enpire.environment.wired.stations import HardwareStations
 from enpire.errors import UsageError
 from enpire.packs import find, load_robot, load_world
 from enpire.packs.signing import require_signed
@@ -29,7 +29,7 @@ def open_wired(
     rehearsed: Callable[[StationFile], StationFile],
     verify: str = SENSORS,
     images: int = 0,
-) -> WiredStations:
+) -> HardwareStations:
     """Stations of the task called `task`, one a station file; `close` them.
 
     rehearsed: has a station's part played by a simulated one, which a dry run then moves. verify:
@@ -72,7 +72,7 @@ def open_wired(
         for station, may in zip(stations, permits, strict=True):
             cells.append(WiredCell(station, may, 1.0 / loaded.control_hz))
             opened.callback(cells[-1].close)
-        made = WiredStations(
+        made = HardwareStations(
             loaded,
             load_world(world),
             load_robot(robot),
@@ -89,7 +89,7 @@ def open_wired(
     return made
 
 
-def _lenses(stations: WiredStations) -> list[list[Lens]]:
+def _lenses(stations: HardwareStations) -> list[list[Lens]]:
     """Of each station's cameras."""
     scene = {camera.name: camera for camera in calibrated(stations.twin.model)}
     nowhere: dict[str, Camera] = {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from enpire.environment.resets import Resets
-from enpire.environment.running import Phase, Running
+from enpire.environment.running import EpisodeState, StationPhase
 from enpire.environment.sensing import Sensors
 from enpire.environment.task import Task
 from enpire.environment.wired.cell import WiredCell
@@ -25,7 +25,7 @@ class WiredResets(Resets):
         self._waiting: set[int] = set()  # stations that are not ready for their try
         self._drawn: dict[int, FloatArray] = {}  # initial conditions that simulators do not know
 
-    def begin(self, row: int, running: Running, physical: bool) -> None:
+    def begin(self, row: int, running: EpisodeState, physical: bool) -> None:
         """Draw the initial condition; everything else is for `period_over`."""
         self._drawn[row] = self.task.sample(running.streams.variation)
         if self.task.target_names:
@@ -33,7 +33,7 @@ class WiredResets(Resets):
         self._waiting.add(row)
         self._cells[row].begin()
 
-    def period_over(self, rows: Sequence[int], states: Sequence[Running]) -> None:
+    def period_over(self, rows: Sequence[int], states: Sequence[EpisodeState]) -> None:
         """One control period of resets."""
         going_on = []
         for i, (row, state) in enumerate(zip(rows, states, strict=True)):
@@ -51,7 +51,7 @@ class WiredResets(Resets):
                 self._lose(row, state, str(error))
         super().period_over([rows[i] for i in going_on], [states[i] for i in going_on])
 
-    def interrupted(self, row: int, state: Running, reason: str) -> None:
+    def interrupted(self, row: int, state: EpisodeState, reason: str) -> None:
         """A stop in the middle of a try, which says nothing of the scene: recover, and try again.
 
         How often, the supervisor says.
@@ -59,7 +59,7 @@ class WiredResets(Resets):
         state.tries -= 1
         self._failed(row, state, ResetFailed(reason))
 
-    def end_try(self, row: int, running: Running) -> None:
+    def end_try(self, row: int, running: EpisodeState) -> None:
         """No skill is under way any more, and the station's fixture is off."""
         self._waiting.discard(row)
         if running.restoring is not None:
@@ -72,13 +72,13 @@ class WiredResets(Resets):
         except DriverError as error:
             raise ResetFailed(f"the fixture: {error}") from error
 
-    def _lose(self, row: int, state: Running, reason: str) -> None:
+    def _lose(self, row: int, state: EpisodeState, reason: str) -> None:
         """A station that needs a person."""
         self._waiting.discard(row)
         state.verdict = Verdict(Outcome.INVALID, stage=LOST, reason=reason)
         state.lost = True
 
-    def _ready(self, row: int, state: Running) -> bool:
+    def _ready(self, row: int, state: EpisodeState) -> bool:
         """Whether a try can begin; a simulator that has no skills to wait for places the scene."""
         cell = self._cells[row]
         if state.target is not None:
@@ -93,7 +93,7 @@ class WiredResets(Resets):
             return False
         return cell.wire.placed and cell.ready()
 
-    def _start(self, row: int, state: Running) -> None:
+    def _start(self, row: int, state: EpisodeState) -> None:
         """The arms are armed: begin where they stand, and not where they were sent before."""
         cell = self._cells[row]
         self._waiting.discard(row)
@@ -105,18 +105,18 @@ class WiredResets(Resets):
             cell.wire.vary(self._drawn.pop(row))
         super()._restore(row, state)
 
-    def _restore(self, row: int, running: Running) -> None:
+    def _restore(self, row: int, running: EpisodeState) -> None:
         """Another try, for the same initial condition: get ready for it."""
         self._waiting.add(row)
         self._cells[row].again()
 
-    def _place(self, row: int, running: Running) -> None:
+    def _place(self, row: int, running: EpisodeState) -> None:
         """Another try, with the next initial condition of the seed."""
         running.tries += 1
         self._drawn[row] = self.task.sample(running.streams.variation)
         self._restore(row, running)
 
-    def _wait(self, row: int, running: Running) -> None:
+    def _wait(self, row: int, running: EpisodeState) -> None:
         """The scene is in place: what the wrists feel now is nothing, and the policy begins."""
         self.sensors.begin(row, running.streams.noise)
-        running.phase = Phase.EXECUTE
+        running.phase = StationPhase.EXECUTE

@@ -11,14 +11,14 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from enpire.drivers.wire import Objects
-from enpire.safety.messages import Status
+from enpire.safety.messages import SupervisorStatus
 from enpire.twin import Twin
 from enpire.twin.scene import Scene
 from enpire.twin.twin import Rows
 from enpire.types import FloatArray
 
 
-class Shadow(Twin):
+class MeasuredState(Twin):
     """n stations.
 
     flights: of each station, what has setpoints (axes,) reached in a control period, waits until it
@@ -43,7 +43,7 @@ class Shadow(Twin):
         """None: what cannot diverge does not. What goes wrong on a station is asked of it."""
         return []
 
-    def show(self, row: int, status: Status, objects: Objects | None) -> None:
+    def show(self, row: int, status: SupervisorStatus, objects: Objects | None) -> None:
         """Take over what a station says. What it does not measure is nought; unseen is NaN."""
         measured = status.measured.reshape(len(self._grippers), -1)
         self.qpos[row, self._joints] = measured[:, :-1]

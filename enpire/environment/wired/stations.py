@@ -9,16 +9,16 @@ from functools import partial
 
 from enpire.environment.controller import decided
 from enpire.environment.resets import ResetMode
-from enpire.environment.running import Phase, Running
+from enpire.environment.running import EpisodeState, StationPhase
 from enpire.environment.sensing import SensorNoise
 from enpire.environment.stations import Sensed, Stations
 from enpire.environment.task import Task
-from enpire.environment.wired.cell import Stop, WiredCell
+from enpire.environment.wired.cell import StationStop, WiredCell
 from enpire.environment.wired.eyes import WiredEyes
 from enpire.environment.wired.happenings import Happenings
 from enpire.environment.wired.resets import WiredResets
-from enpire.environment.wired.shadow import Shadow
-from enpire.environment.workcells import Happening
+from enpire.environment.wired.shadow import MeasuredState
+from enpire.environment.workcells import StationEvent
 from enpire.packs import Robot, World
 from enpire.twin.scene import Scene
 from enpire.types import LOST, Episode, FloatArray, Outcome, Verdict
@@ -28,7 +28,7 @@ IN_A_ROW = 3  # episodes that a station loses before it is set aside
 LOOK_S = 0.5  # between two looks at what has happened
 
 
-class WiredStations(Stations):
+class HardwareStations(Stations):
     """Episodes on arms. A motion is never repeated: after a stop the next thing is a reset."""
 
     def __init__(
@@ -49,7 +49,7 @@ class WiredStations(Stations):
 
     @property
     def verified_by(self) -> str:
-        """See `Workcells`."""
+        """See `StationBackend`."""
         by = "cameras" if self.eyes is not None and self.task.looks else "sensors"
         return f"a twin's {by}: a dry run" if self._dry else f"the station's {by}"
 
@@ -63,7 +63,7 @@ class WiredStations(Stations):
         self.twin.fly(row, self.substeps)
         return 1
 
-    def happened(self, last: bool = False) -> list[Happening]:
+    def happened(self, last: bool = False) -> list[StationEvent]:
         """See `Eventful`; it looks once in a while."""
         now = time.monotonic_ns()
         if now - self._looked < LOOK_S * 1e9 and not last:
@@ -83,12 +83,12 @@ class WiredStations(Stations):
         for cell in self.cells:
             cell.close()
 
-    def _twin(self, scene: Scene, stations: int, threads: int) -> Shadow:
+    def _twin(self, scene: Scene, stations: int, threads: int) -> MeasuredState:
         def flight(row: int) -> Callable[[FloatArray], None]:
             show = partial(shadow.show, row)
             return lambda setpoint: self.cells[row].pass_period(setpoint, show)
 
-        shadow = Shadow(scene, self.task.tracked, stations)
+        shadow = MeasuredState(scene, self.task.tracked, stations)
         shadow.flights = [flight(row) for row in range(stations)]
         return shadow
 
@@ -122,7 +122,7 @@ class WiredStations(Stations):
             stop, state = self.cells[row].stop, self._running[row]
             if stop is None or state.verdict is not None:
                 continue
-            if state.phase is Phase.RESET and not stop.lost:
+            if state.phase is StationPhase.RESET and not stop.lost:
                 self._restores.interrupted(row, state, stop.reason)
             else:
                 state.verdict = _verdict(stop, state)
@@ -137,7 +137,7 @@ class WiredStations(Stations):
         return super()._finish(row, verdict)
 
 
-def _verdict(stop: Stop, state: Running) -> Verdict:
+def _verdict(stop: StationStop, state: EpisodeState) -> Verdict:
     """Of an episode that a stop ends.
 
     Where the policy's own setpoints led to the stop it has failed, as on a twin where a wrist feels
@@ -146,6 +146,6 @@ def _verdict(stop: Stop, state: Running) -> Verdict:
     """
     if stop.asked:
         return Verdict(Outcome.ABORTED, stage="stopped", reason=stop.reason)
-    if stop.by_policy and state.phase is Phase.EXECUTE:
+    if stop.by_policy and state.phase is StationPhase.EXECUTE:
         return Verdict(Outcome.FAILURE, stage="stopped", reason=stop.reason)
     return Verdict(Outcome.INVALID, stage=LOST, reason=stop.reason)

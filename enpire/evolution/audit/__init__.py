@@ -10,7 +10,7 @@ from __future__ import annotations
 from enpire.errors import CampaignError, EnpireError
 from enpire.evolution import history, report
 from enpire.evolution.audit import asked, decided, examined, recorded
-from enpire.evolution.audit.check import Audited, Check
+from enpire.evolution.audit.check import Check, RecordedCampaign
 from enpire.store import Run
 from enpire.store.head import Head, head
 
@@ -23,7 +23,7 @@ def audit(run: Run, noted: Head | None = None) -> list[Check]:
     """
     if "campaign" not in run.config:
         raise CampaignError(f"{run.folder} is no campaign: enpire show tells what happened in it")
-    of = Audited(run)
+    of = RecordedCampaign(run)
     checks = [recorded.rows(of), *recorded.episodes(of), recorded.time(of), decided.events(of)]
     if checks[-1].holds or _folds(of):
         checks += [
@@ -38,7 +38,7 @@ def audit(run: Run, noted: Head | None = None) -> list[Check]:
     return [*checks, _confinement(of), _head(of, noted)]
 
 
-def _folds(of: Audited) -> bool:
+def _folds(of: RecordedCampaign) -> bool:
     """Whether events can be followed at all."""
     try:
         return bool(of.record.entries) or True
@@ -46,12 +46,12 @@ def _folds(of: Audited) -> bool:
         return False
 
 
-def _history(of: Audited) -> Check:
+def _history(of: RecordedCampaign) -> Check:
     refs = history.history(of.run).refs
     return Check("history", f"{len(refs)} branches", tuple(history.differences(of.run)))
 
 
-def _report(of: Audited) -> Check:
+def _report(of: RecordedCampaign) -> Check:
     path = of.run.folder / report.FILE
     if not of.closed:
         return Check("report", "not compared: the campaign is under way, or was killed")
@@ -74,12 +74,12 @@ def _versions(line: str) -> bool:
     return line.startswith("Verified by ")
 
 
-def _confinement(of: Audited) -> Check:
+def _confinement(of: RecordedCampaign) -> Check:
     stated = str(of.run.config["campaign"].get("confinement", ""))
     return Check("confinement", stated, () if stated else ("nothing says what held the agents",))
 
 
-def _head(of: Audited, noted: Head | None) -> Check:
+def _head(of: RecordedCampaign, noted: Head | None) -> Check:
     now = str(head(of.run))
     if noted is None:
         return Check("head", f"{now} (not compared: note it, and give it with --head)")

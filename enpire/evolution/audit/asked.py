@@ -7,7 +7,7 @@ from itertools import islice
 
 from enpire.environment.jobs import named
 from enpire.errors import EnpireError
-from enpire.evolution.audit.check import Audited, Check
+from enpire.evolution.audit.check import Check, RecordedCampaign
 from enpire.evolution.audit.decided import seeds
 from enpire.evolution.fresh import check_seeds
 from enpire.evolution.records import FIRST, Entry
@@ -17,7 +17,7 @@ from enpire.rollout.seeds import stream
 from enpire.types import Purpose
 
 
-def asked(of: Audited) -> Check:
+def asked(of: RecordedCampaign) -> Check:
     """Demonstrations, first evaluation, collections and comparisons, by the seeds they were due."""
     wrong = [*_start(of)]
     rounds = range(len(of.record.entries) + 1)
@@ -31,7 +31,7 @@ def asked(of: Audited) -> Check:
     return Check("jobs", said, tuple(wrong))
 
 
-def _start(of: Audited) -> Iterator[str]:
+def _start(of: RecordedCampaign) -> Iterator[str]:
     ids = {row.id for row in of.rows}
     settings, seed = of.settings, of.settings["seed"]
     due = set(islice(stream(seed, "demonstration"), settings["demonstrations"]))
@@ -45,7 +45,7 @@ def _start(of: Audited) -> Iterator[str]:
                 yield f"{id} was asked for and is missing"
 
 
-def _collected(of: Audited, entry: Entry) -> Iterator[str]:
+def _collected(of: RecordedCampaign, entry: Entry) -> Iterator[str]:
     """Of an experiment that has its policy, where it collects as most do."""
     e = entry.experiment
     if entry.policy not in of.policies or e.source or e.program:
@@ -64,7 +64,7 @@ def _collected(of: Audited, entry: Entry) -> Iterator[str]:
             yield f"{id} was asked for and is missing"
 
 
-def _strange(of: Audited, entry: Entry) -> Iterator[str]:
+def _strange(of: RecordedCampaign, entry: Entry) -> Iterator[str]:
     """Evaluations of an experiment's round that nothing in it asks for."""
     known = set(check_seeds(of.settings["seed"], entry.number))
     most = 2 * EXTENSION * of.settings["max_pairs"]

@@ -27,7 +27,7 @@ class Check:
         return not self.wrong
 
 
-class Audited:
+class RecordedCampaign:
     """A campaign as it was recorded. rows: its episodes, in the order of recording."""
 
     def __init__(self, run: Run) -> None:

@@ -13,14 +13,13 @@ import numpy as np
 from enpire.environment.sensing import Readings
 from enpire.errors import EnpireError
 from enpire.evolution.audit import examined
-from enpire.evolution.audit.check import Audited
+from enpire.evolution.audit.check import RecordedCampaign
 from enpire.observe.result import result
 from enpire.rollout.comparison import Decision
 from enpire.rollout.loop import LIMIT
-from enpire.rollout.match import Match
+from enpire.rollout.match import PairedComparison
 from enpire.rollout.seeds import stream
-from enpire.store import Decision as Note
-from enpire.store import EpisodeRow, Run
+from enpire.store import EpisodeRow, LogEntry, Run
 from enpire.store.fsck import REPAIR, Damage
 from enpire.store.layout import LEDGER, RESULT
 from enpire.twin.twin import Rows
@@ -37,7 +36,7 @@ def conclusions(run: Run) -> list[Damage]:
     if "loop" not in run.config:
         return []
     try:
-        of = Audited(run)
+        of = RecordedCampaign(run)
         wrong = list(examined.sealed(of).wrong)
         if "campaign" not in run.config:
             wrong += _comparisons(of)
@@ -52,7 +51,7 @@ def conclusions(run: Run) -> list[Damage]:
         return [*found, Damage(LEDGER, what, REMEDY)]
 
 
-def _comparisons(of: Audited) -> Iterator[str]:
+def _comparisons(of: RecordedCampaign) -> Iterator[str]:
     """Each comparison again, from the outcomes of its episodes."""
     settings, notes = of.settings, of.run.ledger.decisions()
     episodes = [_bare(row) for row in of.rows]
@@ -63,7 +62,7 @@ def _comparisons(of: Audited) -> Iterator[str]:
         most = settings.get("max_pairs") or limits.get((note.round, note.candidate))
         if not most:
             continue  # a run of before limits were noted
-        match = Match(
+        match = PairedComparison(
             note.candidate,
             note.incumbent,
             {note.candidate: _Nobody(), note.incumbent: _Nobody()},
@@ -79,7 +78,7 @@ def _comparisons(of: Audited) -> Iterator[str]:
         yield from _against(note, match)
 
 
-def _against(note: Note, match: Match) -> Iterator[str]:
+def _against(note: LogEntry, match: PairedComparison) -> Iterator[str]:
     record = match.record
     counted = tuple(int(note.numbers[name]) for name in ("wins", "losses", "ties"))
     if counted != (record.wins, record.losses, record.ties):
@@ -92,7 +91,7 @@ def _against(note: Note, match: Match) -> Iterator[str]:
         yield f"round {note.round}: {note.candidate} is {note.kind}, by its episodes it is not"
 
 
-def _rounds(of: Audited) -> Iterator[str]:
+def _rounds(of: RecordedCampaign) -> Iterator[str]:
     """The incumbent at a round's end is whom its comparison left."""
     decided = {n.round: n for n in of.run.ledger.decisions() if n.kind in ("promoted", "kept")}
     for row in of.run.ledger.rounds():

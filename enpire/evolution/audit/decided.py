@@ -7,20 +7,19 @@ from itertools import islice
 
 from enpire.errors import CampaignError
 from enpire.evolution.agents import team
-from enpire.evolution.audit.check import Audited, Check
-from enpire.evolution.experiment import State
-from enpire.evolution.records import MATCH, Entry, Outcome, Record
+from enpire.evolution.audit.check import Check, RecordedCampaign
+from enpire.evolution.experiment import ExperimentState
+from enpire.evolution.records import MATCH, Entry, MatchOutcome, Record
 from enpire.evolution.selection import level
 from enpire.rollout.comparison import EXTENSION, Decision, PairedRecord, decide
 from enpire.rollout.seeds import stream
 from enpire.store import EpisodeRow
-from enpire.types import JUDGED, LOST
-from enpire.types import Outcome as Judged
+from enpire.types import JUDGED, LOST, Outcome
 
-FINAL = (State.KEPT, State.DROPPED, State.FAILED)
+FINAL = (ExperimentState.KEPT, ExperimentState.DROPPED, ExperimentState.FAILED)
 
 
-def events(of: Audited) -> Check:
+def events(of: RecordedCampaign) -> Check:
     """Every step of an experiment is one that may follow, and nothing is kept that did not win."""
     wrong: list[str] = []
     record, rows = Record(), of.run.ledger.events()
@@ -44,7 +43,7 @@ def _opponent(entry: Entry, incumbent: str) -> Iterator[str]:
     opponent = entry.matches[-1].opponent
     if len(entry.matches) == 1 and opponent != entry.experiment.base:
         yield f"{entry.policy} met {opponent} first, not its base {entry.experiment.base}"
-    if entry.experiment.state is not State.TRIALS:
+    if entry.experiment.state is not ExperimentState.TRIALS:
         yield f"{entry.policy} was compared while it was {entry.experiment.state}"
 
 
@@ -56,11 +55,13 @@ def _decision(entry: Entry, incumbent: str) -> Iterator[str]:
             yield f"{name} has an effect, and no comparison"
         return
     last = entry.matches[-1]
-    if e.state is State.KEPT and not (last.won and last.opponent == incumbent):
+    if e.state is ExperimentState.KEPT and not (last.won and last.opponent == incumbent):
         yield f"{name} was kept, though it did not win against the incumbent {incumbent}"
-    if e.state is State.DROPPED and last.won and last.opponent == incumbent:
+    if e.state is ExperimentState.DROPPED and last.won and last.opponent == incumbent:
         yield f"{name} won against the incumbent and was dropped"
-    if e.state is not State.FAILED and (e.effect is None or e.effect.record != _first(entry)):
+    if e.state is not ExperimentState.FAILED and (
+        e.effect is None or e.effect.record != _first(entry)
+    ):
         yield f"{name}: its effect is not what its first comparison came to"
 
 
@@ -68,7 +69,7 @@ def _first(entry: Entry) -> PairedRecord:
     return entry.matches[0].record
 
 
-def comparisons(of: Audited) -> Check:
+def comparisons(of: RecordedCampaign) -> Check:
     """Each comparison, pair by pair, from the episodes."""
     agents = len(team(of.run.config["campaign"]["agents"]))
     alpha = level(of.settings["alpha"], agents)
@@ -77,7 +78,7 @@ def comparisons(of: Audited) -> Check:
         for at, match in enumerate(entry.matches):
             record, decision = _again(of, entry, at, match.opponent, alpha)
             pairs += record.pairs
-            again = Outcome(match.opponent, record, decision is Decision.PROMOTE)
+            again = MatchOutcome(match.opponent, record, decision is Decision.PROMOTE)
             if again != match:
                 wrong.append(
                     f"{entry.policy} against {match.opponent}: recorded is {_said(match)}; by its "
@@ -87,7 +88,7 @@ def comparisons(of: Audited) -> Check:
 
 
 def _again(
-    of: Audited, entry: Entry, at: int, opponent: str, alpha: float
+    of: RecordedCampaign, entry: Entry, at: int, opponent: str, alpha: float
 ) -> tuple[PairedRecord, Decision]:
     """What the test comes to, by the leading pairs that are there, as far as one decides."""
     most: int = of.settings["max_pairs"]
@@ -99,7 +100,7 @@ def _again(
         if ours is None or theirs is None or decision is not Decision.CONTINUE:
             break
         if theirs.outcome in JUDGED and (ours.outcome in JUDGED or _voided(ours)):
-            won, lost = (row.outcome is Judged.SUCCESS for row in (ours, theirs))
+            won, lost = (row.outcome is Outcome.SUCCESS for row in (ours, theirs))
             total = total.add(candidate=won, incumbent=lost)
             decision = decide(total, alpha, most)
     return total, decision
@@ -107,21 +108,21 @@ def _again(
 
 def _voided(row: EpisodeRow) -> bool:
     """Whether it came to nothing while its policy acted: a candidate has failed in it then."""
-    return row.outcome is Judged.INVALID and row.execute_s > 0.0 and row.stage != LOST
+    return row.outcome is Outcome.INVALID and row.execute_s > 0.0 and row.stage != LOST
 
 
-def seeds(of: Audited, entry: Entry, at: int, opponent: str) -> Iterator[int]:
+def seeds(of: RecordedCampaign, entry: Entry, at: int, opponent: str) -> Iterator[int]:
     """Of an experiment's comparison number `at`."""
     name = f"compare with {opponent}" if at else "compare"
     return stream(of.settings["seed"], name, entry.number)
 
 
-def _said(match: Outcome) -> str:
+def _said(match: MatchOutcome) -> str:
     r = match.record
     return f"{r.wins} won, {r.losses} lost, {r.ties} alike, {'won' if match.won else 'not won'}"
 
 
-def told(of: Audited) -> Check:
+def told(of: RecordedCampaign) -> Check:
     """People were told of each decision once, and rounds name the incumbents of then."""
     notes = [n for n in of.run.ledger.decisions() if n.kind in FINAL]
     wrong = []

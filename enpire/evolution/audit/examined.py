@@ -7,15 +7,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from itertools import islice
 
-from enpire.evolution.audit.check import Audited, Check, repeated, whole
+from enpire.evolution.audit.check import Check, RecordedCampaign, repeated, whole
 from enpire.rollout.sealed import SEALING, PointRule, counted, noted_rule
 from enpire.rollout.sealed_rule import POINT, SealedRule, SealedVerdict
 from enpire.rollout.seeds import stream
-from enpire.store import Decision, EpisodeRow, SealedRow
+from enpire.store import EpisodeRow, LogEntry, SealedRow
 from enpire.types import Outcome, Purpose
 
 
-def sealed(of: Audited) -> Check:
+def sealed(of: RecordedCampaign) -> Check:
     """Notes that seeds were drawn, examinations, and episodes, against each other."""
     notes = {int(n.numbers["attempt"]): n for n in _drawn(of)}
     done = {row.attempt: row for row in of.run.ledger.sealed()}
@@ -38,12 +38,12 @@ def sealed(of: Audited) -> Check:
     return Check("sealed", said, tuple(wrong))
 
 
-def _drawn(of: Audited) -> list[Decision]:
+def _drawn(of: RecordedCampaign) -> list[LogEntry]:
     return [note for note in of.run.ledger.decisions() if note.kind == SEALING]
 
 
 def _order(
-    notes: Mapping[int, Decision], done: Mapping[int, SealedRow], names: list[str]
+    notes: Mapping[int, LogEntry], done: Mapping[int, SealedRow], names: list[str]
 ) -> Iterator[str]:
     for attempt in range(1, max([*notes, *done, 0]) + 1):
         if attempt not in notes:
@@ -55,7 +55,7 @@ def _order(
     yield from (f"{name} was examined more than once" for name in repeated(names))
 
 
-def _frozen(of: Audited, note: Decision) -> Iterator[str]:
+def _frozen(of: RecordedCampaign, note: LogEntry) -> Iterator[str]:
     """Its policy was there before, as it is now: by the note's own words, and by its trials."""
     policy = of.policies.get(note.incumbent)
     if policy is None:
@@ -72,7 +72,7 @@ def _frozen(of: Audited, note: Decision) -> Iterator[str]:
         yield f"{policy.name} was examined before it was evaluated"
 
 
-def _episodes(note: Decision, seeds: list[int], own: list[EpisodeRow]) -> Iterator[str]:
+def _episodes(note: LogEntry, seeds: list[int], own: list[EpisodeRow]) -> Iterator[str]:
     """Of one attempt: all under seeds that were drawn, from the first on, none left out."""
     judged = [row.seed for row in own if whole(row)]
     for row in own:
@@ -83,11 +83,11 @@ def _episodes(note: Decision, seeds: list[int], own: list[EpisodeRow]) -> Iterat
     )
 
 
-def _rule(of: Audited, note: Decision) -> SealedRule | PointRule:
+def _rule(of: RecordedCampaign, note: LogEntry) -> SealedRule | PointRule:
     return noted_rule(note, of.settings["target"], of.settings["sealed_episodes"])
 
 
-def _ruled(of: Audited, note: Decision) -> Iterator[str]:
+def _ruled(of: RecordedCampaign, note: LogEntry) -> Iterator[str]:
     """Its rule is the one of its attempt; runs made before had none in their notes."""
     rule, settings = _rule(of, note), of.settings
     if isinstance(rule, PointRule):
@@ -100,7 +100,9 @@ def _ruled(of: Audited, note: Decision) -> Iterator[str]:
         yield f"attempt {attempt}: its rule is not that of its settings"
 
 
-def _result(of: Audited, note: Decision, row: SealedRow, own: list[EpisodeRow]) -> Iterator[str]:
+def _result(
+    of: RecordedCampaign, note: LogEntry, row: SealedRow, own: list[EpisodeRow]
+) -> Iterator[str]:
     """An examination that is over, against its episodes."""
     entropy, rule = int(note.numbers["entropy"]), _rule(of, note)
     seeds = list(islice(stream(entropy, "sealed", row.attempt), rule.most))

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from enpire.environment.jobs import named
 from enpire.errors import EnpireError, StoreError
-from enpire.evolution.audit.check import Audited, Check, repeated, whole
+from enpire.evolution.audit.check import Check, RecordedCampaign, repeated, whole
 from enpire.evolution.records import FIRST
 from enpire.packs import find
 from enpire.packs.finder import KINDS
@@ -21,7 +21,7 @@ from enpire.types import JUDGED
 WORK = {Phase.RESET, Phase.EXECUTE, Phase.VERIFY}
 
 
-def rows(of: Audited) -> Check:
+def rows(of: RecordedCampaign) -> Check:
     """Rows are numbered in their order, so one that was taken out leaves a gap."""
     wrong, total = list(of.run.ledger.damage), 0
     for table in WRITTEN:
@@ -33,7 +33,7 @@ def rows(of: Audited) -> Check:
     return Check("ledger", f"{total} rows, none taken out", tuple(wrong))
 
 
-def episodes(of: Audited) -> tuple[Check, Check]:
+def episodes(of: RecordedCampaign) -> tuple[Check, Check]:
     """Files against their hashes, rows against files; then the packs that episodes name."""
     wrong: list[str] = []
     packs: dict[str, str] = json.loads(of.run.ledger.facts().get("packs", "{}"))
@@ -77,7 +77,7 @@ def _now(packs: dict[str, str]) -> Iterator[str]:
                 yield f"{name} is {found[:12]} now, was {hash_[:12]}"
 
 
-def policies(of: Audited) -> Check:
+def policies(of: RecordedCampaign) -> Check:
     """Each file by its hash; each policy made by the experiment that it is called after."""
     wrong = []
     for row in of.policies.values():
@@ -100,7 +100,7 @@ def policies(of: Audited) -> Check:
     return Check("policies", f"{len(of.policies)}, by their hashes", tuple(wrong))
 
 
-def time(of: Audited) -> Check:
+def time(of: RecordedCampaign) -> Check:
     """Each episode has its robot time, each robot time its episode; those cut short are there too.
 
     Episodes and robot time are two accounts of the same: one cannot be changed without the other.

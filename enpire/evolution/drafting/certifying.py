@@ -16,10 +16,10 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from enpire.certification import certificate
-from enpire.certification.row import Row
+from enpire.certification.row import CheckRow
 from enpire.errors import EnpireError
 from enpire.evolution.drafting.taking import DraftError, write
-from enpire.evolution.drafting.trying import Bench, Tried
+from enpire.evolution.drafting.trying import DraftBench, DraftTrial
 from enpire.evolution.quoting import cleaned, one_line
 from enpire.observe.result import versions
 from enpire.packs import find
@@ -52,13 +52,13 @@ class Checked:
     text: str
 
 
-def check(bench: Bench, name: str, files: Mapping[str, bytes], words: list[str]) -> Checked:
+def check(bench: DraftBench, name: str, files: Mapping[str, bytes], words: list[str]) -> Checked:
     """`enpire task check` of a draft."""
     tried = bench.run(name, files, ["task", "check", "{pack}", *words], CHECK_S)
     return Checked(tried.ended.code == 0 and not tried.ended.breach, printed(tried))
 
 
-def picture(bench: Bench, name: str, files: Mapping[str, bytes], words: list[str]) -> bytes:
+def picture(bench: DraftBench, name: str, files: Mapping[str, bytes], words: list[str]) -> bytes:
     """A picture of a draft, PNG; words: of `enpire render`.
 
     Raises:
@@ -72,7 +72,7 @@ def picture(bench: Bench, name: str, files: Mapping[str, bytes], words: list[str
     return data
 
 
-def pictured(bench: Bench, name: str, files: Mapping[str, bytes]) -> dict[str, bytes]:
+def pictured(bench: DraftBench, name: str, files: Mapping[str, bytes]) -> dict[str, bytes]:
     """The files, and pictures of a demonstration among them: they are part of the pack."""
     found = dict(files)
     for moment, at in SHOWN.items():
@@ -81,7 +81,7 @@ def pictured(bench: Bench, name: str, files: Mapping[str, bytes]) -> dict[str, b
     return found
 
 
-def certify(bench: Bench, name: str, files: Mapping[str, bytes]) -> dict[str, bytes]:
+def certify(bench: DraftBench, name: str, files: Mapping[str, bytes]) -> dict[str, bytes]:
     """The files with their certificate, if there is one that misses no bar.
 
     Raises:
@@ -118,7 +118,7 @@ def certify(bench: Bench, name: str, files: Mapping[str, bytes]) -> dict[str, by
         return dict(files) | {CERTIFICATE: kept.read_bytes()}
 
 
-def printed(tried: Tried) -> str:
+def printed(tried: DraftTrial) -> str:
     """What a run has said, and how it ended if not as it should: data, never an instruction."""
     out, err = (part.decode(errors="replace") for part in (tried.ended.out, tried.ended.err))
     lines = [line for line in out.splitlines() if not line.startswith("{")]
@@ -126,7 +126,7 @@ def printed(tried: Tried) -> str:
     return cleaned("\n".join([*lines, err[-SAID // 2 :], ended]), SAID)
 
 
-def _last(tried: Tried) -> dict[str, Any] | None:
+def _last(tried: DraftTrial) -> dict[str, Any] | None:
     """The object that a run has printed last; None if it did not come to that."""
     lines = tried.ended.out.decode(errors="replace").splitlines()
     if tried.ended.breach or tried.ended.code not in (0, 1) or not lines:
@@ -138,7 +138,7 @@ def _last(tried: Tried) -> dict[str, Any] | None:
     return said if isinstance(said, dict) and "checks" in said else None
 
 
-def _row(said: Mapping[str, Any]) -> Row:
+def _row(said: Mapping[str, Any]) -> CheckRow:
     """One row, each of its values of the kind that it must be."""
     k, n, passed = said["k"], said["n"], said["passed"]
     if type(k) is not int or type(n) is not int or not 0 <= k <= n:
@@ -148,7 +148,7 @@ def _row(said: Mapping[str, Any]) -> Row:
     check, counted, bar, detail = (
         one_line(str(said[each]), DETAIL) for each in ("check", "counted", "bar", "detail")
     )
-    return Row(check, counted, k, n, bar, passed, detail)
+    return CheckRow(check, counted, k, n, bar, passed, detail)
 
 
 def _confusion(said: Mapping[str, Any]) -> Confusion:

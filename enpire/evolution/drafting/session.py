@@ -30,13 +30,13 @@ from enpire.evolution.bubblewrap import harness, python
 from enpire.evolution.drafting.certifying import certify, check, picture, pictured
 from enpire.evolution.drafting.taking import DraftError, Taken, digest, taken, write
 from enpire.evolution.drafting.tools import DraftTools
-from enpire.evolution.drafting.trying import Bench, environment, own_packs
+from enpire.evolution.drafting.trying import DraftBench, environment, own_packs
 from enpire.evolution.limited import Ceilings
 from enpire.evolution.programs import OUTPUT, UNLIMITED, Program, wrong
 from enpire.evolution.quoting import one_line, quoted
 from enpire.evolution.records import Used
-from enpire.evolution.sandbox import Ended, Process
-from enpire.evolution.tools import Shown
+from enpire.evolution.sandbox import CommandResult, SandboxProcess
+from enpire.evolution.tools import EpisodePictures
 from enpire.evolution.usage import Allowance, Usage
 from enpire.evolution.workplace import Workplace
 from enpire.packs.finder import DRAFTED
@@ -51,7 +51,7 @@ SAID = 300  # characters of what went wrong, for a person
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class DraftRequest:
     """What a draft is to be. sentence: the person's own. began: `digest` of the template."""
 
     name: str
@@ -61,7 +61,7 @@ class Asked:
     began: str
 
     @classmethod
-    def read(cls, folder: Path) -> Asked:
+    def read(cls, folder: Path) -> DraftRequest:
         """Of an earlier session.
 
         Raises:
@@ -85,13 +85,13 @@ class Drafting:
 
     def __init__(
         self,
-        asked: Asked,
+        asked: DraftRequest,
         program: Program,
         folder: Path,
         ceilings: Ceilings,
         within_s: float,
         say: Callable[[str], None] = print,
-        bench: Bench | None = None,
+        bench: DraftBench | None = None,
     ) -> None:
         """folder: of the draft; its workspace holds the pack that the agent begins with.
 
@@ -110,7 +110,7 @@ class Drafting:
         self._done = threading.Event()
         self._looks = self._checks = 0
         self._why = ""  # what the last certification said
-        self._bench = bench or Bench()
+        self._bench = bench or DraftBench()
 
     def run(self, tasks: Path) -> Path | None:
         """Until there is a certified pack in the folder `tasks`, or no more to be had.
@@ -189,7 +189,7 @@ class Drafting:
         end = "It passes: look at it, then call done." if whole and came.passed else said
         return f"{came.text}{left}\n{end}"
 
-    def look(self, words: list[str]) -> Shown:
+    def look(self, words: list[str]) -> EpisodePictures:
         """See `DraftTools.look`; words: options of `enpire render`."""
         with self._lock:
             self._looks += 1
@@ -199,7 +199,7 @@ class Drafting:
         png = picture(self._bench, self.asked.name, self._marked(self._taken()), words)
         path.parent.mkdir(exist_ok=True)
         path.write_bytes(png)
-        return Shown("The scene, drawn by the draft's own code.", (path,))
+        return EpisodePictures("The scene, drawn by the draft's own code.", (path,))
 
     def done(self) -> str:
         """See `DraftTools.done`."""
@@ -232,7 +232,7 @@ class Drafting:
         """One start of the program, to its end, or a budget's."""
         self._done.clear()
         prompt = self._program.told(METHOD.read_text(encoding="utf-8"), self.brief())
-        ends: list[Ended | EnpireError] = []
+        ends: list[CommandResult | EnpireError] = []
         with place.start() as process:
             worker = threading.Thread(target=_talk, args=(process, prompt, ends), daemon=True)
             worker.start()
@@ -244,7 +244,7 @@ class Drafting:
             stopped = worker.is_alive()
         worker.join()
         ended = ends[0] if ends else CampaignError("nobody knows how its program ended")
-        if isinstance(ended, Ended):
+        if isinstance(ended, CommandResult):
             with (self.folder / OUTPUT).open("ab") as kept:
                 kept.write(ended.out)
         self._why = "" if stopped else one_line(wrong(ended), SAID)
@@ -319,7 +319,7 @@ def published(files: dict[str, bytes], folder: Path) -> Path:
     return folder
 
 
-def _talk(process: Process, prompt: str, ends: list[Ended | EnpireError]) -> None:
+def _talk(process: SandboxProcess, prompt: str, ends: list[CommandResult | EnpireError]) -> None:
     try:
         ends.append(process.communicate(prompt.encode()))
     except EnpireError as error:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from enpire.certification.examination import CHECKS
 from enpire.errors import CampaignError
-from enpire.evolution.tools import Shown
+from enpire.evolution.tools import EpisodePictures
 from enpire.packs.finder import unknown
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class DraftTools:
         distance: float = 0.7,
         azimuth: float = 162.0,
         elevation: float = -20.0,
-    ) -> Shown:
+    ) -> EpisodePictures:
         """A picture of the scene at `at` seconds into a demonstration; -1: before the reset.
 
         A large `at` shows its end. camera: one of the world's; else around what is tracked, from

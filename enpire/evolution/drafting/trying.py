@@ -19,12 +19,12 @@ from typing import Self
 import enpire
 from enpire.evolution.bubblewrap import hand_over, harness, python
 from enpire.evolution.drafting.taking import DraftError, write
-from enpire.evolution.limits import GIB, MIB, Limits
+from enpire.evolution.limits import GIB, MIB, SandboxLimits
 from enpire.evolution.reading import ReadError, read_inside
-from enpire.evolution.sandbox import Ended, Process, Sandbox
+from enpire.evolution.sandbox import CommandResult, Sandbox, SandboxProcess
 from enpire.packs.signing import ANSWERED
 
-LIMITS = Limits(
+LIMITS = SandboxLimits(
     memory=4 * GIB,
     file_size=64 * MIB,
     disk=256 * MIB,
@@ -39,21 +39,23 @@ OWN = ("robots", "sim")  # packs of the user's that a draft may be for
 
 
 @dataclass(frozen=True, slots=True)
-class Tried:
+class DraftTrial:
     """ended: how. made: the files that were asked for, as far as they are there."""
 
-    ended: Ended
+    ended: CommandResult
     made: Mapping[str, bytes]
 
 
-class Bench:
+class DraftBench:
     """Where drafts are tried, one at a time; a `with` block ends what is under way.
 
     The harness's kernels are compiled once, by a run of a pack that is `trusted`; each run of a
     draft gets a copy of that machine code, and what it makes of it goes with the run.
     """
 
-    def __init__(self, limits: Limits = LIMITS, trusted: Mapping[str, bytes] | None = None) -> None:
+    def __init__(
+        self, limits: SandboxLimits = LIMITS, trusted: Mapping[str, bytes] | None = None
+    ) -> None:
         """limits: of each run; how long it may take is said with it. trusted: none, every run
         compiles for itself."""
         self._limits = limits
@@ -62,7 +64,7 @@ class Bench:
         self._turn = threading.Lock()
         self._closing = threading.Lock()
         self._closed = False
-        self._under_way: Process | None = None
+        self._under_way: SandboxProcess | None = None
 
     def run(
         self,
@@ -71,7 +73,7 @@ class Bench:
         words: Sequence[str],
         most_s: float,
         made: Sequence[str] = (),
-    ) -> Tried:
+    ) -> DraftTrial:
         """`enpire WORDS`, with {pack} filled in, where these files are the pack called `name`.
 
         made: files that it is to leave in its working folder. most_s: on the clock [s].
@@ -95,9 +97,9 @@ class Bench:
                 for each in made:
                     with suppress(ReadError):
                         found[each] = read_inside(out, each)
-                return Tried(ended, found)
+                return DraftTrial(ended, found)
 
-    def _run(self, pack: Path, out: Path, words: Sequence[str], most_s: float) -> Ended:
+    def _run(self, pack: Path, out: Path, words: Sequence[str], most_s: float) -> CommandResult:
         limits = replace(self._limits, wall_s=most_s, cpu_s=(os.cpu_count() or 1) * most_s)
         sandbox = Sandbox(
             limits=limits,

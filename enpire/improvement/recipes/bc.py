@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from enpire.improvement.recipe import Candidate, Given
+from enpire.improvement.recipe import Candidate, RecipeInputs
 from enpire.improvement.trainer import Kind, Training, clone
 
 STEPS = 1500  # gradient steps, of what does not flow
@@ -20,7 +20,7 @@ class BehaviourCloning:
     policy: Kind = "chunk"  # what is made: one chunk for what is seen, or one that flows from noise
     training: Training = field(default_factory=Training)
 
-    def improve(self, given: Given) -> Candidate:
+    def improve(self, given: RecipeInputs) -> Candidate:
         """See `Recipe.improve`; the incumbent is not used."""
         chosen = [e for e in given.episodes if e.success and e.shown]
         fitted = clone(given, chosen, self.policy, self.training, STEPS)

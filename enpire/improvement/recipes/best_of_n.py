@@ -30,13 +30,13 @@ from torch import Tensor
 from enpire.errors import RecipeError
 from enpire.improvement.asking import Moments, standing
 from enpire.improvement.base_learning import BaseLearner, BaseSettings
-from enpire.improvement.checkpoint import NOWHERE, Checkpoint, Kept
+from enpire.improvement.checkpoint import NOWHERE, Checkpoint, TrainingState
 from enpire.improvement.chunk_buffer import ChunkBuffer, Chunks
 from enpire.improvement.critic_learning import CriticLearner, CriticSettings, Mix
 from enpire.improvement.data import MIN_STD
 from enpire.improvement.learner import LOOK
 from enpire.improvement.online import version_of
-from enpire.improvement.recipe import Candidate, Given
+from enpire.improvement.recipe import Candidate, RecipeInputs
 from enpire.improvement.replay import later_of, transitions
 from enpire.improvement.ways import WAYS, WITHOUT_BACK, Way, WaysTried
 from enpire.policies import (
@@ -79,11 +79,11 @@ class BestOfN:
 
     begins_from: ClassVar[str] = "flow"
 
-    def learner(self, given: Given) -> BestOfLearner:
+    def learner(self, given: RecipeInputs) -> BestOfLearner:
         """See `OnlineRecipe.learner`; needs an incumbent."""
         return BestOfLearner(self, given)
 
-    def improve(self, given: Given) -> Candidate:
+    def improve(self, given: RecipeInputs) -> Candidate:
         """See `Recipe.improve`: learns from the episodes there are."""
         learner = self.learner(given)
         kept = given.checkpoint.find(STAGE)
@@ -96,7 +96,7 @@ class BestOfN:
 class BestOfLearner:
     """A base and its critics, with all that they learn from."""
 
-    def __init__(self, settings: BestOfN, given: Given) -> None:
+    def __init__(self, settings: BestOfN, given: RecipeInputs) -> None:
         """Keep the episodes there are; nothing is learned of them before `add`.
 
         Raises:
@@ -171,7 +171,7 @@ class BestOfLearner:
         numbers = {"episodes": self._episodes, **self._numbers(), "seconds": self._seconds}
         return Candidate(self._acting(self._ways.best, 0.0), numbers)
 
-    def state(self) -> Kept:
+    def state(self) -> TrainingState:
         """See `OnlineLearner`."""
         parts = {"critics": self._critics.state()}
         if self._base is not None:
@@ -186,9 +186,9 @@ class BestOfLearner:
             "seconds": self._seconds,
             "ways": self._ways.state(),
         }
-        return Kept(tensors, state)
+        return TrainingState(tensors, state)
 
-    def restore(self, episodes: Sequence[Episode], kept: Kept) -> None:
+    def restore(self, episodes: Sequence[Episode], kept: TrainingState) -> None:
         """See `OnlineLearner`."""
         self._known(episodes)
         self._critics.restore(_part(kept, "critics"))
@@ -289,12 +289,12 @@ class BestOfLearner:
         return made
 
 
-def _part(kept: Kept, name: str) -> Kept:
+def _part(kept: TrainingState, name: str) -> TrainingState:
     begin = f"{name}/"
     tensors = {
         key.removeprefix(begin): t for key, t in kept.tensors.items() if key.startswith(begin)
     }
-    return Kept(tensors, kept.state["parts"][name])
+    return TrainingState(tensors, kept.state["parts"][name])
 
 
 def _tells(episode: Episode) -> bool:

@@ -30,19 +30,19 @@ from enpire.errors import RecipeError
 from enpire.improvement.asking import Moments, standing
 from enpire.improvement.data import MIN_STD
 from enpire.improvement.flows import begun
-from enpire.improvement.noise import SteeredFlowAgent, Tried, TriedAgent
-from enpire.improvement.recipe import Candidate, Given
+from enpire.improvement.noise import NoiseTrials, SteeredFlowAgent, TriedAgent
+from enpire.improvement.recipe import Candidate, RecipeInputs
 from enpire.improvement.replay import Transitions, Uniform, transitions
-from enpire.improvement.sac import Learning
+from enpire.improvement.sac import SacSettings
 from enpire.policies import (
     Base,
     FlowPolicy,
     LeRobotPolicy,
+    NoiseSteering,
     PicturePolicy,
     PictureSpec,
     Policy,
     SteeredPolicy,
-    Steering,
     SteeringSpec,
     base_of,
 )
@@ -61,18 +61,18 @@ STEERING = (128, 128)  # widths of the hidden layers of the network that chooses
 class NoiseLearning:
     """Steer a flow policy by soft actor-critic in its noise; `learning.cloning` is not used."""
 
-    learning: Learning = field(default_factory=lambda: Learning(deviation=DEVIATION))
+    learning: SacSettings = field(default_factory=lambda: SacSettings(deviation=DEVIATION))
     trials: int = 4096  # chunks that what is steered from beside is asked for, to learn from
     chosen: int = 8  # first steps of its chunk whose noise is chosen; the last stands for the rest
 
-    def improve(self, given: Given) -> Candidate:
+    def improve(self, given: RecipeInputs) -> Candidate:
         """See `Recipe.improve`."""
         beside = isinstance(base_of(given.incumbent), tuple(BESIDE.values()))
         if beside or isinstance(given.spec, PictureSpec):
             return self._beside(given)
         return self._within(given)
 
-    def _within(self, given: Given) -> Candidate:
+    def _within(self, given: RecipeInputs) -> Candidate:
         """Steer a flow of ours by a network within it."""
         started, learning = time.monotonic(), self.learning
         flow = begun(given)
@@ -97,7 +97,7 @@ class NoiseLearning:
         }
         return Candidate(agent.policy, numbers)
 
-    def _beside(self, given: Given) -> Candidate:
+    def _beside(self, given: RecipeInputs) -> Candidate:
         """Steer a policy of LeRobot's, or one that sees, by a network beside it."""
         started, learning = time.monotonic(), self.learning
         base = standing("dsrl", given, BESIDE)
@@ -129,7 +129,7 @@ class NoiseLearning:
         return Candidate(SteeredPolicy(base, agent.policy), numbers)
 
     def _seen(
-        self, moments: Moments, episodes: Sequence[Episode], given: Given
+        self, moments: Moments, episodes: Sequence[Episode], given: RecipeInputs
     ) -> tuple[Transitions, NDArray[np.int64]]:
         """Chunks as who chooses noise sees them, and the rows at which they begin, (M,).
 
@@ -145,7 +145,9 @@ class NoiseLearning:
         data, at = moments.transitions(episodes, said, discount)
         return data, at.numpy()
 
-    def _steering(self, incumbent: Policy | None, moments: Moments, data: Transitions) -> Steering:
+    def _steering(
+        self, incumbent: Policy | None, moments: Moments, data: Transitions
+    ) -> NoiseSteering:
         """The incumbent's own, to go on from; else one that leaves the noise as it is."""
         asked, besides = moments.asked, moments.besides().shape[1]
         if isinstance(incumbent, SteeredPolicy):
@@ -156,7 +158,7 @@ class NoiseLearning:
         _, history, size = data.history.shape
         size, chosen, advised = size - besides, min(self.chosen, steps), asked.looks > 0
         shape = SteeringSpec(size, of.action, history, of.execute, chosen, width, advised)
-        made = Steering(shape)
+        made = NoiseSteering(shape)
         made.besides = besides
         rows = data.history[:, -1, :size]
         made.mean.copy_(rows.mean(dim=0))
@@ -167,11 +169,11 @@ class NoiseLearning:
     def _trials(
         self,
         moments: Moments,
-        steering: Steering,
+        steering: NoiseSteering,
         data: Transitions,
         at: NDArray[np.int64],
-        given: Given,
-    ) -> Tried:
+        given: RecipeInputs,
+    ) -> NoiseTrials:
         """What the base makes of noise at moments that were visited, both drawn anew each round.
 
         at: the rows of `data`, (M,).
@@ -186,7 +188,7 @@ class NoiseLearning:
         rows = at[index.numpy()]
         chunks = moments.answers(rows, given.seed, given.checkpoint, "trials", whole)
         tried = chunks[:, : asked.spec.execute].clamp(-1.0, 1.0)
-        return Tried(data.history[index], noise, tried)
+        return NoiseTrials(data.history[index], noise, tried)
 
 
 def steered(flow: FlowPolicy) -> FlowPolicy:

@@ -21,13 +21,13 @@ from torch import Tensor, nn
 from enpire.errors import RecipeError
 from enpire.improvement.data import instructive, pictures_of
 from enpire.improvement.learner import Learner, warmed_and_annealed
-from enpire.improvement.recipe import Candidate, Given
+from enpire.improvement.recipe import Candidate, RecipeInputs
 from enpire.policies import ChunkSpec, LeRobotPolicy, PictureSpec, base_of
 from enpire.policies.device import compiled, mixed
 from enpire.types import Episode
 
 if TYPE_CHECKING:
-    from enpire.policies.lerobot.model import Model
+    from enpire.policies.lerobot.model import LeRobotModel
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class FineTuning:
     targets: str = ""  # layers with adapters, a regular expression; or those that LeRobot says
     most_loss: float = 10.0  # of a gradient's norm, at which it is clipped
 
-    def improve(self, given: Given) -> Candidate:
+    def improve(self, given: RecipeInputs) -> Candidate:
         """See `Recipe.improve`; goes on from the incumbent's weights, or of what it stands on."""
         base = base_of(given.incumbent)
         if not isinstance(base, LeRobotPolicy):
@@ -64,7 +64,7 @@ class FineTuning:
         self,
         base: LeRobotPolicy,
         episodes: Sequence[Episode],
-        given: Given,
+        given: RecipeInputs,
         weight: Tensor | None = None,
     ) -> tuple[LeRobotPolicy, float]:
         """The base, taught what was done in `episodes`, and the smoothed loss.
@@ -74,22 +74,24 @@ class FineTuning:
         Raises:
             RecipeError: training diverged or lacks data.
         """
-        from enpire.policies.lerobot.model import Model
+        from enpire.policies.lerobot.model import LeRobotModel
 
-        model = Model.load(base.files)
+        model = LeRobotModel.load(base.files)
         examples = Windows.of(episodes, model, given.instruction, given.spec)
         torch.manual_seed(given.seed)
         weights = torch.ones(len(examples)) if weight is None else weight[examples.at]
         loss = self._learn(model, examples, weights, given)
         return LeRobotPolicy.of(model.save(), base.spec.task), loss
 
-    def _learn(self, model: Model, examples: Windows, weights: Tensor, given: Given) -> float:
+    def _learn(
+        self, model: LeRobotModel, examples: Windows, weights: Tensor, given: RecipeInputs
+    ) -> float:
         """Train the model in place; returns the smoothed loss.
 
         Examples are drawn in proportion to their weights, (M,). That weighs any policy's loss,
         though few of LeRobot's tell it apart by example.
         """
-        tuner = Tuner(self, model, examples, weights, given.seed)
+        tuner = FineTuner(self, model, examples, weights, given.seed)
         # Of adapters they are kept alone: the rest of a large policy does not change.
         kept: nn.Module = nn.ParameterList(tuner.learned) if self.rank else tuner.network
         learner = Learner(
@@ -106,11 +108,11 @@ class FineTuning:
         return loss
 
 
-class Tuner:
+class FineTuner:
     """A model that is being fine-tuned: what learns, and what a gradient step changes."""
 
     def __init__(
-        self, said: FineTuning, model: Model, examples: Windows, weights: Tensor, seed: int
+        self, said: FineTuning, model: LeRobotModel, examples: Windows, weights: Tensor, seed: int
     ) -> None:
         """said: the settings. The model is changed; weights, (M,): see `FineTuning._learn`."""
         self._said, self._model, self._examples, self._weights = said, model, examples, weights
@@ -148,7 +150,7 @@ class Tuner:
         return loss
 
 
-def adapted(model: Model, rank: int, targets: str) -> nn.Module:
+def adapted(model: LeRobotModel, rank: int, targets: str) -> nn.Module:
     """The model's network with low-rank adapters, which alone learn.
 
     Where LeRobot does not say which layers have them, all linear and convolutional ones do.
@@ -192,13 +194,15 @@ class Windows:
     end: Tensor
     seen: Tensor
     acted: Tensor
-    model: Model
+    model: LeRobotModel
     told: str
     pictures: Tensor | None = None
     pictured: Tensor | None = None
 
     @classmethod
-    def of(cls, episodes: Sequence[Episode], model: Model, told: str, spec: ChunkSpec) -> Windows:
+    def of(
+        cls, episodes: Sequence[Episode], model: LeRobotModel, told: str, spec: ChunkSpec
+    ) -> Windows:
         """What is `instructive` of them; spec: says what their pictures are, and what is felt.
 
         Raises:

@@ -26,7 +26,7 @@ from torch import Tensor
 
 from enpire.errors import RecipeError
 from enpire.improvement.checkpoint import Checkpoint
-from enpire.improvement.recipe import Candidate, Given
+from enpire.improvement.recipe import Candidate, RecipeInputs
 from enpire.improvement.recipes.finetune import FineTuning
 from enpire.improvement.trainer import Kind, Training, clone
 from enpire.improvement.value import Normaliser, found_later, regress, returns
@@ -53,7 +53,7 @@ class AdvantageWeighted:
     viable: float = 0.9  # chance of success from which haste counts as much as viability
     sharpness: float = 0.05  # of the gate, as a chance of success
 
-    def improve(self, given: Given) -> Candidate:
+    def improve(self, given: RecipeInputs) -> Candidate:
         """See `Recipe.improve`; starts from new weights, which forgets earlier mistakes.
 
         A policy of LeRobot's, or what stands on one, goes on from its own.
@@ -82,7 +82,7 @@ class AdvantageWeighted:
         return Candidate(policy, numbers)
 
     def _weighed(
-        self, chosen: Sequence[Episode], given: Given, generator: torch.Generator
+        self, chosen: Sequence[Episode], given: RecipeInputs, generator: torch.Generator
     ) -> tuple[Tensor, Tensor, Tensor]:
         """Weights of all rows, mean one; in which the episode is won; and which are a policy's own.
 

@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 
-from enpire.environment import Job, Workcells
+from enpire.environment import Job, StationBackend
 from enpire.errors import RecipeError, UsageError
 from enpire.improvement.collection import Collection
-from enpire.improvement.recipe import Candidate, Given
+from enpire.improvement.recipe import Candidate, RecipeInputs
 from enpire.improvement.search import Search, named
 from enpire.policies import SkillPolicy, SkillSpec
 from enpire.types import Purpose
@@ -27,7 +27,7 @@ class Heuristic:
     candidates: int = 20  # of a generation
     spread: float = 0.25  # of the first generation, as a share of each parameter's bounds
 
-    def require(self, stations: Workcells) -> None:
+    def require(self, stations: StationBackend) -> None:
         """Raise UsageError for a task without a skill script, or a generation of nobody."""
         if self.candidates < 1:
             raise UsageError(f"--recipe.candidates {self.candidates}: at least 1 is needed")
@@ -57,7 +57,7 @@ class Heuristic:
             for seed in seeds:
                 yield Job(seed, Purpose.COLLECTION, controller, name, asked.round)
 
-    def improve(self, given: Given) -> Candidate:
+    def improve(self, given: RecipeInputs) -> Candidate:
         """See `Recipe.improve`; the incumbent is not used."""
         if not given.parameters:
             raise RecipeError(f"{given.spec.task} has no skill script")

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from enpire.environment import Job, Replay, Workcells
+from enpire.environment import Job, Replay, StationBackend
 from enpire.errors import RecipeError, UsageError
 from enpire.improvement.collection import Collection, meanwhile
 from enpire.improvement.recipes.lookahead import Lookahead
@@ -34,7 +34,7 @@ class Keyframe(Lookahead):
     before: float = 0.4  # that a variant has before it falls [s]
     keyframe_steps: int = 800  # gradient steps of the estimate
 
-    def require(self, stations: Workcells) -> None:
+    def require(self, stations: StationBackend) -> None:
         """Raise UsageError where an episode's start cannot be repeated."""
         if not stations.repeatable:
             raise UsageError(

@@ -28,7 +28,7 @@ from torch import Tensor
 from enpire.improvement.checkpoint import Checkpoint
 from enpire.improvement.data import Examples, examples
 from enpire.improvement.dynamics import fit_dynamics
-from enpire.improvement.recipe import Candidate, Given, required
+from enpire.improvement.recipe import Candidate, RecipeInputs, required
 from enpire.improvement.trainer import Training, fit, fresh
 from enpire.improvement.value import Normaliser, found_later, regress, returns, surely
 from enpire.policies import ChunkPolicy, variations
@@ -62,7 +62,7 @@ class Lookahead:
     caution: float = 3.0  # standard deviations of the ensemble that what is better is lowered by
     moments: int = 25_000  # that are relabelled and taught
 
-    def improve(self, given: Given) -> Candidate:
+    def improve(self, given: RecipeInputs) -> Candidate:
         """See `Recipe.improve`; needs an incumbent that is a chunk policy."""
         incumbent, seed = required("lookahead", given), given.seed
         started = time.monotonic()

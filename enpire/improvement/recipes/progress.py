@@ -18,22 +18,22 @@ import torch
 from torch import Tensor
 
 from enpire.improvement.progress import learn_progress
-from enpire.improvement.recipe import Candidate, Given, required
+from enpire.improvement.recipe import Candidate, RecipeInputs, required
 from enpire.improvement.replay import Prioritised, shaped, transitions
-from enpire.improvement.sac import Agent, Learning
+from enpire.improvement.sac import SacAgent, SacSettings
 
 
 @dataclass(frozen=True, slots=True)
 class ProgressReward:
     """Improve the incumbent by soft actor-critic on a reward that progress shapes."""
 
-    learning: Learning = field(default_factory=Learning)
+    learning: SacSettings = field(default_factory=SacSettings)
     progress_steps: int = 800  # gradient steps of the model of progress
     scale: float = 0.5  # of the potential: what all the way is paid, beside 1 for success
     alpha: float = 0.6  # power of the error that a chunk is drawn in proportion to
     beta: float = 0.4  # power of the correction for it, at first; 1 at last
 
-    def improve(self, given: Given) -> Candidate:
+    def improve(self, given: RecipeInputs) -> Candidate:
         """See `Recipe.improve`; needs an incumbent to begin from, and a success."""
         incumbent = required("progress", given)
         started, learning = time.monotonic(), self.learning
@@ -46,7 +46,7 @@ class ProgressReward:
         then = now.roll(-given.spec.execute)  # chunks begin at every period, one after the other
         ended = data.discount == 0
         replay = Prioritised(shaped(data, now, then), self.alpha)
-        agent = Agent(incumbent, replay.data, learning, generator, bounds=(-self.scale, 1.0))
+        agent = SacAgent(incumbent, replay.data, learning, generator, bounds=(-self.scale, 1.0))
         agent.modules["replay"] = replay
 
         def step(at: int) -> Tensor:

@@ -14,11 +14,18 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Literal
 
-from enpire.environment import Corrected, Helper, Job, Tasked, Watch, Workcells
+from enpire.environment import (
+    FailureDetector,
+    InterventionWrapper,
+    Job,
+    Operator,
+    StationBackend,
+    Tasked,
+)
 from enpire.errors import RecipeError, UsageError
 from enpire.improvement.collection import Collection, meanwhile
 from enpire.improvement.data import known_well
-from enpire.improvement.recipe import Given
+from enpire.improvement.recipe import RecipeInputs
 from enpire.improvement.recipes.replay_bc import ReplayCloning
 from enpire.improvement.trouble import FromTheStart, NoProgress
 from enpire.improvement.value import Value
@@ -45,27 +52,27 @@ class Recover(ReplayCloning):
     members: int = 3  # networks of its ensemble
     estimate_steps: int = 1000  # gradient steps of it
 
-    def require(self, stations: Workcells) -> None:
+    def require(self, stations: StationBackend) -> None:
         """Raise UsageError where there are no hands to be taken back."""
         if not isinstance(stations, Tasked):
             raise UsageError("recover needs a task with hands and a demonstrator: not gym:")
 
     @property
     def needs_helper(self) -> bool:
-        """See `Named`: `--helper` says who it is."""
+        """See `ConfiguredRecipe`: `--helper` says who it is."""
         return self.corrector == HELPER
 
-    def helper(self, asked: Collection) -> Helper:
+    def helper(self, asked: Collection) -> Operator:
         """Who corrects, and at which desk; a recipe of your own may have somebody else do it."""
         if self.corrector == DEMONSTRATOR:
-            return Helper(*asked.stations.starter)
+            return Operator(*asked.stations.starter)
         if self.corrector != HELPER:
-            return Helper(self.corrector, asked.controller(self.corrector))
+            return Operator(self.corrector, asked.controller(self.corrector))
         if asked.helper is None:
             raise RecipeError("recover has the loop's helper correct, and there is none: --helper")
         return asked.helper
 
-    def chosen(self, given: Given) -> list[Episode]:
+    def chosen(self, given: RecipeInputs) -> list[Episode]:
         """See `ReplayCloning`."""
         if self.cloned == "helped":
             return known_well(given.episodes)
@@ -82,12 +89,12 @@ class Recover(ReplayCloning):
         sizes = self.discount, self.members, self.estimate_steps
         value = yield from meanwhile(plain, lambda: Value.of(known, *sizes, asked.seed))
         patience = max(round(self.patience / stations.period), 1)
-        watch: Watch = NoProgress(value, stations.execute_periods, patience)
+        watch: FailureDetector = NoProgress(value, stations.execute_periods, patience)
         if self.rewind == "start":
             watch = FromTheStart(watch)
         helper, task = self.helper(asked), stations.task
         policy = asked.controller(asked.base)
-        controller = Corrected(policy, helper.acts, watch, task.actions, helper.desk)
+        controller = InterventionWrapper(policy, helper.acts, watch, task.actions, helper.desk)
         for seed in islice(asked.seeds, count):
             yield Job(
                 seed=seed,

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from enpire.improvement.data import instructive, told
-from enpire.improvement.recipe import Candidate, Given
+from enpire.improvement.recipe import Candidate, RecipeInputs
 from enpire.improvement.trainer import Kind, Training, clone
 from enpire.policies import ChunkPolicy, FlowPolicy, PicturePolicy, PictureSpec
 from enpire.types import Episode
@@ -38,7 +38,7 @@ class ReplayCloning:
     training: Training = field(default_factory=Training)
     quick: float = 1.0  # usual demonstrations that a policy's success may last, to be cloned
 
-    def improve(self, given: Given) -> Candidate:
+    def improve(self, given: RecipeInputs) -> Candidate:
         """See `Recipe.improve`; starts from new weights, which forgets earlier mistakes."""
         chosen = self.chosen(given)
         examples = sum(int(instructive(episode).sum()) for episode in chosen)
@@ -46,7 +46,7 @@ class ReplayCloning:
         fitted = clone(given, chosen, self.policy, self.training, min(usual, MOST_STEPS))
         return Candidate(fitted.policy, fitted.numbers(len(chosen)))
 
-    def chosen(self, given: Given) -> list[Episode]:
+    def chosen(self, given: RecipeInputs) -> list[Episode]:
         """Episodes to clone."""
         won = [episode for episode in given.episodes if episode.success]
         if not any(told(episode) for episode in won):

@@ -27,10 +27,10 @@ from torch import Tensor
 
 from enpire.improvement.asking import Moments, standing
 from enpire.improvement.data import MIN_STD, examples
-from enpire.improvement.recipe import Candidate, Given
+from enpire.improvement.recipe import Candidate, RecipeInputs
 from enpire.improvement.replay import Uniform, transitions
 from enpire.improvement.residual import Residual, Standing
-from enpire.improvement.sac import Agent, Learning
+from enpire.improvement.sac import SacAgent, SacSettings
 from enpire.improvement.trainer import Training, fit
 from enpire.policies import (
     Base,
@@ -46,25 +46,25 @@ from enpire.policies import (
 class ResidualLearning:
     """Improve the incumbent by a residual, and distil it."""
 
-    learning: Learning = field(default_factory=Learning)
+    learning: SacSettings = field(default_factory=SacSettings)
     training: Training = field(default_factory=lambda: Training(steps=800))  # of the distillation
     reach: float = 2.0  # of the residual, in units of each action's spread
 
-    def improve(self, given: Given) -> Candidate:
+    def improve(self, given: RecipeInputs) -> Candidate:
         """See `Recipe.improve`; needs an incumbent to add to."""
         base = standing("residual_rl", given)
         if isinstance(given.incumbent, ChunkPolicy):
             return self._distilled(given, given.incumbent)
         return self._kept(given, base)
 
-    def _distilled(self, given: Given, incumbent: ChunkPolicy) -> Candidate:
+    def _distilled(self, given: RecipeInputs, incumbent: ChunkPolicy) -> Candidate:
         """Of a policy that is quick to teach: one network that does what both together would."""
         started, learning = time.monotonic(), self.learning
         torch.manual_seed(given.seed)
         generator = torch.Generator().manual_seed(given.seed)
         episodes = [episode for episode in given.episodes if len(episode)]
         replay = Uniform(transitions(episodes, given.spec, learning.discount))
-        agent = Agent(Residual(incumbent, self.reach), replay.data, learning, generator)
+        agent = SacAgent(Residual(incumbent, self.reach), replay.data, learning, generator)
 
         def step(at: int) -> Tensor:
             batch = replay.sample(learning.batch, generator)
@@ -86,7 +86,7 @@ class ResidualLearning:
         }
         return Candidate(fitted.policy, numbers)
 
-    def _kept(self, given: Given, base: Base) -> Candidate:
+    def _kept(self, given: RecipeInputs, base: Base) -> Candidate:
         """Of any other: it and the residual as one policy. It is asked once about each moment."""
         started, learning = time.monotonic(), self.learning
         torch.manual_seed(given.seed)
@@ -98,7 +98,7 @@ class ResidualLearning:
         data, _ = moments.transitions(episodes, chunks, learning.discount)
         besides = moments.besides().shape[1]
         begun = Standing(self._correction(given.incumbent, moments), besides)
-        agent = Agent(begun, data, learning, generator)
+        agent = SacAgent(begun, data, learning, generator)
 
         def step(at: int) -> Tensor:
             index = torch.randint(len(data), (learning.batch,), generator=generator)

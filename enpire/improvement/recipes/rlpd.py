@@ -19,18 +19,18 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
-from enpire.improvement.recipe import Candidate, Given, latest, required
+from enpire.improvement.recipe import Candidate, RecipeInputs, latest, required
 from enpire.improvement.replay import Uniform, transitions
-from enpire.improvement.sac import Agent, Learning
+from enpire.improvement.sac import SacAgent, SacSettings
 
 
 @dataclass(frozen=True, slots=True)
 class PriorData:
     """Improve the incumbent by soft actor-critic on old and fresh episodes alike."""
 
-    learning: Learning = field(default_factory=Learning)
+    learning: SacSettings = field(default_factory=SacSettings)
 
-    def improve(self, given: Given) -> Candidate:
+    def improve(self, given: RecipeInputs) -> Candidate:
         """See `Recipe.improve`; needs an incumbent to begin from."""
         incumbent = required("rlpd", given)
         started, learning = time.monotonic(), self.learning
@@ -40,7 +40,7 @@ class PriorData:
             Uniform(transitions(some, given.spec, learning.discount))
             for some in latest(given.episodes)
         )
-        agent = Agent(incumbent, fresh.data.joined(older.data), learning, generator)
+        agent = SacAgent(incumbent, fresh.data.joined(older.data), learning, generator)
 
         def step(at: int) -> Tensor:
             half = learning.batch // 2

@@ -23,9 +23,9 @@ import torch
 from torch import Tensor
 
 from enpire.improvement.flows import begun
-from enpire.improvement.recipe import Candidate, Given
+from enpire.improvement.recipe import Candidate, RecipeInputs
 from enpire.improvement.replay import Transitions, Uniform, transitions
-from enpire.improvement.sac import NORMAL, Actor, Agent, Learning
+from enpire.improvement.sac import NORMAL, Actor, SacAgent, SacSettings
 from enpire.policies import FlowPolicy
 
 
@@ -35,9 +35,9 @@ class FlowLearning:
 
     # A flow's error says less of how far a chunk is from another than their distance does: at
     # `zip_tie`, cloning with a weight of 5 did not hold it, with 20 it does.
-    learning: Learning = field(default_factory=lambda: Learning(deviation=0.1, cloning=20.0))
+    learning: SacSettings = field(default_factory=lambda: SacSettings(deviation=0.1, cloning=20.0))
 
-    def improve(self, given: Given) -> Candidate:
+    def improve(self, given: RecipeInputs) -> Candidate:
         """See `Recipe.improve`."""
         started, learning = time.monotonic(), self.learning
         flow = begun(given)
@@ -82,24 +82,24 @@ class FlowActor(Actor):
         return actions, actions, density / steps
 
 
-class FlowAgent(Agent[FlowPolicy]):
+class FlowAgent(SacAgent[FlowPolicy]):
     """An agent whose actor flows."""
 
     actor: FlowActor
 
     def acting(self, policy: FlowPolicy) -> FlowActor:
-        """See `Agent.acting`."""
+        """See `SacAgent.acting`."""
         return FlowActor(policy.train(), self.learning.deviation, policy.noise_size)
 
     def first(self, history: Tensor) -> Tensor:
-        """See `Agent.first`."""
+        """See `SacAgent.first`."""
         shape = (len(history), self.begun.noise_size)
         drawn = torch.randn(shape, generator=self.generator).to(history)
         actions: Tensor = self.begun(history, drawn)
         return actions
 
     def actor_loss(self, batch: Transitions, cloned: Tensor) -> tuple[Tensor, Tensor]:
-        """See `Agent.actor_loss`; past the periods carried out, the flow's own chunks go on."""
+        """See `SacAgent.actor_loss`; past the periods carried out, the flow's own chunks go on."""
         _, actions, density = self.actor.draw(batch.history, self.generator)
         own = self.own(batch.history)
         sure = self.surely_more(batch.history, actions[:, : self.execute], own)

@@ -21,7 +21,7 @@ import torch
 from enpire.errors import RecipeError
 from enpire.improvement.asking import Moments, standing
 from enpire.improvement.data import Examples, examples, instructive
-from enpire.improvement.recipe import Candidate, Given
+from enpire.improvement.recipe import Candidate, RecipeInputs
 from enpire.improvement.trainer import Training, fit, fresh
 from enpire.policies import ChunkSpec, Quick, SpecialistPolicy, SpecialistSpec
 from enpire.types import Episode
@@ -38,7 +38,7 @@ class Specialist:
     execute: int = 1  # actions of the specialist's chunk that are carried out
     ages: int = 4  # of the pending chunk, drawn for each moment
 
-    def improve(self, given: Given) -> Candidate:
+    def improve(self, given: RecipeInputs) -> Candidate:
         """See `Recipe.improve`; the generalist is the incumbent, or what it stands on."""
         started = time.monotonic()
         base = standing("specialist", given)
@@ -62,7 +62,11 @@ class Specialist:
         return Candidate(SpecialistPolicy(base, head.eval()), numbers)
 
     def _relabelled(
-        self, episodes: Sequence[Episode], moments: Moments, spec: SpecialistSpec, given: Given
+        self,
+        episodes: Sequence[Episode],
+        moments: Moments,
+        spec: SpecialistSpec,
+        given: RecipeInputs,
     ) -> Examples:
         """What is `instructive` of them, `ages` times: each time with another pending chunk.
 

@@ -17,18 +17,18 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
-from enpire.improvement.recipe import Candidate, Given, latest, required
+from enpire.improvement.recipe import Candidate, RecipeInputs, latest, required
 from enpire.improvement.replay import Uniform, transitions
-from enpire.improvement.sac import Agent, Learning
+from enpire.improvement.sac import SacAgent, SacSettings
 
 
 @dataclass(frozen=True, slots=True)
 class WarmStart:
     """Improve the incumbent by soft actor-critic on what it did itself in the latest round."""
 
-    learning: Learning = field(default_factory=Learning)
+    learning: SacSettings = field(default_factory=SacSettings)
 
-    def improve(self, given: Given) -> Candidate:
+    def improve(self, given: RecipeInputs) -> Candidate:
         """See `Recipe.improve`; needs an incumbent to begin from."""
         incumbent = required("wsrl", given)
         started, learning = time.monotonic(), self.learning
@@ -36,7 +36,7 @@ class WarmStart:
         generator = torch.Generator().manual_seed(given.seed)
         fresh, _ = latest(given.episodes)
         rollouts = Uniform(transitions(fresh, given.spec, learning.discount))
-        agent = Agent(incumbent, rollouts.data, learning, generator)
+        agent = SacAgent(incumbent, rollouts.data, learning, generator)
 
         def step(at: int) -> Tensor:
             batch = rollouts.sample(learning.batch, generator)

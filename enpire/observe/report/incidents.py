@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from enpire.store import Decision
+from enpire.store import LogEntry
 
 KINDS = ("stop", "fault", "aside", "back", "left aside")
 SHOWN = 200  # the first ones; counts are of all
@@ -29,7 +29,7 @@ class IncidentReport:
     incidents: tuple[StationIncident, ...]
 
 
-def read_incidents(decisions: Sequence[Decision]) -> IncidentReport:
+def read_incidents(decisions: Sequence[LogEntry]) -> IncidentReport:
     """Return the safety events among a run's decisions."""
     incidents = [StationIncident(d.kind, d.round, d.text) for d in decisions if d.kind in KINDS]
     counts = Counter(one.kind for one in incidents)

@@ -11,7 +11,7 @@ import numpy as np
 from enpire.environment.eyes import GRAPHICS_ERRORS
 from enpire.errors import EnpireError, StoreError
 from enpire.observe.filming import EpisodeReplay, TwinCamera, frames_at, of_row
-from enpire.observe.picture import View
+from enpire.observe.picture import Viewpoint
 from enpire.observe.report.reading import FilmStrip, RunReport
 from enpire.store import Run
 from enpire.types import Episode, Image
@@ -39,7 +39,7 @@ def with_strips(report: RunReport, run: Run, enough_s: float = ENOUGH_S) -> RunR
     why = ""
     try:
         replay = EpisodeReplay(report.summary.task, run.asked.get("world", ""))
-        view = View(distance=DISTANCE, width=2 * SIZE[0], height=2 * SIZE[1])
+        view = Viewpoint(distance=DISTANCE, width=2 * SIZE[0], height=2 * SIZE[1])
         with TwinCamera(replay.stations, view) as camera:
             for cluster in report.failures.clusters[:CLUSTERS]:
                 if time.monotonic() - began > enough_s:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from enpire.rollout.statistics import estimate
-from enpire.store import Decision, EpisodeRow, Run
+from enpire.store import EpisodeRow, LogEntry, Run
 from enpire.store.curves import CurveReader
 from enpire.store.episodes import GROUP
 from enpire.types import JUDGED, Estimate, Outcome, Purpose
@@ -239,7 +239,7 @@ def _measured(name: str, success: Estimate, robot_s: float, when: _Tally) -> Ite
             yield Scalar(each, round(robot_s), value, when.at)
 
 
-def _closed(decisions: Iterable[Decision]) -> set[str]:
+def _closed(decisions: Iterable[LogEntry]) -> set[str]:
     return {each.candidate for each in decisions if each.kind in CLOSING and each.candidate}
 
 

@@ -9,12 +9,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from enpire.policies.asked import Answers, Asked
+from enpire.policies.asked import Answers, ChunkSampler
 from enpire.policies.beyond import Beyond
-from enpire.policies.driver import Driven
-from enpire.policies.lerobot.model import Model
+from enpire.policies.driver import PolicyState
+from enpire.policies.lerobot.model import LeRobotModel
 from enpire.policies.lerobot.policy import LeRobotSpec
-from enpire.policies.seeing import NOTHING, SeeingController, Seen
+from enpire.policies.seeing import NOTHING, ObservationMask, SeeingController
 from enpire.policies.spec import ChunkSpec
 from enpire.types import Float32Array, Image
 
@@ -22,7 +22,7 @@ from enpire.types import Float32Array, Image
 class ChunkedModel:
     """The model as a `Chunked` policy."""
 
-    def __init__(self, model: Model, spec: LeRobotSpec, told: str, observation: int) -> None:
+    def __init__(self, model: LeRobotModel, spec: LeRobotSpec, told: str, observation: int) -> None:
         execute = model.execute
         self.spec = ChunkSpec(
             spec.task,
@@ -65,7 +65,7 @@ class ChunkedModel:
         model, told = self._model, self._told
         return model.chunks(history, told, seeds, noise, together=True, pictures=pictures)
 
-    def asked(self, seen: Seen) -> Asked:
+    def asked(self, seen: ObservationMask) -> ChunkSampler:
         """As who stands on it asks: of whole observations it takes what it may see."""
 
         def by(answers: Answers) -> Answers:
@@ -82,7 +82,7 @@ class ChunkedModel:
         model = self._model
         looks = model.history if seen.cameras else 0
         both = by(self), by(self.together)
-        return Asked(self.spec, self.spread, *both, model.noise_shape, seen, looks)
+        return ChunkSampler(self.spec, self.spread, *both, model.noise_shape, seen, looks)
 
 
 class LeRobotController(SeeingController):
@@ -91,7 +91,9 @@ class LeRobotController(SeeingController):
     Whether it acts at all is tried before any station moves.
     """
 
-    def __init__(self, model: Model, spec: LeRobotSpec, told: str, seen: Seen = NOTHING) -> None:
+    def __init__(
+        self, model: LeRobotModel, spec: LeRobotSpec, told: str, seen: ObservationMask = NOTHING
+    ) -> None:
         """Drive `model`; told: the task in words; seen: of what stations show, what it sees.
 
         Raises:
@@ -104,7 +106,7 @@ class LeRobotController(SeeingController):
         blank = np.zeros(shape, np.uint8) if seen.cameras else None
         chunked(np.zeros((1, history, spec.observation), np.float32), [0], pictures=blank)
         self._forgetting = getattr(model.config, "temporal_ensemble_coeff", None)
-        self._ensembles: dict[int, Ensemble] = {}
+        self._ensembles: dict[int, TemporalEnsemble] = {}
         self.beyond = Beyond(f"the {spec.task or 'LeRobot'} policy")
 
     def begin(self, row: int, rng: np.random.Generator, exploration: float) -> None:
@@ -112,7 +114,7 @@ class LeRobotController(SeeingController):
         super().begin(row, rng, exploration)
         self._ensembles.pop(row, None)
 
-    def chunks(self, seen: Float32Array, driven: Sequence[Driven]) -> Float32Array:
+    def chunks(self, seen: Float32Array, driven: Sequence[PolicyState]) -> Float32Array:
         """See `PolicyController`."""
         seeds = [int(one.rng.integers(2**63)) for one in driven]
         chunks: Float32Array = self._infer(self.felt(seen), seeds, pictures=self.shown(driven))
@@ -122,13 +124,13 @@ class LeRobotController(SeeingController):
         rows = {id(one): row for row, one in self._driven.items()}
         actions = np.empty((len(chunks), self._spec.action), np.float32)
         for i, one in enumerate(driven):
-            new = Ensemble(self._forgetting)  # stays with who is driven here
+            new = TemporalEnsemble(self._forgetting)  # stays with who is driven here
             ensemble = self._ensembles.setdefault(rows[id(one)], new) if id(one) in rows else new
             actions[i] = ensemble.join(chunks[i])
         return actions[:, None]
 
 
-class Ensemble:
+class TemporalEnsemble:
     """The chunks that one episode has been given, one each period, and what they say together.
 
     Temporal ensembling after ACT (Zhao et al. 2023, arXiv 2304.13705, algorithm 2): an action is

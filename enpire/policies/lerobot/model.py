@@ -28,7 +28,7 @@ BACKBONE = "pretrained_backbone_weights"  # of a config: what a new network woul
 
 
 @dataclass(slots=True)
-class Model:
+class LeRobotModel:
     """A policy that acts and learns. network: LeRobot's `PreTrainedPolicy`.
 
     before: its preprocessor, of batches; after: its postprocessor, of actions. cameras: that it

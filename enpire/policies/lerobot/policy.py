@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from enpire.environment import Workcells, instruction
+from enpire.environment import StationBackend, instruction
 from enpire.errors import PolicyError
-from enpire.policies.asked import Asked
+from enpire.policies.asked import ChunkSampler
 from enpire.policies.lerobot import folder
-from enpire.policies.seeing import NOTHING, Seen, seen_there
+from enpire.policies.seeing import NOTHING, ObservationMask, seen_there
 
 if TYPE_CHECKING:
     from enpire.policies.lerobot.controller import LeRobotController
@@ -117,21 +117,21 @@ class LeRobotPolicy:
         files = {name: np.asarray(tensor, np.uint8).tobytes() for name, tensor in tensors.items()}
         return cls.of(files, LeRobotSpec.from_json(spec).task)
 
-    def controller(self, stations: Workcells) -> LeRobotController:
+    def controller(self, stations: StationBackend) -> LeRobotController:
         """See `Policy.controller`; imports LeRobot."""
         from enpire.policies.lerobot.controller import LeRobotController
-        from enpire.policies.lerobot.model import Model
+        from enpire.policies.lerobot.model import LeRobotModel
 
         shown = seen_there(stations, self.spec.cameras, self.spec.size)
-        model = Model.load(self.files)
+        model = LeRobotModel.load(self.files)
         return LeRobotController(model, self.spec, instruction(stations), shown)
 
-    def asked(self, told: str, seen: Seen = NOTHING) -> Asked:
+    def asked(self, told: str, seen: ObservationMask = NOTHING) -> ChunkSampler:
         """See `Base`; imports LeRobot. Raises PolicyError where chunks are not all it acts by."""
         from enpire.policies.lerobot.controller import ChunkedModel
-        from enpire.policies.lerobot.model import Model
+        from enpire.policies.lerobot.model import LeRobotModel
 
-        model = Model.load(self.files)
+        model = LeRobotModel.load(self.files)
         if getattr(model.config, "temporal_ensemble_coeff", None) is not None:
             raise PolicyError(
                 "the policy acts by a temporal ensemble of its chunks; who stands on it takes them "

@@ -19,7 +19,7 @@ CLOSE_S = 0.1  # who stalls is not waited for
 HANG_UPS = 3  # connections that may be lost under one question
 
 
-class Client:
+class PolicyClient:
     """One connection, opened when it is needed.
 
     The server keeps nothing between requests, so one that was lost with a connection is asked

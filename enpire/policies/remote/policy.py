@@ -30,12 +30,12 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from enpire.environment import Workcells, instruction
+from enpire.environment import StationBackend, instruction
 from enpire.errors import PolicyError, ServerFault, UsageError
 from enpire.policies.beyond import Beyond
-from enpire.policies.driver import Asked, Driven
-from enpire.policies.remote.client import Client
-from enpire.policies.seeing import SeeingController, Seen, seen_there
+from enpire.policies.driver import ChunkRequest, PolicyState
+from enpire.policies.remote.client import PolicyClient
+from enpire.policies.seeing import ObservationMask, SeeingController, seen_there
 from enpire.policies.spec import ChunkSpec
 from enpire.types import Float32Array
 
@@ -124,7 +124,7 @@ class RemotePolicy:
     def find(cls, reference: str) -> Self:
         """The policy at an address. Raises UsageError for its form, PolicyError if it is not."""
         asked = _asked(reference)
-        client = Client(asked.address, asked.timeout, asked.patience)
+        client = PolicyClient(asked.address, asked.timeout, asked.patience)
         try:
             return cls(_told(asked, client.open(), reference))
         finally:
@@ -144,7 +144,7 @@ class RemotePolicy:
         """See `Policy.load`."""
         return cls(RemoteSpec.from_json(spec))
 
-    def controller(self, stations: Workcells) -> RemoteController:
+    def controller(self, stations: StationBackend) -> RemoteController:
         """See `Policy.controller`; connects when the first episode begins."""
         spec, sizes = self.spec, (stations.observation_size, stations.action_size)
         seen = seen_there(stations, spec.cameras, spec.size)
@@ -176,7 +176,7 @@ class RemoteController(SeeingController):
     """
 
     def __init__(
-        self, spec: RemoteSpec, chunked: ChunkSpec, told: str, seen: Seen, shown: int = 0
+        self, spec: RemoteSpec, chunked: ChunkSpec, told: str, seen: ObservationMask, shown: int = 0
     ) -> None:
         """chunked: as these stations have it; told: the task in words; seen: of what they show.
 
@@ -187,7 +187,7 @@ class RemoteController(SeeingController):
         self._observation, self._shown = chunked.observation, shown
         self._called = spec.called or tuple(PICTURE + camera for camera in spec.cameras)
         self._remote, self._actions, self._told = spec, chunked.action, told
-        self._client = Client(spec.address, spec.timeout, spec.patience)
+        self._client = PolicyClient(spec.address, spec.timeout, spec.patience)
         self._tried = False  # since the last fault
         self._length = 0  # of its chunks; 0: none has come
         self.beyond = Beyond(f"the policy at {spec.address}")
@@ -210,17 +210,17 @@ class RemoteController(SeeingController):
         """Whether the server can be asked for chunks that are `joined`."""
         return self._remote.joins
 
-    def chunks(self, seen: Float32Array, driven: Sequence[Driven]) -> Float32Array:
+    def chunks(self, seen: Float32Array, driven: Sequence[PolicyState]) -> Float32Array:
         """See `PolicyController`."""
         return self._asked([self._request(*each) for each in zip(seen, driven, strict=True)])
 
-    def joined(self, asked: Sequence[Asked]) -> Float32Array:
+    def joined(self, asked: Sequence[ChunkRequest]) -> Float32Array:
         """Chunks (m, chunk, act), each of which goes on from what is left of the last one."""
         return self._asked(
             [self._request(a.seen, a.driven) | {"left": a.left, "delay": a.delay} for a in asked]
         )
 
-    def _request(self, history: Float32Array, driven: Driven) -> dict[str, Any]:
+    def _request(self, history: Float32Array, driven: PolicyState) -> dict[str, Any]:
         spec = self._remote
         (felt,), shown = self.felt(history[None]), self.shown([driven])
         request: dict[str, Any] = {spec.state: felt if spec.history > 1 else felt[-1]}
@@ -235,7 +235,7 @@ class RemoteController(SeeingController):
 
     def _try(self) -> None:
         """Ask about nothing, for as long as a server may take to come: its first answer is slow."""
-        spec, driven = self._remote, Driven.of(self._spec, np.random.default_rng(0))
+        spec, driven = self._remote, PolicyState.of(self._spec, np.random.default_rng(0))
         driven.see(np.zeros(self._observation, np.float32))
         driven.pictures = deque(maxlen=self._looks)
         if self._looks:
@@ -250,7 +250,7 @@ class RemoteController(SeeingController):
         self._tried = True
 
     def _asked(self, requests: Sequence[dict[str, Any]], timeout: float = 0.0) -> Float32Array:
-        """The chunks that it answers with, (m, chunk, act); timeout: see `Client.ask`."""
+        """The chunks that it answers with, (m, chunk, act); timeout: see `PolicyClient.ask`."""
         try:
             answers = self._client.ask(requests, timeout)
             if self._remote.seeded and self._client.metadata.get("policy") != self._remote.policy:

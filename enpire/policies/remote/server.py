@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from enpire.environment import Sight, Workcells, instruction
+from enpire.environment import Sight, StationBackend, instruction
 from enpire.errors import PolicyError
 from enpire.policies.asked import Answers
 from enpire.policies.asynchronous import inferring
 from enpire.policies.composed import BASES, eyes
-from enpire.policies.driver import Asked, Driven, PolicyController
+from enpire.policies.driver import ChunkRequest, PolicyController, PolicyState
 from enpire.policies.policy import Policy
 from enpire.policies.remote.policy import PICTURE, SAYS
 from enpire.policies.remote.waiting import Waiting
@@ -39,7 +39,7 @@ INTERNAL = 1011  # websocket's code for a fault of the server's
 
 
 @dataclass(frozen=True, slots=True)
-class _Request:
+class _ChunkQuery:
     """What was asked, and is good. left: of the last chunk, (n, act), and the delay."""
 
     seen: Float32Array
@@ -47,20 +47,20 @@ class _Request:
     pictures: deque[Image]
     left: tuple[Float32Array, int] | None
 
-    def asked(self) -> Asked:
+    def asked(self) -> ChunkRequest:
         """As of an episode that begins here: the same whenever it is asked."""
-        driven = Driven(np.random.default_rng(self.seed), pictures=self.pictures)
-        return Asked(driven, self.seen, *(self.left or (self.seen[:0], 0)))
+        driven = PolicyState(np.random.default_rng(self.seed), pictures=self.pictures)
+        return ChunkRequest(driven, self.seen, *(self.left or (self.seen[:0], 0)))
 
 
-class Served:
+class ChunkServer:
     """Answers requests for chunks; it keeps nothing from one to the next.
 
     What several clients ask while an answer is worked out is answered in one go after it.
     """
 
     def __init__(
-        self, policy: Policy, stations: Workcells, sha256: str, together: bool = False
+        self, policy: Policy, stations: StationBackend, sha256: str, together: bool = False
     ) -> None:
         """stations: of the task it is for.
 
@@ -128,18 +128,18 @@ class Served:
             whole = np.zeros((self.spec.history, self.spec.observation), np.float32)
             whole[:, list(self._sight.felt)] = history
             history, pictures = whole, self._pictures(request, self._sight)
-        chunk = self._waiting.answer(_Request(history, seed, pictures, left))
+        chunk = self._waiting.answer(_ChunkQuery(history, seed, pictures, left))
         taken = time.monotonic() - began
         return {"actions": chunk, "server_timing": {"infer_ms": 1e3 * taken}}
 
-    def _worked_out(self, requests: Sequence[_Request]) -> list[Float32Array]:
+    def _worked_out(self, requests: Sequence[_ChunkQuery]) -> list[Float32Array]:
         """Their chunks, of which some go on from what is left of the last one."""
         plain, joins = ([r for r in requests if (r.left is None) is kind] for kind in (True, False))
         chunks = iter(self._chunks([one.asked() for one in plain]) if plain else ())
         joined = iter(self._joined([one.asked() for one in joins]) if joins else ())
         return [next(chunks if one.left is None else joined) for one in requests]
 
-    def _chunks(self, asked: Sequence[Asked]) -> Float32Array:
+    def _chunks(self, asked: Sequence[ChunkRequest]) -> Float32Array:
         history, driven = np.array([one.seen for one in asked]), [one.driven for one in asked]
         if self._many is None:
             return self._controller.chunks(history, driven)
@@ -185,7 +185,7 @@ class Served:
         return np.asarray(left, np.float32), delay
 
 
-def _many(policy: Policy, stations: Workcells) -> Answers:
+def _many(policy: Policy, stations: StationBackend) -> Answers:
     """How it works out several chunks together.
 
     Raises:
@@ -199,7 +199,7 @@ def _many(policy: Policy, stations: Workcells) -> Answers:
     return policy.asked(instruction(stations), seen_there(stations, *eyes(policy))).many
 
 
-def serving(served: Served, host: str, port: int) -> Server:
+def serving(served: ChunkServer, host: str, port: int) -> Server:
     """A server that listens; its `serve_forever` answers, `shutdown` ends it. Port 0: any."""
     from websockets.exceptions import ConnectionClosed
     from websockets.sync.server import serve

@@ -8,15 +8,15 @@ import numpy as np
 
 from enpire.drivers.wire import Fault, Objects
 from enpire.environment import Job, load_task
-from enpire.environment.wired.cell import Stop
-from enpire.environment.wired.stations import WiredStations
+from enpire.environment.wired.cell import StationStop
+from enpire.environment.wired.stations import HardwareStations
 from enpire.errors import SafetyError
 from enpire.packs import find, load_robot, load_world
 from enpire.safety.machine import Mode
-from enpire.safety.messages import Status
+from enpire.safety.messages import SupervisorStatus
 from enpire.safety.recoveries import MOST
-from enpire.safety.rules import Rule
-from enpire.simulation.cell import Cell
+from enpire.safety.rules import GateRule
+from enpire.simulation.cell import SimulatedCell
 from enpire.types import Episode, FloatArray, Purpose
 
 PERIOD = 0.04
@@ -27,7 +27,7 @@ class Wire:
 
     simulated = True
 
-    def __init__(self, cell: Cell) -> None:
+    def __init__(self, cell: SimulatedCell) -> None:
         self._cell = cell
         self.told: list[Fault] = []
         self.varied = 0
@@ -63,14 +63,18 @@ class Bench:
     stops: by control period, from the cell's first on.
     """
 
-    def __init__(self, task: str, seed: int = 0, stops: dict[int, Stop] | None = None) -> None:
+    def __init__(
+        self, task: str, seed: int = 0, stops: dict[int, StationStop] | None = None
+    ) -> None:
         self.now = 10**12
         loaded = load_task(find("tasks", task))
         world, robot = find("sim", loaded.world), find("robots", loaded.robot)
-        self.cell = Cell(loaded, load_world(world), load_robot(robot), seed, lambda: self.now)
+        self.cell = SimulatedCell(
+            loaded, load_world(world), load_robot(robot), seed, lambda: self.now
+        )
         self.wire = Wire(self.cell)
         self.client = self
-        self.stop: Stop | None = None
+        self.stop: StationStop | None = None
         self.happened: list[tuple[int, str]] = []
         self.stops = stops or {}
         self.periods = self.begun = self.recovered = 0
@@ -102,7 +106,7 @@ class Bench:
         return True
 
     def pass_period(
-        self, setpoint: FloatArray, show: Callable[[Status, Objects | None], None]
+        self, setpoint: FloatArray, show: Callable[[SupervisorStatus, Objects | None], None]
     ) -> None:
         if self._armed and self.stop is None:
             self.cell.send(setpoint)
@@ -116,14 +120,14 @@ class Bench:
             self.cell.stop()
         show(self.status(), self.wire.objects())
 
-    def status(self) -> Status:
+    def status(self) -> SupervisorStatus:
         reading = self.cell.reading()
-        return Status(
+        return SupervisorStatus(
             self.now,
             self.now,
             1,
             Mode.ARMED,
-            Rule.NONE,
+            GateRule.NONE,
             0,
             -1,
             0,
@@ -141,13 +145,13 @@ class Bench:
         return np.array(self.cell.reading().position)
 
 
-def stations(*benches: Bench) -> WiredStations:
+def stations(*benches: Bench) -> HardwareStations:
     task = benches[0].cell.task
     world, robot = find("sim", task.world), find("robots", task.robot)
-    return WiredStations(task, load_world(world), load_robot(robot), benches)
+    return HardwareStations(task, load_world(world), load_robot(robot), benches)
 
 
-def episode(cells: WiredStations, seed: int, row: int = 0, limit: int = 5000) -> Episode:
+def episode(cells: HardwareStations, seed: int, row: int = 0, limit: int = 5000) -> Episode:
     """One, of the task's demonstrator."""
     name, controller = cells.starter
     cells.begin(row, Job(seed, Purpose.DEMONSTRATION, controller, name))

@@ -11,9 +11,9 @@ import pytest
 from enpire.environment.wired.cell import WiredCell
 from enpire.errors import DriverError, SafetyError, UsageError
 from enpire.safety.machine import Mode
-from enpire.safety.messages import Status
+from enpire.safety.messages import SupervisorStatus
 from enpire.safety.permit import Permit, write_passed
-from enpire.safety.rules import Rule
+from enpire.safety.rules import GateRule
 from tests.simulation.running import simulated, written
 
 PERIOD = 0.04
@@ -28,9 +28,9 @@ def station(tmp_path, monkeypatch):
     return found
 
 
-def passing(cell: WiredCell, setpoint: np.ndarray) -> Status:
+def passing(cell: WiredCell, setpoint: np.ndarray) -> SupervisorStatus:
     """What it says a period later."""
-    seen: list[Status] = []
+    seen: list[SupervisorStatus] = []
     end = time.monotonic() + PATIENCE_S
     while not seen and time.monotonic() < end:
         cell.pass_period(setpoint, lambda status, objects: seen.append(status))
@@ -72,7 +72,7 @@ def test_setpoints_move_the_arm_a_pause_rests_it_and_an_emergency_stop_stops_it(
                 passing(cell, goal)
             assert cell.stop.lost
             assert cell.stop.asked
-            assert cell.stop.rules & Rule.EMERGENCY
+            assert cell.stop.rules & GateRule.EMERGENCY
             cell.begin()
             with pytest.raises(SafetyError, match="station clear"):
                 cell.ready()

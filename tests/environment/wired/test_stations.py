@@ -7,9 +7,9 @@ import pytest
 
 from enpire.drivers.wire import Fault
 from enpire.environment import Job
-from enpire.environment.running import Phase
-from enpire.environment.wired.cell import Stop
-from enpire.safety.rules import Rule
+from enpire.environment.running import StationPhase
+from enpire.environment.wired.cell import StationStop
+from enpire.safety.rules import GateRule
 from enpire.types import LOST, Outcome, Purpose
 
 from .rig import Bench, episode, stations
@@ -41,7 +41,7 @@ def test_the_arms_do_what_they_are_told_and_what_is_recorded_is_what_was_seen() 
 
 
 def test_a_stop_in_a_reset_is_recovered_from_and_the_reset_begins_anew() -> None:
-    stop = Stop("stopped: lag", Rule.LAG)
+    stop = StationStop("stopped: lag", GateRule.LAG)
     bench = Bench("pick_cube", stops={40: stop, 90: stop})
     ended = episode(stations(bench), 0)
     assert ended.verdict.outcome is Outcome.SUCCESS
@@ -49,7 +49,7 @@ def test_a_stop_in_a_reset_is_recovered_from_and_the_reset_begins_anew() -> None
 
 
 def test_a_fourth_stop_in_an_episode_sets_the_station_aside() -> None:
-    stop = Stop("stopped: lag", Rule.LAG)
+    stop = StationStop("stopped: lag", GateRule.LAG)
     cells = stations(Bench("pick_cube", stops=dict.fromkeys((40, 60, 80, 100), stop)))
     ended = episode(cells, 0)
     assert (ended.verdict.outcome, ended.verdict.stage) == (Outcome.INVALID, LOST)
@@ -62,11 +62,11 @@ def test_a_fourth_stop_in_an_episode_sets_the_station_aside() -> None:
 @pytest.mark.parametrize(
     ("rules", "outcome", "stage"),
     [
-        (Rule.SELF_COLLISION | Rule.SPEED, Outcome.FAILURE, "stopped"),
-        (Rule.WRIST_FORCE, Outcome.FAILURE, "stopped"),
-        (Rule.DRIVER_AGE, Outcome.INVALID, LOST),
-        (Rule.WRIST_FORCE | Rule.HEARTBEAT, Outcome.INVALID, LOST),
-        (Rule.ASKED, Outcome.ABORTED, "stopped"),
+        (GateRule.SELF_COLLISION | GateRule.SPEED, Outcome.FAILURE, "stopped"),
+        (GateRule.WRIST_FORCE, Outcome.FAILURE, "stopped"),
+        (GateRule.DRIVER_AGE, Outcome.INVALID, LOST),
+        (GateRule.WRIST_FORCE | GateRule.HEARTBEAT, Outcome.INVALID, LOST),
+        (GateRule.ASKED, Outcome.ABORTED, "stopped"),
     ],
 )
 def test_a_stop_ends_an_execution_and_says_whose_it_was(rules, outcome, stage) -> None:
@@ -74,9 +74,9 @@ def test_a_stop_ends_an_execution_and_says_whose_it_was(rules, outcome, stage) -
     cells = stations(bench)
     name, controller = cells.starter
     cells.begin(0, Job(1, Purpose.DEMONSTRATION, controller, name))
-    while cells.phase(0) is not Phase.EXECUTE:
+    while cells.phase(0) is not StationPhase.EXECUTE:
         assert not cells.tick()
-    bench.stops = {bench.periods + 5: Stop("stopped", rules)}
+    bench.stops = {bench.periods + 5: StationStop("stopped", rules)}
     ended = []
     while not ended:
         ended = cells.tick()
@@ -121,7 +121,7 @@ def test_an_arm_rests_until_its_policy_has_come_to_its_first_action() -> None:
         assert not cells.tick()
         cells.wait()
     assert bench.periods - at == 20  # they pass: what goes wrong would be seen
-    bench.stops = {bench.periods + 5: Stop("stopped: asked", Rule.ASKED)}
+    bench.stops = {bench.periods + 5: StationStop("stopped: asked", GateRule.ASKED)}
     ended = []
     while not ended:
         ended = cells.tick()
@@ -140,7 +140,7 @@ def test_a_latched_station_and_one_that_loses_episode_after_episode_are_set_asid
 
 
 def test_faults_are_told_with_what_came_of_them() -> None:
-    bench = Bench("pick_cube", stops={40: Stop("stopped: driver age", Rule.DRIVER_AGE)})
+    bench = Bench("pick_cube", stops={40: StationStop("stopped: driver age", GateRule.DRIVER_AGE)})
     cells = stations(bench)
     begun = bench.now + 40 * 40_000_000 - 10**8
     bench.wire.told = [Fault(1, "drop", "all of joint states dropped", begun, 0.5)]

@@ -6,11 +6,11 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from enpire.evolution.drafting.session import WORK, Asked
+from enpire.evolution.drafting.session import WORK, DraftRequest
 from enpire.evolution.drafting.taking import digest, taken, write
-from enpire.evolution.drafting.trying import Bench, Tried
+from enpire.evolution.drafting.trying import DraftBench, DraftTrial
 from enpire.evolution.programs import Program
-from enpire.evolution.sandbox import Ended
+from enpire.evolution.sandbox import CommandResult
 from enpire.packs.finder import content_hash, find
 
 NAME = "insert_usb_plug"
@@ -60,14 +60,14 @@ def program(folder: Path, script: str, starts: int = 1) -> Program:
     return Program("scripted", folder, command, "{method}\n\n{brief}\n", starts=starts)
 
 
-def begun(folder: Path, files: Mapping[str, bytes] = TEMPLATE) -> Asked:
+def begun(folder: Path, files: Mapping[str, bytes] = TEMPLATE) -> DraftRequest:
     """A draft as it begins, in `folder`."""
     write(files, folder / WORK / NAME)
     began = digest(taken(folder / WORK, NAME).files)
-    return Asked(NAME, "insert a USB plug", "so101", "scripted", began)
+    return DraftRequest(NAME, "insert a USB plug", "so101", "scripted", began)
 
 
-class Judge(Bench):
+class Judge(DraftBench):
     """In place of a bench: says what these functions say of a pack's `task.py`, and runs nothing.
 
     asked: the words of each run. packs: what each was of.
@@ -91,16 +91,18 @@ class Judge(Bench):
         words: Sequence[str],
         most_s: float,
         made: Sequence[str] = (),
-    ) -> Tried:
+    ) -> DraftTrial:
         self.asked.append(list(words))
         self.packs.append(dict(files))
         if words[0] == "render":
-            return Tried(Ended(0, b"", b""), {"picture.png": PNG})
+            return DraftTrial(CommandResult(0, b"", b""), {"picture.png": PNG})
         if "--full" in words:
             good = self.certifies(files["task.py"])
-            return Tried(Ended(0 if good else 1, examined(name, files, good), b""), {})
+            return DraftTrial(CommandResult(0 if good else 1, examined(name, files, good), b""), {})
         good = self.passes(files["task.py"])
-        return Tried(Ended(0 if good else 1, b"pass" if good else b"FAIL  demonstrator", b""), {})
+        return DraftTrial(
+            CommandResult(0 if good else 1, b"pass" if good else b"FAIL  demonstrator", b""), {}
+        )
 
 
 def examined(name: str, files: Mapping[str, bytes], good: bool = True) -> bytes:

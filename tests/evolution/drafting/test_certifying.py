@@ -10,8 +10,8 @@ import pytest
 
 from enpire.evolution.drafting.certifying import NEEDED, certify, check, picture, pictured, printed
 from enpire.evolution.drafting.taking import DraftError
-from enpire.evolution.drafting.trying import Bench, Tried
-from enpire.evolution.sandbox import Ended
+from enpire.evolution.drafting.trying import DraftBench, DraftTrial
+from enpire.evolution.sandbox import CommandResult
 from enpire.packs.finder import CERTIFICATE, DRAFTED
 
 from .scripted import NAME, PNG, Judge, examined, hashed
@@ -19,10 +19,10 @@ from .scripted import NAME, PNG, Judge, examined, hashed
 FILES = {"task.py": b"good", DRAFTED: b"", "README.md": b"what it is"}
 
 
-class Says(Bench):
+class Says(DraftBench):
     """A bench whose runs all end like this."""
 
-    def __init__(self, ended: Ended, made: Mapping[str, bytes] | None = None) -> None:
+    def __init__(self, ended: CommandResult, made: Mapping[str, bytes] | None = None) -> None:
         super().__init__()
         self.ended, self.made = ended, made or {}
 
@@ -33,8 +33,8 @@ class Says(Bench):
         words: Sequence[str],
         most_s: float,
         made: Sequence[str] = (),
-    ) -> Tried:
-        return Tried(self.ended, self.made)
+    ) -> DraftTrial:
+        return DraftTrial(self.ended, self.made)
 
 
 def said(change: Callable[[dict[str, Any]], object]) -> bytes:
@@ -86,29 +86,29 @@ def test_what_does_not_hold_is_refused(
     change: Callable[[dict[str, Any]], object], why: str
 ) -> None:
     with pytest.raises(DraftError, match=why):
-        certify(Says(Ended(0, said(change), b"")), NAME, FILES)
+        certify(Says(CommandResult(0, said(change), b"")), NAME, FILES)
 
 
 @pytest.mark.parametrize(
     "ended",
     [
-        Ended(0, b"", b""),
-        Ended(0, b"all is well\n", b""),
-        Ended(0, b"[1]", b""),
-        Ended(0, b"[" * 100_000, b""),
-        Ended(137, examined(NAME, FILES), b""),
-        Ended(0, examined(NAME, FILES), b"", "memory: too much"),
+        CommandResult(0, b"", b""),
+        CommandResult(0, b"all is well\n", b""),
+        CommandResult(0, b"[1]", b""),
+        CommandResult(0, b"[" * 100_000, b""),
+        CommandResult(137, examined(NAME, FILES), b""),
+        CommandResult(0, examined(NAME, FILES), b"", "memory: too much"),
     ],
     ids=["nothing", "words", "a list", "deep", "killed", "a breach"],
 )
-def test_what_is_no_examination_is_refused(ended: Ended) -> None:
+def test_what_is_no_examination_is_refused(ended: CommandResult) -> None:
     with pytest.raises(DraftError, match="not certified"):
         certify(Says(ended), NAME, FILES)
 
 
 def test_texts_are_made_harmless() -> None:
     forged = said(lambda w: w["checks"][0].update(detail="x\x1b[2J\n" * 200))
-    kept = json.loads(certify(Says(Ended(0, forged, b"")), NAME, FILES)[CERTIFICATE])
+    kept = json.loads(certify(Says(CommandResult(0, forged, b"")), NAME, FILES)[CERTIFICATE])
     detail = kept["checks"][0]["detail"]
     assert "\x1b" not in detail
     assert "\n" not in detail
@@ -116,13 +116,13 @@ def test_texts_are_made_harmless() -> None:
 
 
 def test_a_check_that_was_ended_has_not_passed() -> None:
-    assert check(Says(Ended(0, b"pass", b"")), NAME, FILES, []).passed
-    assert not check(Says(Ended(0, b"pass", b"", "time: too long")), NAME, FILES, []).passed
-    assert not check(Says(Ended(1, b"FAIL", b"")), NAME, FILES, []).passed
+    assert check(Says(CommandResult(0, b"pass", b"")), NAME, FILES, []).passed
+    assert not check(Says(CommandResult(0, b"pass", b"", "time: too long")), NAME, FILES, []).passed
+    assert not check(Says(CommandResult(1, b"FAIL", b"")), NAME, FILES, []).passed
 
 
 def test_what_was_printed_says_how_it_ended() -> None:
-    text = printed(Tried(Ended(137, b"a row\n{}\n", b"why\n", "time: 3 s"), {}))
+    text = printed(DraftTrial(CommandResult(137, b"a row\n{}\n", b"why\n", "time: 3 s"), {}))
     assert text == "a row\nwhy\nended: time: 3 s"
 
 
@@ -135,11 +135,11 @@ def test_pictures_are_part_of_the_pack() -> None:
 @pytest.mark.parametrize(
     "bench",
     [
-        Says(Ended(1, b"", b"no such camera"), {"picture.png": PNG}),
-        Says(Ended(0, b"", b"")),
-        Says(Ended(0, b"", b""), {"picture.png": b"<svg/>"}),
+        Says(CommandResult(1, b"", b"no such camera"), {"picture.png": PNG}),
+        Says(CommandResult(0, b"", b"")),
+        Says(CommandResult(0, b"", b""), {"picture.png": b"<svg/>"}),
     ],
 )
-def test_what_is_no_picture_is_refused(bench: Bench) -> None:
+def test_what_is_no_picture_is_refused(bench: DraftBench) -> None:
     with pytest.raises(DraftError, match="no picture"):
         picture(bench, NAME, FILES, [])

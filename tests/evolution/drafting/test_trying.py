@@ -12,9 +12,9 @@ from typing import ClassVar
 import pytest
 
 from enpire.evolution.drafting.taking import DraftError
-from enpire.evolution.drafting.trying import CACHE, LIMITS, WARMING, Bench
-from enpire.evolution.limits import Limits
-from enpire.evolution.sandbox import Ended
+from enpire.evolution.drafting.trying import CACHE, LIMITS, WARMING, DraftBench
+from enpire.evolution.limits import SandboxLimits
+from enpire.evolution.sandbox import CommandResult
 from enpire.packs.finder import DRAFTED
 from tests.evolution.hostile.arena import needs_sandbox
 
@@ -26,10 +26,10 @@ REACH += "\n\ndef _gap(r):\n    return r.position[:, 0, 0] - r.hand_position[:, 
 pytestmark = needs_sandbox
 
 
-def tried(text: str, most_s: float = 120.0, limits: Limits = LIMITS, made: str = "") -> str:
+def tried(text: str, most_s: float = 120.0, limits: SandboxLimits = LIMITS, made: str = "") -> str:
     """How it ended, what it printed, and what it left."""
     files = {"task.py": text.encode(), DRAFTED: b""}
-    came = Bench(limits).run("mine", files, CHECK, most_s, [made] if made else [])
+    came = DraftBench(limits).run("mine", files, CHECK, most_s, [made] if made else [])
     left = came.made.get(made, b"").decode()
     out, err = came.ended.out.decode(), came.ended.err.decode()
     return f"{came.ended.code} {came.ended.breach}\n{out}{err}{left}"
@@ -41,12 +41,12 @@ def test_a_draft_is_examined() -> None:
     assert said.startswith("0 \npass  nothing: 0 of 1")
 
 
-class Compiles(Bench):
+class Compiles(DraftBench):
     """Runs nothing: a trusted run leaves machine code, a draft's puts its own in its place."""
 
     found: ClassVar[list[bytes]] = []
 
-    def _run(self, pack: Path, out: Path, words: Sequence[str], most_s: float) -> Ended:
+    def _run(self, pack: Path, out: Path, words: Sequence[str], most_s: float) -> CommandResult:
         code = out / CACHE / "kernel"
         if list(words) == WARMING:
             code.parent.mkdir()
@@ -54,7 +54,7 @@ class Compiles(Bench):
         else:
             self.found.append(code.read_bytes())
             code.write_bytes(b"poisoned")
-        return Ended(0, b"", b"")
+        return CommandResult(0, b"", b"")
 
 
 def test_machine_code_that_a_draft_leaves_is_not_used_again() -> None:
@@ -126,7 +126,7 @@ def test_a_fork_bomb_is_held() -> None:
 
 
 def test_what_is_under_way_ends_with_the_bench() -> None:
-    bench, ends = Bench(), []
+    bench, ends = DraftBench(), []
     files = {"task.py": b"import time\ntime.sleep(600)\n", DRAFTED: b""}
 
     def run() -> None:

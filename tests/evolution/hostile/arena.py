@@ -23,7 +23,7 @@ from typing import Any
 
 import pytest
 
-from enpire.evolution import Limits, Sandbox, available, bubblewrap
+from enpire.evolution import Sandbox, SandboxLimits, available, bubblewrap
 
 needs_sandbox = pytest.mark.skipif(
     not available().works, reason=f"no sandbox here: {available().reason}"
@@ -65,7 +65,7 @@ class Act:
     allowed: Allowed = Allowed.PLAIN
     given: dict[str, Any] = field(default_factory=dict)
     less: dict[str, Any] = field(default_factory=dict)
-    limits: Limits = field(default_factory=Limits)
+    limits: SandboxLimits = field(default_factory=SandboxLimits)
     root: bool = False
 
     def __str__(self) -> str:

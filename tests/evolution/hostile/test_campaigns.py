@@ -21,14 +21,14 @@ from enpire.evolution.audit import audit
 from enpire.evolution.board import OWN, Board
 from enpire.evolution.confined import Either, foreign
 from enpire.evolution.effect import Effect
-from enpire.evolution.experiment import SETTING, Experiment, State
+from enpire.evolution.experiment import SETTING, Experiment, ExperimentState
 from enpire.evolution.records import EXPERIMENT, RELEASED
-from enpire.evolution.seat import Seat
+from enpire.evolution.seat import AgentSession
 from enpire.evolution.tools import Tools
-from enpire.improvement.training import Asked
+from enpire.improvement.training import TrainingRequest
 from enpire.policies import ChunkPolicy, ChunkSpec, metadata
 from enpire.rollout.comparison import Decision, PairedRecord
-from enpire.rollout.match import Match
+from enpire.rollout.match import PairedComparison
 from enpire.store import EventRow, Run
 from enpire.store.chain import ChainEnd, extend
 from enpire.types import LOST, Episode, Outcome, Purpose, Times, Verdict
@@ -83,37 +83,37 @@ FORGERIES = (
     Forgery("withdraws-another-s", lambda c: c.withdraw("mallory", "one-0", "bad"), "is one's"),
     Forgery(
         "proposes-in-another-s-name",
-        lambda c: Seat(c, "mallory").propose(mine(agent="one")),
+        lambda c: AgentSession(c, "mallory").propose(mine(agent="one")),
         "mallory cannot propose for one",
     ),
     Forgery(
         "proposes-what-is-kept-already",
-        lambda c: Seat(c, "mallory").propose(mine(state=State.KEPT, effect=WON)),
+        lambda c: AgentSession(c, "mallory").propose(mine(state=ExperimentState.KEPT, effect=WON)),
         "propose new ones only",
     ),
     Forgery(
         "proposes-with-an-effect",
-        lambda c: Seat(c, "mallory").propose(mine(effect=WON)),
+        lambda c: AgentSession(c, "mallory").propose(mine(effect=WON)),
         "propose new ones only",
     ),
     Forgery(
         "takes-another-s-id",
-        lambda c: Seat(c, "mallory").propose(mine(id="one-0")),
+        lambda c: AgentSession(c, "mallory").propose(mine(id="one-0")),
         "there is an experiment one-0 already",
     ),
     Forgery(
         "takes-the-first-policy-s-name",
-        lambda c: Seat(c, "mallory").propose(mine(id="policy-0")),
+        lambda c: AgentSession(c, "mallory").propose(mine(id="policy-0")),
         "there is a policy policy-0 already",
     ),
     Forgery(
         "improves-on-what-is-not-there",
-        lambda c: Seat(c, "mallory").propose(mine(base="../policy-0")),
+        lambda c: AgentSession(c, "mallory").propose(mine(base="../policy-0")),
         "no policy '../policy-0'",
     ),
     Forgery(
         "tries-what-another-tries",
-        lambda c: Seat(c, "mallory").propose(mine(settings=(("speed", repr(SLOW)),))),
+        lambda c: AgentSession(c, "mallory").propose(mine(settings=(("speed", repr(SLOW)),))),
         "one-0 tries just that now",
     ),
     Forgery(
@@ -264,7 +264,7 @@ def test_a_report_keeps_what_is_said_in_its_place(lie: str, tmp_path: Path) -> N
         folder = tmp_path / str(abs(hash(words)))
         with Run.create(folder, config(TINY)) as run:
             one = mine(hypothesis=words, settings=((words, words),), source="")
-            failed = one.to(State.FAILED, reason=words)
+            failed = one.to(ExperimentState.FAILED, reason=words)
             run.ledger.add_event(EventRow(1, EXPERIMENT, one.as_json()))
             run.ledger.add_event(EventRow(1, EXPERIMENT, failed.as_json()))
             with contextlib.closing(Board.open(folder)) as board:
@@ -331,7 +331,7 @@ def run(tmp_path: Path) -> Iterator[Run]:
 def trained(run: Run, text: str) -> ChunkPolicy:
     """The candidate of somebody's own recipe."""
     recipe = foreign("mine", text, (("speed", "0.75"),))
-    training = Either(Here()).begin(run, Asked(recipe, SPEC, 1, "policy-0", 0))
+    training = Either(Here()).begin(run, TrainingRequest(recipe, SPEC, 1, "policy-0", 0))
     candidate = training.candidate(120.0)
     assert candidate is not None
     assert isinstance(candidate.policy, ChunkPolicy)
@@ -357,7 +357,7 @@ def test_a_process_that_outlives_is_there_while_it_trains(run: Run) -> None:
     mark = f"lingering-{os.getpid()}-control"
     text = f"{LINGERS % mark}\ntime.sleep(60)\n"
     recipe = foreign("mine", text, ())
-    training = Either(Here()).begin(run, Asked(recipe, SPEC, 1, "policy-0", 0))
+    training = Either(Here()).begin(run, TrainingRequest(recipe, SPEC, 1, "policy-0", 0))
     until(lambda: running(mark), 60.0)
     training.cancel()
     until(lambda: not running(mark))
@@ -444,9 +444,9 @@ def judged(
     )
 
 
-def compared(void: Episode | None) -> Match:
+def compared(void: Episode | None) -> PairedComparison:
     """A candidate that fails on every other seed, or has those episodes come to nothing."""
-    match = Match("a", "p", {"a": None, "p": None}, 1, iter(range(1, 1000)), 0.05, 100)  # type: ignore[dict-item]
+    match = PairedComparison("a", "p", {"a": None, "p": None}, 1, iter(range(1, 1000)), 0.05, 100)  # type: ignore[dict-item]
     for seed in range(1, 201):
         wins = seed % 2 == 0
         lost = judged(seed, "a", Outcome.FAILURE)
@@ -477,7 +477,7 @@ def test_what_is_not_its_own_doing_counts_for_nobody(void: Episode) -> None:
 
 
 def test_an_episode_that_was_cut_short_is_none_of_a_pair() -> None:
-    match = Match("a", "p", {"a": None, "p": None}, 1, iter(range(1, 9)), 0.05, 100)  # type: ignore[dict-item]
+    match = PairedComparison("a", "p", {"a": None, "p": None}, 1, iter(range(1, 9)), 0.05, 100)  # type: ignore[dict-item]
     jobs = match.jobs()
     next(jobs)
     whole_ = judged(1, "a", Outcome.SUCCESS)

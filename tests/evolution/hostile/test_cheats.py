@@ -22,12 +22,12 @@ from enpire.environment import Job, Readings, Stations
 from enpire.environment.varied_arms import VariedArms
 from enpire.errors import PolicyError, StoreError
 from enpire.evolution import (
-    Limits,
     PolicyLimits,
     PolicyProcess,
     ProgramPolicy,
     Repository,
     Sandbox,
+    SandboxLimits,
     bubblewrap,
     hand_over,
     harness,
@@ -44,7 +44,7 @@ from .arena import Act, Allowed, Arena, arena, assert_said, needs_sandbox
 
 pytestmark = [needs_sandbox, pytest.mark.medium]
 SEED = 11
-USE = Limits(memory=512 * 2**20, processes=32, scratch=16 * 2**20)
+USE = SandboxLimits(memory=512 * 2**20, processes=32, scratch=16 * 2**20)
 LIMITS = PolicyLimits(120.0, 20.0, USE)
 QUICK = PolicyLimits(120.0, 2.0, USE)
 HONEST = """

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from enpire.evolution import Limits
+from enpire.evolution import SandboxLimits
 
 from .arena import Act, Allowed, Arena, arena, is_held, needs_sandbox
 
@@ -263,7 +263,7 @@ PROCESSES = (
         "raise-a-limit",
         "import resource; resource.setrlimit(resource.RLIMIT_NOFILE, (200, 200))",
         "exceeds maximum limit|not allowed",
-        limits=Limits(open_files=100),
+        limits=SandboxLimits(open_files=100),
     ),
 )
 
@@ -285,7 +285,7 @@ BOMBS = (
         Allowed.SMALL,
         {"n": 100, "wait": 9},
         {"n": 10, "wait": 0},
-        Limits(processes=30, wall_s=10),
+        SandboxLimits(processes=30, wall_s=10),
     ),
     Act(
         "thread-bomb",
@@ -296,7 +296,7 @@ BOMBS = (
         Allowed.SMALL,
         {"n": 100, "wait": 9},
         {"n": 10, "wait": 0},
-        Limits(processes=30, wall_s=10),
+        SandboxLimits(processes=30, wall_s=10),
     ),
     Act(
         "memory",
@@ -305,7 +305,7 @@ BOMBS = (
         Allowed.SMALL,
         {"n": 400 * MIB},
         {"n": 40 * MIB},
-        Limits(memory=200 * MIB),
+        SandboxLimits(memory=200 * MIB),
     ),
     Act(
         "shared-memory",
@@ -316,7 +316,7 @@ BOMBS = (
         Allowed.SMALL,
         {"n": 400 * MIB, "wait": 9},
         {"n": 40 * MIB, "wait": 0},
-        Limits(memory=200 * MIB),
+        SandboxLimits(memory=200 * MIB),
     ),
     Act(
         "memory-of-many",
@@ -325,7 +325,7 @@ BOMBS = (
         Allowed.SMALL,
         {"n": 8, "wait": 9},
         {"n": 2, "wait": 0},
-        Limits(memory=200 * MIB),
+        SandboxLimits(memory=200 * MIB),
     ),
     Act(
         "fill-tmp",
@@ -334,7 +334,7 @@ BOMBS = (
         Allowed.SMALL,
         {"n": 40 * MIB},
         {"n": 4 * MIB},
-        Limits(scratch=20 * MIB),
+        SandboxLimits(scratch=20 * MIB),
     ),
     Act(
         "fill-shared-memory-files",
@@ -343,7 +343,7 @@ BOMBS = (
         Allowed.SMALL,
         {"n": 40 * MIB},
         {"n": 4 * MIB},
-        Limits(scratch=20 * MIB),
+        SandboxLimits(scratch=20 * MIB),
     ),
     Act(
         "a-file-too-large",
@@ -352,7 +352,7 @@ BOMBS = (
         Allowed.SMALL,
         {"n": 40 * MIB},
         {"n": 4 * MIB},
-        Limits(file_size=20 * MIB),
+        SandboxLimits(file_size=20 * MIB),
     ),
     Act(
         "fill-the-disk",
@@ -362,7 +362,7 @@ BOMBS = (
         Allowed.SMALL,
         {"n": 40, "wait": 9},
         {"n": 4, "wait": 0},
-        Limits(disk=20 * MIB),
+        SandboxLimits(disk=20 * MIB),
     ),
     Act(
         "more-files-than-can-be-counted",
@@ -371,7 +371,7 @@ BOMBS = (
         Allowed.SMALL,
         {"n": 400, "wait": 9},
         {"n": 40, "wait": 0},
-        Limits(entries=100, disk=MIB),
+        SandboxLimits(entries=100, disk=MIB),
     ),
     Act(
         "a-path-too-long-to-be-looked-at",
@@ -381,7 +381,7 @@ BOMBS = (
         Allowed.SMALL,
         {"n": 40, "wait": 9},
         {"n": 4, "wait": 0},
-        Limits(disk=MIB),
+        SandboxLimits(disk=MIB),
     ),
     Act(
         "time",
@@ -390,7 +390,7 @@ BOMBS = (
         Allowed.SMALL,
         {"s": 100},
         {"s": 0.01},
-        Limits(wall_s=3),
+        SandboxLimits(wall_s=3),
     ),
     Act(
         "processor-of-one",
@@ -400,7 +400,7 @@ BOMBS = (
         Allowed.SMALL,
         {"s": 100},
         {"s": 0.1},
-        Limits(cpu_s=1, wall_s=30),
+        SandboxLimits(cpu_s=1, wall_s=30),
     ),
     Act(
         "processor-of-many",
@@ -409,7 +409,7 @@ BOMBS = (
         Allowed.SMALL,
         {"n": 4, "s": 0.6},
         {"n": 2, "s": 0.05},
-        Limits(cpu_s=1, wall_s=30),
+        SandboxLimits(cpu_s=1, wall_s=30),
     ),
     Act(
         "open-files",
@@ -418,7 +418,7 @@ BOMBS = (
         Allowed.SMALL,
         {"n": 200},
         {"n": 20},
-        Limits(open_files=100),
+        SandboxLimits(open_files=100),
     ),
 )
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from enpire.store import Decision, Interval, Phase, RoundRow, Run, SealedRow
+from enpire.store import Interval, LogEntry, Phase, RoundRow, Run, SealedRow
 from enpire.types import Episode, Outcome, Predicate, Purpose, Times, Verdict
 from tests.store.samples import episode
 
@@ -118,7 +118,7 @@ def _decide(run: Run) -> None:
     for name, parent, recipe, number in lines:
         run.save_policy(name, tensors, {}, parent=parent, recipe=recipe, round=number)
     add = run.ledger.add_decision
-    add(Decision(1, "promoted", "better on 9 of 12 seeds", "policy-0", "policy-1"))
-    add(Decision(1, "stop", "station 2: a wrist felt 48 N"))
-    add(Decision(2, "kept", "better on 2, worse on 4", "policy-1", "policy-2"))
-    add(Decision(2, "sealed", "policy-1, <25 of 26> & reached", "policy-1", ""))
+    add(LogEntry(1, "promoted", "better on 9 of 12 seeds", "policy-0", "policy-1"))
+    add(LogEntry(1, "stop", "station 2: a wrist felt 48 N"))
+    add(LogEntry(2, "kept", "better on 2, worse on 4", "policy-1", "policy-2"))
+    add(LogEntry(2, "sealed", "policy-1, <25 of 26> & reached", "policy-1", ""))

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from enpire.store import Decision, RoundRow, Run, SealedRow
+from enpire.store import LogEntry, RoundRow, Run, SealedRow
 from enpire.store.curves import CurveWriter, learner_curve, training_curve
 from enpire.types import Episode, Outcome, Purpose, Times, Verdict
 from tests.store.samples import episode
@@ -48,7 +48,7 @@ def go_on(run: Run) -> None:
         curve.add("online", version, {"value": 0.25 * version})
     run.save_policy("policy-1", {"w": np.ones(3)}, {"kind": "chunk"}, round=1)
     run.add_episodes(episodes(Purpose.EVALUATION, "policy-1", 1, 9, 10))
-    run.ledger.add_decision(Decision(1, "promoted", "", "policy-0", "policy-1"))
+    run.ledger.add_decision(LogEntry(1, "promoted", "", "policy-0", "policy-1"))
     run.ledger.put_round(RoundRow(1, "policy-1", 9, 10, 0.6, 0.98, 1700.0, 60.0))
     run.add_episodes(episodes(Purpose.SEALED, "policy-1", 1, 19, 20))
     run.ledger.add_sealed(SealedRow(1, "policy-1", 7, 19, 20, 0.75, 0.99))

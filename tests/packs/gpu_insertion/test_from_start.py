@@ -9,7 +9,7 @@ import pytest
 
 from enpire.certification.controllers import Nothing
 from enpire.environment import Stations, build_stations
-from enpire.environment.stations import Phase
+from enpire.environment.stations import StationPhase
 from enpire.types import FloatArray, Outcome
 from tests.packs.starting import Watching, begin, finish, wait
 
@@ -43,7 +43,7 @@ def test_a_card_that_nobody_fetches_stands_in_its_cradle(stations: Stations) -> 
     begin(stations, 1, Nothing(stations.control))
     before = card(stations)
     wait(stations, 25)
-    assert stations.phase(0) is Phase.EXECUTE
+    assert stations.phase(0) is StationPhase.EXECUTE
     np.testing.assert_allclose(card(stations), before, atol=1e-5)
     stations.abort("enough")
 

@@ -13,7 +13,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from enpire.environment import Stations, Task
-from enpire.types import Outcome, State
+from enpire.types import Outcome, PredicateState
 from tests.packs import looking
 from tests.packs.looking import GREY
 
@@ -115,16 +115,21 @@ def test_all_that_is_measured_is_as_near_as_it_says(bench: Bench, seed: int, per
 
 @pytest.mark.parametrize(
     ("depth", "state"),
-    [(7.0, State.PASS), (6.55, State.BOUNDARY), (6.45, State.BOUNDARY), (6.0, State.FAIL)],
+    [
+        (7.0, PredicateState.PASS),
+        (6.55, PredicateState.BOUNDARY),
+        (6.45, PredicateState.BOUNDARY),
+        (6.0, PredicateState.FAIL),
+    ],
 )
 def test_depth_tells_a_card_that_is_not_deep_enough(
-    shots: dict[str, Shot], depth: float, state: State
+    shots: dict[str, Shot], depth: float, state: PredicateState
 ) -> None:
     """Nearly deep enough is not known, and no success."""
     shot = shots[f"{depth:.2f}"]
     assert shot.truth["stays"] == pytest.approx(depth, abs=0.01)
     assert shot.measures()["stays"].state is state
-    assert (shot.judge().outcome is Outcome.SUCCESS) == (state is State.PASS)
+    assert (shot.judge().outcome is Outcome.SUCCESS) == (state is PredicateState.PASS)
 
 
 @pytest.mark.parametrize("camera", [0, 1])
@@ -146,10 +151,10 @@ def test_what_hides_marks_leaves_more_open_and_is_never_believed(
         image[:, int(x.min()) : edge] = GREY
         stays = seated.measures(seated.painted(camera, image))["stays"]
         states.append(stays.state)
-        if stays.state is not State.UNSURE:
+        if stays.state is not PredicateState.UNSURE:
             assert abs(stays.value - depth) < stays.accuracy
-    assert states[0] is State.PASS
-    assert states[-1] is State.UNSURE
+    assert states[0] is PredicateState.PASS
+    assert states[-1] is PredicateState.UNSURE
 
 
 @pytest.mark.parametrize("camera", [0, 1])
@@ -162,7 +167,7 @@ def test_one_mark_may_be_hidden_and_two_may_not(seated: Shot, camera: int, part:
     boxes = stats[stats[:, cv2.CC_STAT_AREA] < 1000][:, :4].tolist()
     assert len(boxes) == 4
     for share in (0.4, 1.0):
-        for hidden, state in ((1, State.PASS), (2, State.UNSURE)):
+        for hidden, state in ((1, PredicateState.PASS), (2, PredicateState.UNSURE)):
             for first in range(4):
                 image = seated.views[camera].image.copy()
                 for x, y, width, height in (boxes + boxes)[first : first + hidden]:
@@ -232,7 +237,7 @@ def test_a_patch_of_the_colour_beside_a_mark_is_no_mark(seated: Shot) -> None:
     """One in one view is left out; so many that too few marks are left are too many."""
     (seen,) = look(seated.stations.task).marks([seated.views[0]], 0.0)
     _, _, _, centres = cv2.connectedComponentsWithStats(seen.card.mask.astype(np.uint8))
-    for patches, state in ((1, State.PASS), (2, State.UNSURE)):
+    for patches, state in ((1, PredicateState.PASS), (2, PredicateState.UNSURE)):
         image = seated.views[0].image.copy()
         for x, y in centres[1 : 1 + patches]:
             cv2.circle(image, (int(x) + 20, int(y)), 8, (160, 20, 150), -1)

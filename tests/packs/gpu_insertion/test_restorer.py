@@ -8,9 +8,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from enpire.certification import Counts, Examination
+from enpire.certification import Counts, TaskExamination
 from enpire.environment import Job, RandomActions, Readings, ResetMode, Stations, build_stations
-from enpire.environment.running import Phase
+from enpire.environment.running import StationPhase
 from enpire.errors import ResetFailed
 from enpire.types import Purpose
 
@@ -30,7 +30,7 @@ def test_what_policies_leave_is_put_back() -> None:
         stations.execute_periods = 60
         return stations
 
-    rows = {row.check: row for row in Examination(build, Counts.all(8)).rows(["physical"])}
+    rows = {row.check: row for row in TaskExamination(build, Counts.all(8)).rows(["physical"])}
     assert rows["physical reset"].passed is True, rows["physical reset"].detail
     assert rows["same starts"].passed is True, rows["same starts"].detail
 
@@ -91,7 +91,7 @@ def test_the_slot_stays_while_the_card_may_be_in_it(stations: Stations) -> None:
 def test_a_policy_does_not_open_the_jaws(stations: Stations) -> None:
     wide = RandomActions(stations.action_size)
     stations.begin(0, Job(1, Purpose.COLLECTION, wide, "wide"))
-    while stations.phase(0) is not Phase.EXECUTE:
+    while stations.phase(0) is not StationPhase.EXECUTE:
         stations.tick()
     for _ in range(19):
         stations.tick()
@@ -121,7 +121,7 @@ def test_a_hand_that_lost_the_card_takes_it_again(arm: int) -> None:
     stations = build_stations("gpu_insertion", 1, 1)  # its own: later resets stay physical
     twin = stations.twin
     stations.begin(0, Job(2, Purpose.COLLECTION, RandomActions(stations.action_size), "p"))
-    while stations.phase(0) is not Phase.EXECUTE:
+    while stations.phase(0) is not StationPhase.EXECUTE:
         stations.tick()
     stations.abort("enough")
     row, action = np.array([0]), np.zeros((1, stations.action_size), np.float32)
@@ -136,7 +136,7 @@ def test_a_hand_that_lost_the_card_takes_it_again(arm: int) -> None:
     assert gripper[arm] < 0.001 < 0.009 < gripper[1 - arm], "one hand holds it"
     stations.reset = ResetMode.PHYSICAL
     stations.begin(0, Job(3, Purpose.COLLECTION, RandomActions(stations.action_size), "p"))
-    while stations.phase(0) is Phase.RESET and stations.tries(0) == 1:
+    while stations.phase(0) is StationPhase.RESET and stations.tries(0) == 1:
         stations.tick()
     assert stations.tries(0) == 1
-    assert stations.phase(0) is Phase.EXECUTE
+    assert stations.phase(0) is StationPhase.EXECUTE

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from enpire.certification.episodes import run
-from enpire.certification.limits import Limits
+from enpire.certification.limits import LimitWatcher
 from enpire.environment import Demonstrations, Job, build_stations
 from enpire.types import Purpose
 
@@ -15,7 +15,7 @@ from enpire.types import Purpose
 @pytest.mark.parametrize("seed", [4585979581951288031, 75693569145582014])
 def test_the_hand_presses_on_nothing(seed: int) -> None:
     stations = build_stations("pick_cube", 1, 1)
-    limits = Limits(stations)
+    limits = LimitWatcher(stations)
     jobs = [Job(seed, Purpose.EVALUATION, Demonstrations(stations.task), "demonstrator")]
     (episode,) = run(stations, jobs, limits)
     assert episode.success

@@ -11,15 +11,15 @@ import pytest
 
 from enpire.certification.hostile import scenes
 from enpire.environment import (
+    CameraView,
     Demonstrations,
     Evidence,
     Job,
     Readings,
     Stations,
-    View,
     build_stations,
 )
-from enpire.types import FloatArray, Outcome, Purpose, State, Verdict
+from enpire.types import FloatArray, Outcome, PredicateState, Purpose, Verdict
 from tests.graphics import eyes_of
 
 
@@ -28,11 +28,11 @@ class Shot:
     """A station at some moment of a demonstration."""
 
     stations: Stations
-    views: list[View]
+    views: list[CameraView]
     readings: Readings
     cube: FloatArray
 
-    def judge(self, views: list[View] | None = None) -> Verdict:
+    def judge(self, views: list[CameraView] | None = None) -> Verdict:
         """By the cameras."""
         seen = self.views if views is None else views
         evidence = Evidence([self.readings] * 12, self.stations.period, seen)
@@ -75,7 +75,7 @@ def test_a_lifted_cube_is_a_success_without_a_tracker(shots: tuple[Shot, Shot]) 
 def test_a_cube_on_the_bench_is_a_failure_beyond_doubt(shots: tuple[Shot, Shot]) -> None:
     verdict = shots[0].judge()
     assert verdict.outcome is Outcome.FAILURE
-    assert verdict.predicates[0].state is State.FAIL
+    assert verdict.predicates[0].state is PredicateState.FAIL
     assert not verdict.undecided
 
 

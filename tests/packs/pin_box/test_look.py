@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from enpire.environment import build_stations
-from enpire.types import FloatArray, Outcome, State
+from enpire.types import FloatArray, Outcome, PredicateState
 from tests.packs import looking
 from tests.packs.looking import GREY
 
@@ -72,7 +72,7 @@ def test_the_depth_of_a_pin_is_seen(bench: Bench, seated: Shot, pin: int, up: fl
     shot = moved(bench, seated, pin, np.array([0.0, 0.0, up]))
     depth = shot.judge().predicates[0]
     assert depth.value == pytest.approx(depth_of(shot), abs=depth.accuracy)
-    assert depth.state is (State.PASS if up < 0.0014 else State.FAIL)
+    assert depth.state is (PredicateState.PASS if up < 0.0014 else PredicateState.FAIL)
 
 
 @pytest.mark.parametrize("tilt", [-0.3, 0.15, 0.3])
@@ -87,7 +87,7 @@ def test_a_pin_that_leans_is_not_upright(bench: Bench, seated: Shot, tilt: float
 def test_a_pin_beside_its_hole_is_not_in_line(bench: Bench, seated: Shot) -> None:
     shot = moved(bench, seated, 1, np.array([0.0, 0.004, 0.0]))
     off = shot.judge().predicates[1]
-    assert off.state is State.FAIL
+    assert off.state is PredicateState.FAIL
     assert off.value == pytest.approx(4.0, abs=off.accuracy)
 
 

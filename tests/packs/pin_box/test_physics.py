@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from enpire.environment import Demonstrations, Job, Readings, Stations, build_stations
-from enpire.environment.running import Phase
+from enpire.environment.running import StationPhase
 from enpire.types import Episode, FloatArray, Outcome, Purpose
 from tests.packs.starting import Watching, finish, welds
 
@@ -199,7 +199,7 @@ def test_a_fast_reset_holds_the_pin_as_it_was_drawn() -> None:
     twin, grasp = stations.twin, stations.control.arms[0].grasp
     pin, weld = twin.model.site("task_pin2").id, twin.model.equality("reset_pin").id
     off = []
-    while stations.phase(0) is Phase.RESET:
+    while stations.phase(0) is StationPhase.RESET:
         held = twin.site_xmat[0, grasp].reshape(3, 3).T @ (
             twin.site_xpos[0, pin] - twin.site_xpos[0, grasp]
         )

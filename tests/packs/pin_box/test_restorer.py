@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from enpire.certification import Counts, Examination
+from enpire.certification import Counts, TaskExamination
 from enpire.environment import Job, ResetMode, Stations, build_stations
 from enpire.environment.restoring import TRIES
 from enpire.types import Episode, Float32Array, FloatArray, Outcome, Purpose
@@ -129,7 +129,7 @@ def test_what_policies_leave_is_put_back_and_starts_are_those_of_a_fast_reset() 
     def build(count: int, threads: int) -> Stations:
         return build_stations("pin_box", count, threads)
 
-    rows = {row.check: row for row in Examination(build, Counts.all(12)).rows(["physical"])}
+    rows = {row.check: row for row in TaskExamination(build, Counts.all(12)).rows(["physical"])}
     assert rows["physical reset"].passed is True, rows["physical reset"].detail
     assert rows["physical reset"].trials == 12
     assert rows["same starts"].passed is True, rows["same starts"].detail

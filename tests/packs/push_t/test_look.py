@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from enpire.certification.hostile import scenes
-from enpire.environment import Evidence, Stations, View, build_stations
+from enpire.environment import CameraView, Evidence, Stations, build_stations
 from enpire.environment.eyes import TwinEyes
-from enpire.types import Outcome, State, Verdict
+from enpire.types import Outcome, PredicateState, Verdict
 from tests.graphics import eyes_of
 
 from .modules import module
@@ -28,7 +28,7 @@ class Bench:
         self.at = stations.twin.model.joint("task_block").qposadr[0]
         self.start = stations.twin.qpos[0].copy()
 
-    def views(self, *pose: float, height: float = 0.010, tilt: float = 0.0) -> list[View]:
+    def views(self, *pose: float, height: float = 0.010, tilt: float = 0.0) -> list[CameraView]:
         """With the block at x, y [m], yaw [rad], and tilted about its bar [rad]."""
         x, y, yaw = pose
         twin = self.stations.twin
@@ -39,7 +39,7 @@ class Bench:
         twin.qpos[0, self.at : self.at + 7] = (x, y, height, *turned)
         return self.eyes.look(0, 0.0, list).result()
 
-    def judge(self, views: list[View]) -> Verdict:
+    def judge(self, views: list[CameraView]) -> Verdict:
         """With the hand lifted for as long as the verifier asks."""
         return self.stations.task.judge_views(Evidence([readings()] * LAST, 0.0, views))
 
@@ -77,7 +77,7 @@ def test_on_its_outline_it_is_a_success_and_beside_it_none(bench: Bench) -> None
     for wrong in ((x + 0.012, y, yaw), (x, y - 0.012, yaw), (x, y, yaw + 0.3), (x, y, yaw + np.pi)):
         verdict = bench.judge(bench.views(*wrong))
         assert verdict.outcome is Outcome.FAILURE
-        assert verdict.predicates[0].state is State.FAIL
+        assert verdict.predicates[0].state is PredicateState.FAIL
 
 
 def test_near_the_threshold_it_is_neither(bench: Bench) -> None:
@@ -85,7 +85,12 @@ def test_near_the_threshold_it_is_neither(bench: Bench) -> None:
     # So far off along x 0.908, 0.902, 0.899 and 0.890 of the outline are covered.
     offs = (0.0029, 0.0031, 0.0032, 0.0035)
     states = [bench.judge(bench.views(x - off, y, yaw)).predicates[0].state for off in offs]
-    assert states == [State.PASS, State.BOUNDARY, State.BOUNDARY, State.FAIL]
+    assert states == [
+        PredicateState.PASS,
+        PredicateState.BOUNDARY,
+        PredicateState.BOUNDARY,
+        PredicateState.FAIL,
+    ]
 
 
 def test_what_does_not_lie_flat_is_not_believed(bench: Bench) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from enpire.environment import Camera, View
+from enpire.environment import Camera, CameraView
 from enpire.types import FloatArray
 
 from .modules import module, task
@@ -26,7 +26,7 @@ FRONT = Camera(
 GOAL = np.array([[0.20, 0.0, 0.0], [0.25, 0.05, 0.02], [0.15, -0.05, 0.02]])  # points there [m]
 
 
-def picture(camera: Camera, hidden: int = 0, aside: float = 0.0) -> View:
+def picture(camera: Camera, hidden: int = 0, aside: float = 0.0) -> CameraView:
     """Of a bench with its marks but the first few, taken by `camera`, said to be by `FRONT`.
 
     aside: how far the first of those that are shown lies from its place, in x and in y [m].
@@ -39,7 +39,7 @@ def picture(camera: Camera, hidden: int = 0, aside: float = 0.0) -> View:
     places = marks.MARKS[hidden:] + np.eye(6)[0, : 6 - hidden, None] * (aside, aside, 0.0)
     for mark in places:
         image[np.linalg.norm(bench - mark, axis=-1) < marks.RADIUS] = 190, 25, 150
-    return View(FRONT, image, 0.0)
+    return CameraView(FRONT, image, 0.0)
 
 
 def moved(shift: FloatArray, turn: FloatArray) -> Camera:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from enpire.certification import Counts, Examination
+from enpire.certification import Counts, TaskExamination
 from enpire.environment import Stations, build_stations
 
 from .modules import module
@@ -21,7 +21,7 @@ def test_what_policies_leave_is_put_back() -> None:
         stations.execute_periods = 100
         return stations
 
-    rows = {row.check: row for row in Examination(build, Counts.all(12)).rows(["physical"])}
+    rows = {row.check: row for row in TaskExamination(build, Counts.all(12)).rows(["physical"])}
     assert rows["physical reset"].passed is True, rows["physical reset"].detail
     assert rows["physical reset"].trials == 12
     assert rows["same starts"].passed is True, rows["same starts"].detail

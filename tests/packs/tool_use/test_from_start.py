@@ -9,7 +9,7 @@ import pytest
 
 from enpire.certification.controllers import Nothing
 from enpire.environment import Stations, build_stations
-from enpire.environment.stations import Phase
+from enpire.environment.stations import StationPhase
 from enpire.types import FloatArray, Outcome
 from tests.packs.starting import Watching, begin, finish, wait
 
@@ -53,7 +53,7 @@ def test_a_cutter_that_nobody_takes_stands_in_its_stand(stations: Stations) -> N
     begin(stations, 1, Nothing(stations.control))
     before = site(stations, "cutter")
     wait(stations, 25)
-    assert stations.phase(0) is Phase.EXECUTE
+    assert stations.phase(0) is StationPhase.EXECUTE
     np.testing.assert_allclose(site(stations, "cutter"), before, atol=2e-5)
     stations.abort("enough")
 

@@ -10,7 +10,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from enpire.environment import Stations
-from enpire.types import Outcome, Predicate, State
+from enpire.types import Outcome, Predicate, PredicateState
 from tests.packs import looking
 from tests.packs.looking import GREY
 
@@ -86,7 +86,7 @@ def test_what_is_measured_is_what_is(bench: Bench, done: Shot, seed: int) -> Non
 def test_a_strap_that_is_whole_is_no_success(whole: Shot) -> None:
     verdict = whole.judge()
     assert verdict.outcome is Outcome.FAILURE
-    assert verdict.predicates[0].state is not State.PASS
+    assert verdict.predicates[0].state is not PredicateState.PASS
 
 
 def test_a_whole_strap_beside_a_cutter_in_its_stand_fails_beyond_doubt(
@@ -97,7 +97,7 @@ def test_a_whole_strap_beside_a_cutter_in_its_stand_fails_beyond_doubt(
     back = {name: -done.qpos[model.joint(f"task_{name}").qposadr[0]] for name in joints}
     shot = moved(bench, done, **back)
     assert shot.judge().failed == ("parted",)
-    assert shot.measures()["parted"].state is State.FAIL
+    assert shot.measures()["parted"].state is PredicateState.FAIL
     assert shot.judge().stage == "whole"
 
 
@@ -116,7 +116,7 @@ def test_each_is_measured_as_it_fails(
 ) -> None:
     seen = moved(bench, done, **joints).measures()[name]
     assert seen.value == pytest.approx(value, abs=2.0)
-    assert seen.state is State.FAIL
+    assert seen.state is PredicateState.FAIL
 
 
 @pytest.mark.parametrize("lean", [-25.0, 12.0, 25.0])
@@ -128,8 +128,8 @@ def test_a_cutter_that_leans_is_never_taken_to_stand(bench: Bench, done: Shot, l
     turned = turn * Rotation.from_quat(qpos[cutter : cutter + 4], scalar_first=True)
     qpos[cutter : cutter + 4] = turned.as_quat(scalar_first=True)
     seen = replace(done, views=bench.look(qpos)).measures()["tilt"]
-    assert seen.state is (State.PASS if abs(lean) < 20 else seen.state)
-    if seen.state is not State.UNSURE:
+    assert seen.state is (PredicateState.PASS if abs(lean) < 20 else seen.state)
+    if seen.state is not PredicateState.UNSURE:
         assert seen.value == pytest.approx(abs(lean), abs=seen.accuracy)
 
 
@@ -158,9 +158,9 @@ def test_what_hides_a_part_leaves_it_unsure_and_never_off(
         image[:, int(x.min()) - 8 : edge] = GREY
         measure = done.measures(done.painted(camera, image))[name]
         states.append(measure.state)
-        if measure.state is State.PASS:
+        if measure.state is PredicateState.PASS:
             assert abs(measure.value - usual) < measure.accuracy
-    assert states[-1] is State.UNSURE
+    assert states[-1] is PredicateState.UNSURE
 
 
 @pytest.mark.parametrize("camera", [0, 1])

@@ -12,7 +12,7 @@ from enpire.certification.fakes import CAMERAS, SENSORS, Faker, FakeResult, show
 from enpire.certification.verifier import Audit
 from enpire.environment import CartesianControl, Job, Stations, build_stations
 from enpire.environment.eyes import TwinEyes
-from enpire.types import Purpose, State
+from enpire.types import PredicateState, Purpose
 from tests.graphics import eyes_of
 
 from .test_physics import module
@@ -88,7 +88,7 @@ def test_cameras_see_by_themselves_whether_the_strap_is_in_the_slot(
         return
     beyond = abs(look.passes(seen, head, tip)) - verify.SLOT[1]
     predicate = verify.in_slot_seen(1e3 * float(beyond.max()))
-    assert predicate.state is (State.PASS if inside else State.FAIL), predicate
+    assert predicate.state is (PredicateState.PASS if inside else PredicateState.FAIL), predicate
 
 
 def written(stations: Stations, control: CartesianControl, tie: object) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from enpire.certification.controllers import Nothing
 from enpire.environment import Demonstrations, Readings, Stations, build_stations
-from enpire.environment.stations import Phase
+from enpire.environment.stations import StationPhase
 from enpire.policies.skill import SkillController
 from enpire.types import Float32Array, FloatArray, Outcome
 from tests.packs.starting import Watching, begin, finish, wait
@@ -83,7 +83,7 @@ def test_a_tie_that_nobody_takes_hangs_still(stations: Stations) -> None:
     begin(stations, 1, Nothing(stations.control))
     before = head(stations), tip(stations)
     wait(stations, 25)
-    assert stations.phase(0) is Phase.EXECUTE
+    assert stations.phase(0) is StationPhase.EXECUTE
     np.testing.assert_allclose(head(stations), before[0], atol=5e-4)
     np.testing.assert_allclose(tip(stations), before[1], atol=0.5)
     assert hanging(stations).all()

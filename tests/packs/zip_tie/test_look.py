@@ -9,7 +9,7 @@ import cv2
 import numpy as np
 import pytest
 
-from enpire.types import FloatArray, Outcome, State
+from enpire.types import FloatArray, Outcome, PredicateState
 from tests.packs import looking
 from tests.packs.looking import GREY
 
@@ -66,7 +66,7 @@ def test_the_tail_is_found_wherever_it_stands(bench: Bench) -> None:
     for seed, periods in ((1, 20), (2, 30), (3, 1000)):
         shot = bench.after(seed, periods)
         through = shot.judge().predicates[0]
-        if through.state is not State.UNSURE:
+        if through.state is not PredicateState.UNSURE:
             seen += 1
             assert abs(through.value - (shot.truth[0] - 6.0)) < through.accuracy, seed
     assert seen >= 2
@@ -94,9 +94,9 @@ def test_what_hides_it_leaves_more_open_and_is_never_believed(
         image[:, int(x.min()) - 30 : edge] = GREY
         through = fastened.judge(fastened.painted(camera, image)).predicates[0]
         states.append(through.state)
-        if through.state is State.PASS:
+        if through.state is PredicateState.PASS:
             assert abs(through.value - depth) < through.accuracy
-    assert states[-1] is State.UNSURE
+    assert states[-1] is PredicateState.UNSURE
 
 
 def test_a_strap_that_one_view_does_not_show_leaves_the_loop_open(fastened: Shot) -> None:
@@ -106,7 +106,7 @@ def test_a_strap_that_one_view_does_not_show_leaves_the_loop_open(fastened: Shot
     image = view.image.copy()
     image[seen.strap.mask] = GREY
     verdict = fastened.judge([fastened.views[0], replace(view, image=image)])
-    assert verdict.predicates[2].state is State.UNSURE
+    assert verdict.predicates[2].state is PredicateState.UNSURE
     assert verdict.undecided
 
 
@@ -116,7 +116,7 @@ def test_a_strap_that_does_not_go_round_the_bundle_is_no_loop(bench: Bench, apar
     straight[[model.joint(f"task_bend{i}").qposadr[0] for i in range(15)]] = 0.0
     loop, still = (apart.judge(bench.look(qpos)).predicates[2] for qpos in (straight, apart.qpos))
     assert loop.value < 0.5
-    assert loop.state is State.FAIL
+    assert loop.state is PredicateState.FAIL
     assert still.value > 0.8
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from enpire.environment import Demonstrations, Job, Readings, Stations, Task, build_stations
-from enpire.environment.stations import Phase
+from enpire.environment.stations import StationPhase
 from enpire.types import Episode, FloatArray, Outcome, Purpose
 from tests.packs.starting import Watching, finish, welds
 
@@ -56,7 +56,7 @@ def threaded() -> Stations:
     stations.begin(0, Job(0, Purpose.DEMONSTRATION, Demonstrations(stations.task), "d"))
     while stations.busy:
         stations.tick()
-        if stations.phase(0) is Phase.EXECUTE and tip(stations)[0] > 25.0:
+        if stations.phase(0) is StationPhase.EXECUTE and tip(stations)[0] > 25.0:
             return stations
     pytest.fail("the demonstration pulls no tail through")
 

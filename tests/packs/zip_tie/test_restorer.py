@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from enpire.certification import Counts, Examination
+from enpire.certification import Counts, TaskExamination
 from enpire.environment import Demonstrations, Job, ResetMode, Stations, build_stations
 from enpire.types import Episode, Float32Array, FloatArray, Purpose
 
@@ -194,7 +194,7 @@ def test_what_policies_leave_is_put_back_and_starts_are_those_of_a_fast_reset() 
         stations.execute_periods = 100
         return stations
 
-    rows = {row.check: row for row in Examination(build, Counts.all(12)).rows(["physical"])}
+    rows = {row.check: row for row in TaskExamination(build, Counts.all(12)).rows(["physical"])}
     assert rows["physical reset"].passed is True, rows["physical reset"].detail
     assert rows["physical reset"].trials == 12
     assert rows["same starts"].passed is True, rows["same starts"].detail

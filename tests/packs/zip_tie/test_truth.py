@@ -7,7 +7,7 @@ import pytest
 
 from enpire.certification.episodes import run
 from enpire.certification.fakes import Faker
-from enpire.certification.verifier import Audit, Audited
+from enpire.certification.verifier import Audit, AuditedEpisode
 from enpire.environment import Job, Stations, build_stations
 from enpire.types import FloatArray, Purpose
 
@@ -17,7 +17,7 @@ ROOF, SHORT = "on the roof, pinched", "too short"
 OPENING = np.array([[-0.005, -0.0017], [0.005, 0.0017]])
 
 
-def judged(tie: object) -> Audited:
+def judged(tie: object) -> AuditedEpisode:
     """What sensors and truth say of a written state."""
     stations: Stations = build_stations("zip_tie", 1, 1)
     fake = module("fakes").construct("state", "", tie, stations.task._kinematics)

@@ -14,7 +14,7 @@ from lerobot.robots import Robot, RobotConfig
 from lerobot.teleoperators import Teleoperator, TeleoperatorConfig
 from lerobot.teleoperators.utils import TeleopEvents
 
-from enpire.drivers.simulated import Simulated
+from enpire.drivers.simulated import SimulatedDriver
 from enpire.packs import find, load_robot
 
 MOTORS = ("shoulder_pan", "shoulder_lift", "elbow_flex", "wrist_flex", "wrist_roll", "gripper")
@@ -40,7 +40,7 @@ class Twin(Robot):
     def __init__(self, config: TwinConfig) -> None:
         super().__init__(config)
         self.config = config
-        self.arms = Simulated(load_robot(find("robots", "so101")), time.monotonic_ns)
+        self.arms = SimulatedDriver(load_robot(find("robots", "so101")), time.monotonic_ns)
         self.log: list[dict[str, float]] = []
         self.open = self.failing = False
         self.seen = self.refused = 0
