@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import time
 from collections import deque
 from collections.abc import Sequence
 from pathlib import Path
@@ -21,13 +22,14 @@ from enpire.policies import Policy
 
 FOLDER = "learner"  # of a run: versions, and where learning is
 WORKER = "enpire.improvement.online_worker"
+SILENT_S = 3600.0  # without an answer, after which a learner that owes one is taken for hung
 
 
 class OnlineProcess:
     """Learns online beside the stations: blocks of episodes go in, versions of a policy come out.
 
     Version k has learned from the first k blocks; version 0, the policy that it set out from, is
-    there from the outset. One that crashes, diverges or is killed raises
+    there from the outset. One that crashes, diverges, hangs or is killed raises
     RecipeError from then on; it can bring no station down.
     """
 
@@ -39,6 +41,8 @@ class OnlineProcess:
         self._answers: SimpleQueue[dict[str, Any]] = SimpleQueue()
         self._candidates: deque[Candidate] = deque()
         self._error = ""
+        self._handed, self._asked = 0, 0  # blocks; candidates that are still to come
+        self._heard = time.monotonic()  # when there was an answer, or nothing to answer
         self.numbers: dict[str, float] = {}
         self._process = subprocess.Popen(
             [sys.executable, "-m", WORKER],
@@ -54,6 +58,9 @@ class OnlineProcess:
 
     def hand_over(self, ids: Sequence[str]) -> None:
         """Have it learn from a block of episodes, which are in the store."""
+        if not self._owes:
+            self._heard = time.monotonic()
+        self._handed += 1
         self._tell({"block": list(ids)})
 
     def newest(self) -> int:
@@ -72,6 +79,9 @@ class OnlineProcess:
 
     def ask_candidate(self) -> None:
         """Have it propose a candidate once it has learned from all that it was handed."""
+        if not self._owes:
+            self._heard = time.monotonic()
+        self._asked += 1
         self._tell({"candidate": True})
 
     def candidate(self) -> Candidate | None:
@@ -83,6 +93,11 @@ class OnlineProcess:
         """End it."""
         self._process.kill()
         self._process.wait()
+
+    @property
+    def _owes(self) -> bool:
+        """Whether it has an answer to give."""
+        return self._asked > 0 or max(self._versions) < self._handed
 
     def _tell(self, said: dict[str, Any]) -> None:
         if self._process.stdin is None:
@@ -104,13 +119,22 @@ class OnlineProcess:
                 said = self._answers.get_nowait()
             except Empty:
                 break
+            self._heard = time.monotonic()
             if "error" in said:
                 self._error = said["error"]
             elif "candidate" in said:
+                self._asked -= 1
                 self._candidates.append(read_candidate(self.folder, said))
             else:
                 self._versions[said["version"]] = said["sha256"]
                 self.numbers = said["numbers"]
+        silent = time.monotonic() - self._heard
+        if self._owes and silent > SILENT_S and not self._error:
+            self.close()
+            self._error = (
+                f"the learner has said nothing for {silent / 60:.0f} min, so it was ended; its log "
+                f"is {self.folder / LOG}"
+            )
         if self._error:
             raise RecipeError(self._error)
 

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from enpire.errors import RecipeError
+from enpire.improvement import online_process
 from enpire.improvement import recipe as recipes
 from enpire.improvement.online_process import FOLDER, OnlineProcess
 from enpire.improvement.recipe import Candidate, ConfiguredRecipe
@@ -186,3 +187,19 @@ def test_one_that_fails_says_why(run: Run, tmp_path: Path) -> None:
     with pytest.raises(RecipeError, match="the loss is nan"):
         wait_for(process, 1)
     process.close()
+
+
+def test_one_that_hangs_is_ended_and_says_so(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    process = begun(run)
+    try:
+        os.kill(process._process.pid, signal.SIGSTOP)
+        monkeypatch.setattr(online_process, "SILENT_S", 0.05)
+        time.sleep(0.1)
+        assert not process.has(1), "it owes nothing"
+        process.hand_over(block(0))
+        time.sleep(0.1)
+        with pytest.raises(RecipeError, match="has said nothing for"):
+            process.has(1)
+        assert process._process.returncode == -signal.SIGKILL
+    finally:
+        process.close()
