@@ -1,8 +1,7 @@
 """A policy that goes on learning from what succeeded, by the loss that it was cloned with.
 
 As the base of EXPO does (Dong et al. 2025, arXiv 2507.07986): what was found becomes its own, and
-what never came right fades. Whenever there is much more to learn from it is taught anew, from new
-weights: who only goes on from old ones generalises worse (Ash and Adams 2020, arXiv 1910.08475).
+what never came right fades.
 """
 
 from __future__ import annotations
@@ -16,7 +15,6 @@ from enpire.improvement.checkpoint import TrainingState
 from enpire.improvement.data import examples, instructive
 from enpire.improvement.growing import Growing
 from enpire.improvement.learner import Learner, average
-from enpire.improvement.trainer import taught_anew
 from enpire.policies import ChunkPolicy, FlowPolicy
 from enpire.types import Episode
 
@@ -32,8 +30,7 @@ class BaseSettings:
 
     batch: moments a step. lr: learning rate. decay: AdamW's weight decay. average: decay of the
     weights' moving average, which is what acts. noise: standard deviation that is added to
-    normalised observations. anew: times as many moments as before, at which it is taught anew; 0:
-    never.
+    normalised observations.
     """
 
     batch: int = 256
@@ -41,7 +38,6 @@ class BaseSettings:
     decay: float = 1e-2
     average: float = 0.998
     noise: float = 0.05
-    anew: float = 2.0
 
 
 class BaseLearner:
@@ -50,23 +46,15 @@ class BaseLearner:
     def __init__(self, policy: Cloned, settings: BaseSettings, generator: torch.Generator) -> None:
         """Go on from `policy`, which is not changed; generator: of every draw that a step makes."""
         self.settings, self.generator = settings, generator
-        self._rows = Growing()
-        self._episodes: list[Episode] = []
-        self.steps = 0
-        self._taught = 0  # moments that it was taught from new weights
-        self._begin(policy)
-
-    def _begin(self, policy: Cloned) -> None:
-        """Go on from `policy`, which is not changed, with an optimiser that knows nothing yet."""
-        settings = self.settings
         self.policy = copy.deepcopy(policy).train()
         self.averaged = copy.deepcopy(policy).eval().requires_grad_(False)
         self._optimiser = torch.optim.AdamW(
             self.policy.parameters(), lr=settings.lr, weight_decay=settings.decay, fused=True
         )
         modules = {"policy": self.policy, "averaged": self.averaged}
-        self._learner = Learner(modules, {"policy": self._optimiser}, self.generator)
-        self._young = 0  # steps since then
+        self._learner = Learner(modules, {"policy": self._optimiser}, generator)
+        self._rows = Growing()
+        self.steps = 0
 
     def __len__(self) -> int:
         """Return how many moments there are to learn from."""
@@ -78,24 +66,7 @@ class BaseLearner:
         chosen = torch.from_numpy(instructive(episode))
         parts = data.rows[data.window], data.actions, data.valid
         self._rows.append([part[chosen] for part in parts])
-        self._episodes.append(episode)
         return int(chosen.sum())
-
-    def know(self) -> None:
-        """Take what there is to learn from so far as what the policy was taught."""
-        self._taught = len(self)
-
-    def renew(self, seed: int) -> bool:
-        """Teach it anew if there is so much more to learn from; returns whether it was.
-
-        Raises:
-            RecipeError: learning diverged.
-        """
-        if not self.settings.anew or len(self) < self.settings.anew * max(self._taught, 1):
-            return False
-        self._begin(taught_anew(self.policy, self._episodes, seed))
-        self.know()
-        return True
 
     def step(self) -> None:
         """Take one gradient step."""
@@ -110,10 +81,9 @@ class BaseLearner:
         loss.backward()  # type: ignore[no-untyped-call]
         torch.nn.utils.clip_grad_norm_(self.policy.parameters(), 1.0)
         self._optimiser.step()
-        decay = min(settings.average, (1 + self._young) / (LEAST_AVERAGE + self._young))
+        decay = min(settings.average, (1 + self.steps) / (LEAST_AVERAGE + self.steps))
         average(self.averaged, self.policy, decay)
         self.steps += 1
-        self._young += 1
 
     def acting(self) -> Cloned:
         """Return the policy as it is now, which later steps do not change."""
@@ -121,12 +91,8 @@ class BaseLearner:
 
     def state(self) -> TrainingState:
         """Return all that learning goes on from, apart from the episodes."""
-        kept = self._learner.kept(self.steps)
-        return TrainingState(
-            kept.tensors, {**kept.state, "taught": self._taught, "young": self._young}
-        )
+        return self._learner.kept(self.steps)
 
     def restore(self, kept: TrainingState) -> None:
         """Take over what `state` returned."""
         self.steps = self._learner.resume(kept)
-        self._taught, self._young = kept.state["taught"], kept.state["young"]

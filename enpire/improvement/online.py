@@ -23,10 +23,7 @@ class OnlineLearner(Protocol):
     """
 
     def add(self, episodes: Sequence[Episode]) -> dict[str, float]:
-        """Learn from a block of episodes; returns numbers that show how it goes.
-
-        Which of its versions acted says `version_of` their policy.
-        """
+        """Learn from a block of episodes; returns numbers that show how it goes."""
         ...
 
     def policy(self) -> Policy:
@@ -63,12 +60,6 @@ class OnlineRecipe(Protocol):
     def improve(self, given: RecipeInputs) -> Candidate:
         """See `Recipe.improve`: what it comes to without stations beside it."""
         ...
-
-
-def version_of(policy: str) -> int:
-    """Return the version that an episode's policy was: 12 of `policy-1.12`, -1 of another's."""
-    _, dot, number = policy.rpartition(".")
-    return int(number) if dot and number.isdecimal() else -1
 
 
 def is_online(recipe: ConfiguredRecipe) -> bool:

@@ -136,26 +136,10 @@ def clone_flow(
     )
     data = _taught(spec, chosen, weight)
     flow = fresh_flow(spec, data, given.seed)
-    training = replace(training, steps=training.steps or _usual(len(data), training.batch))
+    wanted = int(PASSES * len(data) / training.batch)
+    usual = min(max(wanted, LEAST_STEPS), MOST_STEPS)
+    training = replace(training, steps=training.steps or usual)
     return fit(flow, data, training, given.seed, given.checkpoint, stage)
-
-
-def taught_anew(
-    policy: ChunkPolicy | FlowPolicy, chosen: Sequence[Episode], seed: int
-) -> ChunkPolicy | FlowPolicy:
-    """Return a policy of the shape of `policy`, taught from new weights what is `instructive` of
-    the `chosen` episodes, for `PASSES` over it. Raises as `fit`."""
-    data = _taught(policy.spec, chosen, None)
-    training = Training()
-    training = replace(training, steps=_usual(len(data), training.batch))
-    if isinstance(policy, FlowPolicy):
-        return fit(fresh_flow(policy.spec, data, seed), data, training, seed).policy
-    return fit(fresh(policy.spec, data, seed), data, training, seed).policy
-
-
-def _usual(examples: int, batch: int) -> int:
-    """Return how many gradient steps a flow is taught for, by so many examples."""
-    return min(max(int(PASSES * examples / batch), LEAST_STEPS), MOST_STEPS)
 
 
 def clone_picture(

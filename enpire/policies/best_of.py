@@ -1,7 +1,6 @@
 """A policy that draws several chunks, varies each, and carries out the best by its critics.
 
-Where an episode takes long, to go back the way it came is another candidate (`retracing.py`), or is
-done by the clock. How it acts says its `ChooserSpec`: the base may also act alone.
+Where an episode takes long, to go back the way it came is another candidate (`retracing.py`).
 
 Choosing among what a base draws improves it without a gradient through it (EXPO, Dong et al. 2025,
 arXiv 2507.07986), so the base may be of any kind.
@@ -54,9 +53,7 @@ class ChooserSpec:
     same in all of its actions, of half an action's range. caution: standard deviations of what
     critics disagree by that are taken off. back: chunks that it goes back at once, 0 for never.
     patience: chunks of an episode before it may go back. tries: chance, at every chunk from then
-    on, to go back whatever critics say; of a policy that explores. chooses: critics choose; where
-    they do not, what the base draws is carried out. again: chunks that it goes on between going
-    back and going back again, where it does so by the clock; 0: critics say when.
+    on, to go back whatever critics say; of a policy that explores.
     """
 
     observation: int
@@ -72,8 +69,6 @@ class ChooserSpec:
     back: int = 0
     patience: int = 0
     tries: float = 0.0
-    chooses: bool = True
-    again: int = 0
 
     @property
     def seen(self) -> int:
@@ -282,16 +277,14 @@ class _Chosen:
         path.asked += 1
         if path.left:
             return path.go_back(spec.varied)
-        late = spec.back and path.asked > spec.patience and len(path.chunks) >= spec.back
-        if late and spec.again and path.asked > path.due:
-            path.left, path.due = spec.back, path.asked + spec.back + spec.again - 1
-            return path.go_back(spec.varied)
-        drawn = self._drawn(history, rng, pictures, spec.samples if spec.chooses else 1)
-        if not spec.chooses:
-            return path.go(drawn[0].numpy())
+        rows = np.repeat(history[None], spec.samples, axis=0)
+        shown = None if pictures is None else np.repeat(pictures[None], spec.samples, axis=0)
+        seeds = rng.integers(2**63, size=spec.samples).tolist()
+        said = self._base.chunks(rows, seeds, pictures=shown)[:, : spec.chunk]
+        drawn = torch.from_numpy(np.ascontiguousarray(said, np.float32)).clamp(-1.0, 1.0)
         candidates = torch.cat([drawn, chooser.varied(drawn, rng)])
         forward = len(candidates)
-        late = late and not spec.again
+        late = spec.back and path.asked > spec.patience and len(path.chunks) >= spec.back
         if late:
             back = torch.from_numpy(undone(path.chunks[-1], spec.varied))
             candidates = torch.cat([candidates, back[None]])
@@ -304,13 +297,3 @@ class _Chosen:
             path.left = spec.back
             return path.go_back(spec.varied)
         return path.go(candidates[int(worth[:forward].argmax())].numpy())
-
-    def _drawn(
-        self, history: Float32Array, rng: np.random.Generator, pictures: Image | None, count: int
-    ) -> Tensor:
-        """Return `count` chunks (count, chunk, act) of the base for one row."""
-        rows = np.repeat(history[None], count, axis=0)
-        shown = None if pictures is None else np.repeat(pictures[None], count, axis=0)
-        seeds = rng.integers(2**63, size=count).tolist()
-        said = self._base.chunks(rows, seeds, pictures=shown)[:, : self._chooser.spec.chunk]
-        return torch.from_numpy(np.ascontiguousarray(said, np.float32)).clamp(-1.0, 1.0)

@@ -25,13 +25,11 @@ class Path:
         chunks: those carried out that nothing has taken back, each (n, act), oldest first.
         asked: how many chunks were asked for so far.
         left: how many chunks it still goes back.
-        due: it goes forward until so many chunks were asked for.
     """
 
     chunks: list[Float32Array] = field(default_factory=list)
     asked: int = 0
     left: int = 0
-    due: int = 0
 
     def go(self, chunk: Float32Array) -> Float32Array:
         """Return `chunk`, which is carried out next."""

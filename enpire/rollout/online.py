@@ -17,7 +17,6 @@ from typing import Protocol
 
 from enpire.environment import Controller, Job
 from enpire.environment.jobs import named
-from enpire.improvement.online import version_of
 from enpire.policies import Policy
 from enpire.rollout.statistics import estimate
 from enpire.types import JUDGED, Episode, Estimate, Purpose
@@ -134,6 +133,11 @@ def recent(known: Mapping[str, Episode], round: int, seeds: Iterator[int]) -> Es
 def _latest(episodes: Iterable[Episode]) -> Estimate:
     judged = [e.success for e in episodes if e.verdict.outcome in JUDGED][-RECENT:]
     return estimate(sum(judged), len(judged))
+
+
+def version_of(policy: str) -> int:
+    """Return the version that an episode's policy was: 12 of `policy-1.12`."""
+    return int(policy.rpartition(".")[2])
 
 
 def blocks_of(

@@ -54,32 +54,6 @@ def test_it_comes_to_do_what_succeeded(kind: str) -> None:
     assert missed(before) == missed(made(kind)), "what was handed out stays as it was"
 
 
-@pytest.mark.parametrize("kind", ["chunk", "flow"])
-def test_it_is_taught_anew_where_there_is_much_more_to_learn_from(kind: str) -> None:
-    begun = learner(kind)
-    begun.know()
-    begun.add(steady("e3"))
-    assert not begun.renew(seed=1), "48 moments of 36"
-    before = begun.acting()
-    begun.add(steady("e4"))
-    begun.add(steady("e5"))
-    assert begun.renew(seed=1)
-    assert missed(begun.acting()) < 0.5 * missed(before)
-    assert not begun.renew(seed=1), "it knows these"
-
-
-def test_one_that_was_taught_anew_goes_on_from_where_it_was() -> None:
-    begun, again = learner("flow"), learner("flow")
-    assert begun.renew(seed=1)
-    begun.step()
-    again.restore(begun.state())
-    for each in (begun, again):
-        each.step()
-    one, other = begun.acting().tensors(), again.acting().tensors()
-    assert all(np.array_equal(one[name], other[name]) for name in one)
-    assert not again.renew(seed=1)
-
-
 def test_of_an_episode_in_which_somebody_helped_only_the_help_is_cloned() -> None:
     whole = steady("h")
     helped = replace(whole, intervened=np.arange(12) >= 8, rewound=np.zeros(12, bool))

@@ -176,37 +176,6 @@ def test_without_exploring_it_goes_back_where_critics_expect_most_of_it(sign: fl
     assert bool((done[SPEC.execute :, 0] < 0.0).all()) == (sign < 0.0)
 
 
-def test_by_the_clock_it_goes_back_and_after_a_while_again() -> None:
-    clock = replace(SHAPE, back=2, patience=3, again=2)
-    done = acted(BestOfPolicy(flow(), chooser(clock)), [5], periods=9 * SPEC.execute)[0]
-    chunks = done.reshape(9, SPEC.execute, SPEC.action)
-    for at, of in ((3, 2), (4, 1), (7, 6), (8, 5)):
-        np.testing.assert_array_equal(chunks[at], undone(chunks[of], SHAPE.varied))
-    assert not np.array_equal(chunks[5], undone(chunks[0], SHAPE.varied)), "on again"
-
-
-def test_where_critics_do_not_choose_the_base_acts_alone() -> None:
-    base = flow()
-    done = acted(BestOfPolicy(base, preferring(1.0, replace(SHAPE, chooses=False))), [5])[0, 0]
-    chosen = acted(BestOfPolicy(base, preferring(1.0)), [5])[0, 0]
-    asked: list[int] = []
-
-    class Counts:
-        def __init__(self, of: Any) -> None:
-            self.of, self.spec, self.seen, self.looks = of, of.spec, of.seen, of.looks
-            self.observation, self.spread = of.observation, of.spread
-
-        def chunks(self, rows: np.ndarray, *rest: Any, **more: Any) -> np.ndarray:
-            asked.append(len(rows))
-            return self.of.chunks(rows, *rest, **more)  # type: ignore[no-any-return]
-
-    acts = _Chosen(Counts(base.asked("")), chooser(replace(SHAPE, chooses=False)))  # type: ignore[arg-type]
-    history = np.zeros((SPEC.history, SPEC.observation), np.float32)
-    acts(history, np.zeros((3, 5), np.float32), np.random.default_rng(0), None, Path())
-    assert asked == [1], "one chunk is drawn"
-    assert not np.array_equal(done, chosen)
-
-
 def test_its_file_holds_it_all() -> None:
     policy = BestOfPolicy(flow(), chooser(replace(SHAPE, noise=0.1, back=2, patience=9)))
     again = load(metadata(policy), policy.tensors())

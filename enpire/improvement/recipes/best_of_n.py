@@ -10,9 +10,6 @@ short, one that always does the same stays stuck. Where an episode takes longer 
 right, what collects now and then goes back the way it came, too (`policies/retracing.py`). A new
 try that comes right teaches critics when to go back, and the base how. A base that is not ours to
 teach so, such as LeRobot's, stays as it is.
-
-Whether critics choose at all, and whether an episode that is late goes back by the clock, is tried
-while it collects; the best of these ways is proposed (`improvement/ways.py`).
 """
 
 from __future__ import annotations
@@ -35,10 +32,8 @@ from enpire.improvement.chunk_buffer import ChunkBuffer, Chunks
 from enpire.improvement.critic_learning import CriticLearner, CriticSettings, Mix
 from enpire.improvement.data import MIN_STD
 from enpire.improvement.learner import LOOK
-from enpire.improvement.online import version_of
 from enpire.improvement.recipe import Candidate, RecipeInputs
 from enpire.improvement.replay import later_of, transitions
-from enpire.improvement.ways import WAYS, WITHOUT_BACK, Way, WaysTried
 from enpire.policies import (
     Base,
     BestOfPolicy,
@@ -54,7 +49,6 @@ SHARES = (0.5, 0.25)  # of demonstrations in a batch, at the beginning and later
 FOLLOWED = 0.5  # share of the return that followed in a target, at the beginning
 LEAST_DONE = 2  # periods of an episode that there is anything to learn from
 LATE = 0.9  # share of the successes so far that took less time than an episode which is late
-AGAIN = 1.25  # times the median time of the successes: how long it tries anew, or it is disturbed
 STAGE = "best_of_n"
 
 
@@ -114,9 +108,6 @@ class BestOfLearner:
         self._shown = {e.id for e in shown}
         lengths = [len(e) for e in before if e.success]
         self._chooser = self._made(Moments.of(self._frozen, won, given), lengths)
-        shape = self._chooser.spec
-        self._again = max(int(AGAIN * float(np.median(lengths))) // shape.chunk, 1)
-        self._ways = WaysTried(WAYS if shape.back else WITHOUT_BACK, given.seed)
         self._buffer = ChunkBuffer()
         generators = [torch.Generator().manual_seed(given.seed + part) for part in range(2)]
         self._critics = CriticLearner(self._chooser, settings.critic, generators[0])
@@ -124,20 +115,13 @@ class BestOfLearner:
         if isinstance(self._frozen, ChunkPolicy | FlowPolicy):
             self._base = BaseLearner(self._frozen, settings.base, generators[1])
         self._take(before)
-        if self._base is not None:
-            self._base.know()
         self._episodes, self._seconds = 0, 0.0
         self._owed = {"critics": float(settings.warm_steps), "base": 0.0}  # gradient steps
 
     def add(self, episodes: Sequence[Episode]) -> dict[str, float]:
         """See `OnlineLearner`."""
         some = self._known(episodes)
-        for version in sorted({version_of(e.policy) for e in some}):
-            wins = [e.success for e in some if version_of(e.policy) == version]
-            self._ways.count(version, sum(wins), len(wins) - sum(wins))
         self.work()
-        if episodes:
-            self._ways.go_on()
         return {"success": sum(e.success for e in some) / max(len(some), 1), **self._numbers()}
 
     def work(self, checkpoint: Checkpoint = NOWHERE) -> None:
@@ -155,8 +139,6 @@ class BestOfLearner:
                 checkpoint.keep(STAGE, self.state())
         while self._base is not None and self._owes("base"):
             self._base.step()
-        if self._base is not None:
-            self._base.renew(self._given.seed)
         self._critics.require_finite()
         self._seconds += time.monotonic() - started
         if checkpoint.keeps and self._critics.steps > before:
@@ -164,12 +146,12 @@ class BestOfLearner:
 
     def policy(self) -> Policy:
         """See `OnlineLearner`."""
-        return self._acting(self._ways.now, self.settings.tries)
+        return self._acting(self.settings.tries)
 
     def candidate(self) -> Candidate:
         """See `OnlineLearner`."""
         numbers = {"episodes": self._episodes, **self._numbers(), "seconds": self._seconds}
-        return Candidate(self._acting(self._ways.best, 0.0), numbers)
+        return Candidate(self._acting(0.0), numbers)
 
     def state(self) -> TrainingState:
         """See `OnlineLearner`."""
@@ -180,13 +162,9 @@ class BestOfLearner:
             f"{name}/{key}": t for name, part in parts.items() for key, t in part.tensors.items()
         }
         states = {name: part.state for name, part in parts.items()}
-        state = {
-            "parts": states,
-            "owed": dict(self._owed),
-            "seconds": self._seconds,
-            "ways": self._ways.state(),
-        }
-        return TrainingState(tensors, state)
+        return TrainingState(
+            tensors, {"parts": states, "owed": dict(self._owed), "seconds": self._seconds}
+        )
 
     def restore(self, episodes: Sequence[Episode], kept: TrainingState) -> None:
         """See `OnlineLearner`."""
@@ -195,13 +173,12 @@ class BestOfLearner:
         if self._base is not None:
             self._base.restore(_part(kept, "base"))
         self._owed, self._seconds = dict(kept.state["owed"]), kept.state["seconds"]
-        self._ways.restore(kept.state["ways"])
 
-    def _acting(self, way: Way, tries: float) -> BestOfPolicy:
+    def _acting(self, tries: float) -> BestOfPolicy:
         """Return what acts by both as they are now; tries: see `ChooserSpec`."""
         base = self._frozen if self._base is None else self._base.acting()
         chooser = copy.deepcopy(self._chooser).eval()
-        chooser.spec = way.spec(chooser.spec, self._again, tries)
+        chooser.spec = replace(chooser.spec, tries=tries)
         return BestOfPolicy(base, chooser)
 
     def _known(self, episodes: Sequence[Episode]) -> list[Episode]:
@@ -235,7 +212,7 @@ class BestOfLearner:
         return Mix(later + left * (begun - later), FOLLOWED * left)
 
     def _numbers(self) -> dict[str, float]:
-        return {"steps": self._critics.steps, **self._critics.numbers, **self._ways.numbers()}
+        return {"steps": self._critics.steps, **self._critics.numbers}
 
     def _chunks(self, episode: Episode) -> Chunks:
         """Return the chunks of an episode."""
