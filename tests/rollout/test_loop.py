@@ -178,7 +178,7 @@ def test_a_better_candidate_is_promoted_and_passes_the_sealed_evaluation(tmp_pat
 
 @pytest.mark.parametrize(("ours", "candidate"), [(SLOW, SLOW), (FAST, SLOW), (SLOW, 0.0)])
 def test_a_candidate_that_is_no_better_is_kept_out(
-    tmp_path: Path, ours: float, candidate: float, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, ours: float, candidate: float, patient: None
 ) -> None:
     folder = tmp_path / "run"
     state = go(folder, Moves(ours), Moves(candidate))
@@ -193,7 +193,7 @@ def test_a_candidate_that_is_no_better_is_kept_out(
 @pytest.mark.medium
 @pytest.mark.parametrize(("candidate", "base"), [(SLOW, "policy-1"), (0.0, "policy-0")])
 def test_the_next_candidate_goes_on_from_the_last_unless_that_did_worse(
-    tmp_path: Path, candidate: float, base: str, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, candidate: float, base: str, patient: None
 ) -> None:
     folder = tmp_path / "run"
     state = go(folder, Moves(SLOW), Moves(candidate), rounds=2)

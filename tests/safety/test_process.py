@@ -7,6 +7,8 @@ import pty
 import subprocess
 import sys
 import time
+from collections.abc import Callable
+from contextlib import suppress
 from datetime import date, timedelta
 from pathlib import Path
 
@@ -39,8 +41,16 @@ def wait(client: StationClient, *modes: Mode) -> Mode:
     return next(s.mode for s in bench._statuses(client) if s.mode in modes)
 
 
+def patiently[T](work: Callable[[], T]) -> T:
+    """Do it again where a busy machine kept a supervisor or its driver from their work."""
+    for _ in range(19):
+        with suppress(SafetyError):
+            return work()
+    return work()
+
+
 def test_every_fault_of_a_policy_stops_the_station_and_is_recorded(station) -> None:
-    measured = bench.measure(station, trials=1, seconds=0.3, seed=0)
+    measured = patiently(lambda: bench.measure(station, trials=1, seconds=0.3, seed=0))
     assert [row.fault for row in measured.rows] == list(bench.KINDS)
     assert all(0 <= row.delays[0] < SOON_S for row in measured.rows)
     assert len(list(station.records.glob("*.npz"))) >= len(bench.KINDS)
@@ -51,7 +61,9 @@ def test_setpoints_are_followed_and_whoever_tells_them_may_be_held_up(station) -
     way = np.concatenate([np.linspace(0, 0.02, 10), np.linspace(0.02, 0.04, 10)])
     with Supervision(station, Permit.MOTION) as supervision:
         client = StationClient(supervision.folder)
-        for _ in range(20):  # on a busy machine a heartbeat may lapse: then anew
+
+        def follow() -> float:
+            """Carry all setpoints out; returns how far the arm has moved [rad]."""
             supervision.ask("episode")
             supervision.ask("arm" if client.status().mode is Mode.IDLE else "recover")
             wait(client, Mode.ARMED)
@@ -62,14 +74,13 @@ def test_setpoints_are_followed_and_whoever_tells_them_may_be_held_up(station) -
                     following.go(start + away * np.eye(7)[1])
                     time.sleep(0.5 if number == 9 else EVERY_S)
                 following.rest()
-                break
-            except SafetyError:
-                continue
             finally:
                 following.close()
-                wait(client, Mode.ARMED, Mode.HOLDING)
-        assert client.status().mode is Mode.ARMED
-        assert client.status().measured[1] - start[1] == pytest.approx(0.04, abs=1e-3)
+                ended = wait(client, Mode.ARMED, Mode.HOLDING)
+            assert ended is Mode.ARMED
+            return float(client.status().measured[1] - start[1])
+
+        assert patiently(follow) == pytest.approx(0.04, abs=1e-3)
 
 
 def test_a_policy_whose_station_has_stopped_already_errs_no_more(station) -> None:

@@ -240,7 +240,7 @@ tool("done")
 def test_a_draft_is_gone_on_with(
     scripted: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(trying, "Bench", Judge)
+    monkeypatch.setattr(trying, "DraftBench", Judge)
     (scripted / "agent.py").write_text(BEGINS + TWO_GOES)
     new = ["new", "task", "--agent", "idle"]
     assert main([*new, "insert a USB plug"]) == 1

@@ -22,6 +22,8 @@ from tests.observe.tracking.made_run import begin, go_on
 
 Values = dict[tuple[str, int], float]
 
+LONG = 120.0  # seconds; some trackers' libraries take long to import on a busy machine
+
 
 @pytest.fixture(autouse=True)
 def _no_network(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -48,7 +50,7 @@ def _twice(kind: str, run: Run) -> Values:
     said: list[str] = []
     for part in (lambda run: None, go_on):
         start = tracker(kind, tracked_run(run))
-        with TrackingThread(run, kind, start, said.append, look_s=0.01):
+        with TrackingThread(run, kind, start, said.append, look_s=0.01, close_s=LONG):
             part(run)
     assert said == []
     scalars = ScalarReader(run).read(last=True)
