@@ -10,7 +10,7 @@ from pathlib import Path
 
 from enpire.errors import EnpireError, LockedError
 from enpire.observe import account
-from enpire.observe.overview import sealed_of
+from enpire.observe.overview import sealed_of, state_by
 from enpire.observe.report.experiments import CampaignReport
 from enpire.observe.report.success import SuccessCurve, SuccessTally
 from enpire.observe.status import LoopStatus, read_status
@@ -21,7 +21,6 @@ from enpire.types import Estimate, Outcome, Purpose
 
 Stamp = tuple[int, bool, tuple[tuple[int, int], ...]]
 
-KILLED = "killed"  # what a run is that says it runs, and no process writes
 UNREAD = "not read yet"
 NOTHING = Estimate(0, 0, 0.0, 1.0)
 
@@ -180,7 +179,7 @@ class WatchedRun:
             self.log.append(LogLine(len(self.log) + 1, note.round, note.kind, note.text))
         facts, sealed, live = ledger.facts(), ledger.sealed(), under_way(self.folder)
         passing = sealed_of(run).passing if sealed else []
-        incumbent, state = account.incumbent(ledger), facts.get("state", "unknown")
+        incumbent = account.incumbent(ledger)
         success = tally.success.evaluations(incumbent)
         if passing:
             last = passing[-1]
@@ -192,7 +191,7 @@ class WatchedRun:
             seed=int(asked.get("seed", 0)),
             robots=int(asked.get("robots", 0)),
             target=asked.get("target"),
-            state=KILLED if state == "running" and not live else state,
+            state=state_by(facts, live),
             incumbent=incumbent,
             success=success,
             rounds=tuple(ledger.rounds()),

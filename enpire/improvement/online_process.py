@@ -58,10 +58,8 @@ class OnlineProcess:
 
     def hand_over(self, ids: Sequence[str]) -> None:
         """Have it learn from a block of episodes, which are in the store."""
-        if not self._owes:
-            self._heard = time.monotonic()
+        self._ask({"block": list(ids)})
         self._handed += 1
-        self._tell({"block": list(ids)})
 
     def newest(self) -> int:
         """Return the newest version there is."""
@@ -79,10 +77,8 @@ class OnlineProcess:
 
     def ask_candidate(self) -> None:
         """Have it propose a candidate once it has learned from all that it was handed."""
-        if not self._owes:
-            self._heard = time.monotonic()
+        self._ask({"candidate": True})
         self._asked += 1
-        self._tell({"candidate": True})
 
     def candidate(self) -> Candidate | None:
         """Return the candidate that was asked for; None: it is still to come."""
@@ -98,6 +94,12 @@ class OnlineProcess:
     def _owes(self) -> bool:
         """Whether it has an answer to give."""
         return self._asked > 0 or max(self._versions) < self._handed
+
+    def _ask(self, said: dict[str, Any]) -> None:
+        """Tell it what it has to answer; its silence counts from here if it owed nothing."""
+        if not self._owes:
+            self._heard = time.monotonic()
+        self._tell(said)
 
     def _tell(self, said: dict[str, Any]) -> None:
         if self._process.stdin is None:

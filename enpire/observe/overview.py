@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -71,8 +72,13 @@ def sealed_of(run: Run) -> Sealed:
 
 def state(run: Run) -> str:
     """How the run ended, `running`, or `killed` when its process is gone without a word."""
-    said = run.ledger.facts().get("state", "unknown")
-    return "killed" if said == "running" and not under_way(run.folder) else said
+    return state_by(run.ledger.facts(), under_way(run.folder))
+
+
+def state_by(facts: Mapping[str, str], live: bool) -> str:
+    """See `state`, by the facts of a ledger; live: a process writes the run."""
+    said = facts.get("state", "unknown")
+    return "killed" if said == "running" and not live else said
 
 
 def ended(folder: Path) -> str:
