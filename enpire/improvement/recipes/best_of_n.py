@@ -32,6 +32,7 @@ from enpire.improvement.chunk_buffer import ChunkBuffer, Chunks
 from enpire.improvement.critic_learning import CriticLearner, CriticSettings, Mix
 from enpire.improvement.data import MIN_STD
 from enpire.improvement.learner import LOOK
+from enpire.improvement.moving import shown
 from enpire.improvement.recipe import Candidate, RecipeInputs
 from enpire.improvement.replay import later_of, transitions
 from enpire.policies import (
@@ -107,13 +108,16 @@ class BestOfLearner:
             raise RecipeError("best_of_n: no demonstration and no success to learn from")
         self._shown = {e.id for e in shown}
         lengths = [len(e) for e in before if e.success]
-        self._chooser = self._made(Moments.of(self._frozen, won, given), lengths)
+        moments = Moments.of(self._frozen, won, given)
+        # Of who sees by cameras, what it sees would have to be moved, too.
+        self._symmetry = given.symmetry if moments.film is None else None
+        self._chooser = self._made(moments, lengths)
         self._buffer = ChunkBuffer()
         generators = [torch.Generator().manual_seed(given.seed + part) for part in range(2)]
-        self._critics = CriticLearner(self._chooser, settings.critic, generators[0])
+        self._critics = CriticLearner(self._chooser, settings.critic, generators[0], self._symmetry)
         self._base: BaseLearner | None = None
         if isinstance(self._frozen, ChunkPolicy | FlowPolicy):
-            self._base = BaseLearner(self._frozen, settings.base, generators[1])
+            self._base = BaseLearner(self._frozen, settings.base, generators[1], self._symmetry)
         self._take(before)
         self._episodes, self._seconds = 0, 0.0
         self._owed = {"critics": float(settings.warm_steps), "base": 0.0}  # gradient steps
@@ -220,7 +224,7 @@ class BestOfLearner:
         spec = moments.asked.spec
         done = transitions([episode], spec, self.settings.critic.discount)
         return Chunks(
-            seen=self._chooser.see(self._told(moments)),
+            seen=self._told(moments),
             actions=done.actions,
             later=later_of([episode], spec.execute),
             reward=done.reward,
@@ -258,10 +262,12 @@ class BestOfLearner:
             back=-(-settings.back // of.execute),
             patience=int(np.quantile(lengths, LATE)) // of.execute,
         )
-        made, rows = Chooser(spec), asked.seen.beside(moments.data.rows)
+        made = Chooser(spec)
+        rows, actions = shown(replace(moments.data, symmetry=self._symmetry))
+        rows = asked.seen.beside(rows)
         made.mean.copy_(rows.mean(dim=0))
         made.std.copy_(rows.std(dim=0).clamp_min(MIN_STD))
-        made.centre.copy_(moments.data.action_mean)
+        made.centre.copy_(actions.mean(dim=0))
         made.spread.copy_(asked.spread)
         return made
 
