@@ -18,7 +18,7 @@ from enpire.improvement.growing import Growing
 from enpire.improvement.learner import Learner, average
 from enpire.improvement.moving import moved
 from enpire.policies import ChunkPolicy, FlowPolicy
-from enpire.types import Episode
+from enpire.types import Episode, Flags
 
 Cloned = ChunkPolicy | FlowPolicy
 """A policy that is ours to teach by cloning."""
@@ -71,10 +71,16 @@ class BaseLearner:
         """Return how many moments there are to learn from."""
         return len(self._rows)
 
-    def add(self, episode: Episode) -> int:
-        """Take what is worth cloning of a success; returns how many moments that are."""
+    def add(self, episode: Episode, dropped: Flags | None = None) -> int:
+        """Take what is worth cloning of a success; returns how many moments that are.
+
+        dropped: periods that are not, whatever else speaks for them, (T,).
+        """
         data = examples([episode], self.policy.spec)
-        chosen = torch.from_numpy(instructive(episode))
+        wanted = instructive(episode)
+        chosen = torch.from_numpy(wanted if dropped is None else wanted & ~dropped)
+        if not chosen.any():
+            return 0
         parts = data.rows[data.window], data.actions, data.valid
         self._rows.append([part[chosen] for part in parts])
         return int(chosen.sum())

@@ -37,6 +37,7 @@ Kind = Literal["chunk", "flow"]
 # which they are soon too sure, at `zip_tie` (`tasks/zip_tie/README.md`).
 WIDER = 2  # times as wide as what answers with one chunk
 PASSES = 64.0  # over all examples: each comes with another noise and time every time it is shown
+MOVED_PASSES = 192.0  # where each comes from another place every time, too
 LEAST_STEPS, MOST_STEPS = 300, 12_000  # for that, where examples are few, and where they are many
 CALM = 0.5  # deviation of the noise that they act with
 
@@ -124,8 +125,8 @@ def clone_flow(
 ) -> Fit[FlowPolicy]:
     """The same, and one that flows; chunks that may come late are longer by that.
 
-    It is wider, for what it has to tell apart is more than one chunk, and learns for `PASSES` over
-    its examples where `training` does not say for how long.
+    It is wider, for what it has to tell apart is more than one chunk, and learns for `PASSES` or
+    `MOVED_PASSES` over its examples where `training` does not say for how long.
     """
     spec, late = FlowSpec.of(given.spec), training.late
     spec = replace(
@@ -137,7 +138,8 @@ def clone_flow(
     )
     data = _taught(given, spec, chosen, weight)
     flow = fresh_flow(spec, data, given.seed)
-    wanted = int(PASSES * len(data) / training.batch)
+    passes = PASSES if data.symmetry is None else MOVED_PASSES
+    wanted = int(passes * len(data) / training.batch)
     usual = min(max(wanted, LEAST_STEPS), MOST_STEPS)
     training = replace(training, steps=training.steps or usual)
     return fit(flow, data, training, given.seed, given.checkpoint, stage)

@@ -68,7 +68,9 @@ def learned(buffer: ChunkBuffer, steps: int = 400, mix: Mix = PLAIN) -> CriticLe
 def values_of(made: CriticLearner, seen: Tensor, action: float = 0.0) -> list[float]:
     chunks = torch.full((len(seen), 2, 1), action)
     with torch.no_grad():
-        values: list[float] = made.chooser.values(made.chooser.see(seen), chunks).mean(dim=0).tolist()
+        values: list[float] = (
+            made.chooser.values(made.chooser.see(seen), chunks).mean(dim=0).tolist()
+        )
     return values
 
 

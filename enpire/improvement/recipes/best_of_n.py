@@ -8,8 +8,8 @@ chosen becomes what it draws. Both learn while stations work, from every episode
 What collects is what is proposed, with what varies its chunks: where a memory of what was tried is
 short, one that always does the same stays stuck. Where an episode takes longer than most that came
 right, what collects now and then goes back the way it came, too (`policies/retracing.py`). A new
-try that comes right teaches critics when to go back, and the base how. A base that is not ours to
-teach so, such as LeRobot's, stays as it is.
+try that comes right teaches critics when to go back. The base is not shown what was taken back.
+A base that is not ours to teach so, such as LeRobot's, stays as it is.
 """
 
 from __future__ import annotations
@@ -44,6 +44,7 @@ from enpire.policies import (
     FlowPolicy,
     Policy,
 )
+from enpire.policies.retracing import taken_back
 from enpire.types import Episode
 
 SHARES = (0.5, 0.25)  # of demonstrations in a batch, at the beginning and later
@@ -66,6 +67,7 @@ class BestOfN:
     caution: float = 2.0  # standard deviations of what critics disagree by
     back: int = 20  # periods that it goes back at once where it is late; 0: it never does
     tries: float = 0.1  # chance of that, a chunk, while it collects
+    clock: int = 0  # periods ahead after which it goes back where it is late; 0: critics say when
     lags: tuple[int, ...] = (4, 2, 0)  # of what critics see [periods]
     warm_steps: int = 1500  # gradient steps of the critics before the first block is learned from
     steps: float = 0.5  # gradient steps of the critics a control period of what is collected
@@ -200,7 +202,10 @@ class BestOfLearner:
         for episode in episodes:
             self._buffer.add(self._chunks(episode), demonstration=episode.id in self._shown)
             if self._base is not None and episode.success:
-                cloned += self._base.add(episode)
+                spec = self._chooser.spec
+                cloned += self._base.add(
+                    episode, taken_back(episode.actions, spec.chunk, spec.varied)
+                )
         return cloned
 
     def _owes(self, part: str) -> bool:
@@ -260,6 +265,7 @@ class BestOfLearner:
             noise=settings.noise,
             caution=settings.caution,
             back=-(-settings.back // of.execute),
+            clock=-(-settings.clock // of.execute),
             patience=int(np.quantile(lengths, LATE)) // of.execute,
         )
         made = Chooser(spec)
