@@ -8,10 +8,11 @@ hash.
 
 from __future__ import annotations
 
+import json
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-
-import numpy as np
+from dataclasses import asdict, dataclass
+from typing import Any, Self
 
 from enpire.environment.control import ActionSpec
 from enpire.environment.task import Task
@@ -20,7 +21,6 @@ from enpire.errors import PackError
 from enpire.packs.finder import SYMMETRY
 from enpire.packs.toml import Table
 
-AXES = ("x", "y", "z")
 TURNS = ("rx", "ry", "rz")
 UPRIGHT = (0.0, 0.0, 1.0)
 
@@ -80,6 +80,25 @@ class Symmetry:
     yaws: tuple[ObservedYaw, ...] = ()
     actions: tuple[tuple[int, int], ...] = ()
 
+    def to_json(self) -> str:
+        """Return it as text, for another process."""
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """Return the inverse of `to_json`."""
+        said = _frozen(json.loads(text))
+        kinds = {"points": ObservedPoint, "rotations": ObservedRotation, "yaws": ObservedYaw}
+        parts = {name: tuple(kind(**each) for each in said[name]) for name, kind in kinds.items()}
+        return cls(**{**said, **parts})
+
+
+def _frozen(value: Any) -> Any:
+    """Return it with tuples for lists, however deep."""
+    if isinstance(value, dict):
+        return {key: _frozen(each) for key, each in value.items()}
+    return tuple(map(_frozen, value)) if isinstance(value, list) else value
+
 
 def symmetry_of(stations: StationBackend) -> Symmetry | None:
     """Return that of the task there; None where its pack names none.
@@ -99,7 +118,7 @@ def read_symmetry(task: Task) -> Symmetry | None:
 def _parsed(table: Table, task: Task) -> Symmetry:
     table.require_known("turn", "shift", "vectors", "points", "rotations", "yaws")
     turn, shift = table.number("turn"), table.numbers("shift", 3)
-    if not (0.0 <= turn <= np.pi + 1e-3 and min(shift) >= 0.0):
+    if not (0.0 <= turn <= math.pi + 1e-3 and min(shift) >= 0.0):
         raise PackError(f"{table.where}: turn is from 0 to pi, and no shift is below 0")
     names = _Names(table.where, task.observation_names)
     stems = table.texts("vectors") if table.has("vectors") else ()
@@ -157,12 +176,10 @@ def _point(table: Table, stem: str, names: _Names) -> ObservedPoint:
 def _rotation(table: Table, stem: str, names: _Names) -> ObservedRotation:
     table.require_known("unit", "up", "sines")
     rx, ry, rz = (names.entry(f"{stem}_{axis}") for axis in TURNS)
-    up = np.array(table.numbers("up", 3) if table.has("up") else UPRIGHT)
-    if abs(np.linalg.norm(up) - 1.0) > 1e-3:
-        raise PackError(f"{table.where}: up is {up.tolist()}, and no unit vector")
-    return ObservedRotation(
-        (rx, ry, rz), _unit(table), (up[0], up[1], up[2]), table.flag("sines", True)
-    )
+    x, y, z = table.numbers("up", 3) if table.has("up") else UPRIGHT
+    if abs(math.hypot(x, y, z) - 1.0) > 1e-3:
+        raise PackError(f"{table.where}: up is {[x, y, z]}, and no unit vector")
+    return ObservedRotation((rx, ry, rz), _unit(table), (x, y, z), table.flag("sines", True))
 
 
 def _yaw(table: Table, name: str, names: _Names) -> ObservedYaw:

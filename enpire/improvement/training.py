@@ -247,6 +247,7 @@ def as_json(run: Path, asked: TrainingRequest) -> dict[str, Any]:
         "parameters": [asdict(parameter) for parameter in asked.parameters],
         "instruction": asked.instruction,
         "grippers": asked.grippers,
+        "symmetry": asked.symmetry.to_json() if asked.symmetry else "",
     }
 
 
@@ -264,6 +265,7 @@ def asked_from(said: dict[str, Any]) -> TrainingRequest:
         parameters,
         said["instruction"],
         tuple(said["grippers"]),
+        Symmetry.from_json(said["symmetry"]) if said["symmetry"] else None,
     )
 
 

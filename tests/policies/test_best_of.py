@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -169,7 +170,7 @@ def test_by_the_clock_it_goes_back_whatever_critics_say_and_at_no_other_time() -
     timed = replace(SHAPE, back=1, patience=1, clock=2, tries=1.0)
     done = acted(BestOfPolicy(flow(), preferring(1.0, timed)), [5], periods=7 * SPEC.execute)[0]
     chunks = done.reshape(7, SPEC.execute, SPEC.action)
-    pairs = zip(chunks, chunks[1:], strict=False)
+    pairs = pairwise(chunks)
     back = [np.array_equal(after, undone(before, SHAPE.varied)) for before, after in pairs]
     assert back == [False, True, False, False, True, False]
 
