@@ -9,7 +9,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from functools import wraps
 from pathlib import Path
 from typing import Any, Self, cast
@@ -312,6 +312,12 @@ class Ledger:
         """Fold the write-ahead log into the file and close it; safe to call twice."""
         with self._turn:
             self._connection.close()
+
+    def copy_to(self, path: Path) -> None:
+        """Write all that is committed to a new ledger at `path`, in one file."""
+        with self._turn, _sqlite_errors(path), closing(sqlite3.connect(path)) as copy:
+            self._connection.backup(copy)
+            copy.execute("PRAGMA journal_mode = DELETE")
 
     def __enter__(self) -> Self:
         return self

@@ -50,6 +50,7 @@ from enpire.store.layout import (
     EVIDENCE,
     LEDGER,
     LOCK,
+    NO_RESULT,
     POLICIES,
     RESULT,
     RESULT_HASH,
@@ -360,12 +361,19 @@ class Run:
     # The rest of the folder
 
     def write_result(self, result: Mapping[str, Any]) -> None:
-        """Replace `result.json`; numbers that are not finite become null."""
+        """Replace `result.json`; numbers that are not finite become null.
+
+        The ledger knows of the new one before it is there, and of the old one until then: whichever
+        a process that dies leaves was recorded.
+        """
         self._require_writable()
         text = json.dumps(_plain(result), indent=2, allow_nan=False)
         data = text.encode() + b"\n"
-        publish_file(self.folder / RESULT, data)
-        self.ledger.set_facts({RESULT_HASH: hashlib.sha256(data).hexdigest()})
+        new, path = hashlib.sha256(data).hexdigest(), self.folder / RESULT
+        old = sha256_of(path) if path.is_file() else NO_RESULT
+        self.ledger.set_facts({RESULT_HASH: f"{old} {new}"})
+        publish_file(path, data)
+        self.ledger.set_facts({RESULT_HASH: new})
 
     @property
     def damage(self) -> list[str]:
