@@ -22,6 +22,7 @@ VERBS = {
     "replay": ("replay", "a recorded episode seen again: a video, a sheet of failures"),
     "list": ("runs", "the runs of a folder"),
     "show": ("show", "what happened in a run"),
+    "doctor": ("doctor", "what this machine can do, and how to mend what it cannot"),
     "copy": ("copy_run", "a run once more, also one that is under way"),
     "fsck": ("fsck", "whether all of a run is as it was recorded"),
     "report": ("report", "one page on a run, to look at and to pass on"),
