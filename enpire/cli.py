@@ -71,6 +71,12 @@ def main(argv: list[str] | None = None) -> int:
     except EnpireError as error:
         print(f"enpire: {error}", file=sys.stderr)
         return error.exit_code
+    except MemoryError:
+        print(
+            "enpire: there is no memory left: stop what runs beside. What was recorded is intact",
+            file=sys.stderr,
+        )
+        return 1
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:

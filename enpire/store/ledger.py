@@ -19,6 +19,7 @@ from enpire.errors import StoreError
 from enpire.store import chain
 from enpire.store.chain import WRITTEN, ChainEnd, Rows
 from enpire.store.durable import disk_errors, fsync, full_disk, temporary_name
+from enpire.store.fault_points import fault_point
 from enpire.store.rows import (
     EpisodeRow,
     EventRow,
@@ -327,13 +328,15 @@ class Ledger:
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
-        with self._turn, _sqlite_errors(self.path):
+        with self._turn, disk_errors(self.path), _sqlite_errors(self.path):
             self._connection.execute("BEGIN IMMEDIATE")
             try:
                 yield self._connection
                 end = chain.extend(self._connection, self._end)
+                fault_point("commit")
                 self._connection.execute("COMMIT")
                 self._end = end
+                fault_point("committed")
             finally:
                 if self._connection.in_transaction:
                     self._connection.execute("ROLLBACK")
