@@ -7,6 +7,7 @@ line for each point that it killed at, and ends with an error at the first that 
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import sys
 import traceback
@@ -16,6 +17,7 @@ from pathlib import Path
 from enpire.rollout import loop as loops
 from enpire.store.fault_points import VARIABLE, passed
 from enpire.store.fsck import check
+from enpire.store.layout import LEDGER
 from tests.rollout.test_loop import FAST, SLOW, Moves, go, same_end
 
 
@@ -54,6 +56,8 @@ def main(folder: Path, kills: int) -> None:
             go(run, Moves(SLOW), Moves(FAST))
 
         def goes_on(run: Path = run) -> None:
+            if run.exists() and not (run / LEDGER).exists():  # never created: opening it says so
+                shutil.rmtree(run)
             same_end(run, whole, go(run, Moves(SLOW), Moves(FAST)))
             damage = check(run).damage
             if damage:
