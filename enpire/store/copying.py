@@ -25,6 +25,7 @@ from enpire.store.layout import (
     SEAL,
     STATUS,
 )
+from enpire.store.ledger import Ledger
 from enpire.store.run import Run
 from enpire.store.seal import seal
 
@@ -66,9 +67,11 @@ def _copy_ledger(source: Path, target: Path) -> tuple[set[str], set[str]]:
         with disk_errors(target), Run.glance(source) as run:
             (target / LEDGER).unlink(missing_ok=True)
             run.ledger.copy_to(target / LEDGER)
-            hashes = run.ledger.facts().get(RESULT_HASH, "").split()
-            batches = {Path(path).name for path in run.ledger.batches()}
-            policies = {Path(row.path).name for row in run.ledger.policies()}
+        # What the copy knows: the run itself may know more by now.
+        with Ledger(target / LEDGER, writable=False, damaged=True, live=False, brief=True) as copy:
+            hashes = copy.facts().get(RESULT_HASH, "").split()
+            batches = {Path(path).name for path in copy.batches()}
+            policies = {Path(row.path).name for row in copy.policies()}
         if result is None or not hashes or hashlib.sha256(result).hexdigest() in hashes:
             break
     if result is not None:
