@@ -39,7 +39,7 @@ from numpy.typing import NDArray
 from enpire.errors import StoreError
 from enpire.store import ledger as ledgers
 from enpire.store import weights, zarr3
-from enpire.store.durable import disk_errors, publish_file
+from enpire.store.durable import disk_errors, fsync, publish_file
 from enpire.store.episodes import frozen, read_batch, write_batch
 from enpire.store.journal import journal_of, record_again
 from enpire.store.layout import (
@@ -402,6 +402,7 @@ class Run:
             )
         with disk_errors(self.folder):
             (self.folder / SEAL).unlink(missing_ok=True)
+            fsync(self.folder)  # or it would come back, beside a ledger that has more
         record_again(self.ledger, orphans.batches)
         for path in orphans.batches:
             self.note_found(f"{path} got its row: the process that wrote it died before")
