@@ -146,6 +146,7 @@ def drive(
             note=note,
             requests=Requests(run.folder, interrupt),
             ahead=people.ahead if people else lambda: AHEAD,
+            before=ledger.intervals(),
         )
         save = _accounts(run, budget, fleet, gpus, facts)
         go = begin(fleet, writer, trainer)

@@ -48,6 +48,7 @@ from enpire.rollout.seeds import stream
 from enpire.rollout.spending import Round, Spending
 from enpire.rollout.statistics import chance_above, estimate
 from enpire.store import EpisodeWriter, LogEntry, RoundRow, Run, SealedRow
+from enpire.store.fault_points import fault_point
 from enpire.types import Episode, Estimate, Purpose
 
 POLICY = "policy"
@@ -289,7 +290,9 @@ class Loop:
             if isinstance(error, PolicyError):  # it has ended all that was under way
                 self._begun.clear()
         if better and candidate is not None:
+            fault_point("promote")
             self.run_store.ledger.set_policy_state(candidate, "incumbent")
+            fault_point("promoted")
             self._make_incumbent(candidate)
         self._close_round(number)
         self._passes(self.state.incumbent)

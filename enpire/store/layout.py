@@ -15,3 +15,4 @@ BATCH = re.compile(r"\d{8}")
 """Names of batches in `episodes/`."""
 
 CONFIG_HASH, RESULT_HASH = "config_sha256", "result_sha256"  # facts of the ledger
+NO_RESULT = "none"  # in place of a hash, before the first result

@@ -9,7 +9,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from functools import wraps
 from pathlib import Path
 from typing import Any, Self, cast
@@ -19,6 +19,7 @@ from enpire.errors import StoreError
 from enpire.store import chain
 from enpire.store.chain import WRITTEN, ChainEnd, Rows
 from enpire.store.durable import disk_errors, fsync, full_disk, temporary_name
+from enpire.store.fault_points import fault_point
 from enpire.store.rows import (
     EpisodeRow,
     EventRow,
@@ -313,6 +314,12 @@ class Ledger:
         with self._turn:
             self._connection.close()
 
+    def copy_to(self, path: Path) -> None:
+        """Write all that is committed to a new ledger at `path`, in one file."""
+        with self._turn, _sqlite_errors(path), closing(sqlite3.connect(path)) as copy:
+            self._connection.backup(copy)
+            copy.execute("PRAGMA journal_mode = DELETE")
+
     def __enter__(self) -> Self:
         return self
 
@@ -321,13 +328,15 @@ class Ledger:
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
-        with self._turn, _sqlite_errors(self.path):
+        with self._turn, disk_errors(self.path), _sqlite_errors(self.path):
             self._connection.execute("BEGIN IMMEDIATE")
             try:
                 yield self._connection
                 end = chain.extend(self._connection, self._end)
+                fault_point("commit")
                 self._connection.execute("COMMIT")
                 self._end = end
+                fault_point("committed")
             finally:
                 if self._connection.in_transaction:
                     self._connection.execute("ROLLBACK")

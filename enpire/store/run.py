@@ -39,7 +39,7 @@ from numpy.typing import NDArray
 from enpire.errors import StoreError
 from enpire.store import ledger as ledgers
 from enpire.store import weights, zarr3
-from enpire.store.durable import disk_errors, publish_file
+from enpire.store.durable import disk_errors, fsync, publish_file
 from enpire.store.episodes import frozen, read_batch, write_batch
 from enpire.store.journal import journal_of, record_again
 from enpire.store.layout import (
@@ -50,6 +50,7 @@ from enpire.store.layout import (
     EVIDENCE,
     LEDGER,
     LOCK,
+    NO_RESULT,
     POLICIES,
     RESULT,
     RESULT_HASH,
@@ -360,12 +361,19 @@ class Run:
     # The rest of the folder
 
     def write_result(self, result: Mapping[str, Any]) -> None:
-        """Replace `result.json`; numbers that are not finite become null."""
+        """Replace `result.json`; numbers that are not finite become null.
+
+        The ledger knows of the new one before it is there, and of the old one until then: whichever
+        a process that dies leaves was recorded.
+        """
         self._require_writable()
         text = json.dumps(_plain(result), indent=2, allow_nan=False)
         data = text.encode() + b"\n"
-        publish_file(self.folder / RESULT, data)
-        self.ledger.set_facts({RESULT_HASH: hashlib.sha256(data).hexdigest()})
+        new, path = hashlib.sha256(data).hexdigest(), self.folder / RESULT
+        old = sha256_of(path) if path.is_file() else NO_RESULT
+        self.ledger.set_facts({RESULT_HASH: f"{old} {new}"})
+        publish_file(path, data)
+        self.ledger.set_facts({RESULT_HASH: new})
 
     @property
     def damage(self) -> list[str]:
@@ -394,6 +402,7 @@ class Run:
             )
         with disk_errors(self.folder):
             (self.folder / SEAL).unlink(missing_ok=True)
+            fsync(self.folder)  # or it would come back, beside a ledger that has more
         record_again(self.ledger, orphans.batches)
         for path in orphans.batches:
             self.note_found(f"{path} got its row: the process that wrote it died before")
