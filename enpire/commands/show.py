@@ -111,7 +111,14 @@ def report(run: Run) -> dict[str, Any]:
             for row in ledger.rounds()
         ],
         "decisions": [
-            {"round": d.round, "kind": d.kind, "text": d.text, "numbers": dict(d.numbers)}
+            {
+                "at": d.at or None,
+                "time": d.time,
+                "round": d.round,
+                "kind": d.kind,
+                "text": d.text,
+                "numbers": dict(d.numbers),
+            }
             for d in ledger.decisions()
         ],
         "sealed_evaluations": [
@@ -179,7 +186,8 @@ def _print(run: Run, console: Console) -> None:
         _histogram(console, title.replace("_", " "), figures[title])
     console.print("decisions")
     for decision in figures["decisions"]:
-        text = f"  round {decision['round']}  {decision['kind']}: {decision['text']}"
+        where = f"{decision['time']}  round {decision['round']}".strip()
+        text = f"  {where}  {decision['kind']}: {decision['text']}"
         console.print(text, soft_wrap=True)
 
 

@@ -268,6 +268,17 @@
     }
   }
 
+  // The time of day, with the day where it is another.
+  function time(at) {
+    const node = make("time", "soft");
+    if (!at) return node;
+    const then = new Date(at * 1000);
+    const day = then.toDateString() === new Date().toDateString() ? "" : `${then.toLocaleDateString("sv")} `;
+    text(node, day + then.toLocaleTimeString("sv"));
+    node.dateTime = node.title = then.toISOString();
+    return node;
+  }
+
   async function control(action, station) {
     const body = station === undefined ? { run, action } : { run, action, station };
     try {
@@ -329,7 +340,7 @@
   const log = pages("log", () => ({ level: $("level").value }), ({ lines, total }) => {
     $("log").replaceChildren(...lines.map((line) => {
       const item = make("li", line.level);
-      item.append(make("span", "where", `round ${line.round}`), make("span", "kind", line.kind), make("span", "text", line.text));
+      item.append(time(line.at), make("span", "where", `round ${line.round}`), make("span", "kind", line.kind), make("span", "text", line.text));
       return item;
     }));
     text($("log-count"), `${total} line${total === 1 ? "" : "s"}`);
