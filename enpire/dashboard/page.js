@@ -3,6 +3,7 @@
   const $ = (id) => document.getElementById(id);
   const path = location.pathname;
   const LATEST_MS = 1000; // least time between two readings of the same table
+  const PICTURE_MS = 2000; // between two pictures of a station
   const STOP_MS = 5000; // in which a stop is to be confirmed
   let token = sessionStorage.getItem("token") || "";
   let about = { controls: false, single: null, folder: "" };
@@ -219,6 +220,7 @@
         button.addEventListener("click", () => control(button.dataset.action, one.number));
         card.append(button);
         cards.set(one.number, card);
+        follow(one.number, card);
         $("stations").append(card);
       }
       const doing = card.querySelector(".doing");
@@ -240,7 +242,8 @@
       button.hidden = $("controls").hidden;
       button.dataset.action = one.aside ? "back" : "aside";
       text(button, one.aside ? "Put back" : "Put aside");
-      showPictures(card.querySelector(".pictures"), one);
+      card.dataset.drawn = one.drawn ? "yes" : "";
+      if (!one.drawn) showPictures(card.querySelector(".pictures"), one);
     }
     ages();
   }
@@ -249,16 +252,33 @@
     const names = one.pictures.join(" ");
     if (place.dataset.names === names) return;
     place.dataset.names = names;
-    const images = await Promise.all(one.pictures.slice(0, 1).map(async (name) => {
-      const answer = await fetch(`/evidence/${encodeURIComponent(run)}/${name}`, { headers: headers() });
-      if (!answer.ok) return null;
-      const image = make("img");
-      image.alt = `what the verifier saw of station ${one.number}`;
-      image.src = URL.createObjectURL(await answer.blob());
-      image.addEventListener("load", () => URL.revokeObjectURL(image.src));
-      return image;
-    }));
+    const images = await Promise.all(one.pictures.slice(0, 1).map((name) =>
+      picture(`/evidence/${encodeURIComponent(run)}/${name}`, `what the verifier saw of station ${one.number}`)));
     place.replaceChildren(...images.filter(Boolean));
+  }
+
+  async function picture(url, alt) {
+    const answer = await fetch(url, { headers: headers() });
+    if (!answer.ok) return null;
+    const image = make("img");
+    image.alt = alt;
+    image.src = URL.createObjectURL(await answer.blob());
+    await image.decode().catch(() => {});
+    URL.revokeObjectURL(image.src);
+    return image;
+  }
+
+  // Stations as they are now: each is asked for again once it is there, and only while one looks.
+  async function follow(number, card) {
+    const place = card.querySelector(".pictures");
+    for (;;) {
+      if (card.dataset.drawn && !document.hidden) {
+        const url = `/api/picture?run=${encodeURIComponent(run)}&station=${number}`;
+        const image = await picture(url, `station ${number} now`).catch(() => null);
+        if (image && card.dataset.drawn) { place.dataset.names = ""; place.replaceChildren(image); }
+      }
+      await new Promise((done) => setTimeout(done, PICTURE_MS));
+    }
   }
 
   function ages() {

@@ -339,3 +339,12 @@ def test_what_is_shown_leaves_every_file_as_it_was(tmp_path: Path) -> None:
     finally:
         os.chmod(tmp_path / "run", 0o755)
     assert state() == before
+
+
+def test_a_picture_is_of_a_station_of_a_run_under_way(client: TestClient, running: Run) -> None:
+    there = _client(running.folder)
+    there.get("/api/compare", params={"run": "run"})
+    for asked, status in (("station=x", 400), ("station=0", 404), ("", 404)):
+        assert there.get(f"/api/picture?run=run&{asked}").status_code == status
+    assert client.get("/api/picture?run=run-1&station=0").status_code == 404
+    assert client.get("/api/picture?run=../run-1&station=0").status_code == 404
