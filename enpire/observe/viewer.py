@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 import time
 from types import TracebackType
 from typing import Self
@@ -11,6 +12,8 @@ from typing import Self
 from enpire.environment import Stations
 from enpire.errors import UsageError
 from enpire.observe.picture import Viewpoint, around
+
+CLOSE_S = 5.0  # that a window may take to be gone
 
 
 class WindowClosed(Exception):
@@ -33,9 +36,11 @@ class TwinViewer:
 
         self._stations = stations
         model, data = stations.twin.simulation(0)
+        before = set(threading.enumerate())
         self._viewer = mujoco.viewer.launch_passive(
             model, data, show_left_ui=False, show_right_ui=False
         )
+        self._drawing = set(threading.enumerate()) - before
         camera, mine = around(data, stations.task.tracked, view), self._viewer.cam
         mine.lookat[:] = camera.lookat
         mine.distance, mine.azimuth = camera.distance, camera.azimuth
@@ -54,8 +59,10 @@ class TwinViewer:
         self.close()
 
     def close(self) -> None:
-        """Close the window, if nobody has."""
+        """Close the window, if nobody has, and wait until it is gone."""
         self._viewer.close()
+        for thread in self._drawing:  # one that is cut off while it draws has the process crash
+            thread.join(CLOSE_S)
 
     def show(self, period: float = 0.0) -> None:
         """Show the station as it is now, `period` seconds after the last time, or at once.
