@@ -20,7 +20,9 @@ from starlette.types import ASGIApp
 
 from enpire.dashboard import views
 from enpire.dashboard.controls import ControlRequest, carry_out
+from enpire.dashboard.episode_detail import episode_html
 from enpire.dashboard.evidence import EvidencePictures
+from enpire.dashboard.lazy_thread import LazyThread
 from enpire.dashboard.live_pictures import LivePictures
 from enpire.dashboard.log_levels import LogLevel
 from enpire.dashboard.metrics import CONTENT_TYPE, metrics_text
@@ -54,14 +56,15 @@ class Dashboard:
         self.board, self.access = board, access
         self.over = asyncio.Event()
         self._pictures: dict[str, EvidencePictures] = {}
-        self._live = LivePictures()
+        self._lazy = LazyThread()
+        self._live = LivePictures(self._lazy)
         self._html: dict[tuple[str, str], tuple[int, str]] = {}  # by section and run
         self._streams = 0
 
     def end(self) -> None:
-        """End all streams, and draw nothing more."""
+        """End all streams, and what was begun for them."""
         self.over.set()
-        self._live.close()
+        self._lazy.close()
 
     def app(self) -> ASGIApp:
         """Return what serves all of it."""
@@ -72,6 +75,7 @@ class Dashboard:
             Route("/static/{name}", self.static),
             Route("/api/events", self.events),
             Route("/api/episodes", self.episodes),
+            Route("/api/episode", self.episode),
             Route("/api/log", self.log),
             Route("/api/compare", self.compare),
             Route("/api/picture", self.picture),
@@ -195,6 +199,21 @@ class Dashboard:
             total = opened.ledger.count_episodes(wanted)
         lines = [views.episode_line(row) | {"number": number} for number, row in rows]
         return JSONResponse({"episodes": lines, "total": total})
+
+    async def episode(self, request: Request) -> Response:
+        """One episode: what its verdict rests on, and what critics think of it."""
+        run = self._run(request)
+        try:
+            number = _number(request.query_params.get("number"))
+        except ValueError as error:
+            raise HTTPException(400, f"{error}") from error
+        asked = number or 0  # there is no episode 0
+        html = await asyncio.wrap_future(
+            self._lazy.submit(lambda: episode_html(run.folder, asked) if asked else None)
+        )
+        if html is None:
+            raise HTTPException(404, "there is no such episode")
+        return JSONResponse({"html": html})
 
     def log(self, request: Request) -> Response:
         """A page of a run's log, the latest lines first."""

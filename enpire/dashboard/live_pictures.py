@@ -1,23 +1,21 @@
 """Pictures of stations as they are now, drawn by the dashboard when somebody looks.
 
-One thread draws, at the lowest priority and for a small share of the time, so that a loop on the
-same machine does not feel it. Who asks waits in turn, and all who ask for one picture wait for it
-together.
+Who asks waits in turn, and all who ask for one picture wait for it together.
 """
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import cv2
 
+from enpire.dashboard.lazy_thread import LazyThread
 from enpire.errors import EnpireError
 from enpire.store import Run
 
@@ -28,9 +26,6 @@ if TYPE_CHECKING:
 SIZE = (384, 240)  # width and height [px]
 DISTANCE = 0.5  # of the camera [m]
 FRESH_S = 1.5  # age up to which a picture is shown again
-SHARE = 0.05  # of the time that may go into drawing
-MOST_S = 0.25  # that one picture counts for: the first has a task loaded
-LAZIEST = 19  # priority of a thread on Linux
 QUALITY = 85  # of JPEG
 MOST = 4  # tasks that are kept loaded
 
@@ -95,12 +90,12 @@ class ScenePainter:
 class LivePictures:
     """Has pictures drawn for who asks."""
 
-    def __init__(self, draw: Draw | None = None) -> None:
-        """draw: by a `ScenePainter`, unless given."""
+    def __init__(self, thread: LazyThread, draw: Draw | None = None) -> None:
+        """thread: that draws. draw: by a `ScenePainter`, unless given."""
         self._draw = draw or ScenePainter()
-        self._lock, self._over = threading.Lock(), threading.Event()
+        self._lock = threading.Lock()
         self._newest: dict[tuple[Path, int], tuple[float, Future[bytes | None]]] = {}
-        self._thread = ThreadPoolExecutor(1, "pictures", _be_lazy)
+        self._thread = thread
 
     def picture(self, folder: Path, station: int) -> Future[bytes | None]:
         """Return a JPEG file of a station of a run, once it is drawn; None for none."""
@@ -108,25 +103,6 @@ class LivePictures:
         with self._lock:
             known = self._newest.get(key)
             if known is None or (known[1].done() and now - known[0] > FRESH_S):
-                known = self._newest[key] = now, Future()
-                self._thread.submit(self._work, known[1], folder, station)
+                drawn = self._thread.submit(lambda: self._draw(folder, station))
+                known = self._newest[key] = now, drawn
         return known[1]
-
-    def close(self) -> None:
-        """Draw nothing more."""
-        self._over.set()
-        self._thread.shutdown(wait=False, cancel_futures=True)
-
-    def _work(self, drawn: Future[bytes | None], folder: Path, station: int) -> None:
-        began = time.monotonic()
-        try:
-            drawn.set_result(self._draw(folder, station))
-        except Exception as error:
-            drawn.set_exception(error)
-        took = min(time.monotonic() - began, MOST_S)
-        self._over.wait(took * (1.0 / SHARE - 1.0))  # so long that drawing has its share
-
-
-def _be_lazy() -> None:
-    if hasattr(os, "setpriority"):
-        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), LAZIEST)

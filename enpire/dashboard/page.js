@@ -329,7 +329,7 @@
 
   // Tables that are read by pages: the latest one follows the run, older ones stand still.
 
-  function pages(name, url, show) {
+  function pages(name, url, show, still = () => false) {
     let before = null, last = 0, waiting = null;
     async function load() {
       waiting = null;
@@ -351,7 +351,7 @@
     return {
       restart() { before = null; load(); },
       follow() {
-        if (before !== null || waiting !== null) return;
+        if (before !== null || waiting !== null || still()) return;
         waiting = setTimeout(load, Math.max(0, last + LATEST_MS - Date.now()));
       },
     };
@@ -381,15 +381,42 @@
       const row = make("tr");
       const cells = [line.number, line.id, line.verdict, line.stage, line.policy, line.purpose, line.station, line.seed, line.seconds.toFixed(1), line.reason];
       row.append(...cells.map((words, at) => make("td", [0, 6, 7, 8].includes(at) ? "n" : at === 2 ? `verdict-${words}` : "", String(words))));
-      if (line.id.length > 24) row.cells[1].textContent = `…${line.id.slice(-20)}`; // its end tells it from others
-      row.cells[1].title = line.id;
+      const button = make("button", "more", line.id.length > 24 ? `…${line.id.slice(-20)}` : line.id); // its end tells it from others
+      button.type = "button";
+      button.title = line.id;
+      button.setAttribute("aria-expanded", "false");
+      button.addEventListener("click", () => detail(row, button, line.number));
+      row.cells[1].replaceChildren(button);
       row.cells[9].title = line.reason;
       return row;
     }));
     text($("episode-count"), `${total.toLocaleString("en")} episode${total === 1 ? "" : "s"}`);
     const last = lines.length ? lines[lines.length - 1].number : 0;
     return { last, more: lines.length === 50 };
-  });
+  }, () => document.querySelector("#episodes tr.detail") !== null);
+
+  // One episode, unfolded below its line; the table stands still meanwhile.
+  async function detail(row, button, number) {
+    const shown = button.getAttribute("aria-expanded") === "true";
+    button.setAttribute("aria-expanded", String(!shown));
+    if (shown) {
+      row.nextSibling.remove();
+      return;
+    }
+    const below = make("tr", "detail");
+    const cell = make("td"), words = make("div", "soft", "reading it");
+    cell.colSpan = row.cells.length;
+    cell.append(words);
+    below.append(cell);
+    row.after(below);
+    try {
+      const query = new URLSearchParams({ run, number });
+      words.innerHTML = (await ask(`/api/episode?${query}`)).html; // of what the server has escaped
+      words.className = "";
+    } catch (error) {
+      text(words, error.message);
+    }
+  }
 
   function showChoices(choices) {
     for (const name of ["station", "verdict", "stage", "purpose"]) {

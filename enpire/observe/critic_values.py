@@ -17,6 +17,7 @@ from enpire.policies import load
 from enpire.policies.best_of import BestOfPolicy
 from enpire.policies.composed import eyes
 from enpire.store import Run
+from enpire.store.weights import Tensors
 from enpire.types import Episode, Float32Array, FloatArray
 
 ENTRIES = ("chosen", "disagreement", "base", "beyond")
@@ -39,22 +40,34 @@ class CriticValues:
     values: FloatArray
 
 
-def critic_values(run: Run, episode: Episode) -> CriticValues | None:
-    """Return what critics think of an episode; None where no file holds critics that could say.
+@dataclass(frozen=True, slots=True, eq=False)
+class StoredCritics:
+    """A policy that keeps its critics, by name, as a run's file has it."""
+
+    name: str
+    tensors: Tensors
+    metadata: dict[str, str]
+
+
+def stored_critics(run: Run, policy: str) -> StoredCritics | None:
+    """Return the critics of the policy that acted, or that it became; None where none are kept.
 
     Raises:
         StoreError: the policy's file is not what was recorded.
     """
-    name = episode.policy
+    name = policy
     if run.ledger.policy(name) is None:
         name = name.rpartition(".")[0]  # versions are called after the policy that they become
     if not name or run.ledger.policy(name) is None:
         return None
     tensors, told = run.load_policy(name)
-    if told.get("kind") != BestOfPolicy.kind:
-        return None
+    return StoredCritics(name, tensors, told) if told.get("kind") == BestOfPolicy.kind else None
+
+
+def values_by(critics: StoredCritics, episode: Episode) -> CriticValues | None:
+    """Return what critics think of an episode; None where they cannot say."""
     try:
-        policy = load(told, tensors)
+        policy = load(critics.metadata, critics.tensors)
     except PolicyError:  # of another version
         return None
     if not isinstance(policy, BestOfPolicy) or eyes(policy)[1]:
@@ -64,7 +77,13 @@ def critic_values(run: Run, episode: Episode) -> CriticValues | None:
         return None
     begins = range(0, len(episode) - spec.chunk + 1, spec.chunk)
     values = np.array([_at(policy, episode, at) for at in begins]).reshape(-1, len(ENTRIES))
-    return CriticValues(name, np.array(begins, np.float64), values)
+    return CriticValues(critics.name, np.array(begins, np.float64), values)
+
+
+def critic_values(run: Run, episode: Episode) -> CriticValues | None:
+    """Return what critics think of an episode of a run; raises what `stored_critics` does."""
+    critics = stored_critics(run, episode.policy)
+    return None if critics is None else values_by(critics, episode)
 
 
 @torch.inference_mode()

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from enpire.dashboard import live_pictures
+from enpire.dashboard import lazy_thread, live_pictures
+from enpire.dashboard.lazy_thread import LazyThread
 from enpire.dashboard.live_pictures import LivePictures, ScenePainter
 from enpire.store import Run
 
@@ -17,7 +18,7 @@ RUN = Path("run")
 
 @pytest.fixture(autouse=True)
 def no_rest(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(live_pictures, "SHARE", 1.0)
+    monkeypatch.setattr(lazy_thread, "SHARE", 1.0)
 
 
 @pytest.fixture
@@ -31,9 +32,9 @@ def pictures(drawn: list[int]) -> Iterator[LivePictures]:
         drawn.append(station)
         return f"{station}".encode() if station < 2 else None
 
-    made = LivePictures(draw)
-    yield made
-    made.close()
+    thread = LazyThread()
+    yield LivePictures(thread, draw)
+    thread.close()
 
 
 def test_who_asks_soon_after_another_gets_the_same_picture(
@@ -51,24 +52,33 @@ def test_who_asks_soon_after_another_gets_the_same_picture(
 def test_what_is_being_drawn_is_not_asked_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(live_pictures, "FRESH_S", -1.0)
     go = threading.Event()
-    pictures = LivePictures(lambda folder, station: b"x" if go.wait(5.0) else None)
+    thread = LazyThread()
+    pictures = LivePictures(thread, lambda folder, station: b"x" if go.wait(5.0) else None)
     first, second = pictures.picture(RUN, 0), pictures.picture(RUN, 0)
     assert first is second
     go.set()
     assert first.result(5.0) == b"x"
-    pictures.close()
+    thread.close()
 
 
-def test_drawing_rests_for_its_share_of_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(live_pictures, "SHARE", 0.25)
-    clock = iter([0.0, 0.1, 0.5])  # it is asked for, drawing begins, it ends
+def test_the_thread_rests_for_its_share_of_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lazy_thread, "SHARE", 0.25)
+    clock = iter([0.1, 0.5])  # it begins, and ends
     rested: list[float] = []
-    monkeypatch.setattr(live_pictures.time, "monotonic", lambda: next(clock))
-    pictures = LivePictures(lambda folder, station: b"x")
-    monkeypatch.setattr(pictures._over, "wait", rested.append)
-    assert pictures.picture(RUN, 0).result(5.0) == b"x"
-    pictures._thread.shutdown()
-    assert rested == [live_pictures.MOST_S * 3.0]
+    monkeypatch.setattr(lazy_thread.time, "monotonic", lambda: next(clock))
+    thread = LazyThread()
+    monkeypatch.setattr(thread._over, "wait", rested.append)
+    assert thread.submit(lambda: 3).result(5.0) == 3
+    thread._thread.shutdown()
+    assert rested == [lazy_thread.MOST_S * 3.0]
+
+
+def test_what_fails_is_said_to_who_asked() -> None:
+    thread = LazyThread()
+    with pytest.raises(ZeroDivisionError):
+        thread.submit(lambda: 1 // 0).result(5.0)
+    assert thread.submit(lambda: 3).result(5.0) == 3
+    thread.close()
 
 
 def test_a_run_without_scenes_has_no_picture(tmp_path: Path) -> None:
