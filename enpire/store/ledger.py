@@ -657,9 +657,9 @@ class Ledger:
             (since,),
         )
         return [
-            LogEntry(*row[:-1], numbers, numbers.pop(AT, 0.0))
-            for row in rows
-            for numbers in [json.loads(row[-1])]
+            LogEntry(round, kind, text, incumbent, candidate, numbers, numbers.pop(AT, 0.0))
+            for round, kind, text, incumbent, candidate, packed in rows
+            for numbers in [json.loads(packed)]
         ]
 
     def add_event(self, event: EventRow) -> None:
