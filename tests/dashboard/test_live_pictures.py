@@ -11,6 +11,7 @@ import pytest
 from enpire.dashboard import lazy_thread, live_pictures
 from enpire.dashboard.lazy_thread import LazyThread
 from enpire.dashboard.live_pictures import LivePictures, ScenePainter
+from enpire.errors import EnpireError
 from enpire.store import Run
 
 RUN = Path("run")
@@ -79,6 +80,19 @@ def test_what_fails_is_said_to_who_asked() -> None:
         thread.submit(lambda: 1 // 0).result(5.0)
     assert thread.submit(lambda: 3).result(5.0) == 3
     thread.close()
+
+
+def test_who_waits_is_told_when_the_thread_ends() -> None:
+    go, begun = threading.Event(), threading.Event()
+    thread = LazyThread()
+    under_way = thread.submit(lambda: begun.set() or go.wait(5.0))
+    waiting = thread.submit(lambda: 3)
+    begun.wait(5.0)
+    thread.close()
+    for future in (under_way, waiting):
+        with pytest.raises(EnpireError, match="ends"):
+            future.result(5.0)
+    go.set()
 
 
 def test_a_run_without_scenes_has_no_picture(tmp_path: Path) -> None:
