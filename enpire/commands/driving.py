@@ -108,6 +108,7 @@ def drive(
     """
     from enpire.observe import account
     from enpire.observe.gpu import GpuMonitor
+    from enpire.observe.live_scene import ScenePublisher
     from enpire.observe.progress import Progress
     from enpire.observe.result import result
     from enpire.rollout.clock import Wall
@@ -155,7 +156,11 @@ def drive(
             verified_by = stations.verified_by
             emit({"event": "run", "run": str(run.folder), "verified_by": verified_by})
         try:
-            with Progress(run, state, fleet, budget, save, emit=emit) as progress, _signals(budget):
+            with (
+                ScenePublisher(run.folder, stations),
+                Progress(run, state, fleet, budget, save, emit=emit) as progress,
+                _signals(budget),
+            ):
                 try:
                     ended = go()
                 except Stopped as stop:

@@ -88,7 +88,7 @@ def check(folder: Path) -> Findings:
     if live:
         findings.notes.append("a process writes it: what it is about to record may be named below")
     try:
-        ledger = Ledger(folder / LEDGER, writable=False, damaged=True, live=live)
+        ledger = Ledger(folder / LEDGER, writable=False, damaged=True, live=live, following=False)
     except StoreError as error:
         remedy = f"{REPAIR} makes a new one from the batches"
         findings.damage.append(Damage(LEDGER, _plain(error, folder / LEDGER), remedy))

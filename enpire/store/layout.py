@@ -9,6 +9,7 @@ EPISODES, POLICIES, EVIDENCE = "episodes", "policies", "evidence"
 LOST = "lost"
 TENSORBOARD = "tensorboard"  # event files (`enpire.observe.tracking.events`)
 STATUS = "status.json"  # what a loop does right now; there while it runs
+SCENES = "scenes.bin"  # how its stations' scenes lie (`enpire.observe.live_scene`); likewise
 SEAL = "ledger.sha256"  # of the ledger, since its last writer closed it
 
 BATCH = re.compile(r"\d{8}")

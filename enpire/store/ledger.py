@@ -31,7 +31,7 @@ from enpire.store.rows import (
     SealedRow,
 )
 from enpire.store.search import EpisodeFilter
-from enpire.store.snapshot import open_briefly, open_snapshot
+from enpire.store.snapshot import open_briefly, open_live_copy, open_snapshot
 from enpire.types import Episode, Outcome, Predicate, Purpose
 
 VERSION = 4
@@ -92,6 +92,8 @@ CREATE TABLE sealed (
     successes INTEGER NOT NULL, trials INTEGER NOT NULL, low REAL NOT NULL, high REAL NOT NULL
 ) STRICT;
 """
+
+AT = "at"  # among a decision's numbers: when it was recorded, Unix time [s]
 
 IN_BATCHES = {"batches", "episodes", chain.PREDICATES}  # a batch's own files say these
 
@@ -208,10 +210,18 @@ class Ledger:
         damaged: bool = False,
         live: bool = True,
         brief: bool = False,
+        following: bool = True,
     ) -> None:
-        """live: whether a process writes it, or may begin to; else a reader leaves no file.
+        """Open it.
 
-        brief: to look at new rows, often: nothing is checked, and a reader leaves no file either.
+        Args:
+            path: of the file.
+            writable: as its only writer.
+            damaged: to read one too that is not what was recorded.
+            live: a process writes it, or may begin to.
+            brief: to look at new rows, often: nothing is checked, and no file is left.
+            following: of a reader of a live one: sees rows that come later, and must be closed
+                before the writer closes it. Else it reads a copy of now, and leaves no file.
         """
         self.path = path
         self.damage: list[str] = []
@@ -220,10 +230,13 @@ class Ledger:
         if not path.is_file() or not path.stat().st_size:
             raise StoreError(f"{path} is missing or empty: take it from a copy of the run")
         with disk_errors(path), _sqlite_errors(path):
+            found = None
             if brief and not writable:
                 found = open_briefly(path, live)
-            else:
-                found = None if live or writable else open_snapshot(path)
+            elif not writable and not live:
+                found = open_snapshot(path)
+            elif not writable and not following:
+                found = open_live_copy(path)
             self._connection = found or _connect(path, writable)
         try:
             self._identify()
@@ -630,7 +643,7 @@ class Ledger:
             raise StoreError(f"{self.path} knows no policy {name!r}: save it first")
 
     def add_decision(self, decision: LogEntry) -> None:
-        """Record a decision."""
+        """Record a decision, at the time of now, which stands among its numbers."""
         with self._transaction() as connection:
             connection.execute(
                 "INSERT INTO decisions VALUES (NULL, ?, ?, ?, ?, ?, ?)",
@@ -640,7 +653,7 @@ class Ledger:
                     decision.text,
                     decision.incumbent,
                     decision.candidate,
-                    _json(decision.numbers),
+                    _json({**decision.numbers, AT: time.time()}),
                 ),
             )
 
@@ -653,8 +666,9 @@ class Ledger:
             (since,),
         )
         return [
-            LogEntry(round, kind, text, incumbent, candidate, json.loads(numbers))
-            for round, kind, text, incumbent, candidate, numbers in rows
+            LogEntry(round, kind, text, incumbent, candidate, numbers, numbers.pop(AT, 0.0))
+            for round, kind, text, incumbent, candidate, packed in rows
+            for numbers in [json.loads(packed)]
         ]
 
     def add_event(self, event: EventRow) -> None:

@@ -113,12 +113,13 @@ class Run:
         lock: WriterLock | None,
         damaged: bool = False,
         brief: bool = False,
+        following: bool = False,
     ) -> None:
         self.folder = folder
         self.config = config
         writable = lock is not None
         live = writable or under_way(folder)
-        self.ledger = Ledger(folder / LEDGER, writable, damaged, live, brief)
+        self.ledger = Ledger(folder / LEDGER, writable, damaged, live, brief, following)
         self.notes: list[str] = []
         self._lock = lock
         self._adding = threading.Lock()
@@ -151,17 +152,30 @@ class Run:
             raise
 
     @classmethod
-    def open(cls, folder: Path, writable: bool = False, damaged: bool = False) -> Self:
+    def open(
+        cls,
+        folder: Path,
+        writable: bool = False,
+        damaged: bool = False,
+        following: bool = False,
+    ) -> Self:
         """Open a run to read it, or to continue it.
 
         Continuing deletes nothing. The one batch that a killed process may leave without its row
-        gets it; what is half written goes to `lost/`; `notes` tells of both. damaged: open a
-        ledger too that is not what was recorded, to read it: `ledger.damage` says what it is.
+        gets it; what is half written goes to `lost/`; `notes` tells of both.
+
+        Args:
+            folder: of the run.
+            writable: to continue it.
+            damaged: open a ledger too that is not what was recorded, to read it: `ledger.damage`
+                says what it is.
+            following: read rows too that the run's writer adds from now on; for a process that the
+                writer waits for. Other readers have the ledger as it was when they opened it.
         """
         _require_run(folder)
         lock = WriterLock(folder / LOCK) if writable else None
         try:
-            run = cls(folder, _read_config(folder / CONFIG), lock, damaged)
+            run = cls(folder, _read_config(folder / CONFIG), lock, damaged, following=following)
             try:
                 if not damaged:
                     run._require_config()
