@@ -55,6 +55,7 @@ def stations_for(settings: LoopSettings, where: Backend) -> StationBackend:
         settings.images,
         settings.world,
         settings.vary_looks,
+        settings.demonstrator,
     )
     stations = where.stations(order, settings.robots)
     return Realistic(stations, conditions, settings.seed) if conditions else stations

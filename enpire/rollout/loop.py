@@ -65,9 +65,10 @@ DECIDED = ("promoted", "kept", "rejected")  # kinds of notes that close a compar
 class LoopSettings:
     """What a loop is asked for; written to the run's `config.toml`.
 
-    python, success: of a Gymnasium environment, its own interpreter and what makes an episode a
-    success. reset: how scenes are put back, fast or physical. policy: to begin with, which whoever
-    made the run has put there; demonstrations_of: a run whose demonstrations are this one's too.
+    python, success, demonstrator: of a Gymnasium environment, its own interpreter, what makes an
+    episode a success, and a file that shows how it is done. reset: how scenes are put back, fast or
+    physical. policy: to begin with, which whoever made the run has put there; demonstrations_of: a
+    run whose demonstrations are this one's too.
     demonstrations: seed demonstrations.
     start_episodes: evaluation of the first policy. collect: episodes a round with exploration.
     exploration: chance that a chunk of theirs is varied. execute: actions of a chunk that are
@@ -90,6 +91,7 @@ class LoopSettings:
     task: str
     python: str = ""
     success: str = ""
+    demonstrator: str = ""
     reset: str = "fast"
     robots: int = 4
     seed: int = 0
