@@ -15,8 +15,8 @@ import pytest
 
 from enpire.environment import build_stations
 from enpire.policies import ChunkPolicy
-from enpire.policies.remote.server import ChunkServer, serving
-from tests.policies.test_remote import listening, spec
+from enpire.policies.remote.server import ChunkServer
+from tests.policies.test_remote import served, spec
 
 pytestmark = pytest.mark.slow  # test_remote.py has quicker ones
 
@@ -48,7 +48,7 @@ def test_openpis_own_client_acts_by_our_server() -> None:
         pytest.skip(f"there is no {PYTHON} with openpi-client")
     stations = build_stations("pick_cube", 1, threads=1)
     policy = ChunkPolicy(spec(stations))
-    with listening(serving(ChunkServer(policy, stations, "abc"), "127.0.0.1", 0)) as address:
+    with served(ChunkServer(policy, stations, "abc")) as address:
         port = address.rpartition(":")[2]
         words = [str(PYTHON), "-c", CLIENT, port, str(stations.observation_size)]
         done = subprocess.run(words, capture_output=True, text=True, timeout=120)
