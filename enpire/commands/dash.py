@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import Namespace
 from pathlib import Path
 
-from enpire.commands.options import Parser, natural
+from enpire.commands.options import Parser, port
 from enpire.errors import UsageError
 
 DESCRIPTION = """\
@@ -28,7 +28,7 @@ def add_options(parser: Parser) -> None:
         help="a run, or a folder of runs (default runs)",
     )
     parser.add_argument(
-        "--port", type=natural, default=PORT, metavar="N", help=f"default {PORT}; 0: any"
+        "--port", type=port, default=PORT, metavar="N", help=f"default {PORT}; 0: any"
     )
     parser.add_argument(
         "--host",

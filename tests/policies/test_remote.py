@@ -19,7 +19,6 @@ import torch
 
 from enpire.cli import main
 from enpire.environment import Job, Sight, Stations, build_stations
-from enpire.environment.acting import SERVER
 from enpire.errors import PolicyError, UsageError
 from enpire.observe import frozen
 from enpire.policies import (
@@ -46,7 +45,7 @@ from enpire.policies.remote import RemotePolicy, RemoteSpec, is_address
 from enpire.policies.remote.client import HANG_UPS
 from enpire.policies.remote.server import ChunkServer, serving
 from enpire.policies.remote.wire import pack, unpack
-from enpire.types import Image, Outcome, Purpose
+from enpire.types import SERVER, Image, Outcome, Purpose
 from tests.environment.reach import reach_stations
 
 msgpack = pytest.importorskip("msgpack")
