@@ -50,7 +50,11 @@ class Parser(argparse.ArgumentParser):
         )
 
     def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """As argparse does; raises UsageError."""
+        """As argparse does; raises UsageError, for an argument without a letter too."""
+        for before, word in zip((self.prog, *args), args, strict=False):
+            if not word.strip() or (word.startswith("--") and word.endswith("=")):
+                empty = word.rstrip("=") if word.strip() else before
+                self.error(f"{empty} is given nothing: a variable of the shell that is not set?")
         gathered: dict[str, dict[str, str]] = {}
         for begin in self.gathers:
             args, gathered[begin] = self._gather(list(args), begin)

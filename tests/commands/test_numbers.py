@@ -1,4 +1,4 @@
-"""Every number that any verb takes: below nought, none, endless, or longer than can be kept."""
+"""What any verb is given: numbers below nought, none, endless, too long; nothing at all."""
 
 from __future__ import annotations
 
@@ -87,6 +87,9 @@ FOUND = list(options())
         (["dash", "--port", "70000", "x"], "70000 is no port"),
         (["serve", "policy", "x", "--port", "-1"], "too few"),
         (["render", "zip_tie", "x.png", "--azimuth", "nan"], "give a finite number"),
+        (["eval", "--policy", "random", "--task", ""], "--task is given nothing"),
+        (["campaign", "--agents="], "--agents is given nothing"),
+        (["show", " "], "enpire show is given nothing"),
         (["bench", "recipes", "--seeds", "0,-1"], "whole numbers"),
     ],
 )

@@ -469,7 +469,15 @@ def test_who_goes_on_from_period_to_period_is_not_served(stations) -> None:
 
 
 @pytest.mark.parametrize(
-    "reference", ["ws://", "ws://h:1?exec=2", "ws://h:1?execute=0", "ws://h:1?timeout=x"]
+    "reference",
+    [
+        "ws://",
+        "ws://h:1?exec=2",
+        "ws://h:1?execute=0",
+        "ws://h:1?timeout=x",
+        "ws://h:1?timeout=nan",
+        "ws://h:1?patience=inf",
+    ],
 )
 def test_an_address_is_looked_at(reference) -> None:
     assert is_address(reference)

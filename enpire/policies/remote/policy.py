@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -320,7 +321,8 @@ def _asked(reference: str) -> RemoteSpec:
         ) from None
     except ValueError as error:
         raise UsageError(f"{reference}: {error}") from None
-    if any(values.get(name, 1) <= 0 for name in ("execute", "timeout", "patience", "images")):
+    counted = (values.get(name, 1) for name in ("execute", "timeout", "patience", "images"))
+    if not all(0 < value < math.inf for value in counted):
         raise UsageError(f"{reference}: execute, timeout, patience and images are above 0")
     if "cameras" in values and "images" not in values:
         raise UsageError(f"{reference}: cameras take pictures of a size, images=N")
