@@ -477,6 +477,8 @@ def test_who_goes_on_from_period_to_period_is_not_served(stations) -> None:
         "ws://h:1?timeout=x",
         "ws://h:1?timeout=nan",
         "ws://h:1?patience=inf",
+        "ws://[",
+        "ws://h:99999999",
     ],
 )
 def test_an_address_is_looked_at(reference) -> None:

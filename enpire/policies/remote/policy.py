@@ -300,7 +300,11 @@ def _few(answer: dict[str, Any]) -> str:
 
 
 def _asked(reference: str) -> RemoteSpec:
-    parts = urlsplit(reference)
+    try:
+        parts = urlsplit(reference)
+        _ = parts.port  # looked at when it is asked for
+    except ValueError as error:
+        raise UsageError(f"{reference} is no address of a policy: {error}") from None
     said = dict(parse_qsl(parts.query, keep_blank_values=True))
     known = {
         "execute": int,
