@@ -13,7 +13,16 @@ from pathlib import Path
 from enpire.commands.least import make_least
 from enpire.commands.options import Parser, duration, more_than_zero, positive
 from enpire.errors import UsageError
-from enpire.packs.finder import CERTIFICATE, DRAFTED, LOOP, SIGNATURE, available, find, unknown
+from enpire.packs.finder import (
+    CERTIFICATE,
+    DRAFTED,
+    LOOP,
+    SIGNATURE,
+    SYMMETRY,
+    available,
+    find,
+    unknown,
+)
 
 DESCRIPTION = """\
 task NAME: ./tasks/NAME, made from the shortest task there is for the robot. It runs as it stands,
@@ -148,7 +157,10 @@ def write_template(folder: Path, name: str, robot: str) -> str:
     shutil.copytree(
         source,
         folder,
-        ignore=shutil.ignore_patterns("__pycache__", ".*", "README.md", CERTIFICATE, SIGNATURE),
+        # What is observed will change, and a symmetry of what was observed would mislead learning.
+        ignore=shutil.ignore_patterns(
+            "__pycache__", ".*", "README.md", CERTIFICATE, SIGNATURE, SYMMETRY
+        ),
     )
     path = folder / "task.py"
     path.write_text(made_yours(path.read_text("utf-8"), name, source.name), "utf-8")

@@ -219,8 +219,8 @@ def require_motion(
 ) -> str:
     """See whether actions move what is seen the way the task's do; what was assumed if not.
 
-    pair: actions and observations of all frames, (n, act) and (n, obs). Looked at are entries that
-    clearly go with one another in the task.
+    pair: actions and observations of all frames, (n, act) and (n, obs). Looked at is, of each
+    action, the entry that goes with it most in the task, if it clearly does.
 
     Raises:
         StoreError: an entry goes the other way, and nobody has accepted that.
@@ -229,7 +229,8 @@ def require_motion(
         return ""
     extents = [slice(extent.first, extent.end) for extent in frames.extents]
     theirs = going_with([(pair[0][rows], pair[1][rows]) for rows in extents])
-    clear = np.abs(wanted.moves) >= CLEAR
+    sizes = np.abs(wanted.moves)
+    clear = (sizes >= CLEAR) & (sizes == sizes.max(axis=1, keepdims=True))
     against = np.argwhere(clear & (np.sign(wanted.moves) * theirs < -AGAINST))
     if not len(against):
         return ""

@@ -38,6 +38,14 @@ from enpire.environment.resets import ResetMode
 from enpire.environment.sensing import Readings, SensorNoise
 from enpire.environment.sight import Sight
 from enpire.environment.stations import Stations
+from enpire.environment.symmetry import (
+    ObservedPoint,
+    ObservedRotation,
+    ObservedYaw,
+    Symmetry,
+    read_symmetry,
+    symmetry_of,
+)
 from enpire.environment.task import Demonstrator, Evidence, Parameter, Restorer, Task, time_left
 from enpire.environment.workcells import (
     Eventful,
@@ -66,6 +74,9 @@ __all__ = [
     "Fake",
     "InterventionWrapper",
     "Job",
+    "ObservedPoint",
+    "ObservedRotation",
+    "ObservedYaw",
     "Operator",
     "OperatorQueue",
     "Order",
@@ -82,6 +93,7 @@ __all__ = [
     "StationEvent",
     "Stations",
     "SupervisedController",
+    "Symmetry",
     "Task",
     "Tasked",
     "aim",
@@ -97,7 +109,9 @@ __all__ = [
     "open_stations",
     "outline_area",
     "overlay",
+    "read_symmetry",
     "room",
+    "symmetry_of",
     "time_left",
     "triangulate",
 ]

@@ -26,7 +26,7 @@ from pathlib import Path
 
 import numpy as np
 
-from enpire.environment import Controller, Job, StationBackend, instruction
+from enpire.environment import Controller, Job, StationBackend, grippers, instruction, symmetry_of
 from enpire.errors import CampaignError, RecipeError, UsageError
 from enpire.evolution import hosting, policy_process
 from enpire.evolution.admission import Admission
@@ -386,6 +386,8 @@ class Campaign:
             self._seed(number),
             self.stations.parameters,
             instruction(self.stations),
+            grippers(self.stations),
+            symmetry_of(self.stations),
         )
         try:
             while self._to_train[0] != number:  # in turn, lest the first experiments wait for ever

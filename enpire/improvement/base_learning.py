@@ -11,12 +11,14 @@ from dataclasses import dataclass
 
 import torch
 
+from enpire.environment import Symmetry
 from enpire.improvement.checkpoint import TrainingState
 from enpire.improvement.data import examples, instructive
 from enpire.improvement.growing import Growing
 from enpire.improvement.learner import Learner, average
+from enpire.improvement.moving import moved
 from enpire.policies import ChunkPolicy, FlowPolicy
-from enpire.types import Episode
+from enpire.types import Episode, Flags
 
 Cloned = ChunkPolicy | FlowPolicy
 """A policy that is ours to teach by cloning."""
@@ -43,9 +45,18 @@ class BaseSettings:
 class BaseLearner:
     """A policy while it learns from successes."""
 
-    def __init__(self, policy: Cloned, settings: BaseSettings, generator: torch.Generator) -> None:
-        """Go on from `policy`, which is not changed; generator: of every draw that a step makes."""
-        self.settings, self.generator = settings, generator
+    def __init__(
+        self,
+        policy: Cloned,
+        settings: BaseSettings,
+        generator: torch.Generator,
+        symmetry: Symmetry | None = None,
+    ) -> None:
+        """Go on from `policy`, which is not changed.
+
+        generator: of every draw that a step makes. symmetry: how moments may be moved.
+        """
+        self.settings, self.generator, self.symmetry = settings, generator, symmetry
         self.policy = copy.deepcopy(policy).train()
         self.averaged = copy.deepcopy(policy).eval().requires_grad_(False)
         self._optimiser = torch.optim.AdamW(
@@ -60,10 +71,16 @@ class BaseLearner:
         """Return how many moments there are to learn from."""
         return len(self._rows)
 
-    def add(self, episode: Episode) -> int:
-        """Take what is worth cloning of a success; returns how many moments that are."""
+    def add(self, episode: Episode, dropped: Flags | None = None) -> int:
+        """Take what is worth cloning of a success; returns how many moments that are.
+
+        dropped: periods that are not, whatever else speaks for them, (T,).
+        """
         data = examples([episode], self.policy.spec)
-        chosen = torch.from_numpy(instructive(episode))
+        wanted = instructive(episode)
+        chosen = torch.from_numpy(wanted if dropped is None else wanted & ~dropped)
+        if not chosen.any():
+            return 0
         parts = data.rows[data.window], data.actions, data.valid
         self._rows.append([part[chosen] for part in parts])
         return int(chosen.sum())
@@ -73,6 +90,8 @@ class BaseLearner:
         settings, generator = self.settings, self.generator
         index = torch.randint(len(self._rows), (settings.batch,), generator=generator)
         history, actions, valid = (part[index] for part in self._rows.whole)
+        if self.symmetry is not None:
+            history, actions = moved(self.symmetry, history, actions, generator)
         noise = torch.randn(history.shape, generator=generator)
         seen = history + settings.noise * self.policy.std * noise
         error = self.policy.cloning_error(seen, actions, generator).mean(dim=2) * valid

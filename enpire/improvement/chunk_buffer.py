@@ -14,10 +14,10 @@ from enpire.improvement.growing import Growing
 class Chunks:
     """Chunks as critics learn from them, a row for every control period of an episode.
 
-    seen: what critics are shown, (N, seen). actions: that were carried out from there on, (N,
-    execute, act). later: the row after the chunk, (N,). reward: of the chunk, discounted within it,
-    (N,). discount: of the value at `later`, (N,), zero where the episode ended. followed: the
-    discounted return that the episode had, (N,).
+    seen: observations that critics look at, (N, lags, obs). actions: that were carried out from
+    there on, (N, execute, act). later: the row after the chunk, (N,). reward: of the chunk,
+    discounted within it, (N,). discount: of the value at `later`, (N,), zero where the episode
+    ended. followed: the discounted return that the episode had, (N,).
     """
 
     seen: Tensor

@@ -16,10 +16,12 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from enpire.environment import Symmetry
 from enpire.errors import RecipeError
 from enpire.improvement.checkpoint import TrainingState
 from enpire.improvement.chunk_buffer import ChunkBuffer
 from enpire.improvement.learner import Learner, average
+from enpire.improvement.moving import moved
 from enpire.policies import Chooser
 
 SMOOTH = 0.98  # of the numbers that are shown, a step
@@ -56,10 +58,18 @@ class CriticLearner:
     """Critics while they learn."""
 
     def __init__(
-        self, chooser: Chooser, settings: CriticSettings, generator: torch.Generator
+        self,
+        chooser: Chooser,
+        settings: CriticSettings,
+        generator: torch.Generator,
+        symmetry: Symmetry | None = None,
     ) -> None:
-        """Learn the critics of `chooser` itself; generator: of every draw that a step makes."""
+        """Learn the critics of `chooser` itself.
+
+        generator: of every draw that a step makes. symmetry: how moments may be moved.
+        """
         self.chooser, self.settings, self.generator = chooser, settings, generator
+        self._symmetry = symmetry
         self.target = copy.deepcopy(chooser.critics).requires_grad_(False)
         self._optimiser = torch.optim.Adam(chooser.critics.parameters(), lr=settings.lr, fused=True)
         modules = {"chooser": chooser, "target": self.target}
@@ -74,7 +84,10 @@ class CriticLearner:
         later = self._value_later(buffer, chunks.later)
         target = (chunks.reward + chunks.discount * later).clamp(0.0, 1.0)
         target = torch.lerp(target, chunks.followed, mix.followed)
-        values = self.chooser.values(chunks.seen, chunks.actions)
+        seen, actions = chunks.seen, chunks.actions
+        if self._symmetry is not None:
+            seen, actions = moved(self._symmetry, seen, actions, self.generator)
+        values = self.chooser.values(self.chooser.see(seen), actions)
         loss = (values - target).square().mean(dim=1).sum()
         self._optimiser.zero_grad(set_to_none=True)
         loss.backward()  # type: ignore[no-untyped-call]
@@ -106,7 +119,8 @@ class CriticLearner:
         after = buffer.whole.at(later)
         count = self.chooser.spec.critics
         pair = torch.randperm(count, generator=self.generator)[: self.settings.pair]
-        values = self.chooser.values(after.seen, after.actions, self.target, pair)
+        seen = self.chooser.see(after.seen)
+        values = self.chooser.values(seen, after.actions, self.target, pair)
         least: Tensor = values.min(dim=0).values
         return least
 

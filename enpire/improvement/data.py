@@ -10,6 +10,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from enpire.environment import Symmetry
 from enpire.errors import RecipeError
 from enpire.policies import ChunkSpec, PictureSpec
 from enpire.types import Episode, Flags, Image
@@ -50,7 +51,7 @@ class Examples:
     default every row, the rows that the policy sees, (M, history), clamped at the episode's start.
     actions: (M, chunk, act) and valid: (M, chunk), false beyond the episode's end. weight: (M,),
     mean one. pictures: of a policy that sees, (P, cameras, size, size, 3) of uint8; pictured: (M,),
-    which of them each example shows.
+    which of them each example shows. symmetry: how they may be moved while they are learned from.
     """
 
     rows: Tensor
@@ -62,6 +63,7 @@ class Examples:
     action_std: Tensor
     pictures: Tensor | None = None
     pictured: Tensor | None = None
+    symmetry: Symmetry | None = None
 
     def __len__(self) -> int:
         return int(self.window.shape[0])

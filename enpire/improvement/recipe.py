@@ -20,7 +20,7 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 
-from enpire.environment import Job, Parameter, StationBackend
+from enpire.environment import Job, Parameter, StationBackend, Symmetry
 from enpire.errors import EnpireError, PackError, RecipeError, UsageError
 from enpire.improvement import recipes
 from enpire.improvement.checkpoint import NOWHERE, Checkpoint
@@ -41,7 +41,8 @@ class RecipeInputs:
     failures too, never a sealed one. incumbent: the policy to improve on; None for a first one.
     seed: of everything random. checkpoint: where training keeps how far it is. parameters: of the
     task's skill script, if it has one. instruction: the task in words. name: of the incumbent, as
-    in `Episode.policy`. grippers: entries of an action that open and close hands.
+    in `Episode.policy`. grippers: entries of an action that open and close hands. symmetry: how the
+    task's scene may be moved, if its pack says so.
     """
 
     spec: ChunkSpec
@@ -53,6 +54,7 @@ class RecipeInputs:
     instruction: str = ""
     name: str = ""
     grippers: tuple[int, ...] = ()
+    symmetry: Symmetry | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ from enpire.improvement.augment import relit, shifted
 from enpire.improvement.checkpoint import NOWHERE, Checkpoint
 from enpire.improvement.data import MIN_STD, Examples, examples, instructive, seen_examples
 from enpire.improvement.learner import Learner, average, warmed_and_annealed
+from enpire.improvement.moving import moved, shown
 from enpire.improvement.recipe import RecipeInputs
 from enpire.policies import (
     ChunkPolicy,
@@ -36,6 +37,7 @@ Kind = Literal["chunk", "flow"]
 # which they are soon too sure, at `zip_tie` (`tasks/zip_tie/README.md`).
 WIDER = 2  # times as wide as what answers with one chunk
 PASSES = 64.0  # over all examples: each comes with another noise and time every time it is shown
+MOVED_PASSES = 192.0  # where each comes from another place every time, too
 LEAST_STEPS, MOST_STEPS = 300, 12_000  # for that, where examples are few, and where they are many
 CALM = 0.5  # deviation of the noise that they act with
 
@@ -110,7 +112,7 @@ def clone(
         return clone_flow(given, chosen, training, weight)
     if training.late:
         raise RecipeError("a chunk that may come late has to flow: --recipe.policy flow")
-    data = _taught(given.spec, chosen, weight)
+    data = _taught(given, given.spec, chosen, weight)
     return fit(fresh(given.spec, data, given.seed), data, said, given.seed, given.checkpoint)
 
 
@@ -123,8 +125,8 @@ def clone_flow(
 ) -> Fit[FlowPolicy]:
     """The same, and one that flows; chunks that may come late are longer by that.
 
-    It is wider, for what it has to tell apart is more than one chunk, and learns for `PASSES` over
-    its examples where `training` does not say for how long.
+    It is wider, for what it has to tell apart is more than one chunk, and learns for `PASSES` or
+    `MOVED_PASSES` over its examples where `training` does not say for how long.
     """
     spec, late = FlowSpec.of(given.spec), training.late
     spec = replace(
@@ -134,9 +136,10 @@ def clone_flow(
         pending=late,
         deviation=CALM,
     )
-    data = _taught(spec, chosen, weight)
+    data = _taught(given, spec, chosen, weight)
     flow = fresh_flow(spec, data, given.seed)
-    wanted = int(PASSES * len(data) / training.batch)
+    passes = PASSES if data.symmetry is None else MOVED_PASSES
+    wanted = int(passes * len(data) / training.batch)
     usual = min(max(wanted, LEAST_STEPS), MOST_STEPS)
     training = replace(training, steps=training.steps or usual)
     return fit(flow, data, training, given.seed, given.checkpoint, stage)
@@ -160,18 +163,21 @@ def clone_picture(
     return fit(policy, data, training, given.seed, given.checkpoint)
 
 
-def _taught(spec: ChunkSpec, chosen: Sequence[Episode], weight: Tensor | None) -> Examples:
-    data = examples(chosen, spec)
+def _taught(
+    given: RecipeInputs, spec: ChunkSpec, chosen: Sequence[Episode], weight: Tensor | None
+) -> Examples:
+    data = replace(examples(chosen, spec), symmetry=given.symmetry)
     if weight is not None:
         return replace(data, weight=weight)
     return data.only(np.concatenate([instructive(episode) for episode in chosen]))
 
 
 def _normalising[P: ChunkPolicy | FlowPolicy | PicturePolicy](policy: P, data: Examples) -> P:
-    policy.mean.copy_(data.rows.mean(dim=0))
-    policy.std.copy_(data.rows.std(dim=0).clamp_min(MIN_STD))
-    policy.centre.copy_(data.action_mean)
-    policy.spread.copy_(data.action_std)
+    rows, actions = shown(data)
+    policy.mean.copy_(rows.mean(dim=0))
+    policy.std.copy_(rows.std(dim=0).clamp_min(MIN_STD))
+    policy.centre.copy_(actions.mean(dim=0))
+    policy.spread.copy_(actions.std(dim=0).clamp_min(MIN_STD))
     return policy
 
 
@@ -218,13 +224,16 @@ def fit[P: ChunkPolicy | FlowPolicy | PicturePolicy](
     def step(at: int) -> Tensor:
         index = torch.randint(len(data), (training.batch,), generator=generator)
         batch = data.batch(index).to(where)
-        noise = torch.randn(batch.history.shape, generator=generator).to(where)
-        seen = batch.history + training.noise * policy.std * noise
+        history, actions = batch.history, batch.actions
+        if data.symmetry is not None:
+            history, actions = moved(data.symmetry, history, actions, generator)
+        noise = torch.randn(history.shape, generator=generator).to(where)
+        seen = history + training.noise * policy.std * noise
         pictures = batch.pictures
         if pictures is not None:
             pictures = _augmented(pictures, training, generator)
         with mixed(where):
-            error = policy.cloning_error(seen, batch.actions, generator, pictures)
+            error = policy.cloning_error(seen, actions, generator, pictures)
         square = error.mean(dim=2) * batch.valid
         per_example = square.sum(dim=1) / batch.valid.sum(dim=1)
         loss: Tensor = (batch.weight * per_example).mean()

@@ -17,7 +17,7 @@ from types import TracebackType
 from typing import IO, Any, Protocol, Self
 
 from enpire.child_environment import child_environment
-from enpire.environment import Parameter
+from enpire.environment import Parameter, Symmetry
 from enpire.errors import RecipeError
 from enpire.improvement.checkpoint import NOWHERE, Checkpoint, digest
 from enpire.improvement.recipe import Candidate, ConfiguredRecipe, RecipeInputs, remade
@@ -39,7 +39,7 @@ class TrainingRequest:
     """A training. number: of its round; parent: the policy to improve on, by name, or empty.
 
     parameters: of the task's skill script. instruction: the task in words. grippers: entries of an
-    action that open and close hands.
+    action that open and close hands. symmetry: how the task's scene may be moved.
     """
 
     recipe: ConfiguredRecipe
@@ -50,6 +50,7 @@ class TrainingRequest:
     parameters: tuple[Parameter, ...] = ()
     instruction: str = ""
     grippers: tuple[int, ...] = ()
+    symmetry: Symmetry | None = None
 
 
 def train(run: Run, asked: TrainingRequest) -> Candidate:
@@ -83,6 +84,7 @@ def given(
         asked.instruction,
         asked.parent,
         asked.grippers,
+        asked.symmetry,
     )
 
 
@@ -245,6 +247,7 @@ def as_json(run: Path, asked: TrainingRequest) -> dict[str, Any]:
         "parameters": [asdict(parameter) for parameter in asked.parameters],
         "instruction": asked.instruction,
         "grippers": asked.grippers,
+        "symmetry": asked.symmetry.to_json() if asked.symmetry else "",
     }
 
 
@@ -262,6 +265,7 @@ def asked_from(said: dict[str, Any]) -> TrainingRequest:
         parameters,
         said["instruction"],
         tuple(said["grippers"]),
+        Symmetry.from_json(said["symmetry"]) if said["symmetry"] else None,
     )
 
 

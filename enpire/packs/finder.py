@@ -31,13 +31,14 @@ GYM = "gym:"  # begins the name of a task that is a Gymnasium environment, and n
 AT_START = "@start"  # ends the name of a task that begins at the beginning, not at the hard phase
 FROM_START = "from_start.py"  # the module that holds it
 LOOP = "loop.toml"  # what a task's loop does unless told otherwise: it decides no episode
+SYMMETRY = "symmetry.toml"  # of a task: how it may be moved; for those who learn, as above
 CERTIFICATE = "certificate.json"  # what was measured of a pack: beside it, and no part of it
 SIGNATURE = "signature.json"  # that a person answers for it: beside the certificate
 DRAFTED = "drafted.toml"  # in a pack: an agent drafted it
 DRIVERS = "drivers.toml"  # of a robot: how its arms are reached, on this or that bus
 MENAGERIE = "menagerie.toml"  # of a robot: what its parts are called in MuJoCo Menagerie's model
 WORTH = frozenset(map(Path, (CERTIFICATE, SIGNATURE)))  # of a pack's hash
-UNSEALED = WORTH | set(map(Path, (LOOP, DRIVERS, MENAGERIE)))
+UNSEALED = WORTH | set(map(Path, (LOOP, SYMMETRY, DRIVERS, MENAGERIE)))
 SINGULAR: dict[Kind, str] = {"robots": "robot", "tasks": "task", "agents": "agent", "sim": "world"}
 
 
@@ -123,9 +124,9 @@ def content_hash(folder: Path) -> str:
     """Sha256 over the relative names and bytes of all files that decide what a pack does.
 
     Hidden and compiled ones are left out, what is written about it (`*.md`), what its loop does
-    unless told otherwise, how arms are reached and what others call their parts, and certificate
-    and signature, which say what this hash is worth. Of a pack that an agent drafted only the last
-    two are: its code might read any of the others.
+    unless told otherwise, how its scene may be moved, how arms are reached and what others call
+    their parts, and certificate and signature, which say what this hash is worth. Of a pack that an
+    agent drafted only the last two are: its code might read any of the others.
     """
     digest = hashlib.sha256()
     drafted = os.path.lexists(folder / DRAFTED)

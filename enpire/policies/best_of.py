@@ -53,7 +53,8 @@ class ChooserSpec:
     same in all of its actions, of half an action's range. caution: standard deviations of what
     critics disagree by that are taken off. back: chunks that it goes back at once, 0 for never.
     patience: chunks of an episode before it may go back. tries: chance, at every chunk from then
-    on, to go back whatever critics say; of a policy that explores.
+    on, to go back whatever critics say; of a policy that explores. clock: chunks ahead after which
+    it goes back from then on whatever critics say, and at no other time; 0: it goes by critics.
     """
 
     observation: int
@@ -69,6 +70,7 @@ class ChooserSpec:
     back: int = 0
     patience: int = 0
     tries: float = 0.0
+    clock: int = 0
 
     @property
     def seen(self) -> int:
@@ -275,6 +277,9 @@ class _Chosen:
         """
         chooser, spec = self._chooser, self._chooser.spec
         path.asked += 1
+        late = spec.back and path.asked > spec.patience and len(path.chunks) >= spec.back
+        if late and spec.clock and path.ahead >= spec.clock:
+            path.left = spec.back
         if path.left:
             return path.go_back(spec.varied)
         rows = np.repeat(history[None], spec.samples, axis=0)
@@ -284,8 +289,8 @@ class _Chosen:
         drawn = torch.from_numpy(np.ascontiguousarray(said, np.float32)).clamp(-1.0, 1.0)
         candidates = torch.cat([drawn, chooser.varied(drawn, rng)])
         forward = len(candidates)
-        late = spec.back and path.asked > spec.patience and len(path.chunks) >= spec.back
-        if late:
+        chooses = late and not spec.clock
+        if chooses:
             back = torch.from_numpy(undone(path.chunks[-1], spec.varied))
             candidates = torch.cat([candidates, back[None]])
         own = np.ascontiguousarray(self._base.seen.beside(told), np.float32)
@@ -293,7 +298,7 @@ class _Chosen:
         worth = chooser.advantages(chooser.values(seen, candidates)[:, None])[0]
         if not math.isfinite(float(worth.max())):
             raise PolicyError("the critics' values are not finite")
-        if late and (int(worth.argmax()) == forward or rng.random() < spec.tries):
+        if chooses and (int(worth.argmax()) == forward or rng.random() < spec.tries):
             path.left = spec.back
             return path.go_back(spec.varied)
         return path.go(candidates[int(worth[:forward].argmax())].numpy())

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from enpire.types import Float32Array
+from enpire.types import Flags, Float32Array
 
 PACE = 2.0  # times as fast as it came: the lead of the setpoint has to be taken back, too
 
@@ -25,20 +25,24 @@ class Path:
         chunks: those carried out that nothing has taken back, each (n, act), oldest first.
         asked: how many chunks were asked for so far.
         left: how many chunks it still goes back.
+        ahead: how many chunks it went since it last went back.
     """
 
     chunks: list[Float32Array] = field(default_factory=list)
     asked: int = 0
     left: int = 0
+    ahead: int = 0
 
     def go(self, chunk: Float32Array) -> Float32Array:
         """Return `chunk`, which is carried out next."""
         self.chunks.append(chunk)
+        self.ahead += 1
         return chunk
 
     def go_back(self, motions: Sequence[int]) -> Float32Array:
         """Return the chunk that takes back the newest one, which is then forgotten."""
         self.left = max(self.left - 1, 0)
+        self.ahead = 0
         return undone(self.chunks.pop(), motions)
 
 
@@ -52,3 +56,27 @@ def undone(chunk: Float32Array, motions: Sequence[int]) -> Float32Array:
     entries = list(motions)
     back[:, entries] = np.clip(-PACE * back[:, entries], -1.0, 1.0)
     return back
+
+
+def taken_back(actions: Float32Array, chunk: int, motions: Sequence[int]) -> Flags:
+    """Return which periods of an episode were taken back, or took others back, (T,).
+
+    What is left is the way that led on: who clones it learns neither to get stuck nor to go back.
+    actions: of the episode, (T, act), carried out in chunks of so many. motions: as in `undone`.
+    """
+    flags = np.zeros(len(actions), bool)
+    ahead: list[int] = []  # where chunks begin that nothing has taken back yet
+    for at in range(0, len(actions) - chunk + 1, chunk):
+        if ahead and _equal(actions, at, ahead[-1], chunk, motions):
+            before = ahead.pop()
+            flags[before : before + chunk] = flags[at : at + chunk] = True
+        else:
+            ahead.append(at)
+    return flags
+
+
+def _equal(actions: Float32Array, at: int, before: int, chunk: int, motions: Sequence[int]) -> bool:
+    """Return whether the chunk at `at` takes back the one at `before`; who waits does not."""
+    first = actions[before : before + chunk]
+    moves = bool(first[:, list(motions)].any())
+    return moves and np.array_equal(actions[at : at + chunk], undone(first, motions))

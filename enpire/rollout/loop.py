@@ -16,7 +16,15 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from itertools import islice
 
-from enpire.environment import Job, Operator, StationBackend, Tasked, grippers, instruction
+from enpire.environment import (
+    Job,
+    Operator,
+    StationBackend,
+    Tasked,
+    grippers,
+    instruction,
+    symmetry_of,
+)
 from enpire.errors import EnpireError, PolicyError, RecipeError
 from enpire.improvement.collection import Collection, caught
 from enpire.improvement.online import is_online
@@ -452,6 +460,7 @@ class Loop:
             stations.parameters,
             instruction(stations),
             grippers(stations),
+            symmetry_of(stations),
         )
 
     def _made(self, look: Callable[[], Candidate | None]) -> Candidate:

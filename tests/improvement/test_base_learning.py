@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 
+from enpire.environment import Symmetry
 from enpire.improvement.base_learning import BaseLearner, BaseSettings, Cloned
 from enpire.policies import ChunkPolicy, ChunkSpec, FlowPolicy, FlowSpec
 from enpire.types import Episode
@@ -58,6 +59,26 @@ def test_of_an_episode_in_which_somebody_helped_only_the_help_is_cloned() -> Non
     whole = steady("h")
     helped = replace(whole, intervened=np.arange(12) >= 8, rewound=np.zeros(12, bool))
     assert learner("flow").add(helped) == 4
+
+
+def test_periods_that_are_dropped_are_not_cloned() -> None:
+    begun = learner("flow")
+    assert begun.add(steady("d"), dropped=np.arange(12) < 8) == 4
+    assert begun.add(steady("n"), dropped=np.ones(12, bool)) == 0
+    assert len(begun) == 36 + 4
+
+
+def test_a_symmetry_moves_what_is_cloned() -> None:
+    turned = Symmetry(turn=np.pi, shift=(0.0, 0.0, 0.0), actions=((0, 1),))
+    moved = BaseLearner(made("flow"), QUICK, torch.Generator().manual_seed(1), turned)
+    for number in range(3):
+        moved.add(steady(f"e{number}"))
+    for _ in range(300):
+        moved.step()
+    history = np.repeat(episode("e0", 12).observations[:, None], SPEC.history, axis=1)
+    chunks = moved.acting().asked("").many(history, list(range(12)))
+    assert abs(chunks[..., :2].mean()) < 0.2  # in all directions alike
+    assert chunks[..., 2].mean() > 0.3  # a height stays
 
 
 @pytest.mark.parametrize("kind", ["chunk", "flow"])

@@ -26,7 +26,7 @@ def bandit(rows: int = 512) -> ChunkBuffer:
     buffer = ChunkBuffer()
     buffer.add(
         Chunks(
-            seen=torch.zeros(rows, 2),
+            seen=torch.zeros(rows, 1, 2),
             actions=actions,
             later=torch.arange(rows),
             reward=won,
@@ -42,7 +42,7 @@ def chain(followed: float) -> ChunkBuffer:
     buffer = ChunkBuffer()
     buffer.add(
         Chunks(
-            seen=torch.tensor([[1.0, 0.0], [0.0, 1.0]]),
+            seen=torch.tensor([[[1.0, 0.0]], [[0.0, 1.0]]]),
             actions=torch.zeros(2, 2, 1),
             later=torch.tensor([1, 1]),
             reward=torch.tensor([0.0, 1.0]),
@@ -68,14 +68,16 @@ def learned(buffer: ChunkBuffer, steps: int = 400, mix: Mix = PLAIN) -> CriticLe
 def values_of(made: CriticLearner, seen: Tensor, action: float = 0.0) -> list[float]:
     chunks = torch.full((len(seen), 2, 1), action)
     with torch.no_grad():
-        values: list[float] = made.chooser.values(seen, chunks).mean(dim=0).tolist()
+        values: list[float] = (
+            made.chooser.values(made.chooser.see(seen), chunks).mean(dim=0).tolist()
+        )
     return values
 
 
 def test_critics_learn_what_a_chunk_is_worth() -> None:
     made = learned(bandit())
-    assert values_of(made, torch.zeros(1, 2), 0.4) == pytest.approx([0.9], abs=0.15)
-    assert values_of(made, torch.zeros(1, 2), -0.4) == pytest.approx([0.1], abs=0.15)
+    assert values_of(made, torch.zeros(1, 1, 2), 0.4) == pytest.approx([0.9], abs=0.15)
+    assert values_of(made, torch.zeros(1, 1, 2), -0.4) == pytest.approx([0.1], abs=0.15)
     assert made.numbers["loss"] < 0.25
 
 

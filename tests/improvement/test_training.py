@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from enpire.environment import Parameter, load_task, read_symmetry
 from enpire.errors import RecipeError
 from enpire.improvement import recipe as recipes
 from enpire.improvement.recipe import Candidate
@@ -18,9 +21,12 @@ from enpire.improvement.training import (
     SubprocessTrainer,
     TrainingHandle,
     TrainingRequest,
+    as_json,
+    asked_from,
     learned_from,
     train,
 )
+from enpire.packs import find
 from enpire.policies import ChunkSpec
 from enpire.store import Run
 from enpire.store.curves import CurveReader
@@ -75,6 +81,19 @@ def asked(source: str, **settings: str) -> TrainingRequest:
     return TrainingRequest(
         recipes.remade(source, {"training.steps": "3", **settings}), SPEC, 0, "", 7
     )
+
+
+def test_another_process_is_asked_for_the_same(tmp_path: Path) -> None:
+    here = replace(
+        asked("bc"),
+        parameters=(Parameter("depth", 0.1, 0.0, 1.0),),
+        instruction="Tie it.",
+        grippers=(6, 13),
+        symmetry=read_symmetry(load_task(find("tasks", "zip_tie"))),
+    )
+    there = asked_from(json.loads(json.dumps(as_json(tmp_path, here))))
+    assert here.symmetry is not None
+    assert str(there) == str(here)  # what a training is told from others by
 
 
 def ended(training: TrainingHandle) -> Candidate:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -163,6 +164,15 @@ def test_an_episode_that_takes_long_goes_back_the_way_it_came_and_on_again() -> 
     assert not np.array_equal(chunks[5], undone(chunks[0], SHAPE.varied)), "so far, at once"
     never = acted(BestOfPolicy(flow(), preferring(1.0)), [5], periods=3 * SPEC.execute)[0]
     np.testing.assert_array_equal(done[: len(never)], never)
+
+
+def test_by_the_clock_it_goes_back_whatever_critics_say_and_at_no_other_time() -> None:
+    timed = replace(SHAPE, back=1, patience=1, clock=2, tries=1.0)
+    done = acted(BestOfPolicy(flow(), preferring(1.0, timed)), [5], periods=7 * SPEC.execute)[0]
+    chunks = done.reshape(7, SPEC.execute, SPEC.action)
+    pairs = pairwise(chunks)
+    back = [np.array_equal(after, undone(before, SHAPE.varied)) for before, after in pairs]
+    assert back == [False, True, False, False, True, False]
 
 
 @pytest.mark.parametrize("sign", [1.0, -1.0])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from enpire.policies.retracing import Path, undone
+from enpire.policies.retracing import Path, taken_back, undone
 
 CHUNK = np.array([[0.1, -0.8, 1.0], [0.2, 0.3, -1.0]], np.float32)
 
@@ -23,3 +23,12 @@ def test_a_path_goes_back_newest_chunk_first_and_forgets_it() -> None:
     np.testing.assert_array_equal(path.go_back((0, 1)), undone(0.25 * CHUNK, (0, 1)))
     np.testing.assert_array_equal(path.go_back((0, 1)), undone(CHUNK, (0, 1)))
     assert (path.chunks, path.left) == ([], 0)
+
+
+def test_what_was_taken_back_is_told_from_the_way_that_led_on() -> None:
+    path, rest = Path(), np.zeros((2, 3), np.float32)
+    done = [path.go(part * CHUNK) for part in (1.0, 0.25, 0.5)]
+    path.left = 2
+    done += [path.go_back((0, 1)), path.go_back((0, 1)), path.go(0.75 * CHUNK), rest, rest]
+    flags = taken_back(np.concatenate([*done, CHUNK[:1]]), 2, (0, 1))
+    assert flags.reshape(-1)[::2].tolist() == [False, *4 * [True], *4 * [False]]

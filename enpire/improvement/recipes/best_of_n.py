@@ -8,8 +8,8 @@ chosen becomes what it draws. Both learn while stations work, from every episode
 What collects is what is proposed, with what varies its chunks: where a memory of what was tried is
 short, one that always does the same stays stuck. Where an episode takes longer than most that came
 right, what collects now and then goes back the way it came, too (`policies/retracing.py`). A new
-try that comes right teaches critics when to go back, and the base how. A base that is not ours to
-teach so, such as LeRobot's, stays as it is.
+try that comes right teaches critics when to go back. The base is not shown what was taken back.
+A base that is not ours to teach so, such as LeRobot's, stays as it is.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ from enpire.improvement.chunk_buffer import ChunkBuffer, Chunks
 from enpire.improvement.critic_learning import CriticLearner, CriticSettings, Mix
 from enpire.improvement.data import MIN_STD
 from enpire.improvement.learner import LOOK
+from enpire.improvement.moving import shown
 from enpire.improvement.recipe import Candidate, RecipeInputs
 from enpire.improvement.replay import later_of, transitions
 from enpire.policies import (
@@ -43,6 +44,7 @@ from enpire.policies import (
     FlowPolicy,
     Policy,
 )
+from enpire.policies.retracing import taken_back
 from enpire.types import Episode
 
 SHARES = (0.5, 0.25)  # of demonstrations in a batch, at the beginning and later
@@ -65,6 +67,7 @@ class BestOfN:
     caution: float = 2.0  # standard deviations of what critics disagree by
     back: int = 20  # periods that it goes back at once where it is late; 0: it never does
     tries: float = 0.1  # chance of that, a chunk, while it collects
+    clock: int = 0  # periods ahead after which it goes back where it is late; 0: critics say when
     lags: tuple[int, ...] = (4, 2, 0)  # of what critics see [periods]
     warm_steps: int = 1500  # gradient steps of the critics before the first block is learned from
     steps: float = 0.5  # gradient steps of the critics a control period of what is collected
@@ -107,13 +110,16 @@ class BestOfLearner:
             raise RecipeError("best_of_n: no demonstration and no success to learn from")
         self._shown = {e.id for e in shown}
         lengths = [len(e) for e in before if e.success]
-        self._chooser = self._made(Moments.of(self._frozen, won, given), lengths)
+        moments = Moments.of(self._frozen, won, given)
+        # Of who sees by cameras, what it sees would have to be moved, too.
+        self._symmetry = given.symmetry if moments.film is None else None
+        self._chooser = self._made(moments, lengths)
         self._buffer = ChunkBuffer()
         generators = [torch.Generator().manual_seed(given.seed + part) for part in range(2)]
-        self._critics = CriticLearner(self._chooser, settings.critic, generators[0])
+        self._critics = CriticLearner(self._chooser, settings.critic, generators[0], self._symmetry)
         self._base: BaseLearner | None = None
         if isinstance(self._frozen, ChunkPolicy | FlowPolicy):
-            self._base = BaseLearner(self._frozen, settings.base, generators[1])
+            self._base = BaseLearner(self._frozen, settings.base, generators[1], self._symmetry)
         self._take(before)
         self._episodes, self._seconds = 0, 0.0
         self._owed = {"critics": float(settings.warm_steps), "base": 0.0}  # gradient steps
@@ -196,7 +202,10 @@ class BestOfLearner:
         for episode in episodes:
             self._buffer.add(self._chunks(episode), demonstration=episode.id in self._shown)
             if self._base is not None and episode.success:
-                cloned += self._base.add(episode)
+                spec = self._chooser.spec
+                cloned += self._base.add(
+                    episode, taken_back(episode.actions, spec.chunk, spec.varied)
+                )
         return cloned
 
     def _owes(self, part: str) -> bool:
@@ -220,7 +229,7 @@ class BestOfLearner:
         spec = moments.asked.spec
         done = transitions([episode], spec, self.settings.critic.discount)
         return Chunks(
-            seen=self._chooser.see(self._told(moments)),
+            seen=self._told(moments),
             actions=done.actions,
             later=later_of([episode], spec.execute),
             reward=done.reward,
@@ -256,12 +265,15 @@ class BestOfLearner:
             noise=settings.noise,
             caution=settings.caution,
             back=-(-settings.back // of.execute),
+            clock=-(-settings.clock // of.execute),
             patience=int(np.quantile(lengths, LATE)) // of.execute,
         )
-        made, rows = Chooser(spec), asked.seen.beside(moments.data.rows)
+        made = Chooser(spec)
+        rows, actions = shown(replace(moments.data, symmetry=self._symmetry))
+        rows = asked.seen.beside(rows)
         made.mean.copy_(rows.mean(dim=0))
         made.std.copy_(rows.std(dim=0).clamp_min(MIN_STD))
-        made.centre.copy_(moments.data.action_mean)
+        made.centre.copy_(actions.mean(dim=0))
         made.spread.copy_(asked.spread)
         return made
 

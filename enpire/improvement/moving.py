@@ -1,0 +1,111 @@
+"""Moments as they would have been, had the whole scene been turned and shifted.
+
+Augmentation by a known symmetry, here of the plane: what is learned at one place holds at others,
+so that demonstrations need not be shown at each. Networks that are equivariant by construction come
+to the same (Wang et al. 2024, arXiv 2407.01812), and need layers of their own.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from enpire.environment import ObservedPoint, ObservedRotation, Symmetry
+from enpire.improvement.data import Examples
+
+TINY = 1e-9  # of a rotation [rad]: no axis can be told from it
+
+
+def shown(data: Examples) -> tuple[Tensor, Tensor]:
+    """Return observations (N, obs) and actions (N, act) as who learns from examples is shown them.
+
+    Where examples have a symmetry, each is at a place of its own; the places are always the same.
+    """
+    rows, actions = data.rows[data.window[:, -1:]], data.actions[:, :1]
+    if data.symmetry is not None:
+        rows, actions = moved(data.symmetry, rows, actions, torch.Generator().manual_seed(0))
+    return rows[:, 0], actions[:, 0]
+
+
+def moved(
+    symmetry: Symmetry, history: Tensor, actions: Tensor, generator: torch.Generator
+) -> tuple[Tensor, Tensor]:
+    """Return both as another place would have shown them, each row at a place of its own.
+
+    Args:
+        symmetry: what moves, and how far it may.
+        history: observations (batch, history, obs) of the task.
+        actions: (batch, chunk, act), in [-1, 1]; some that are returned are beyond.
+        generator: of the turn and the shift of each row.
+    """
+    drawn = 2.0 * torch.rand(4, len(history), 1, generator=generator) - 1.0
+    limits = torch.tensor(symmetry.shift)[:, None, None]
+    turn, shift = drawn[0] * symmetry.turn, drawn[1:] * limits
+    return moved_by(symmetry, history, actions, turn.to(history.device), shift.to(history.device))
+
+
+def moved_by(
+    symmetry: Symmetry, history: Tensor, actions: Tensor, turn: Tensor, shift: Tensor
+) -> tuple[Tensor, Tensor]:
+    """Return the same for given places: turn (batch, 1) [rad], shift (3, batch, 1) [m]."""
+    cos, sin = turn.cos(), turn.sin()
+    seen, done = history.clone(), actions.clone()
+    for plane in symmetry.vectors:
+        _turn_plane(seen, plane, cos, sin)
+    for point in symmetry.points:
+        _move_point(seen, point, symmetry.points[0].centre, cos, sin, shift)
+    for rotation in symmetry.rotations:
+        entries = list(rotation.entries)
+        seen[..., entries] = _turned(history[..., entries], rotation, turn)
+    for yaw in symmetry.yaws:
+        value = history[..., yaw.entry] * yaw.unit
+        angle = turn + (value.clamp(-1.0, 1.0).asin() if yaw.sines else value)
+        seen[..., yaw.entry] = (angle.sin() if yaw.sines else angle) / yaw.unit
+    for plane in symmetry.actions:
+        _turn_plane(done, plane, cos, sin)
+    return seen, done
+
+
+def _turn_plane(values: Tensor, plane: tuple[int, int], cos: Tensor, sin: Tensor) -> None:
+    """Turn entries x and y of `values` (batch, rows, n) where they are; cos, sin: (batch, 1)."""
+    x, y = values[..., plane[0]].clone(), values[..., plane[1]].clone()
+    values[..., plane[0]] = cos * x - sin * y
+    values[..., plane[1]] = sin * x + cos * y
+
+
+def _move_point(
+    seen: Tensor,
+    point: ObservedPoint,
+    pivot: tuple[float, ...],
+    cos: Tensor,
+    sin: Tensor,
+    shift: Tensor,
+) -> None:
+    """Turn a place about the vertical through `pivot` [m] and shift it [m], where it is seen."""
+    x, y = point.entries[:2]
+    _turn_plane(seen, (x, y), cos, sin)
+    right, ahead = (point.centre[axis] - pivot[axis] for axis in range(2))
+    seen[..., x] += (cos * right - sin * ahead - right + shift[0]) / point.unit
+    seen[..., y] += (sin * right + cos * ahead - ahead + shift[1]) / point.unit
+    for z in point.entries[2:]:
+        seen[..., z] += shift[2] / point.unit
+
+
+def _turned(values: Tensor, rotation: ObservedRotation, turn: Tensor) -> Tensor:
+    """Return rotation vectors (batch, rows, 3), in their unit, after a turn (batch, 1)."""
+    vector = values * rotation.unit
+    length = vector.norm(dim=-1, keepdim=True)
+    angle = length.clamp(max=1.0).asin() if rotation.sines else length
+    imaginary = vector / length.clamp_min(TINY) * (angle / 2).sin()
+    real = (angle / 2).cos()
+    # The quaternion of the turn, times that of the rotation.
+    half = turn[..., None] / 2
+    up = torch.tensor(rotation.up, dtype=values.dtype, device=values.device)
+    axis = up * half.sin()
+    product = half.cos() * imaginary + real * axis + torch.linalg.cross(axis, imaginary)
+    whole = half.cos() * real - (axis * imaginary).sum(dim=-1, keepdim=True)
+    size = product.norm(dim=-1, keepdim=True)
+    angle = 2.0 * torch.atan2(size, whole.abs())
+    length = angle.sin() if rotation.sines else angle
+    turned: Tensor = product / size.clamp_min(TINY) * whole.sign() * length / rotation.unit
+    return turned

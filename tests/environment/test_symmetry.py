@@ -1,0 +1,75 @@
+"""What a pack says of how its scene may be moved."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from enpire.environment import ObservedPoint, load_task, read_symmetry
+from enpire.errors import PackError
+from enpire.packs import find
+from enpire.packs.finder import SYMMETRY
+
+SAID = (find("tasks", "pick_cube").folder / SYMMETRY).read_text()
+
+
+def parsed(folder: Path, text: str) -> object:
+    pack = find("tasks", "pick_cube")
+    (folder / SYMMETRY).write_text(text)
+    task = load_task(pack)
+    task.folder = folder
+    return read_symmetry(task)
+
+
+def test_names_become_places_in_an_observation(tmp_path: Path) -> None:
+    symmetry = read_symmetry(load_task(find("tasks", "pick_cube")))
+    assert symmetry is not None
+    assert symmetry.points == (ObservedPoint((5, 6, 7), 0.03, (0.21, 0.0, 0.04)),)
+    assert symmetry.vectors[0] == (0, 1)
+    assert symmetry.actions == ((0, 1), (3, 4))
+
+
+def test_a_pack_need_not_say_it() -> None:
+    assert read_symmetry(load_task(find("tasks", "push_t"))) is None
+
+
+@pytest.mark.parametrize(
+    ("was", "becomes", "said"),
+    [
+        ('"opening"', '"openings"', "observes no openings_x"),
+        ("unit = 0.03", "unit = 0.0", "unit is 0.0"),
+        ("turn = 3.1416", "turn = 180", "turn is from 0 to pi"),
+        ("shift = [0.09, 0.09, 0.0]", "shift = [0.09, 0.09]", "shift must be 3 numbers"),
+        ("vectors", "vector", "do you mean vectors"),
+        ("centre = [0.21, 0.0, 0.04]", "centre = [0.21]", "centre must be 3 numbers"),
+    ],
+)
+def test_what_is_wrong_is_said(tmp_path: Path, was: str, becomes: str, said: str) -> None:
+    assert was in SAID
+    with pytest.raises(PackError, match=said):
+        parsed(tmp_path, SAID.replace(was, becomes))
+
+
+def test_an_up_that_is_no_unit_vector_is_refused(tmp_path: Path) -> None:
+    rotation = "\n[rotations]\nopening = { unit = 0.1, up = [0.0, 0.0, 2.0] }\n"
+    with pytest.raises(PackError, match="observes no opening_rx"):
+        parsed(tmp_path, SAID + rotation)
+
+
+def test_steps_that_differ_along_x_and_y_cannot_be_turned(tmp_path: Path) -> None:
+    task = load_task(find("tasks", "pick_cube"))
+    (arm,) = task.actions.arms
+    task.actions = replace(task.actions, arms=(replace(arm, translation=(0.01, 0.02, 0.01)),))  # type: ignore[misc]
+    with pytest.raises(PackError, match="along x and y are not the same"):
+        read_symmetry(task)
+
+
+def test_it_is_no_part_of_the_packs_hash(tmp_path: Path) -> None:
+    folder = tmp_path / "mine"
+    shutil.copytree(find("tasks", "pick_cube").folder, folder)
+    before = find("tasks", str(folder)).sha256
+    (folder / SYMMETRY).unlink()
+    assert find("tasks", str(folder)).sha256 == before
