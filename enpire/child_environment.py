@@ -33,6 +33,11 @@ def keep_from_children(name: str) -> None:
     _named.add(name)
 
 
+def named_secrets() -> dict[str, str]:
+    """The variables that were named to `keep_from_children` and are set: keys of our own agents."""
+    return {name: os.environ[name] for name in _named if name in os.environ}
+
+
 def child_environment(more: Mapping[str, str] | None = None) -> dict[str, str]:
     """All variables of this process that are no secrets, and `more`."""
     return {name: value for name, value in os.environ.items() if not is_secret(name)} | dict(

@@ -23,6 +23,8 @@ VERBS = {
     "replay": ("replay", "a recorded episode seen again: a video, a sheet of failures"),
     "list": ("runs", "the runs of a folder"),
     "show": ("show", "what happened in a run"),
+    "doctor": ("doctor", "what this machine can do, and how to mend what it cannot"),
+    "copy": ("copy_run", "a run once more, also one that is under way"),
     "fsck": ("fsck", "whether all of a run is as it was recorded"),
     "report": ("report", "one page on a run, to look at and to pass on"),
     "dash": ("dash", "a live page on a run, or on a folder of runs"),
@@ -72,6 +74,12 @@ def main(argv: list[str] | None = None) -> int:
     except EnpireError as error:
         print(f"enpire: {error}", file=sys.stderr)
         return error.exit_code
+    except MemoryError:
+        print(
+            "enpire: there is no memory left: stop what runs beside. What was recorded is intact",
+            file=sys.stderr,
+        )
+        return 1
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:

@@ -9,7 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from enpire.child_environment import child_environment, is_secret, keep_from_children
+from enpire.child_environment import (
+    child_environment,
+    is_secret,
+    keep_from_children,
+    named_secrets,
+)
+from enpire.commands.children import Children
 from enpire.environment.gym_stations import Worker as GymWorker
 from enpire.improvement.training import _Worker as Trainer
 from enpire.rollout.recovery import Recovery
@@ -18,8 +24,6 @@ PACKAGE = Path(__file__).parents[1] / "enpire"
 CANARY = "canary-9f1c"
 
 OTHERS = {
-    "commands/children.py": "whole commands, a campaign among them, which needs its key",
-    "commands/bench_fleet.py": "the same",
     "agent_loop/remote.py": "within a sandbox, which has an environment of its own",
     "agent_loop/workspace.py": "within a sandbox",
     "evolution/sandbox.py": "asks bubblewrap for its version",
@@ -61,6 +65,20 @@ def test_all_else_goes_on() -> None:
     assert given["PATH"] == os.environ["PATH"]
     assert given["ENPIRE_STATION"] == "3"
     assert CANARY not in given.values()
+
+
+def test_commands_of_a_bench_have_the_keys_that_its_agents_need_and_no_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = tmp_path / "python"
+    program.write_text("#!/bin/sh\nenv\n")
+    program.chmod(0o755)
+    monkeypatch.setattr("sys.executable", str(program))
+    with Children(keys=named_secrets()) as children:
+        said = children.run(["loop"], "one", tmp_path / "log") or ""
+    assert [line for line in said.splitlines() if CANARY in line] == [f"MY_PLAIN_NAME={CANARY}"]
+    with Children() as children:
+        assert CANARY not in (children.run(["loop"], "one", tmp_path / "log") or CANARY)
 
 
 def _environment(pid: int) -> str:

@@ -15,6 +15,7 @@ from enpire.certification import fakes, hostile, repeat, verifier
 from enpire.certification.controllers import InterruptedDemonstrator, Nothing, Unsteady
 from enpire.certification.episodes import run
 from enpire.certification.limits import LimitWatcher
+from enpire.certification.moving import require_symmetry
 from enpire.certification.repeat import Build
 from enpire.certification.restoring import PhysicalResets
 from enpire.certification.row import CheckRow
@@ -80,7 +81,8 @@ class TaskExamination:
         """Examine the task that `build` makes stations of.
 
         Raises:
-            PackError: what the task's methods return does not fit what it says of itself.
+            PackError: what the task's methods return, or its symmetry, does not fit what it says of
+                itself.
         """
         self.counts = counts
         self.build = build
@@ -88,6 +90,7 @@ class TaskExamination:
         self._limits = LimitWatcher(self.stations)
         self._audit = Audit()
         require_fit(self.stations)
+        require_symmetry(self.stations)
 
     def rows(self, checks: Sequence[str]) -> Iterator[CheckRow]:
         """The rows of some checks, in their order, as they come."""

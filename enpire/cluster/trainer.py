@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from types import TracebackType
 from typing import Any, Self
 
@@ -14,10 +15,12 @@ from enpire.improvement.recipe import Candidate
 from enpire.improvement.training import TrainingHandle, TrainingRequest
 from enpire.policies import load
 from enpire.store import Run
+from enpire.store.curves import CurveWriter, training_curve
 
 START_S = 300.0  # until there is a process to train in
 CLOSE_S = 10.0  # that it may take to put its things away
 AT_ONCE = 64  # episodes in one message
+CURVE_S = 5.0  # between two looks at a training's curve
 TIMES = 3  # that a training is begun, each time on another process, before it counts as failed
 
 
@@ -71,6 +74,14 @@ class RayTrainer:
         self._ray.get(self._workshop.begin.remote(told, parent))
         return self._workshop.candidate.remote()
 
+    def curve(self, number: int, offset: int) -> bytes:
+        """Return what its curve has gained there after `offset` bytes; nothing if it is lost."""
+        try:
+            lines: bytes = self._ray.get(self._workshop.curve.remote(number, offset), timeout=1.0)
+        except self._ray.exceptions.RayError:
+            return b""
+        return lines
+
     def cancel(self) -> None:
         """End what is under way."""
         self._workshop.cancel.remote()
@@ -83,7 +94,7 @@ class RayTrainer:
 
     def _opened(self) -> tuple[Any, str]:
         needs = {"num_gpus": 1} if self._cluster.room(GPU) else {"num_cpus": 1}
-        actor = self._ray.remote(RayTrainerActor).options(**needs, max_concurrency=2).remote()
+        actor = self._ray.remote(RayTrainerActor).options(**needs, max_concurrency=3).remote()
         try:
             node, _, version = self._ray.get(actor.where.remote(), timeout=START_S)
         except self._ray.exceptions.RayError as error:
@@ -110,11 +121,15 @@ class _Away:
         self._ray = trainer._ray
         self._lost = 0
         self._coming: Any = None
+        self._curve = CurveWriter(training_curve(run.folder, asked.number))
+        self._copied, self._looked = 0, 0.0  # bytes of the curve; when it was looked at
         self._begin()
 
     def candidate(self, within: float) -> Candidate | None:
         """See `TrainingHandle`."""
         ready, _ = self._ray.wait([self._coming], timeout=within)
+        if ready or time.monotonic() - self._looked > CURVE_S:
+            self._copy_curve()
         if not ready:
             return None
         try:
@@ -132,7 +147,14 @@ class _Away:
         """See `TrainingHandle`."""
         self._trainer.cancel()
 
+    def _copy_curve(self) -> None:
+        lines = self._trainer.curve(self._asked.number, self._copied)
+        self._curve.append(lines)
+        self._looked = time.monotonic()
+        self._copied += len(lines)
+
     def _begin(self) -> None:
+        self._copied = 0
         while True:
             try:
                 self._coming = self._trainer.learn(self._run, self._asked)

@@ -30,6 +30,7 @@ from enpire.improvement.training import (
 )
 from enpire.policies import metadata
 from enpire.store import Run
+from enpire.store.curves import lines_after, training_curve
 from enpire.types import Episode
 
 LOOK_S = 1.0  # between two looks whether it was cancelled
@@ -93,6 +94,7 @@ class RayTrainerActor:
             said["recipe"] = str(self._own(Path(said["recipe"]).name, lesson.source))
         self._cancelled = False
         shutil.rmtree(self._run.folder / FOLDER, ignore_errors=True)
+        training_curve(self._run.folder, said["number"]).unlink(missing_ok=True)
         self._training = self._beside.begin(self._run, asked_from(said))
 
     def candidate(self) -> Made | str | None:
@@ -107,6 +109,10 @@ class RayTrainerActor:
                 policy = found.policy
                 return Made(Weights("", policy.tensors(), metadata(policy)), found.numbers)
         return None
+
+    def curve(self, number: int, offset: int) -> bytes:
+        """Whole lines of the curve of the training of round `number`, after `offset` bytes."""
+        return lines_after(training_curve(self._run.folder, number), offset)
 
     def cancel(self) -> None:
         """End it; from another thread than that of `candidate`."""

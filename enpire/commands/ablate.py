@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from enpire.child_environment import named_secrets
 from enpire.commands import campaign as campaigns
 from enpire.commands.children import Children
 from enpire.commands.closing import program
@@ -123,7 +124,7 @@ def run(options: Namespace) -> int:
     what, arms = arms_of(options)
     bench = _bench(options, settings, limits, arms)
     until = time.monotonic() + (options.stop_after or math.inf)
-    with Children(until) as children:
+    with Children(until, named_secrets()) as children:  # the keys of the arms' agents
         doing = BenchCommands(bench, options, settings, given, limits, children)
         carry_out(bench, doing, options.jobs, lambda text: print(text, flush=True))
     results = comparing.results(bench)

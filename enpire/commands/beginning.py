@@ -6,6 +6,8 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from enpire.errors import UsageError
+
 if TYPE_CHECKING:
     from enpire.environment import StationBackend
     from enpire.policies import Policy
@@ -25,7 +27,13 @@ def of_begun(given: dict[str, Any]) -> dict[str, Any]:
 
     Raises:
         StoreError, PolicyError: there is no such policy.
+        UsageError: it is a script.
     """
+    if (script := str(given.get("policy", ""))).endswith(".py"):
+        raise UsageError(
+            f"--policy {script}: a script learns nothing; --demonstrator {script} has a gym: task "
+            "begin with what it shows, and enpire eval measures it"
+        )
     paths = {name: os.path.abspath(given[name]) for name in BEGINS if name in given}
     goes: dict[str, Any] = {"demonstrations": 0} if paths else {}
     if "policy" in paths:

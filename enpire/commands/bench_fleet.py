@@ -8,6 +8,7 @@ from argparse import ArgumentTypeError, Namespace
 from dataclasses import asdict
 from pathlib import Path
 
+from enpire.child_environment import child_environment
 from enpire.commands.loop_settings import flag
 from enpire.commands.options import Parser, positive, print_json
 from enpire.errors import EnpireError, UsageError
@@ -70,4 +71,6 @@ def _loop(task: str, size: int, folder: Path, options: Namespace) -> subprocess.
     folder.parent.mkdir(parents=True, exist_ok=True)
     with _log(folder).open("ab") as log:
         command = [sys.executable, "-m", "enpire.cli", "loop", *words]
-        return subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT)
+        return subprocess.Popen(
+            command, stdout=log, stderr=subprocess.STDOUT, env=child_environment()
+        )

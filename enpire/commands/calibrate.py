@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from enpire.commands.options import Parser, more_than_zero, positive, print_json
+from enpire.commands.progress_bar import counted, progress_bar
 from enpire.errors import SafetyError, UsageError
 
 if TYPE_CHECKING:
@@ -139,11 +140,10 @@ def _calibrate(station: StationFile, board: CharucoBoard, options: Namespace) ->
     if len(sizes) > 1:
         raise UsageError(f"pictures of {len(sizes)} sizes in {options.shots}: one camera has one")
     positions = np.array([position for _, position in shots])
+    taken = list(zip(shots, wrists(station.robot, arm, positions), strict=True))
     views = [
         BoardView(*found, world_wrist)
-        for (image, _), world_wrist in zip(
-            shots, wrists(station.robot, arm, positions), strict=True
-        )
+        for (image, _), world_wrist in counted(taken, "pictures")
         if (found := board.find(image))
     ]
     print(f"the board was found in {len(views)} of {len(shots)} pictures")
@@ -151,7 +151,8 @@ def _calibrate(station: StationFile, board: CharucoBoard, options: Namespace) ->
         raise SafetyError("no picture shows the board: are its numbers those of the print?")
     (height, width), mount = sizes.pop(), arm if options.on_wrist else WORLD
     bars = Bars(*(getattr(options, name) for name in Bars.__dataclass_fields__))
-    camera = calibrate(views, width, height, mount, options.on_wrist, bars)
+    with progress_bar("calibrating"):
+        camera = calibrate(views, width, height, mount, options.on_wrist, bars)
     text = written(station.path.read_text(encoding="utf-8"), options.camera, camera)
     publish_file(station.path, text.encode())
     print(

@@ -8,11 +8,12 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from enpire.child_environment import child_environment
 from enpire.commands.ending import FATAL
 
 DONE = (0, 3)  # exit codes of what has ended as it should, its target reached or not
@@ -24,9 +25,9 @@ class Children:
     reaches it once, from here: as SIGTERM, which a script in the background does not ignore.
     """
 
-    def __init__(self, until: float = math.inf) -> None:
-        """until: when their time is up, `time.monotonic` [s]."""
-        self.until = until
+    def __init__(self, until: float = math.inf, keys: Mapping[str, str] | None = None) -> None:
+        """until: when their time is up, `time.monotonic` [s]. keys: the secrets that they need."""
+        self.until, self._keys = until, keys
         self._stopped = threading.Event()
         self._running: set[subprocess.Popen[str]] = set()
         self._turn = threading.Lock()
@@ -59,6 +60,7 @@ class Children:
             stderr=subprocess.STDOUT,
             text=True,
             start_new_session=True,
+            env=child_environment(self._keys),
         )
         with self._turn:
             self._running.add(child)

@@ -253,7 +253,13 @@ def _episodes(options: Namespace, run: Run, asked: _CollectRequest, clock: Clock
 
     with EpisodeWriter(run) as writer:
         fleet = Fleet(
-            asked.stations, writer, on_episode=tell, clock=clock, note=note, ahead=lambda: 0
+            asked.stations,
+            writer,
+            on_episode=tell,
+            clock=clock,
+            note=note,
+            ahead=lambda: 0,
+            before=run.ledger.intervals(),
         )
         with suppress(KeyboardInterrupt):
             for _ in fleet.run(asked.jobs(options.episodes, number)):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from argparse import Namespace
 from pathlib import Path
 
+from enpire.commands.graphics import choose_graphics
 from enpire.commands.options import Parser, port
 from enpire.errors import UsageError
 
@@ -47,6 +48,7 @@ def run(options: Namespace) -> int:
         import sse_starlette  # noqa: F401
     except ImportError as error:
         raise UsageError(f"{error.name} is not installed: pip install 'enpire[dash]'") from error
+    choose_graphics()
     from enpire.dashboard.run_board import RunBoard
     from enpire.dashboard.serving import access_to, serve
 

@@ -55,6 +55,7 @@ def stations_for(settings: LoopSettings, where: Backend) -> StationBackend:
         settings.images,
         settings.world,
         settings.vary_looks,
+        settings.demonstrator,
     )
     stations = where.stations(order, settings.robots)
     return Realistic(stations, conditions, settings.seed) if conditions else stations
@@ -108,6 +109,7 @@ def drive(
     """
     from enpire.observe import account
     from enpire.observe.gpu import GpuMonitor
+    from enpire.observe.live_scene import ScenePublisher
     from enpire.observe.progress import Progress
     from enpire.observe.result import result
     from enpire.rollout.clock import Wall
@@ -146,6 +148,7 @@ def drive(
             note=note,
             requests=Requests(run.folder, interrupt),
             ahead=people.ahead if people else lambda: AHEAD,
+            before=ledger.intervals(),
         )
         save = _accounts(run, budget, fleet, gpus, facts)
         go = begin(fleet, writer, trainer)
@@ -154,7 +157,11 @@ def drive(
             verified_by = stations.verified_by
             emit({"event": "run", "run": str(run.folder), "verified_by": verified_by})
         try:
-            with Progress(run, state, fleet, budget, save, emit=emit) as progress, _signals(budget):
+            with (
+                ScenePublisher(run.folder, stations),
+                Progress(run, state, fleet, budget, save, emit=emit) as progress,
+                _signals(budget),
+            ):
                 try:
                     ended = go()
                 except Stopped as stop:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from argparse import Namespace
 from contextlib import ExitStack
@@ -40,7 +41,7 @@ DESCRIPTION = """\
 Measure a policy of a run on seeds it has never seen: drawn now, unless --seed asks for the same
 ones again. Nothing is added to the run; --run keeps the episodes in a run folder of their own.
 `--policy DIR` takes a folder that LeRobot wrote, for --task; `--policy random` measures uniform
-random actions on any --task."""
+random actions on any --task, `--policy FILE.py` a function of your own (docs/new-task.md)."""
 
 RANDOM = "random"
 NO_NUMBER = "nothing is known of the policy, mend what the reasons name and measure again"
@@ -52,8 +53,8 @@ def add_options(parser: Parser) -> None:
         "--policy",
         required=True,
         metavar="RUN[:NAME]",
-        help=f"a run's best policy, or one by name; a folder of LeRobot's; ws://HOST:PORT; or "
-        f"{RANDOM}",
+        help=f"a run's best policy, or one by name; a folder of LeRobot's; ws://HOST:PORT; "
+        f"FILE.py; or {RANDOM}",
     )
     parser.add_argument("--episodes", type=positive, default=200, metavar="N", help="default 200")
     parser.add_argument("--robots", type=positive, default=4, metavar="N", help="default 4")
@@ -113,7 +114,8 @@ def _in_place(options: Namespace, where: Backend) -> int:
     from enpire.policies.asynchronous import Asynchronous
     from enpire.rollout.seeds import fresh_entropy
 
-    chosen = _random if options.policy == RANDOM else _of_a_run
+    alone = options.policy == RANDOM or options.policy.endswith(".py")
+    chosen = _of_nobody if alone else _of_a_run
     stations, acting = chosen(options, where)
     if options.attempts > 1 and acting.task.startswith(GYM):
         raise UsageError(f"--attempts is for a task pack: {acting.task} ends at its own verdict")
@@ -171,11 +173,19 @@ class EvaluatedPolicy:
     controller: Controller
 
 
-def _random(options: Namespace, where: Backend) -> tuple[StationBackend, EvaluatedPolicy]:
-    from enpire.environment import Order, RandomActions, ResetMode
+def _of_nobody(options: Namespace, where: Backend) -> tuple[StationBackend, EvaluatedPolicy]:
+    """Random actions, or those of a script."""
+    import hashlib
 
+    from enpire.environment import Order, RandomActions, ResetMode
+    from enpire.environment.scripted import ScriptedPolicy
+
+    named = str(options.policy)
+    script = "" if named == RANDOM else os.path.abspath(named)
     if not options.task:
-        raise UsageError(f"--policy {RANDOM} belongs to no run: give --task too")
+        raise UsageError(f"--policy {named} belongs to no run: give --task too")
+    if script and not os.path.isfile(script):
+        raise UsageError(f"--policy {named}: there is no such file")
     python, success = options.python or "", options.success or ""
     reset = ResetMode(options.reset or "fast")
     task = task_asked(options)
@@ -188,9 +198,15 @@ def _random(options: Namespace, where: Backend) -> tuple[StationBackend, Evaluat
         options.verify,
         world=options.world or "",
         vary_looks=options.vary_looks,
+        demonstrator=script if task.startswith(GYM) else "",
     )
     stations = where.stations(order, options.robots)
-    return stations, EvaluatedPolicy(task, RANDOM, RANDOM, "", RandomActions(stations.action_size))
+    acts: Controller = RandomActions(stations.action_size)
+    sha256 = ""
+    if script:
+        sha256 = hashlib.sha256(Path(script).read_bytes()).hexdigest()
+        _, acts = stations.starter if order.demonstrator else ("", ScriptedPolicy(script, stations))
+    return stations, EvaluatedPolicy(task, named, Path(named).stem, sha256, acts)
 
 
 def _of_a_run(options: Namespace, where: Backend) -> tuple[StationBackend, EvaluatedPolicy]:

@@ -6,6 +6,7 @@ from argparse import Namespace
 from pathlib import Path
 
 from enpire.commands.options import Parser
+from enpire.commands.progress_bar import progress_bar
 from enpire.errors import UsageError
 
 DESCRIPTION = """\
@@ -27,7 +28,8 @@ def run(options: Namespace) -> int:
     from enpire.observe import frozen
     from enpire.policies import Composed, LeRobotPolicy
 
-    chosen = frozen.load(options.policy)
+    with progress_bar("reading the policy"):
+        chosen = frozen.load(options.policy)
     policy = chosen.policy
     if isinstance(policy, Composed):
         if not options.base:
@@ -42,6 +44,7 @@ def run(options: Namespace) -> int:
             f"{options.policy} is of kind {policy.kind!r}, which LeRobot does not know: "
             "name one that was given by --policy, or made of it by finetune"
         )
-    policy.save(options.folder)
+    with progress_bar("writing it"):
+        policy.save(options.folder)
     print(options.folder)
     return 0

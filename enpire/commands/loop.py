@@ -21,6 +21,7 @@ from enpire.commands.loop_settings import (
     HELPER,
     OF_RECIPES,
     OF_ROUNDS,
+    ONLINE,
     RECIPE,
     SETTINGS,
     first,
@@ -169,7 +170,9 @@ def _begin(
     given = of_begun(given)
     foreign = task.startswith(GYM)
     called, asks = plain(task), ""
-    if not foreign:
+    if foreign:
+        given = {"recipe": ONLINE} | given
+    else:
         pack = find("tasks", task)  # unknown ones cost nothing to find
         called, own = pack.name, of_task(pack)
         given = merged(own, given)
@@ -189,6 +192,8 @@ def _begin(
             given[name] = found_from(Path.cwd(), given[name])
     if "python" in given:
         given["python"] = os.path.abspath(given["python"])  # links are a virtual environment's
+    if "demonstrator" in given:
+        given["demonstrator"] = os.path.abspath(given["demonstrator"])
     settings = LoopSettings(task=task, **given)
     say_least(settings)
     recipes = _recipes(settings)
@@ -202,7 +207,7 @@ def _begin(
     with beside(settings, stations, options.station, options.port) as people:
         run = Run.create(options.run or default_folder(called), config)
         with run:
-            began = recipes_called(settings.recipe, settings.first_recipe)
+            began = recipes_called(settings.recipe, settings.first_recipe, settings.demonstrator)
             run.ledger.set_facts(facts_of(stations) | began | {"state": "running"})
             begin_with(run, settings, stations)
             return _drive(run, settings, recipes, stations, limits, {}, options, where, people)

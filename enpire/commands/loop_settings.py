@@ -41,6 +41,7 @@ RECIPE, FIRST = "--recipe.", "--first-recipe."  # begin settings of recipes
 HELPER = "--helper."  # and of a helper's teleoperator
 KIND = "policy"  # setting of a first recipe: the kind of policy that it makes
 REAL_PACE = "real"
+ONLINE = "best_of_n"  # the recipe of what has no loop.toml because it is no pack
 
 
 def nobody_or_hands(text: str) -> str:
@@ -51,6 +52,11 @@ def nobody_or_hands(text: str) -> str:
 SETTINGS: dict[str, tuple[Callable[[str], Any], str, str]] = {
     "python": (str, "", "gym:ENV_ID: run it with this interpreter, VENV/bin/python"),
     "success": (str, "", "gym:ENV_ID: any (step, not the last), info:KEY, 'return>=X', terminated"),
+    "demonstrator": (
+        str,
+        "",
+        "gym:ENV_ID: a file with begin(env) or act(observation)",
+    ),
     "reset": (reset_mode, "fast", "fast: written into the twin; physical: by the task's skills"),
     "world": (str, "", "a world pack in place of the task's: another bench, an identified station"),
     "robots": (positive, "4", "stations that hold an episode at one time"),

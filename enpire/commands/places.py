@@ -126,6 +126,8 @@ class RayBackend:
 
         if order.images or order.vary_looks:
             raise UsageError("--images is for this machine: no --cluster")
+        if order.demonstrator:
+            raise UsageError("--demonstrator is for this machine: no --cluster")
         self._cells = open_cells(self._cluster, order, count)
         return self._cells
 

@@ -67,9 +67,6 @@ def run(options: Namespace) -> int:
     from enpire.environment import build_stations
     from enpire.observe.picture import Viewpoint, draw, go_to
 
-    with progress_bar("going there"):
-        stations = build_stations(task_asked(options), 1)
-        go_to(stations, options.seed, options.at)
     view = Viewpoint(
         camera=options.camera,
         distance=options.distance,
@@ -78,7 +75,10 @@ def run(options: Namespace) -> int:
         width=options.width,
         height=options.height,
     )
-    _, png = cv2.imencode(".png", draw(stations, view)[..., ::-1])  # OpenCV takes blue first
+    with progress_bar("going there, and drawing"):
+        stations = build_stations(task_asked(options), 1)
+        go_to(stations, options.seed, options.at)
+        _, png = cv2.imencode(".png", draw(stations, view)[..., ::-1])  # OpenCV takes blue first
     try:
         options.picture.parent.mkdir(parents=True, exist_ok=True)
         options.picture.write_bytes(png.tobytes())

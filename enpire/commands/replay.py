@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from enpire.commands.graphics import choose_graphics
-from enpire.commands.options import Parser, any_number, more_than_zero, positive
+from enpire.commands.options import Parser, any_number, more_than_zero, natural, positive
 from enpire.commands.progress_bar import counted, progress_bar
 from enpire.errors import StoreError, UsageError
 
@@ -26,10 +26,11 @@ SPEED = 1.5  # of a loop's picture, to what happened
 STILL = 0.6  # that the last picture of a video stays [s]
 
 DESCRIPTION = """\
-A recorded episode of a twin, carried out again from its seed and actions, without a display. It is
-held against what was recorded. --rerun and --mcap take any episode: one that cannot be carried out
-again has no pictures of the scene. --failures makes one sheet of all failures of a policy, and
---loop a moving picture of the loop: the same scenes under its first policy and its best."""
+A recorded episode of a twin, carried out again from its seed and actions: in MuJoCo's viewer, or
+without a display with any of the following. It is held against what was recorded. --rerun and
+--mcap take any episode: one that cannot be carried out again has no pictures of the scene.
+--failures makes one sheet of all failures of a policy, and --loop a moving picture of the loop: the
+same scenes under its first policy and its best. --live watches a station of a loop that runs."""
 
 
 def add_options(parser: Parser) -> None:
@@ -63,6 +64,14 @@ def add_options(parser: Parser) -> None:
         metavar="OUT.webp",
         help="a moving picture of the whole loop, first policy to last",
     )
+    parser.add_argument(
+        "--live",
+        action="store_true",
+        help="a station of a loop that runs: in the viewer, or with --video until Ctrl-C",
+    )
+    parser.add_argument(
+        "--station", type=natural, default=0, metavar="N", help="which one, with --live (default 0)"
+    )
     parser.add_argument("--policy", metavar="NAME", help="whose failures (default: the best one's)")
     parser.add_argument("--distance", type=more_than_zero, metavar="M", default=0.5)
     parser.add_argument("--azimuth", type=any_number, metavar="DEG", default=162.0)
@@ -85,6 +94,8 @@ def run(options: Namespace) -> int:
             _sheet(opened, options)
         elif options.loop is not None:
             _loop(opened, options)
+        elif options.live:
+            _live(opened, options)
         else:
             _episode(opened, options)
     return 0
@@ -98,13 +109,15 @@ def _require(options: Namespace) -> None:
     for name, path in outputs.items():
         if path.suffix.lower() != wanted[name]:
             raise UsageError(f"--{name} {path}: give a name that ends in {wanted[name]}")
-    if not outputs:
-        raise UsageError("nothing to write: give --video, --rerun, --mcap, --failures, --loop")
+    if options.live and (options.episode or outputs.keys() - {"video"}):
+        raise UsageError("--live is of a loop that runs: without an episode, alone or with --video")
+    if options.station and not options.live:
+        raise UsageError("--station goes with --live")
     whole = {"failures": "a whole policy", "loop": "a whole run"}
     for name, what in whole.items():
         if name in outputs and (options.episode or len(outputs) > 1):
             raise UsageError(f"--{name} is of {what}: give it alone, without an episode")
-    if not (whole.keys() & outputs.keys()) and not options.episode:
+    if not (whole.keys() & outputs.keys()) and not options.episode and not options.live:
         raise UsageError(f"which episode? enpire report {options.run} names some")
     if options.policy and "failures" not in outputs:
         raise UsageError("--policy goes with --failures")
@@ -130,7 +143,7 @@ def _replay_of(run: Run) -> EpisodeReplay:
 
 
 def _episode(run: Run, options: Namespace) -> None:
-    """Write the video of one episode, and files of it for other viewers."""
+    """Show one episode: in a window, as a video, as files for other viewers."""
     from enpire.observe.filming import recorded
     from enpire.observe.mcap_log import require_mcap, write_mcap
     from enpire.observe.rerun_log import require_rerun, write_rerun
@@ -146,6 +159,8 @@ def _episode(run: Run, options: Namespace) -> None:
     if options.video is not None:
         _video(run, episode, options)
         print(options.video)
+    elif not writers:
+        _window(run, episode, options)
     if writers:
         from enpire.observe.episode_record import read_record
 
@@ -189,6 +204,44 @@ def _video(run: Run, episode: Episode, options: Namespace) -> None:
         last = captioned(camera.picture(), f"{verdict.outcome}: {verdict.reason}".rstrip(": "))
         for _ in range(round(STILL * task.control_hz)):
             video.add(last)
+
+
+def _window(run: Run, episode: Episode, options: Namespace) -> None:
+    """Show one episode in MuJoCo's viewer, as fast as it happened, until the window is closed."""
+    from contextlib import suppress
+
+    from enpire.observe.viewer import TwinViewer, WindowClosed
+
+    replay = _replay_of(run)
+    period = replay.stations.period
+    viewer: TwinViewer | None = None
+    try:
+        with suppress(WindowClosed):
+
+            def shoot(at: int) -> None:
+                nonlocal viewer
+                viewer = viewer or TwinViewer(replay.stations, _view(options, 0, 0))
+                viewer.show(period)
+
+            replay(episode, shoot)
+            verdict = episode.verdict
+            print(f"{verdict.outcome}: {verdict.reason or verdict.stage}".rstrip(": "))
+            while viewer is not None:
+                viewer.show(period)
+    finally:
+        if viewer is not None:
+            viewer.close()
+
+
+def _live(run: Run, options: Namespace) -> None:
+    """Show a station of a loop that runs, in a window or as a video."""
+    from enpire.observe.watching import watch_live
+
+    view = _view(options, options.width, options.height)
+    with progress_bar(f"watching station {options.station}; Ctrl-C ends it") as advance:
+        watch_live(run, options.station, view, options.video, advance)
+    if options.video is not None:
+        print(options.video)
 
 
 def _sheet(run: Run, options: Namespace) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from enpire.commands.graphics import choose_graphics
 from enpire.commands.options import Parser
+from enpire.commands.printing import find_browser, print_page
 from enpire.commands.progress_bar import progress_bar
 from enpire.commands.reporting import FILE, write_report
 from enpire.errors import UsageError
@@ -24,6 +25,11 @@ def add_options(parser: Parser) -> None:
         "-o", "--output", type=Path, metavar="FILE.html", help=f"(default RUN/{FILE})"
     )
     parser.add_argument(
+        "--pdf",
+        action="store_true",
+        help="print it to a PDF beside it, too, by a Chromium or Chrome that is installed",
+    )
+    parser.add_argument(
         "--no-frames",
         action="store_true",
         help="do not carry failures out again for pictures of them",
@@ -34,10 +40,15 @@ def run(options: Namespace) -> int:
     """Write the report, and print where it is."""
     if options.output is not None and options.output.suffix.lower() not in (".html", ".htm"):
         raise UsageError(f"{options.output} is no HTML file: give a name that ends in .html")
+    browser = find_browser() if options.pdf else ""
     choose_graphics()
     from enpire.store import Run
 
     with Run.open(options.run) as opened, progress_bar("writing the report"):
         path = write_report(opened, options.output, frames=not options.no_frames)
     print(path)
+    if browser:
+        with progress_bar("printing it"):
+            printed = print_page(browser, path)
+        print(printed)
     return 0

@@ -6,6 +6,7 @@ from argparse import Namespace
 from pathlib import Path
 
 from enpire.commands.options import Parser, print_json
+from enpire.commands.progress_bar import counted
 
 DESCRIPTION = "The runs in a folder: task, state, success of the best policy, robot-hours."
 
@@ -28,7 +29,8 @@ def run(options: Namespace) -> int:
     if not options.folder.is_dir():
         raise UsageError(f"there is no folder {options.folder}: start a run, or name another")
     rows, broken = [], []
-    for folder in sorted(p for p in options.folder.iterdir() if is_run(p)):
+    folders = sorted(path for path in options.folder.iterdir() if is_run(path))
+    for folder in counted(folders, "runs"):
         try:
             with Run.open(folder) as opened:
                 rows.append(overview(opened))

@@ -8,10 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from enpire.commands.options import Parser, print_json
+from enpire.commands.progress_bar import progress_bar
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from enpire.evolution.accounts import Accounts
     from enpire.store import Run
 
 DESCRIPTION = """\
@@ -39,10 +41,12 @@ def run(options: Namespace) -> int:
         for line in wrong if not options.json else ():
             print(f"DAMAGED  {line}; enpire fsck {options.run} says what to do")
         try:
+            with progress_bar("reading the run"):
+                figures = report(opened)
             if options.json:
-                print_json(report(opened) | {"damage": wrong})
+                print_json(figures | {"damage": wrong})
             else:
-                _print(opened, Console(highlight=False, markup=False))
+                _print(opened, figures, Console(highlight=False, markup=False))
         except (StoreError, ArithmeticError, LookupError, TypeError, ValueError) as error:
             if not wrong and opened.ledger.chained:
                 raise
@@ -58,7 +62,6 @@ def report(run: Run) -> dict[str, Any]:
     from collections import Counter
 
     from enpire.certification import certificate
-    from enpire.evolution.accounts import accounts
     from enpire.observe import account
     from enpire.observe.overview import overview, sealed_of
     from enpire.store.stress import read_stress
@@ -84,7 +87,7 @@ def report(run: Run) -> dict[str, Any]:
         "mru": account.ledger_mru(ledger),
         "at_work": account.at_work(ledger.robot_seconds()),
         "gpu_use": account.gpu_use(ledger),
-        "campaign": accounts(run).as_json() if "campaign" in run.config else None,
+        "campaign": _accounts(run).as_json() if "campaign" in run.config else None,
         "robot_s_by_phase": {str(k): v for k, v in ledger.robot_seconds().items()},
         "failures_by_predicate": dict(predicates.most_common()),
         "failures_by_stage": dict(stages.most_common()),
@@ -111,7 +114,14 @@ def report(run: Run) -> dict[str, Any]:
             for row in ledger.rounds()
         ],
         "decisions": [
-            {"round": d.round, "kind": d.kind, "text": d.text, "numbers": dict(d.numbers)}
+            {
+                "at": d.at or None,
+                "time": d.time,
+                "round": d.round,
+                "kind": d.kind,
+                "text": d.text,
+                "numbers": dict(d.numbers),
+            }
             for d in ledger.decisions()
         ],
         "sealed_evaluations": [
@@ -133,15 +143,20 @@ def report(run: Run) -> dict[str, Any]:
     }
 
 
-def _print(run: Run, console: Console) -> None:
+def _accounts(run: Run) -> Accounts:
+    """What a campaign has used; its modules take seconds to import, which other runs do without."""
+    from enpire.evolution.accounts import accounts
+
+    return accounts(run)
+
+
+def _print(run: Run, figures: dict[str, Any], console: Console) -> None:
     from rich.table import Table
 
     from enpire.certification import certificate
     from enpire.commands import stress
-    from enpire.evolution.accounts import accounts
     from enpire.observe import account, throughput
 
-    figures = report(run)
     head = f"{run.folder}: {figures['task']}, seed {figures['seed']}, {figures['state']}"
     head += f", verified by {figures['verified_by']}"
     console.print(head, soft_wrap=True)
@@ -153,7 +168,7 @@ def _print(run: Run, console: Console) -> None:
     console.print(_spent(figures["robot_s_by_phase"], figures["at_work"]), soft_wrap=True)
     if speed := throughput.text(figures["speed"]):
         console.print(speed, soft_wrap=True)
-    used = accounts(run) if figures["campaign"] else account.gpu_text(figures["gpu_use"])
+    used = _accounts(run) if figures["campaign"] else account.gpu_text(figures["gpu_use"])
     console.print(str(used), soft_wrap=True)
     table = Table("round", "policy", "success over all its evaluations", "robot-hours", "min")
     for row in figures["rounds"]:
@@ -179,7 +194,8 @@ def _print(run: Run, console: Console) -> None:
         _histogram(console, title.replace("_", " "), figures[title])
     console.print("decisions")
     for decision in figures["decisions"]:
-        text = f"  round {decision['round']}  {decision['kind']}: {decision['text']}"
+        where = f"{decision['time']}  round {decision['round']}".strip()
+        text = f"  {where}  {decision['kind']}: {decision['text']}"
         console.print(text, soft_wrap=True)
 
 

@@ -11,6 +11,7 @@ from datetime import date
 from pathlib import Path
 
 from enpire.commands.options import Parser, more_than_zero, natural
+from enpire.commands.progress_bar import progress_bar
 from enpire.errors import SafetyError, UsageError
 
 DESCRIPTION = """\
@@ -100,9 +101,9 @@ def _check(options: Namespace) -> int:
     station = load_station(options.path)
     handle = take(station)
     try:
-        findings = check(
-            station, build(station.driver, station.robot, time.monotonic_ns, station.site)
-        )
+        with progress_bar("checking the station"):
+            driver = build(station.driver, station.robot, time.monotonic_ns, station.site)
+            findings = check(station, driver)
     finally:
         os.close(handle)
     for finding in findings:

@@ -20,13 +20,17 @@ from starlette.types import ASGIApp
 
 from enpire.dashboard import views
 from enpire.dashboard.controls import ControlRequest, carry_out
+from enpire.dashboard.episode_detail import episode_html
 from enpire.dashboard.evidence import EvidencePictures
+from enpire.dashboard.lazy_thread import LazyThread
+from enpire.dashboard.live_pictures import LivePictures
 from enpire.dashboard.log_levels import LogLevel
 from enpire.dashboard.metrics import CONTENT_TYPE, metrics_text
 from enpire.dashboard.run_board import RunBoard
 from enpire.dashboard.watched_run import WatchedRun
 from enpire.errors import EnpireError
 from enpire.store import Run
+from enpire.store.layout import SCENES
 from enpire.store.search import EpisodeFilter
 from enpire.types import Outcome, Purpose
 from enpire.web.access import Access, Gate
@@ -52,8 +56,15 @@ class Dashboard:
         self.board, self.access = board, access
         self.over = asyncio.Event()
         self._pictures: dict[str, EvidencePictures] = {}
+        self._lazy = LazyThread()
+        self._live = LivePictures(self._lazy)
         self._html: dict[tuple[str, str], tuple[int, str]] = {}  # by section and run
         self._streams = 0
+
+    def end(self) -> None:
+        """End all streams, and what was begun for them."""
+        self.over.set()
+        self._lazy.close()
 
     def app(self) -> ASGIApp:
         """Return what serves all of it."""
@@ -64,8 +75,10 @@ class Dashboard:
             Route("/static/{name}", self.static),
             Route("/api/events", self.events),
             Route("/api/episodes", self.episodes),
+            Route("/api/episode", self.episode),
             Route("/api/log", self.log),
             Route("/api/compare", self.compare),
+            Route("/api/picture", self.picture),
             Route("/evidence/{run}/{name}", self.evidence),
             Route("/metrics", self.metrics),
         ]
@@ -150,11 +163,13 @@ class Dashboard:
     def _stations(self, run: WatchedRun) -> list[dict[str, Any]]:
         found = views.stations(run, run.status())
         pictures = self._pictures.setdefault(run.name, EvidencePictures(run))
+        drawn = run.now.live and (run.folder / SCENES).exists()
         with run.lock:
             last = {number: one.last for number, one in run.tally.stations.items()}
         for one in found:
             row = last.get(one["number"])
             one["pictures"] = pictures.names(row) if row else []
+            one["drawn"] = drawn
         return found
 
     def _cached(self, name: str, run: WatchedRun, make: Callable[[WatchedRun], str]) -> str:
@@ -185,6 +200,21 @@ class Dashboard:
         lines = [views.episode_line(row) | {"number": number} for number, row in rows]
         return JSONResponse({"episodes": lines, "total": total})
 
+    async def episode(self, request: Request) -> Response:
+        """One episode: what its verdict rests on, and what critics think of it."""
+        run = self._run(request)
+        try:
+            number = _number(request.query_params.get("number"))
+        except ValueError as error:
+            raise HTTPException(400, f"{error}") from error
+        asked = number or 0  # there is no episode 0
+        html = await asyncio.wrap_future(
+            self._lazy.submit(lambda: episode_html(run.folder, asked) if asked else None)
+        )
+        if html is None:
+            raise HTTPException(404, "there is no such episode")
+        return JSONResponse({"html": html})
+
     def log(self, request: Request) -> Response:
         """A page of a run's log, the latest lines first."""
         run, asked = self._run(request), request.query_params
@@ -213,6 +243,20 @@ class Dashboard:
         if path is None:
             raise HTTPException(404, "there is no such picture")
         return FileResponse(path, media_type="image/png")
+
+    async def picture(self, request: Request) -> Response:
+        """A station of a run as it is now, drawn for who asks."""
+        run = self._run(request)
+        try:
+            station = _number(request.query_params.get("station"))
+        except ValueError as error:
+            raise HTTPException(400, f"{error}") from error
+        if station is None or not run.now.live:
+            raise HTTPException(404, "there is no such picture")
+        drawn = await asyncio.wrap_future(self._live.picture(run.folder, station))
+        if drawn is None:
+            raise HTTPException(404, "this station cannot be drawn here")
+        return Response(drawn, media_type="image/jpeg", headers={"Cache-Control": "no-store"})
 
     def metrics(self, request: Request) -> Response:
         """All runs, for Prometheus."""

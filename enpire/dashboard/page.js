@@ -3,6 +3,7 @@
   const $ = (id) => document.getElementById(id);
   const path = location.pathname;
   const LATEST_MS = 1000; // least time between two readings of the same table
+  const PICTURE_MS = 2000; // between two pictures of a station
   const STOP_MS = 5000; // in which a stop is to be confirmed
   let token = sessionStorage.getItem("token") || "";
   let about = { controls: false, single: null, folder: "" };
@@ -219,6 +220,7 @@
         button.addEventListener("click", () => control(button.dataset.action, one.number));
         card.append(button);
         cards.set(one.number, card);
+        follow(one.number, card);
         $("stations").append(card);
       }
       const doing = card.querySelector(".doing");
@@ -240,7 +242,8 @@
       button.hidden = $("controls").hidden;
       button.dataset.action = one.aside ? "back" : "aside";
       text(button, one.aside ? "Put back" : "Put aside");
-      showPictures(card.querySelector(".pictures"), one);
+      card.dataset.drawn = one.drawn ? "yes" : "";
+      if (!one.drawn) showPictures(card.querySelector(".pictures"), one);
     }
     ages();
   }
@@ -249,16 +252,33 @@
     const names = one.pictures.join(" ");
     if (place.dataset.names === names) return;
     place.dataset.names = names;
-    const images = await Promise.all(one.pictures.slice(0, 1).map(async (name) => {
-      const answer = await fetch(`/evidence/${encodeURIComponent(run)}/${name}`, { headers: headers() });
-      if (!answer.ok) return null;
-      const image = make("img");
-      image.alt = `what the verifier saw of station ${one.number}`;
-      image.src = URL.createObjectURL(await answer.blob());
-      image.addEventListener("load", () => URL.revokeObjectURL(image.src));
-      return image;
-    }));
+    const images = await Promise.all(one.pictures.slice(0, 1).map((name) =>
+      picture(`/evidence/${encodeURIComponent(run)}/${name}`, `what the verifier saw of station ${one.number}`)));
     place.replaceChildren(...images.filter(Boolean));
+  }
+
+  async function picture(url, alt) {
+    const answer = await fetch(url, { headers: headers() });
+    if (!answer.ok) return null;
+    const image = make("img");
+    image.alt = alt;
+    image.src = URL.createObjectURL(await answer.blob());
+    await image.decode().catch(() => {});
+    URL.revokeObjectURL(image.src);
+    return image;
+  }
+
+  // Stations as they are now: each is asked for again once it is there, and only while one looks.
+  async function follow(number, card) {
+    const place = card.querySelector(".pictures");
+    for (;;) {
+      if (card.dataset.drawn && !document.hidden) {
+        const url = `/api/picture?run=${encodeURIComponent(run)}&station=${number}`;
+        const image = await picture(url, `station ${number} now`).catch(() => null);
+        if (image && card.dataset.drawn) { place.dataset.names = ""; place.replaceChildren(image); }
+      }
+      await new Promise((done) => setTimeout(done, PICTURE_MS));
+    }
   }
 
   function ages() {
@@ -266,6 +286,17 @@
       const s = Math.max(0, Date.now() / 1000 - Number(node.dataset.at));
       text(node, s < 90 ? `${s.toFixed(0)} s ago` : s < 5400 ? `${(s / 60).toFixed(0)} min ago` : s < 172800 ? `${(s / 3600).toFixed(0)} h ago` : `${(s / 86400).toFixed(0)} days ago`);
     }
+  }
+
+  // The time of day, with the day where it is another.
+  function time(at) {
+    const node = make("time", "soft");
+    if (!at) return node;
+    const then = new Date(at * 1000);
+    const day = then.toDateString() === new Date().toDateString() ? "" : `${then.toLocaleDateString("sv")} `;
+    text(node, day + then.toLocaleTimeString("sv"));
+    node.dateTime = node.title = then.toISOString();
+    return node;
   }
 
   async function control(action, station) {
@@ -298,7 +329,7 @@
 
   // Tables that are read by pages: the latest one follows the run, older ones stand still.
 
-  function pages(name, url, show) {
+  function pages(name, url, show, still = () => false) {
     let before = null, last = 0, waiting = null;
     async function load() {
       waiting = null;
@@ -320,7 +351,7 @@
     return {
       restart() { before = null; load(); },
       follow() {
-        if (before !== null || waiting !== null) return;
+        if (before !== null || waiting !== null || still()) return;
         waiting = setTimeout(load, Math.max(0, last + LATEST_MS - Date.now()));
       },
     };
@@ -329,7 +360,7 @@
   const log = pages("log", () => ({ level: $("level").value }), ({ lines, total }) => {
     $("log").replaceChildren(...lines.map((line) => {
       const item = make("li", line.level);
-      item.append(make("span", "where", `round ${line.round}`), make("span", "kind", line.kind), make("span", "text", line.text));
+      item.append(time(line.at), make("span", "where", `round ${line.round}`), make("span", "kind", line.kind), make("span", "text", line.text));
       return item;
     }));
     text($("log-count"), `${total} line${total === 1 ? "" : "s"}`);
@@ -350,15 +381,42 @@
       const row = make("tr");
       const cells = [line.number, line.id, line.verdict, line.stage, line.policy, line.purpose, line.station, line.seed, line.seconds.toFixed(1), line.reason];
       row.append(...cells.map((words, at) => make("td", [0, 6, 7, 8].includes(at) ? "n" : at === 2 ? `verdict-${words}` : "", String(words))));
-      if (line.id.length > 24) row.cells[1].textContent = `…${line.id.slice(-20)}`; // its end tells it from others
-      row.cells[1].title = line.id;
+      const button = make("button", "more", line.id.length > 24 ? `…${line.id.slice(-20)}` : line.id); // its end tells it from others
+      button.type = "button";
+      button.title = line.id;
+      button.setAttribute("aria-expanded", "false");
+      button.addEventListener("click", () => detail(row, button, line.number));
+      row.cells[1].replaceChildren(button);
       row.cells[9].title = line.reason;
       return row;
     }));
     text($("episode-count"), `${total.toLocaleString("en")} episode${total === 1 ? "" : "s"}`);
     const last = lines.length ? lines[lines.length - 1].number : 0;
     return { last, more: lines.length === 50 };
-  });
+  }, () => document.querySelector("#episodes tr.detail") !== null);
+
+  // One episode, unfolded below its line; the table stands still meanwhile.
+  async function detail(row, button, number) {
+    const shown = button.getAttribute("aria-expanded") === "true";
+    button.setAttribute("aria-expanded", String(!shown));
+    if (shown) {
+      row.nextSibling.remove();
+      return;
+    }
+    const below = make("tr", "detail");
+    const cell = make("td"), words = make("div", "soft", "reading it");
+    cell.colSpan = row.cells.length;
+    cell.append(words);
+    below.append(cell);
+    row.after(below);
+    try {
+      const query = new URLSearchParams({ run, number });
+      words.innerHTML = (await ask(`/api/episode?${query}`)).html; // of what the server has escaped
+      words.className = "";
+    } catch (error) {
+      text(words, error.message);
+    }
+  }
 
   function showChoices(choices) {
     for (const name of ["station", "verdict", "stage", "purpose"]) {

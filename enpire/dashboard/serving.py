@@ -27,7 +27,7 @@ def server_of(board: RunBoard, access: Access) -> PageServer:
     """Return a server of a board's pages, to be run on a socket that is bound."""
     AppStatus.enable_automatic_graceful_drain = False  # it cuts streams off; ours end by themselves
     dashboard = Dashboard(board, access)
-    return PageServer(dashboard.app(), dashboard.over.set)
+    return PageServer(dashboard.app(), dashboard.end)
 
 
 def serve(board: RunBoard, access: Access, port: int, say: Callable[[str], None]) -> None:

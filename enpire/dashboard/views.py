@@ -211,6 +211,7 @@ class LogPage:
                 "round": one.round,
                 "kind": one.kind,
                 "text": one.text,
+                "at": one.at,
                 "level": level_of(one.kind),
             }
             for one in self.lines

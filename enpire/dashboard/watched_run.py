@@ -76,12 +76,16 @@ class RunTally:
 
 @dataclass(frozen=True, slots=True)
 class LogLine:
-    """One decision of a run; number: its place among them, from 1."""
+    """One decision of a run.
+
+    number: its place among them, from 1. at: Unix time [s]; 0 where the ledger does not say.
+    """
 
     number: int
     round: int
     kind: str
     text: str
+    at: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +180,7 @@ class WatchedRun:
         for number, row in ledger.episodes_since(tally.number):
             tally.add(number, row)
         for note in ledger.decisions(since=len(self.log)):
-            self.log.append(LogLine(len(self.log) + 1, note.round, note.kind, note.text))
+            self.log.append(LogLine(len(self.log) + 1, note.round, note.kind, note.text, note.at))
         facts, sealed, live = ledger.facts(), ledger.sealed(), under_way(self.folder)
         passing = sealed_of(run).passing if sealed else []
         incumbent = account.incumbent(ledger)

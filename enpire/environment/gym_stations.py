@@ -38,6 +38,7 @@ from enpire.environment.sight import Sight
 from enpire.environment.task import Parameter
 from enpire.errors import EnpireError, EnvironmentFault, PolicyFault, UsageError
 from enpire.packs.finder import GYM
+from enpire.twin.twin import Rows
 from enpire.types import (
     FAULT,
     LOST,
@@ -76,8 +77,13 @@ class Connection(Protocol):
         """Wait until it has said what is `about` it."""
         ...
 
-    def ask(self, seeds: dict[int, int], actions: dict[int, FloatArray]) -> None:
-        """Reset some of its stations, each with a seed, and have others step an action."""
+    def ask(
+        self, seeds: dict[int, int], actions: dict[int, FloatArray], scripted: list[int]
+    ) -> None:
+        """Reset some of its stations, each with a seed, and have others step an action.
+
+        scripted: of these, for which it also says what its script would do next.
+        """
         ...
 
     def answer(self) -> dict[int, Came]:
@@ -116,6 +122,21 @@ class _GymEpisode:
         return bool(self.last.get("terminated") or self.last.get("truncated"))
 
 
+class ScriptedActions:
+    """What the script of an environment does, which runs where the environment is."""
+
+    def __init__(self) -> None:
+        """Nothing is suggested yet."""
+        self.suggested: dict[int, Float32Array] = {}  # by its stations, for each one's next action
+
+    def begin(self, row: int, rng: np.random.Generator, exploration: float) -> None:
+        """The script begins with the environment's episode, by itself."""
+
+    def act(self, rows: Rows, observations: Float32Array, readings: Readings) -> Float32Array:
+        """What was suggested."""
+        return np.stack([self.suggested[row] for row in rows.tolist()])
+
+
 class GymStations:
     """n stations of one Gymnasium environment; see `StationBackend`.
 
@@ -123,10 +144,18 @@ class GymStations:
     none), and a reset takes one.
     """
 
-    def __init__(self, name: str, stations: int, python: str = "", success: str = "") -> None:
+    def __init__(
+        self,
+        name: str,
+        stations: int,
+        python: str = "",
+        success: str = "",
+        demonstrator: str = "",
+    ) -> None:
         """Stations of `gym:ENV_ID`, in workers of this interpreter or of `python`.
 
-        success: see `SuccessRule.read`.
+        success: see `SuccessRule.read`. demonstrator: a file that shows how it is done, see
+        `gym_worker.script_of`; it runs in the workers.
 
         Raises:
             UsageError: no such environment or rule, or one that cannot be a station.
@@ -137,7 +166,7 @@ class GymStations:
         env_id, key = name.removeprefix(GYM), self._rule.key
 
         def connected() -> Connection:
-            return Worker(env_id, stations, python or sys.executable, key)
+            return Worker(env_id, stations, python or sys.executable, key, demonstrator)
 
         self._connected: Callable[[], Connection] = connected
         self._environments = [connected()]
@@ -172,6 +201,7 @@ class GymStations:
         self.packs = {name: about["version"]}
         self.steps_done = 0
         self.aside: dict[int, str] = {}  # on request: an environment that does not reset raises
+        self._script = ScriptedActions() if demonstrator else None
         self._running: dict[int, _GymEpisode] = {}
         self._down: set[int] = set()  # connections that are made anew before they are asked
         self._faults = dict.fromkeys(range(len(self._seats)), 0)  # in a row, of each station
@@ -192,7 +222,9 @@ class GymStations:
 
     @property
     def starter(self) -> tuple[str, Controller]:
-        """Nobody shows how it is done: random actions."""
+        """Who shows how it is done; where nobody does, random actions."""
+        if self._script is not None:
+            return "demonstrator", self._script
         return "random", RandomActions(self.action_size)
 
     def begin(self, row: int, job: Job) -> None:
@@ -237,6 +269,8 @@ class GymStations:
                 running.observations.append(running.observation)
                 running.actions.append(chosen[row])
                 running.hears(told)
+            if self._script is not None and "suggested" in told:
+                self._script.suggested[row] = np.array(told["suggested"], dtype=np.float32)
             running.observation = observation.astype(np.float32)
         self.steps_done += len(chosen)
         verdicts: dict[int, Verdict] = {}
@@ -258,9 +292,12 @@ class GymStations:
         """Have stations reset or step, all at the same time; what came of it."""
         asked: dict[int, tuple[dict[int, int], dict[int, FloatArray]]] = {}
         at: dict[tuple[int, int], int] = {}
+        scripted: dict[int, list[int]] = {index: [] for index in range(len(self._environments))}
         for row in (*seeds, *actions):
             index, place = self._seats[row]
             at[index, place] = row
+            if isinstance(self._running[row].job.controller, ScriptedActions):
+                scripted[index].append(place)
             resets, steps = asked.setdefault(index, ({}, {}))
             if row in seeds:
                 resets[place] = seeds[row]
@@ -269,7 +306,7 @@ class GymStations:
         failed: dict[int, EnpireError] = {}
         for index, (resets, steps) in asked.items():
             try:
-                self._up(index).ask(resets, steps)
+                self._up(index).ask(resets, steps, scripted[index])
             except (EnvironmentFault, UsageError) as fault:
                 failed[index] = fault
         came: dict[int, Came] = {}
@@ -360,8 +397,10 @@ class GymStations:
 class Worker:
     """An environment in a process with an interpreter of its own, `gym_worker.py` at its end."""
 
-    def __init__(self, env_id: str, stations: int, python: str, key: str = "") -> None:
-        """Start it; its first message is `about`. key: as `gym_worker.make` takes it."""
+    def __init__(
+        self, env_id: str, stations: int, python: str, key: str = "", script: str = ""
+    ) -> None:
+        """Start it; its first message is `about`. key, script: as `gym_worker.make` takes them."""
         self.about: dict[str, Any] = {}
         self._env_id = env_id
         self._asked: list[int] = []
@@ -369,7 +408,7 @@ class Worker:
         self._said = tempfile.TemporaryFile()  # noqa: SIM115  its stderr: a pipe that nobody empties blocks
         try:
             self._process = subprocess.Popen(
-                [python, str(WORKER), env_id, str(stations), key],
+                [python, str(WORKER), env_id, str(stations), key, script],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=self._said,
@@ -386,10 +425,12 @@ class Worker:
         """Wait for its first message."""
         self.about, _ = self._receive(START_S)
 
-    def ask(self, seeds: dict[int, int], actions: dict[int, FloatArray]) -> None:
+    def ask(
+        self, seeds: dict[int, int], actions: dict[int, FloatArray], scripted: list[int]
+    ) -> None:
         """Send it what to do."""
         self._asked, self._limit_s = [*seeds, *actions], START_S if seeds else ANSWER_S
-        told = {"seeds": list(seeds.items()), "rows": list(actions)}
+        told = {"seeds": list(seeds.items()), "rows": list(actions), "scripted": scripted}
         array = np.array(list(actions.values()))
         try:
             gym_worker.send(self._process.stdin, told, array)  # type: ignore[arg-type]

@@ -15,10 +15,11 @@ import importlib.util
 import json
 import os
 import platform
+import random
 import struct
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib import metadata
 from typing import Any, BinaryIO
 from urllib.parse import unquote
@@ -30,6 +31,7 @@ from numpy.typing import NDArray
 
 Vector = NDArray[np.float64]
 Came = tuple[dict[str, Any], Vector]
+Acts = Callable[[Any], Any]  # an observation to an action, both as their environment has them
 LENGTHS = struct.Struct(">II")
 LONGEST = 10_000  # steps, of an episode that its environment does not end
 SAYS = ("is_success", "success", "succeed")  # of an info, what says whether it was a success
@@ -47,13 +49,14 @@ class Misfit(Exception):
     """What came of an environment is not what it declares, or makes no sense; says what."""
 
 
-def make(task: str, stations: int, key: str = "") -> Single | Several:
+def make(task: str, stations: int, key: str = "", script: str = "") -> Single | Several:
     """The environment called `[MODULE:]ID[?KEY=VALUE&...]`.
 
     The module is imported first, for what it registers; without one the ID's namespace is, where
     it is a module. Keys and values are what the environment is made with; a value is JSON, or else
     text. An ID that is registered as a vector environment only is made with so many `stations`.
     key: of the info, what says whether an episode was a success; by default those of `SAYS`.
+    script: a file that can act there, see `script_of`; by default none.
     """
     text, asked, query = task.partition("?")
     module, _, env_id = text.rpartition(":")
@@ -64,14 +67,38 @@ def make(task: str, stations: int, key: str = "") -> Single | Several:
     elif not known and importlib.util.find_spec(namespace) is not None:
         importlib.import_module(namespace)
     given, keys = arguments(query) if asked else {}, (key,) if key else SAYS
+    begin = script_of(script) if script else None
     spec = gymnasium.registry.get(env_id)
     try:
         if spec is not None and spec.entry_point is None:
-            return Several(gymnasium.make_vec(env_id, num_envs=stations, **given), keys)
-        return Single(gymnasium.make(env_id, **given), keys)
+            return Several(gymnasium.make_vec(env_id, num_envs=stations, **given), keys, begin)
+        return Single(gymnasium.make(env_id, **given), keys, begin)
     except gymnasium.error.UnregisteredEnv as error:
         hint = "" if module else "; MODULE:ID imports the module that registers it"
         raise Unsuitable(f"{error}{hint}") from error
+
+
+def script_of(path: str) -> Callable[[Any], Acts]:
+    """What begins an episode of the script in this file: an environment to what acts in it.
+
+    The file has `begin(env)`, which is called once an episode and returns a function from an
+    observation to an action; or it has that function itself, `act(observation)`.
+
+    Raises:
+        Unsuitable: there is no such file, or it has neither.
+    """
+    spec = importlib.util.spec_from_file_location(os.path.basename(path).partition(".")[0], path)
+    if spec is None or spec.loader is None or not os.path.isfile(path):
+        raise Unsuitable(f"there is no Python file {path}")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules.setdefault(spec.name, module)
+    spec.loader.exec_module(module)
+    begin: Callable[[Any], Acts] | None = getattr(module, "begin", None)
+    if callable(begin):
+        return begin
+    if callable(act := getattr(module, "act", None)):
+        return lambda _: act
+    raise Unsuitable(f"{path} has neither begin(env) nor act(observation)")
 
 
 def arguments(query: str) -> dict[str, Any]:
@@ -145,6 +172,19 @@ class Spaces:
         scaled = low + 0.5 * (action.reshape(low.shape) + 1.0) * (high - low)
         return scaled.clip(low, high).astype(self._action.dtype)
 
+    def unscaled(self, action: Any) -> Vector:
+        """An action as the environment takes it, in [-1, 1]: the inverse of `scaled`.
+
+        Raises:
+            Misfit: it is not of the space's shape, or not of finite numbers.
+        """
+        wrong = unlike(self._action, action)
+        taken = np.zeros(0) if wrong else np.asarray(action, dtype=np.float64)
+        if wrong or not np.isfinite(taken).all():
+            raise Misfit(f"its script's action{wrong or ' is ' + short(action)}")
+        half = np.maximum(self._high - self._low, 1e-12) / 2
+        return ((taken - self._low) / half - 1.0).clip(-1.0, 1.0).reshape(-1)
+
     def about(self, env: Any, stations: int) -> dict[str, Any]:
         """What is told of an environment before anything else."""
         return {
@@ -210,9 +250,16 @@ def short(value: Any) -> str:
 class Single:
     """One environment: one station."""
 
-    def __init__(self, env: gymnasium.Env[Any, Any], keys: Sequence[str] = SAYS) -> None:
-        """keys: see `said`. Raises Unsuitable where it cannot be a station."""
-        self._env, self._keys = env, keys
+    def __init__(
+        self,
+        env: gymnasium.Env[Any, Any],
+        keys: Sequence[str] = SAYS,
+        begin: Callable[[Any], Acts] | None = None,
+    ) -> None:
+        """keys: see `said`. begin: see `script_of`. Raises Unsuitable: it cannot be a station."""
+        self._env, self._keys, self._begin = env, keys, begin
+        self._acts: Acts | None = None  # of this episode
+        self._seen: Any = None
         self._spaces = Spaces(env.observation_space, env.action_space)
         self._steps = 0
         self.about = self._spaces.about(env, 1)
@@ -226,18 +273,27 @@ class Single:
             row: self._step(action) for row, action in actions.items()
         }
 
+    def suggest(self, row: int) -> Vector:
+        """What the script would do now, in [-1, 1]; raises Misfit where that makes no sense."""
+        if self._acts is None:
+            self._acts = _begun(self._begin, self._env)
+        return self._spaces.unscaled(self._acts(self._seen))
+
     def close(self) -> None:
         """Let go of it."""
         self._env.close()
 
     def _reset(self, seed: int) -> Came:
-        self._steps = 0
+        self._steps, self._acts = 0, None
         # Some draw their task before they pass the seed on: the generator has to have it by then.
+        # Others draw from generators that belong to nobody.
         self._env.unwrapped.np_random, _ = gymnasium.utils.seeding.np_random(seed)
+        np.random.seed(seed)  # noqa: NPY002
+        random.seed(seed)
         result = self._env.reset(seed=seed)
         try:
-            observation, _ = parts(result, "reset", ("observation", "info"))
-            return {}, self._spaces.vector(observation)
+            self._seen, _ = parts(result, "reset", ("observation", "info"))
+            return {}, self._spaces.vector(self._seen)
         except Misfit as misfit:
             return self._wrong(misfit)
 
@@ -245,11 +301,11 @@ class Single:
         result = self._env.step(self._spaces.scaled(action))
         try:
             names = ("observation", "reward", "terminated", "truncated", "info")
-            observation, reward, terminated, truncated, info = parts(result, "step", names)
+            self._seen, reward, terminated, truncated, info = parts(result, "step", names)
             self._steps += 1
             found = told(reward, terminated, truncated, said(info, self._keys))
             found["truncated"] = found["truncated"] or self._steps >= LONGEST
-            return found, self._spaces.vector(observation)
+            return found, self._spaces.vector(self._seen)
         except Misfit as misfit:
             return self._wrong(misfit)
 
@@ -266,11 +322,16 @@ class Several:
     """
 
     def __init__(
-        self, env: gymnasium.vector.VectorEnv[Any, Any, Any], keys: Sequence[str] = SAYS
+        self,
+        env: gymnasium.vector.VectorEnv[Any, Any, Any],
+        keys: Sequence[str] = SAYS,
+        begin: Callable[[Any], Acts] | None = None,
     ) -> None:
-        """keys: see `said`. Raises Unsuitable where its environments cannot be stations."""
+        """As `Single`; a script is begun with the whole vector, once an episode of each."""
         self._env: Any = env  # typed as if it took one seed for all
-        self._keys = keys
+        self._keys, self._begin = keys, begin
+        self._acts: dict[int, Acts] = {}  # of the episode of each
+        self._seen: list[Any] = []
         self._count = env.num_envs
         self._spaces = Spaces(env.single_observation_space, env.single_action_space)
         self._steps = np.zeros(self._count, dtype=int)
@@ -296,6 +357,12 @@ class Several:
             came |= {row: seen[row] for row in seeds}
         return came
 
+    def suggest(self, row: int) -> Vector:
+        """See `Single`."""
+        if row not in self._acts:
+            self._acts[row] = _begun(self._begin, self._env)
+        return self._spaces.unscaled(self._acts[row](self._seen[row]))
+
     def close(self) -> None:
         """Let go of them."""
         self._env.close()
@@ -304,6 +371,8 @@ class Several:
         """Reset some; what all of them see."""
         mask = np.zeros(self._count, dtype=np.bool_)
         mask[list(seeds)] = True
+        for row in seeds:
+            self._acts.pop(row, None)
         self._steps[mask], self._over[mask] = 0, False
         asked = [seeds.get(row) for row in range(self._count)]
         observations, _ = self._env.reset(seed=asked, options={"reset_mask": mask})
@@ -333,13 +402,21 @@ class Several:
     def _vectors(self, observations: Any) -> list[Came]:
         """What each sees, and what is wrong with that, if anything is."""
         each = gymnasium.vector.utils.iterate(self._env.observation_space, observations)
+        self._seen = list(each)
         found: list[Came] = []
-        for observation in each:
+        for observation in self._seen:
             try:
                 found.append(({}, self._spaces.vector(observation)))
             except Misfit as misfit:
                 found.append(({"wrong": str(misfit)}, np.zeros(self._spaces.observation)))
         return found
+
+
+def _begun(begin: Callable[[Any], Acts] | None, env: Any) -> Acts:
+    acts = begin(env) if begin is not None else None
+    if not callable(acts):
+        raise Misfit(f"its script's begin(env) returned {short(acts)}: a function is needed")
+    return acts
 
 
 def parts(result: Any, what: str, names: tuple[str, ...]) -> Any:
@@ -436,20 +513,27 @@ def receive(stream: BinaryIO) -> tuple[dict[str, Any], Vector] | None:
     return json.loads(text), np.frombuffer(data, dtype="<f8")
 
 
-def serve(asked: BinaryIO, answers: BinaryIO, task: str, stations: int, key: str) -> None:
+def serve(
+    asked: BinaryIO, answers: BinaryIO, task: str, stations: int, key: str, script: str = ""
+) -> None:
     """Answer until the other side closes.
 
-    Asked are `seeds`, a list of [station, seed], and `rows`, the stations that step the rows of the
-    array. Answered are `told`, a list of what came of each, in that order, and what they see.
+    Asked are `seeds`, a list of [station, seed], `rows`, the stations that step the rows of the
+    array, and which of them are `scripted`. Answered are `told`, a list of what came of each, in
+    that order, for the scripted with what the script would do next, and what they see.
     """
     try:
-        environment = make(task, stations, key)
+        environment = make(task, stations, key, script)
         send(answers, environment.about)
         while (message := receive(asked)) is not None:
             ask, array = message
             seeds, rows = dict(ask["seeds"]), ask["rows"]
             chosen = array.reshape(len(rows), environment.about["action"])
             came = environment.tick(seeds, {row: chosen[i] for i, row in enumerate(rows)})
+            for row in ask["scripted"]:
+                told = came[row][0]
+                if not any(told.get(end) for end in ("wrong", "terminated", "truncated")):
+                    told["suggested"] = environment.suggest(row).tolist()
             each = [came[row] for row in (*seeds, *rows)]
             send(answers, {"told": [what for what, _ in each]}, [seen for _, seen in each])
         environment.close()
@@ -477,7 +561,7 @@ def main() -> None:
     asked, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(2, 1)
-    serve(asked, answers, sys.argv[1], int(sys.argv[2]), sys.argv[3])
+    serve(asked, answers, sys.argv[1], int(sys.argv[2]), *sys.argv[3:5])
 
 
 if __name__ == "__main__":

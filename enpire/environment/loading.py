@@ -91,8 +91,9 @@ class Order:
     """Stations that are asked for, wherever they are to be.
 
     task: a pack, or the Gymnasium environment `gym:ID`. python: interpreter of that environment's
-    own workers. success: what makes an episode of it one; see `gym_stations.rule`. verify, images,
-    world, vary_looks: as in `build_stations`; such an environment judges by itself, in no world.
+    own workers. success: what makes an episode of it one; see `SuccessRule`. demonstrator: a file
+    that shows how it is done there (`gym_worker.script_of`). verify, images, world, vary_looks: as
+    in `build_stations`; such an environment judges by itself, in no world.
     """
 
     task: str
@@ -103,6 +104,7 @@ class Order:
     images: int = 0
     world: str = ""
     vary_looks: bool = False
+    demonstrator: str = ""
 
 
 def open_stations(order: Order, stations: int, threads: int = 0) -> StationBackend:
@@ -119,6 +121,10 @@ def open_stations(order: Order, stations: int, threads: int = 0) -> StationBacke
     if not task.startswith(GYM):
         if order.python or order.success:
             raise UsageError(f"--python and --success are for {GYM}ENV_ID; {task} is a task pack")
+        if order.demonstrator:
+            raise UsageError(
+                f"--demonstrator is for {GYM}ENV_ID; {task} is a task pack, whose task.py has one"
+            )
         return build_stations(
             task,
             stations,
@@ -135,7 +141,7 @@ def open_stations(order: Order, stations: int, threads: int = 0) -> StationBacke
         raise UsageError(f"{stations} stations cannot run anything: at least 1")
     from enpire.environment.gym_stations import GymStations  # Gymnasium only where it is used
 
-    return GymStations(task, stations, order.python, order.success)
+    return GymStations(task, stations, order.python, order.success, order.demonstrator)
 
 
 def _restores(name: str) -> bool:

@@ -40,7 +40,7 @@ def main() -> None:
     folder = Path(begun["folder"])
     log_to(folder / LOG)
     try:
-        with Run.open(Path(begun["run"])) as run:
+        with Run.open(Path(begun["run"]), following=True) as run:
             for said in learned(run, folder, begun, iter(asked.get, None)):
                 answers.write(json.dumps(said) + "\n")
     except EnpireError as error:

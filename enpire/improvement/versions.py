@@ -10,6 +10,7 @@ from typing import Any
 from enpire.improvement.recipe import Candidate
 from enpire.policies import Policy, load, metadata
 from enpire.store.durable import publish_file
+from enpire.store.fault_points import fault_point
 from enpire.store.weights import read, to_bytes
 
 KEPT = 8  # newest versions: more than episodes that are under way may need
@@ -19,7 +20,9 @@ _VERSION = re.compile(r"version-(\d+)\.safetensors")
 
 def publish(folder: Path, version: int, policy: Policy) -> dict[str, Any]:
     """Write a version's file and remove old ones; returns what its reader needs."""
+    fault_point("version")
     said = {"sha256": _write(_of(folder, version), policy)}
+    fault_point("version_there")
     for path in folder.iterdir():
         found = _VERSION.fullmatch(path.name)
         if found and int(found[1]) <= version - KEPT:

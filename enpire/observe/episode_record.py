@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from enpire.environment.sight import SIZES, sight_of
 from enpire.errors import PackError, StoreError, UsageError
+from enpire.observe.critic_values import ENTRIES, critic_values
 from enpire.observe.filming import EpisodeReplay, TwinCamera
 from enpire.observe.picture import Viewpoint
 from enpire.store import Run
@@ -61,12 +62,13 @@ class EpisodeRecord:
 
     Attributes:
         episode: as it is stored.
-        tracks: actions, observations, joints, setpoints, rewards, interventions; without what was
-            not recorded.
+        tracks: actions, observations, joints, setpoints, rewards, interventions, values of critics;
+            without what was not recorded.
         chunks: of a policy's actions; none where nobody says how many are carried out at a time.
         pictures: what policies saw, and the scene where the episode could be carried out again.
         evidence: PNG files of what the verifier's cameras saw, by name.
-        policy: who acted: name, recipe, parent, round, sha256, as far as the run says.
+        policy: who acted: name, recipe, parent, round, sha256, whose critics say what they think of
+            it, as far as the run says.
         end: when the verdict was there, since the execution began [s].
         without: why there is no scene; empty where there is one.
     """
@@ -114,6 +116,11 @@ def read_record(run: Run, episode: Episode, view: Viewpoint) -> EpisodeRecord:
         _track("reward", stamps, episode.rewards[:, None], ("reward",)),
         _track("intervened", stamps, episode.intervened[:, None], ("intervened",)),
     ]
+    policy, critics = _policy(run, episode), critic_values(run, episode)
+    if critics is not None:
+        at = stamps[critics.periods.astype(np.int64)]
+        tracks.append(_track("critics", at, critics.values, ENTRIES))
+        policy["critics"] = critics.policy
     last = float(stamps[-1]) if len(stamps) else 0.0
     evidence = {path.stem.split("-", 2)[-1]: path.read_bytes() for path in run.evidence(episode.id)}
     return EpisodeRecord(
@@ -122,7 +129,7 @@ def read_record(run: Run, episode: Episode, view: Viewpoint) -> EpisodeRecord:
         _chunks(run, episode, stamps),
         (*_seen(episode, stamps, again.cameras), *again.scene),
         evidence,
-        _policy(run, episode),
+        policy,
         last + period + episode.times.verify,
         again.without,
     )

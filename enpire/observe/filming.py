@@ -157,6 +157,10 @@ class TwinCamera:
         error: BaseException | None,
         at: TracebackType | None,
     ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the renderer; from the thread that made it."""
         self._renderer.close()
 
     def aim(self) -> None:

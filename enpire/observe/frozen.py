@@ -15,6 +15,7 @@ from enpire.policies.lerobot import find_folder
 from enpire.policies.remote import RemotePolicy, is_address
 from enpire.policies.seeing import seen_there
 from enpire.store import Run
+from enpire.store.origin import is_path
 
 SEEING = PicturePolicy | LeRobotPolicy | RemotePolicy  # kinds that may see by cameras
 
@@ -58,7 +59,13 @@ def load(reference: str) -> Frozen:
     if is_address(reference):
         there = RemotePolicy.find(reference)
         spec = there.spec
-        return Frozen(Path(there.name), "remote", spec.task, "", "", spec.policy, there)
+        reason = ""
+        if is_path(spec.task, "task"):
+            reason = (
+                f"the server at {reference} names its task by a path, {spec.task!r}: give --task, "
+                "or look at the code there and give --trust to run it"
+            )
+        return Frozen(Path(there.name), "remote", spec.task, "", "", spec.policy, there, reason)
     folder, name = Path(reference), ""
     if find_folder(folder) is not None:
         given = LeRobotPolicy.read(folder)

@@ -95,7 +95,7 @@ class Progress:
         decisions = self._run.ledger.decisions(since=self._told)
         for decision in decisions:
             self.say(f"{decision.kind}: {decision.text}")
-            self._emit({"event": "decision", "at": time.time(), **asdict(decision)})
+            self._emit({"event": "decision", **asdict(decision)})
         self._told += len(decisions)
         write_status(self._run.folder, status_of(self._state, self._fleet.states))
         now = time.monotonic()

@@ -19,9 +19,9 @@ from enpire.store.origin import code_paths, is_path, made_here
 RECIPES = "recipe_files"  # fact of a ledger: what its recipes were called with their hashes
 
 
-def recipes_called(recipe: str, first_recipe: str) -> dict[str, str]:
-    """The fact that says which recipe files a run began with."""
-    named = (*recipe.split(","), first_recipe)
+def recipes_called(recipe: str, first_recipe: str, demonstrator: str = "") -> dict[str, str]:
+    """The fact that says which files of recipes, and of a demonstrator, a run began with."""
+    named = (*recipe.split(","), first_recipe, demonstrator)
     files = {name: recipes.called(name) for name in named if name and is_path(name, "recipe")}
     return {RECIPES: json.dumps(files)} if files else {}
 

@@ -33,7 +33,7 @@ class Conditions:
 
 
 NEVER = 2**62  # control periods
-OF_TASKS = ("task", "execute_periods")  # what stations of a pack have besides
+OF_TASKS = ("task", "execute_periods", "twin")  # what stations of a pack have besides
 FAULT = "driver lost (simulated)"
 REAL = Conditions(reset_time=8.0, latency=0.3, fault_every=1800.0, repair_time=60.0)
 """Of `--pace real`, unless told otherwise."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import replace
 
 from enpire.environment import Eventful, Job, StationBackend
@@ -50,6 +50,7 @@ class Fleet:
         note: Callable[[str, int, str], None] = lambda kind, station, text: None,
         requests: Requests | None = None,
         ahead: Callable[[], int] = lambda: AHEAD,
+        before: Sequence[Interval] = (),
     ) -> None:
         """Record to `writer`; ask `should_stop` (with robot seconds so far, sealed evaluations
         apart) before every episode and every control period: a reason ends the run.
@@ -59,7 +60,8 @@ class Fleet:
         so. note: told of such stations what happened (`aside`, `back`, `left aside`), which, and
         why, and of any what is `StationEvent` on it. requests: of a person, to pause or resume
         stations. ahead: control periods that stations may now run ahead of the clock: none while
-        somebody has a hand in it.
+        somebody has a hand in it. before: what the stations did, where a run is continued: what
+        they did after it is lost with the process that died, and counts as idle.
         """
         self.stations = stations
         self.robot_s = robot_s
@@ -76,7 +78,12 @@ class Fleet:
         self._scheduler = Scheduler()
         self._drawn: dict[int, ScheduledJob] = {}  # what stations run
         self._now = self.clock.now
-        self._free_since = dict.fromkeys(range(len(stations)), self._now)
+        self._free_since = dict.fromkeys(range(len(stations)), 0.0 if before else self._now)
+        for interval in before:
+            since = self._free_since.get(interval.station, 0.0)
+            self._free_since[interval.station] = max(since, interval.end_s)
+        for row in range(len(stations)):
+            self._idle(row)
 
     def beside(self, jobs: Iterable[Job | None], share: float = 0.0) -> Queue:
         """Have jobs run beside those of the next `run`s, which yield their episodes too.

@@ -48,6 +48,7 @@ from enpire.rollout.seeds import stream
 from enpire.rollout.spending import Round, Spending
 from enpire.rollout.statistics import chance_above, estimate
 from enpire.store import EpisodeWriter, LogEntry, RoundRow, Run, SealedRow
+from enpire.store.fault_points import fault_point
 from enpire.types import Episode, Estimate, Purpose
 
 POLICY = "policy"
@@ -64,9 +65,10 @@ DECIDED = ("promoted", "kept", "rejected")  # kinds of notes that close a compar
 class LoopSettings:
     """What a loop is asked for; written to the run's `config.toml`.
 
-    python, success: of a Gymnasium environment, its own interpreter and what makes an episode a
-    success. reset: how scenes are put back, fast or physical. policy: to begin with, which whoever
-    made the run has put there; demonstrations_of: a run whose demonstrations are this one's too.
+    python, success, demonstrator: of a Gymnasium environment, its own interpreter, what makes an
+    episode a success, and a file that shows how it is done. reset: how scenes are put back, fast or
+    physical. policy: to begin with, which whoever made the run has put there; demonstrations_of: a
+    run whose demonstrations are this one's too.
     demonstrations: seed demonstrations.
     start_episodes: evaluation of the first policy. collect: episodes a round with exploration.
     exploration: chance that a chunk of theirs is varied. execute: actions of a chunk that are
@@ -89,6 +91,7 @@ class LoopSettings:
     task: str
     python: str = ""
     success: str = ""
+    demonstrator: str = ""
     reset: str = "fast"
     robots: int = 4
     seed: int = 0
@@ -293,7 +296,9 @@ class Loop:
             if isinstance(error, PolicyError):  # it has ended all that was under way
                 self._begun.clear()
         if better and candidate is not None:
+            fault_point("promote")
             self.run_store.ledger.set_policy_state(candidate, "incumbent")
+            fault_point("promoted")
             self._make_incumbent(candidate)
         self._close_round(number)
         self._passes(self.state.incumbent)

@@ -28,6 +28,17 @@ def learner_curve(run: Path, first: int) -> Path:
     return run / CURVES / f"learner-{first}.jsonl"
 
 
+def lines_after(path: Path, offset: int) -> bytes:
+    """Return the whole lines of a file after `offset` bytes; none where there is no file."""
+    try:
+        with path.open("rb") as file:
+            file.seek(offset)
+            data = file.read()
+    except FileNotFoundError:
+        return b""
+    return data[: data.rfind(b"\n") + 1]
+
+
 @dataclass(frozen=True, slots=True)
 class CurvePoint:
     """One value of a training.
@@ -59,12 +70,18 @@ class CurveWriter:
             return
         finite = {name: float(v) for name, v in values.items() if math.isfinite(v)}
         line = json.dumps({"stage": stage, "step": step, "at": time.time(), "values": finite})
+        self.append(line.encode() + b"\n")
+
+    def append(self, lines: bytes) -> None:
+        """Append lines that another such writer has written."""
+        if self._failed or not lines:
+            return
         try:
             self._path.parent.mkdir(exist_ok=True)
             with self._path.open("a+b") as file:
                 # A line that a kill has cut short must not swallow the next one.
                 torn = file.tell() and self._last_byte() != b"\n"
-                file.write(b"\n" * bool(torn) + line.encode() + b"\n")
+                file.write(b"\n" * bool(torn) + lines)
         except OSError:
             self._failed = True
 
@@ -99,10 +116,7 @@ class CurveReader:
 
     def _added(self, path: Path) -> Iterator[CurvePoint]:
         begin = self._offsets.get(path, 0)
-        with path.open("rb") as file:
-            file.seek(begin)
-            data = file.read()
-        whole = data[: data.rfind(b"\n") + 1]
+        whole = lines_after(path, begin)
         self._offsets[path] = begin + len(whole)
         for line in whole.splitlines():
             if (entry := _entry(line)) is not None:

@@ -14,10 +14,12 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from enpire.errors import StoreError
+from enpire.store.fault_points import fault_point
 
 TEMPORARY_PREFIX = ".tmp-"
 
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
+_TOO_MANY = frozenset({errno.EMFILE, errno.ENFILE})
 _REFUSED = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
 
 
@@ -41,6 +43,11 @@ def disk_errors(path: Path) -> Iterator[None]:
             raise StoreError(
                 f"{path} cannot be written ({error.strerror}): "
                 "choose a folder that this user may write to, or change its permissions"
+            ) from error
+        if error.errno in _TOO_MANY:
+            raise StoreError(
+                f"{path} was not opened: too many files are open. Everything recorded is intact; "
+                "raise the limit (ulimit -n 65536) and continue the run"
             ) from error
         raise StoreError(f"{path}: {error.strerror or error}; check the disk it lies on") from error
 
@@ -78,12 +85,15 @@ def publish_file(path: Path, data: bytes) -> None:
     temporary = temporary_name(path)
     with disk_errors(path):
         try:
+            fault_point("write")
             write_file(temporary, data)
             fsync(temporary)
+            fault_point("written")
             os.rename(temporary, path)
-        except OSError:
+        except (OSError, MemoryError):
             temporary.unlink(missing_ok=True)
             raise
+        fault_point("renamed")
         fsync(path.parent)
 
 
@@ -99,8 +109,10 @@ def publish_folder(temporary: Path, final: Path) -> None:
                 for name in files:
                     fsync(Path(folder, name))
                 fsync(Path(folder))
+            fault_point("folder")
             os.rename(temporary, final)
-        except OSError:
+        except (OSError, MemoryError):
             shutil.rmtree(temporary, ignore_errors=True)
             raise
+        fault_point("folder_renamed")
         fsync(final.parent)

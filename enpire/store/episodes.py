@@ -27,6 +27,7 @@ from numpy.typing import DTypeLike, NDArray
 from enpire.errors import StoreError
 from enpire.store import zarr3
 from enpire.store.durable import disk_errors, publish_folder, temporary_name, write_file
+from enpire.store.fault_points import fault_point
 from enpire.types import Episode, Outcome, Predicate, Purpose, Times, Verdict
 
 LAYOUT = 4
@@ -285,8 +286,9 @@ def write_batch(
             for name in sorted({str(Path(name).parent) for name in files} - {"."}):
                 (temporary / name).mkdir()
             for name, content in files.items():
+                fault_point("write")
                 write_file(temporary / name, content)
-        except OSError:
+        except (OSError, MemoryError):
             shutil.rmtree(temporary, ignore_errors=True)
             raise
     publish_folder(temporary, folder)

@@ -25,6 +25,7 @@ from enpire.store.layout import (
     LEDGER,
     LOCK,
     LOST,
+    NO_RESULT,
     RESULT,
     RESULT_HASH,
     SEAL,
@@ -87,7 +88,7 @@ def check(folder: Path) -> Findings:
     if live:
         findings.notes.append("a process writes it: what it is about to record may be named below")
     try:
-        ledger = Ledger(folder / LEDGER, writable=False, damaged=True, live=live)
+        ledger = Ledger(folder / LEDGER, writable=False, damaged=True, live=live, following=False)
     except StoreError as error:
         remedy = f"{REPAIR} makes a new one from the batches"
         findings.damage.append(Damage(LEDGER, _plain(error, folder / LEDGER), remedy))
@@ -142,13 +143,13 @@ def _settings(folder: Path, ledger: Ledger, findings: Findings) -> Iterator[Dama
     if not (folder / SEAL).exists() and ledger.chained and not held(folder / LOCK):
         findings.notes.append(f"no {SEAL}: its last writer was killed, or it is under way")
     for name, key in ((CONFIG, CONFIG_HASH), (RESULT, RESULT_HASH)):
-        path, said = folder / name, facts.get(key, "")
+        path, said = folder / name, facts.get(key, "").split()
         remedy = COPY if name == CONFIG else "run enpire loop --resume, which writes it again"
         if not path.is_file():
-            if said or name == CONFIG:
+            if name == CONFIG or (said and NO_RESULT not in said):
                 yield Damage(name, "is missing", remedy)
             continue
-        if said and weights.sha256_of(path) != said:
+        if said and weights.sha256_of(path) not in said:
             yield Damage(name, "is not what was written (its sha256 differs)", remedy)
         try:
             text = path.read_text(encoding="utf-8")

@@ -9,7 +9,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from functools import wraps
 from pathlib import Path
 from typing import Any, Self, cast
@@ -19,6 +19,7 @@ from enpire.errors import StoreError
 from enpire.store import chain
 from enpire.store.chain import WRITTEN, ChainEnd, Rows
 from enpire.store.durable import disk_errors, fsync, full_disk, temporary_name
+from enpire.store.fault_points import fault_point
 from enpire.store.rows import (
     EpisodeRow,
     EventRow,
@@ -30,7 +31,7 @@ from enpire.store.rows import (
     SealedRow,
 )
 from enpire.store.search import EpisodeFilter
-from enpire.store.snapshot import open_briefly, open_snapshot
+from enpire.store.snapshot import open_briefly, open_live_copy, open_snapshot
 from enpire.types import Episode, Outcome, Predicate, Purpose
 
 VERSION = 4
@@ -91,6 +92,8 @@ CREATE TABLE sealed (
     successes INTEGER NOT NULL, trials INTEGER NOT NULL, low REAL NOT NULL, high REAL NOT NULL
 ) STRICT;
 """
+
+AT = "at"  # among a decision's numbers: when it was recorded, Unix time [s]
 
 IN_BATCHES = {"batches", "episodes", chain.PREDICATES}  # a batch's own files say these
 
@@ -207,10 +210,18 @@ class Ledger:
         damaged: bool = False,
         live: bool = True,
         brief: bool = False,
+        following: bool = True,
     ) -> None:
-        """live: whether a process writes it, or may begin to; else a reader leaves no file.
+        """Open it.
 
-        brief: to look at new rows, often: nothing is checked, and a reader leaves no file either.
+        Args:
+            path: of the file.
+            writable: as its only writer.
+            damaged: to read one too that is not what was recorded.
+            live: a process writes it, or may begin to.
+            brief: to look at new rows, often: nothing is checked, and no file is left.
+            following: of a reader of a live one: sees rows that come later, and must be closed
+                before the writer closes it. Else it reads a copy of now, and leaves no file.
         """
         self.path = path
         self.damage: list[str] = []
@@ -219,10 +230,13 @@ class Ledger:
         if not path.is_file() or not path.stat().st_size:
             raise StoreError(f"{path} is missing or empty: take it from a copy of the run")
         with disk_errors(path), _sqlite_errors(path):
+            found = None
             if brief and not writable:
                 found = open_briefly(path, live)
-            else:
-                found = None if live or writable else open_snapshot(path)
+            elif not writable and not live:
+                found = open_snapshot(path)
+            elif not writable and not following:
+                found = open_live_copy(path)
             self._connection = found or _connect(path, writable)
         try:
             self._identify()
@@ -313,6 +327,12 @@ class Ledger:
         with self._turn:
             self._connection.close()
 
+    def copy_to(self, path: Path) -> None:
+        """Write all that is committed to a new ledger at `path`, in one file."""
+        with self._turn, _sqlite_errors(path), closing(sqlite3.connect(path)) as copy:
+            self._connection.backup(copy)
+            copy.execute("PRAGMA journal_mode = DELETE")
+
     def __enter__(self) -> Self:
         return self
 
@@ -321,13 +341,15 @@ class Ledger:
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
-        with self._turn, _sqlite_errors(self.path):
+        with self._turn, disk_errors(self.path), _sqlite_errors(self.path):
             self._connection.execute("BEGIN IMMEDIATE")
             try:
                 yield self._connection
                 end = chain.extend(self._connection, self._end)
+                fault_point("commit")
                 self._connection.execute("COMMIT")
                 self._end = end
+                fault_point("committed")
             finally:
                 if self._connection.in_transaction:
                     self._connection.execute("ROLLBACK")
@@ -621,7 +643,7 @@ class Ledger:
             raise StoreError(f"{self.path} knows no policy {name!r}: save it first")
 
     def add_decision(self, decision: LogEntry) -> None:
-        """Record a decision."""
+        """Record a decision, at the time of now, which stands among its numbers."""
         with self._transaction() as connection:
             connection.execute(
                 "INSERT INTO decisions VALUES (NULL, ?, ?, ?, ?, ?, ?)",
@@ -631,7 +653,7 @@ class Ledger:
                     decision.text,
                     decision.incumbent,
                     decision.candidate,
-                    _json(decision.numbers),
+                    _json({**decision.numbers, AT: time.time()}),
                 ),
             )
 
@@ -644,8 +666,9 @@ class Ledger:
             (since,),
         )
         return [
-            LogEntry(round, kind, text, incumbent, candidate, json.loads(numbers))
-            for round, kind, text, incumbent, candidate, numbers in rows
+            LogEntry(round, kind, text, incumbent, candidate, numbers, numbers.pop(AT, 0.0))
+            for round, kind, text, incumbent, candidate, packed in rows
+            for numbers in [json.loads(packed)]
         ]
 
     def add_event(self, event: EventRow) -> None:

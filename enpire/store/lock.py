@@ -34,25 +34,27 @@ LOOK_S = 0.005  # between its looks at whether they are gone
 
 
 @contextmanager
-def short_reading(folder: Path) -> Iterator[None]:
+def short_reading(folder: Path, patience: float = 0.0) -> Iterator[None]:
     """Keep the writer of a run from closing its ledger meanwhile; it waits for `PATIENCE_S`.
 
     SQLite removes the files of its write-ahead log when the last connection closes, and a reader
     that is the last one cannot. The lock is on the folder itself, so that a reader makes no file.
+
+    Args:
+        folder: of the run.
+        patience: how long to wait for a writer that is closing it [s].
 
     Raises:
         LockedError: the ledger is being closed right now.
     """
     with disk_errors(folder):
         handle = os.open(folder, os.O_RDONLY)
+    end = time.monotonic() + patience
     try:
-        fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError as error:
-        os.close(handle)
-        raise LockedError(f"{folder} is being closed by its writer: read it again") from error
-    except OSError:
-        pass  # a disk without locks: it is read all the same
-    try:
+        while not _taken(handle, fcntl.LOCK_SH):
+            if time.monotonic() >= end:
+                raise LockedError(f"{folder} is being closed by its writer: read it again")
+            time.sleep(LOOK_S)
         yield
     finally:
         os.close(handle)
@@ -68,20 +70,20 @@ def without_short_readers(folder: Path) -> Iterator[None]:
         return
     end = time.monotonic() + PATIENCE_S
     try:
-        while not _taken(handle) and time.monotonic() < end:
+        while not _taken(handle, fcntl.LOCK_EX) and time.monotonic() < end:
             time.sleep(LOOK_S)
         yield
     finally:
         os.close(handle)
 
 
-def _taken(handle: int) -> bool:
+def _taken(handle: int, kind: int) -> bool:
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(handle, kind | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
     except OSError:
-        return True  # no locks here, so there is none to wait for
+        return True  # a disk without locks: it is read all the same
     return True
 
 

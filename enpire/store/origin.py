@@ -36,7 +36,7 @@ def made_here(config: bytes, facts: Mapping[str, str]) -> bool:
 def code_paths(settings: Mapping[str, Any]) -> dict[str, str]:
     """Settings of a run that name code by its path, and not by a name that is looked up here."""
     found = {}
-    for name in ("task", "python", "world", "recipe", "first_recipe"):
+    for name in ("task", "python", "demonstrator", "world", "recipe", "first_recipe"):
         value = str(settings.get(name) or "")
         parts = value.split(",") if name.endswith("recipe") else [value]
         if any(part and is_path(part, name) for part in parts):
@@ -46,7 +46,7 @@ def code_paths(settings: Mapping[str, Any]) -> dict[str, str]:
 
 def is_path(text: str, setting: str) -> bool:
     """Whether a value of a setting is a path; `gym:a/b` is a name, an interpreter never is."""
-    if setting == "python":
+    if setting in ("python", "demonstrator"):
         return True
     if text.startswith("gym:"):
         return False

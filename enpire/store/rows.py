@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from enum import StrEnum
 
 from enpire.types import Outcome, Purpose
@@ -94,7 +95,10 @@ class PolicyRow:
 
 @dataclass(frozen=True, slots=True)
 class LogEntry:
-    """Something the loop decided, in words for a person and with the numbers behind it."""
+    """Something the loop decided, in words for a person and with the numbers behind it.
+
+    at: when it was recorded, Unix time [s]; 0 before that, and in ledgers that do not say.
+    """
 
     round: int
     kind: str
@@ -102,6 +106,12 @@ class LogEntry:
     incumbent: str = ""
     candidate: str = ""
     numbers: Mapping[str, float] = field(default_factory=dict)
+    at: float = field(default=0.0, compare=False)
+
+    @property
+    def time(self) -> str:
+        """Day and time where this machine is, for a person; empty where it is not known."""
+        return f"{datetime.fromtimestamp(self.at):%Y-%m-%d %H:%M:%S}" if self.at else ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,7 +39,7 @@ from numpy.typing import NDArray
 from enpire.errors import StoreError
 from enpire.store import ledger as ledgers
 from enpire.store import weights, zarr3
-from enpire.store.durable import disk_errors, publish_file
+from enpire.store.durable import disk_errors, fsync, publish_file
 from enpire.store.episodes import frozen, read_batch, write_batch
 from enpire.store.journal import journal_of, record_again
 from enpire.store.layout import (
@@ -50,6 +50,7 @@ from enpire.store.layout import (
     EVIDENCE,
     LEDGER,
     LOCK,
+    NO_RESULT,
     POLICIES,
     RESULT,
     RESULT_HASH,
@@ -112,12 +113,13 @@ class Run:
         lock: WriterLock | None,
         damaged: bool = False,
         brief: bool = False,
+        following: bool = False,
     ) -> None:
         self.folder = folder
         self.config = config
         writable = lock is not None
         live = writable or under_way(folder)
-        self.ledger = Ledger(folder / LEDGER, writable, damaged, live, brief)
+        self.ledger = Ledger(folder / LEDGER, writable, damaged, live, brief, following)
         self.notes: list[str] = []
         self._lock = lock
         self._adding = threading.Lock()
@@ -150,17 +152,30 @@ class Run:
             raise
 
     @classmethod
-    def open(cls, folder: Path, writable: bool = False, damaged: bool = False) -> Self:
+    def open(
+        cls,
+        folder: Path,
+        writable: bool = False,
+        damaged: bool = False,
+        following: bool = False,
+    ) -> Self:
         """Open a run to read it, or to continue it.
 
         Continuing deletes nothing. The one batch that a killed process may leave without its row
-        gets it; what is half written goes to `lost/`; `notes` tells of both. damaged: open a
-        ledger too that is not what was recorded, to read it: `ledger.damage` says what it is.
+        gets it; what is half written goes to `lost/`; `notes` tells of both.
+
+        Args:
+            folder: of the run.
+            writable: to continue it.
+            damaged: open a ledger too that is not what was recorded, to read it: `ledger.damage`
+                says what it is.
+            following: read rows too that the run's writer adds from now on; for a process that the
+                writer waits for. Other readers have the ledger as it was when they opened it.
         """
         _require_run(folder)
         lock = WriterLock(folder / LOCK) if writable else None
         try:
-            run = cls(folder, _read_config(folder / CONFIG), lock, damaged)
+            run = cls(folder, _read_config(folder / CONFIG), lock, damaged, following=following)
             try:
                 if not damaged:
                     run._require_config()
@@ -360,12 +375,19 @@ class Run:
     # The rest of the folder
 
     def write_result(self, result: Mapping[str, Any]) -> None:
-        """Replace `result.json`; numbers that are not finite become null."""
+        """Replace `result.json`; numbers that are not finite become null.
+
+        The ledger knows of the new one before it is there, and of the old one until then: whichever
+        a process that dies leaves was recorded.
+        """
         self._require_writable()
         text = json.dumps(_plain(result), indent=2, allow_nan=False)
         data = text.encode() + b"\n"
-        publish_file(self.folder / RESULT, data)
-        self.ledger.set_facts({RESULT_HASH: hashlib.sha256(data).hexdigest()})
+        new, path = hashlib.sha256(data).hexdigest(), self.folder / RESULT
+        old = sha256_of(path) if path.is_file() else NO_RESULT
+        self.ledger.set_facts({RESULT_HASH: f"{old} {new}"})
+        publish_file(path, data)
+        self.ledger.set_facts({RESULT_HASH: new})
 
     @property
     def damage(self) -> list[str]:
@@ -394,6 +416,7 @@ class Run:
             )
         with disk_errors(self.folder):
             (self.folder / SEAL).unlink(missing_ok=True)
+            fsync(self.folder)  # or it would come back, beside a ledger that has more
         record_again(self.ledger, orphans.batches)
         for path in orphans.batches:
             self.note_found(f"{path} got its row: the process that wrote it died before")

@@ -6,11 +6,11 @@ that was killed leaves none, and then the chain alone speaks.
 
 from __future__ import annotations
 
-import os
 from contextlib import suppress
 from pathlib import Path
 
-from enpire.store.durable import temporary_name, write_file
+from enpire.errors import StoreError
+from enpire.store.durable import publish_file
 from enpire.store.layout import LEDGER, SEAL
 from enpire.store.weights import sha256_of
 
@@ -20,14 +20,8 @@ def seal(folder: Path) -> None:
     log = folder / f"{LEDGER}-wal"
     if log.exists() or not (folder / LEDGER).is_file():
         return
-    # Not forced to the disk, and a full one takes none: the chain is there without it.
-    temporary = temporary_name(folder / SEAL)
-    try:
-        write_file(temporary, _line(folder).encode())
-        os.rename(temporary, folder / SEAL)
-    except OSError:
-        with suppress(OSError):
-            temporary.unlink(missing_ok=True)
+    with suppress(StoreError, MemoryError):  # without it the chain is there
+        publish_file(folder / SEAL, _line(folder).encode())
 
 
 def broken(folder: Path) -> str:

@@ -1,8 +1,9 @@
-"""A ledger that nobody writes, read without leaving anything beside it.
+"""A ledger read without leaving anything beside it.
 
 SQLite makes files for its write-ahead log beside a database that it only reads, and a reader
-cannot remove them again; on a disk that takes no files it cannot open at all. So the bytes of such
-a ledger are read into memory, with what a log beside it still holds.
+cannot remove them again; on a disk that takes no files it cannot open at all. So the bytes of a
+ledger that nobody writes are read into memory, with what a log beside it still holds. One that is
+being written is copied into memory at once, so that no reader outlives its writer.
 """
 
 from __future__ import annotations
@@ -13,6 +14,9 @@ from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from urllib.parse import quote
+
+from enpire.store.layout import LOCK
+from enpire.store.lock import PATIENCE_S, held, short_reading
 
 _VERSIONS = slice(18, 20)  # of the file format, for writing and for reading
 _ROLLBACK, _WAL = b"\x01\x01", b"\x02\x02"
@@ -34,6 +38,21 @@ def open_snapshot(path: Path) -> sqlite3.Connection | None:
     return None
 
 
+def open_live_copy(path: Path) -> sqlite3.Connection | None:
+    """A ledger under way as it is now, in memory; None if it keeps changing.
+
+    Raises:
+        LockedError: its writer takes long to close it.
+        OSError: it cannot be read.
+        sqlite3.Error: it is no database.
+    """
+    with short_reading(path.parent, PATIENCE_S):
+        if not held(path.with_name(LOCK)):  # the writer has left in between
+            return open_snapshot(path)
+        with closing(sqlite3.connect(_address(path, "mode=ro"), uri=True)) as connection:
+            return _opened(connection.serialize())
+
+
 def open_briefly(path: Path, live: bool) -> sqlite3.Connection | None:
     """The ledger at `path` for reading at once, without copying it; None if it keeps changing.
 
@@ -51,8 +70,9 @@ def open_briefly(path: Path, live: bool) -> sqlite3.Connection | None:
         return open_snapshot(path)
     # Without a log all of it is in the file, which `immutable` reads without asking for one.
     how = "mode=ro" if logged else "mode=ro&immutable=1"
-    name = f"file:{quote(str(path.absolute()))}?{how}"
-    return sqlite3.connect(name, uri=True, isolation_level=None, check_same_thread=False)
+    return sqlite3.connect(
+        _address(path, how), uri=True, isolation_level=None, check_same_thread=False
+    )
 
 
 def changes(path: Path) -> tuple[tuple[int, int], ...]:
@@ -87,6 +107,10 @@ def _opened(data: bytes) -> sqlite3.Connection:
         connection.close()
         raise
     return connection
+
+
+def _address(path: Path, how: str) -> str:
+    return f"file:{quote(str(path.absolute()))}?{how}"
 
 
 def _log(path: Path) -> Path:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import copy
 import os
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -28,6 +28,10 @@ from enpire.twin.scene import Scene
 from enpire.types import FloatArray
 
 Rows = NDArray[np.int64]
+POSES = ("qpos", "mocap_pos", "mocap_quat")  # of a state, that say where everything is
+SEEN = ("body_", "geom_", "site_", "mat_", "light_", "tendon_width", "tendon_rgba")
+"""How the names of model fields begin that a picture may depend on."""
+
 STATE = int(mujoco.mjtState.mjSTATE_INTEGRATION)
 _DIVERGED = [
     int(warning)
@@ -111,6 +115,8 @@ class Twin:
         self._bound: dict[str, NDArray[Any]] = {}
         self.state = self._all.state
         self.qpos: FloatArray = self.bind("qpos")
+        for name in POSES[1:]:
+            self.bind(name)
         self.qvel: FloatArray = self.bind("qvel")
         self.ctrl: FloatArray = self.bind("ctrl")
         self.eq_active: FloatArray = self.bind("eq_active")
@@ -176,6 +182,25 @@ class Twin:
     def variation(self, row: int) -> dict[str, NDArray[Any]]:
         """Copies of one station's values of the model fields that vary."""
         return {name: values[row].copy() for name, values in list(self._all.fields.items())}
+
+    def drawn(self) -> dict[str, NDArray[Any]]:
+        """Copies of what a picture of each station needs: poses, and what varies of the model.
+
+        It may be called from any thread, meanwhile too: a station under way is then as it was
+        before its flight or after it.
+        """
+        poses = {name: self._bound[name].copy() for name in POSES}
+        fields = list(self._all.fields.items())
+        return poses | {name: values.copy() for name, values in fields if name.startswith(SEEN)}
+
+    def draw_as(self, row: int, drawn: Mapping[str, NDArray[Any]]) -> None:
+        """Have a station lie as one of the same scene does; drawn: its part of `drawn()`.
+
+        Raises:
+            ValueError, AttributeError: it is of another scene.
+        """
+        for name, values in drawn.items():
+            (self._bound[name] if name in POSES else self.expand(name))[row] = values
 
     def reset(self, row: int) -> None:
         """Put one station back to the model's default state; nothing is computed yet."""

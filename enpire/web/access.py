@@ -22,6 +22,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 TAKE_S = 10.0  # for a part of an answer to be taken, by who reads slowly
 LONGEST = 2048  # bytes of a path with its query
+SCHEMES = ("bearer", "api-key")  # of an `Authorization`
 HEADERS = {
     "cache-control": "no-store",
     "cross-origin-opener-policy": "same-origin",
@@ -50,7 +51,8 @@ class Access:
         policy: what a page may load, as `Content-Security-Policy` has it.
         data: where paths begin that tell something; the others are the page itself.
         read_only: there are no controls.
-        token: that controls need, and where the host is no loopback all data.
+        token: that controls need, and where the host is no loopback all data and websockets.
+        locked: data and websockets need the token on a loopback too.
     """
 
     host: str
@@ -58,6 +60,7 @@ class Access:
     data: tuple[str, ...]
     read_only: bool = False
     token: str = field(default_factory=lambda: secrets.token_urlsafe(24), repr=False)
+    locked: bool = False
 
     @property
     def private(self) -> bool:
@@ -80,11 +83,16 @@ class Access:
         return hmac.compare_digest(origin.encode(), f"http://{host}".encode())
 
     def holds_token(self, authorization: str) -> bool:
-        """Whether an `Authorization` shows the token; takes as long whatever it says."""
-        return hmac.compare_digest(authorization.encode(), f"Bearer {self.token}".encode())
+        """Whether an `Authorization` shows the token; takes as long whatever it says.
+
+        The scheme is `Bearer`, or `Api-Key` as openpi's clients have it.
+        """
+        scheme, _, token = authorization.partition(" ")
+        same = hmac.compare_digest(token.encode(), self.token.encode())
+        return same and scheme.lower() in SCHEMES
 
     def refusal(
-        self, path: str, query: bytes, headers: Mapping[str, str]
+        self, path: str, query: bytes, headers: Mapping[str, str], websocket: bool = False
     ) -> tuple[HTTPStatus, str] | None:
         """Return why a request is refused, whatever it asks for; None if it is not."""
         if len(path) + len(query) > LONGEST:
@@ -95,11 +103,12 @@ class Access:
         origin = headers.get("origin")
         if origin is not None and not self.knows_origin(origin, host):
             return HTTPStatus.FORBIDDEN, "pages of other origins are refused"
-        if not path.startswith(self.data):
+        if not websocket and not path.startswith(self.data):
             return None
         if headers.get("sec-fetch-site", "none") not in ("same-origin", "none"):
             return HTTPStatus.FORBIDDEN, "pages of other origins are refused"
-        if not self.private and not self.holds_token(headers.get("authorization", "")):
+        open_to_all = self.private and not self.locked
+        if not open_to_all and not self.holds_token(headers.get("authorization", "")):
             return HTTPStatus.UNAUTHORIZED, "the token is missing or wrong"
         return None
 
@@ -119,10 +128,10 @@ class Gate:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """See ASGI."""
-        if scope["type"] != "http":
-            if scope["type"] == "lifespan":
-                await self._app(scope, receive, send)
+        if scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
             return
+        websocket = scope["type"] == "websocket"
 
         async def stamped(message: Message) -> None:
             if message["type"] == "http.response.start":
@@ -138,7 +147,7 @@ class Gate:
 
         pairs = [(n.decode("latin-1"), v.decode("latin-1")) for n, v in scope["headers"]]
         headers = dict(pairs)
-        refused = self._access.refusal(scope["path"], scope["query_string"], headers)
+        refused = self._access.refusal(scope["path"], scope["query_string"], headers, websocket)
         if sum(name == "host" for name, _ in pairs) != 1:
             refused = HTTPStatus.BAD_REQUEST, "there must be one Host"
         app = self._app

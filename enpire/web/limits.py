@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
+import h11
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from uvicorn.protocols.http.h11_impl import H11Protocol
@@ -40,6 +41,12 @@ class LimitedProtocol(H11Protocol):
         super().on_response_complete()
         if self._deadline is None and not self.transport.is_closing():
             self._deadline = self.loop.call_later(REQUEST_S, self._expire)
+
+    def handle_websocket_upgrade(self, event: h11.Request) -> None:
+        """Give the connection over to a websocket; see `H11Protocol`."""
+        if self._deadline is not None:
+            self._deadline.cancel()
+        super().handle_websocket_upgrade(event)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """See `asyncio.Protocol`."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
 import threading
 from collections.abc import Callable, Iterator
@@ -38,14 +39,29 @@ def bound(host: str, port: int) -> socket.socket:
 class PageServer(uvicorn.Server):
     """A server that has endless answers end before it waits for whoever is connected."""
 
-    def __init__(self, app: ASGIApp, end: Callable[[], None]) -> None:
-        """end: has endless answers end; it is called in the server's thread."""
+    def __init__(
+        self,
+        app: ASGIApp,
+        end: Callable[[], None] = lambda: None,
+        websocket: type[asyncio.Protocol] | None = None,
+        longest: int = 0,
+    ) -> None:
+        """Serve an application.
+
+        Args:
+            app: what is served.
+            end: has endless answers end; it is called in the server's thread.
+            websocket: what speaks with who asks for a websocket; None: nobody does.
+            longest: bytes of a message over it; one that is longer ends the connection.
+        """
         super().__init__(
             uvicorn.Config(
                 app,
                 http=LimitedProtocol,
                 h11_max_incomplete_event_size=HEAD,
-                ws="none",
+                ws=websocket or "none",
+                ws_max_size=longest,
+                ws_per_message_deflate=False,  # some bytes would stand for very many
                 lifespan="off",
                 log_level="warning",
                 access_log=False,

@@ -17,6 +17,7 @@ from enpire.cluster.connection import Cluster
 from enpire.environment import Job, Order, RandomActions
 from enpire.errors import PolicyError
 from enpire.store import EpisodeWriter, Run
+from enpire.store.curves import CurveReader
 from enpire.types import LOST, Episode, Outcome, Purpose
 from tests.cluster.two_nodes import TwoNodes, two_nodes
 
@@ -66,6 +67,11 @@ def test_a_run_has_the_same_episodes_as_on_one_machine(
     there = episodes(tmp_path / "run")
     assert {e.id: digest(e) for e in there} == here
     assert {e.station for e in there} == {0, 1, 2}
+    curves = CurveReader(tmp_path / "run").read()
+    assert {(point.training, point.name) for point in curves} == {
+        ("training-0", "policy/loss"),
+        ("training-1", "policy/loss"),
+    }
 
 
 def test_a_node_that_is_killed_costs_no_episode_and_the_loop_ends(

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from enpire.commands.beginning import of_begun
+from enpire.errors import UsageError
 
 
 @pytest.mark.parametrize(
@@ -23,6 +24,11 @@ from enpire.commands.beginning import of_begun
 )
 def test_who_is_helped_or_sees_learns_from_that(given: dict[str, Any], recipe: str | None) -> None:
     assert of_begun(given).get("recipe") == recipe
+
+
+def test_a_script_is_no_policy_to_begin_with() -> None:
+    with pytest.raises(UsageError, match=r"--demonstrator mine\.py"):
+        of_begun({"policy": "mine.py"})
 
 
 def test_demonstrations_that_are_there_are_not_given_again() -> None:

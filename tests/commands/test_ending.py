@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import pty
 import signal
@@ -17,6 +18,7 @@ from enpire.cli import main
 from enpire.commands import driving
 from enpire.commands.ending import ended_by_signals
 from enpire.rollout.budget import Budget
+from enpire.web.serving import PageServer
 
 
 @pytest.fixture(autouse=True)
@@ -54,20 +56,8 @@ def test_what_nohup_ignores_stays_ignored(monkeypatch: pytest.MonkeyPatch) -> No
 def test_a_server_that_is_asked_to_end_exits_as_documented(
     monkeypatch: pytest.MonkeyPatch, number: int
 ) -> None:
-    ended = []
-
-    class Server:
-        socket = SimpleNamespace(getsockname=lambda: ("127.0.0.1", 8000))
-
-        def __enter__(self) -> Server:
-            return self
-
-        def __exit__(self, *_: object) -> None:
-            ended.append(True)
-
-        def serve_forever(self) -> None:
-            signal.raise_signal(number)
-
+    pytest.importorskip("websockets")
+    pytest.importorskip("msgpack")
     chosen: dict[str, Any] = {"policy": None, "task": "reach", "python": "", "success": ""}
     chosen |= {"name": "policy-0", "sha256": "", "require_trusted": lambda *_: None}
     frozen = "enpire.observe.frozen"
@@ -75,10 +65,16 @@ def test_a_server_that_is_asked_to_end_exits_as_documented(
     monkeypatch.setattr(f"{frozen}.images", lambda *_: 0)
     monkeypatch.setattr(f"{frozen}.require_fit", lambda *_: None)
     monkeypatch.setattr("enpire.environment.open_stations", lambda *_: None)
-    monkeypatch.setattr("enpire.policies.remote.server.ChunkServer", lambda *_: None)
-    monkeypatch.setattr("enpire.policies.remote.server.serving", lambda *_: Server())
-    assert main(["serve", "policy", "RUN"]) == 130
-    assert ended == [True]
+    chunks = SimpleNamespace(longest=1, metadata={})
+    monkeypatch.setattr("enpire.policies.remote.server.ChunkServer", lambda *_: chunks)
+    main_loop = PageServer.main_loop
+
+    async def asked_to_end(server: PageServer) -> None:
+        asyncio.get_running_loop().call_soon(signal.raise_signal, number)
+        await main_loop(server)
+
+    monkeypatch.setattr(PageServer, "main_loop", asked_to_end)
+    assert main(["serve", "policy", "RUN", "--port", "0"]) == 130
 
 
 LOST = """

@@ -15,6 +15,7 @@ import pytest
 from enpire.cli import main
 from enpire.errors import StoreError
 from enpire.store import Run
+from enpire.store.fsck import check
 from tests.commands.made_run import made
 
 VOLATILE = ("writer.lock",)  # holds no record
@@ -332,3 +333,32 @@ def test_any_damage_of_many(
     seeds = range(10_000, 10_000 + cases)
     faults = [_faults(whole, tmp_path, capsys, ACTS[act], seed) for seed in seeds]
     assert [fault for fault in faults if fault] == []
+
+
+@pytest.mark.parametrize("before", [0, 1])
+@pytest.mark.parametrize("until", ["known", "there"])
+def test_a_result_that_a_kill_left_half_told_is_one_that_was_recorded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, before: int, until: str
+) -> None:
+    """The writer dies once the ledger knows of the new result, or once its file is there too."""
+    with Run.create(tmp_path / "run", {"loop": {}}) as run:
+        for number in range(before):
+            run.write_result({"success": number})
+        dies = "enpire.store.run.publish_file" if until == "known" else "set_facts"
+        calls = []
+
+        def die(*arguments: Any) -> None:
+            calls.append(arguments)
+            if dies != "set_facts" or len(calls) == 2:
+                raise KeyboardInterrupt
+            type(run.ledger).set_facts(run.ledger, *arguments)
+
+        owner = (dies,) if dies != "set_facts" else (run.ledger, dies)
+        monkeypatch.setattr(*owner, die)
+        with pytest.raises(KeyboardInterrupt):
+            run.write_result({"success": 5})
+        monkeypatch.undo()
+    assert not check(tmp_path / "run").damage
+    if before or until == "there":
+        (tmp_path / "run" / "result.json").write_text('{"success": 6}')
+        assert [each.file for each in check(tmp_path / "run").damage] == ["result.json"]

@@ -136,7 +136,10 @@ def test_soft_light_blurs_shadows_and_keeps_the_picture() -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ([], "nothing to write"),
+        ([], "which episode"),
+        (["x", "--live"], "without an episode"),
+        (["--live", "--rerun", "out.rrd"], "alone or with --video"),
+        (["x", "--station", "1"], "--live"),
         (["x", "--video", "out.avi"], ".mp4"),
         (["--video", "out.mp4"], "which episode"),
         (["x", "--failures", "out.png"], "without an episode"),
@@ -151,6 +154,22 @@ def test_what_cannot_be_written_is_said_before_anything_is_read(
 ) -> None:
     assert main(["replay", "nowhere", *options]) == 2
     assert words in capsys.readouterr().err
+
+
+def test_without_a_display_an_episode_has_no_window(
+    run: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("DISPLAY", "WAYLAND_DISPLAY"):
+        monkeypatch.delenv(name, raising=False)
+    assert main(["replay", str(run), "0000000000000003"]) == 2
+    assert "--video OUT.mp4" in capsys.readouterr().err
+
+
+def test_a_run_that_has_ended_cannot_be_watched(
+    run: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["replay", str(run), "--live"]) == 2
+    assert "no loop runs there" in capsys.readouterr().err
 
 
 def test_a_policy_without_failures_has_no_sheet(

@@ -19,6 +19,7 @@ from enpire.rollout import requests
 from enpire.rollout.requests import Request, Requests
 from enpire.store import Run
 from tests.observe.report.ledgers import write_run
+from tests.store.samples import episode
 
 BASE = "http://127.0.0.1:8321"
 TOKEN = "a-token"
@@ -339,3 +340,20 @@ def test_what_is_shown_leaves_every_file_as_it_was(tmp_path: Path) -> None:
     finally:
         os.chmod(tmp_path / "run", 0o755)
     assert state() == before
+
+
+def test_a_picture_is_of_a_station_of_a_run_under_way(client: TestClient, running: Run) -> None:
+    there = _client(running.folder)
+    there.get("/api/compare", params={"run": "run"})
+    for asked, status in (("station=x", 400), ("station=0", 404), ("", 404)):
+        assert there.get(f"/api/picture?run=run&{asked}").status_code == status
+    assert client.get("/api/picture?run=run-1&station=0").status_code == 404
+    assert client.get("/api/picture?run=../run-1&station=0").status_code == 404
+
+
+def test_an_episode_is_asked_for_by_its_number(running: Run) -> None:
+    running.add_episodes([episode("e1")])
+    client = _client(running.folder)
+    assert "enpire replay" in client.get("/api/episode?run=run&number=1").json()["html"]
+    for asked, status in (("number=2", 404), ("number=0", 404), ("", 404), ("number=x", 400)):
+        assert client.get(f"/api/episode?run=run&{asked}").status_code == status

@@ -137,6 +137,10 @@ def test_a_running_loop_is_followed_and_controlled(
     page.wait_for_selector(".station .doing.running", timeout=20_000)
     assert "token" not in page.url
     assert page.inner_text("#run-state") == "running"
+    for station in range(2):  # drawn for this page
+        picture = page.locator(".station").nth(station).locator("img")
+        _until(picture.count, 60.0, "never drawn")
+        assert picture.evaluate("image => image.naturalWidth") > 300
     seen.check("live")
     before = _episodes(loop)
     _until(lambda: _episodes(loop) > before, 60.0, "no further episode")

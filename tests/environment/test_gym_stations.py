@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -42,11 +43,13 @@ def make(monkeypatch: pytest.MonkeyPatch) -> Iterator[Make]:
     monkeypatch.chdir(ROOT)  # from where a worker imports the toy
     made: list[GymStations] = []
 
-    def stations(name: str, count: int = 1, worker: bool = False, success: str = "") -> GymStations:
+    def stations(
+        name: str, count: int = 1, worker: bool = False, success: str = "", shown_by: str = ""
+    ) -> GymStations:
         python = sys.executable if worker else ""
         name, _, given = name.partition("?")
         task = f"gym:tests.environment.toy:toy/{name}-v0" + (f"?{given}" if given else "")
-        made.append(GymStations(task, count, python, success))
+        made.append(GymStations(task, count, python, success, shown_by))
         return made[-1]
 
     yield stations
@@ -186,10 +189,12 @@ def test_images_are_left_out(make: Make) -> None:
     assert content(run(stations, [FAR], Straight())[FAR]) == content(same)
 
 
-def test_a_seed_fixes_what_is_drawn_before_it_is_passed_on(make: Make) -> None:
+@pytest.mark.parametrize("name", ["Early", "Shared"])
+def test_a_seed_fixes_what_is_drawn_elsewhere(make: Make, name: str) -> None:
+    """Before the seed is passed on, or from a generator of the whole process."""
     seeds = [3, 7, 8]
-    forth = run(make("Early"), seeds, Straight(0.5))
-    back = run(make("Early"), seeds[::-1], Straight(0.5))
+    forth = run(make(name), seeds, Straight(0.5))
+    back = run(make(name), seeds[::-1], Straight(0.5))
     assert {s: content(e) for s, e in forth.items()} == {s: content(e) for s, e in back.items()}
 
 
@@ -267,6 +272,77 @@ def test_what_is_no_interpreter(python: str, error: type[EnpireError], words: st
         GymStations("gym:CartPole-v1", 1, python)
 
 
+# Scripts
+
+STRAIGHT = """
+def act(seen):
+    return np.clip(seen["goal"] - seen["point"] + 0.2, 0.0, 0.4)
+"""
+BEGUN = """
+begun = 0
+
+def begin(env):
+    global begun
+    begun += 1
+    if begun > 2:
+        raise RuntimeError("no third episode")
+    return act
+"""
+
+
+@pytest.mark.parametrize("name", ["Line", "Lines"])
+def test_a_script_acts_where_the_environment_is(make: Make, tmp_path: Path, name: str) -> None:
+    """In the environment's own observations and actions; what is recorded is in ours."""
+    script = tmp_path / "straight.py"
+    script.write_text("import numpy as np\n" + STRAIGHT)
+    seeds = [3, FAR, 7, 8]
+    stations = make(name, 3, shown_by=str(script))
+    who, acts = stations.starter
+    assert who == "demonstrator"
+    shown, ours = run(stations, seeds, acts), run(make("Line"), seeds, Straight())
+    assert all(episode.success for episode in shown.values())
+    for seed in seeds:
+        np.testing.assert_allclose(shown[seed].actions, ours[seed].actions, atol=1e-5)
+        np.testing.assert_allclose(shown[seed].observations, ours[seed].observations, atol=1e-5)
+
+
+def test_a_script_begins_anew_each_episode_and_may_fail(make: Make, tmp_path: Path) -> None:
+    script = tmp_path / "begun.py"
+    script.write_text("import numpy as np\n" + STRAIGHT + BEGUN)
+    stations = make("Line", shown_by=str(script))
+    _, acts = stations.starter
+    first = run(stations, [3, FAR], acts)
+    assert all(episode.success for episode in first.values())
+    assert len(run(stations, [FAR], Straight(0.0))[FAR]) == 20, "a policy begins no script"
+    third = run(stations, [7], acts)[7]
+    assert third.verdict.outcome is Outcome.INVALID
+    assert "no third episode" in third.verdict.reason
+    assert "begun.py:" in third.verdict.reason
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "neither begin"),
+        (None, "no Python file"),
+        ("def act(seen): return [0.1, 0.2]", r"has shape \(2,\)"),
+        ("def begin(env): return 3", "a function is needed"),
+        ("def act(seen): return [float('nan')]", "nan"),
+    ],
+)
+def test_what_is_no_script(make: Make, tmp_path: Path, text: str | None, words: str) -> None:
+    script = tmp_path / "odd.py"
+    if text is not None:
+        script.write_text(text)
+    if not text:
+        with pytest.raises(UsageError, match=words):
+            make("Line", shown_by=str(script))
+        return
+    stations = make("Line", shown_by=str(script))
+    reason = run(stations, [FAR], stations.starter[1])[FAR].verdict.reason
+    assert re.search(words, reason), reason
+
+
 # Names
 
 
@@ -275,6 +351,8 @@ def test_a_name_says_which_stations() -> None:
     assert isinstance(open_stations(Order("gym:Pendulum-v1"), 2), GymStations)
     with pytest.raises(UsageError, match="task pack"):
         open_stations(Order("pick_cube", success="terminated"), 1)
+    with pytest.raises(UsageError, match=r"whose task\.py has one"):
+        open_stations(Order("pick_cube", demonstrator="mine.py"), 1)
     with pytest.raises(UsageError, match="at least 1"):
         open_stations(Order("gym:Pendulum-v1"), 0)
     with pytest.raises(UsageError, match="resets itself"):

@@ -7,6 +7,7 @@ A point moves along a line to a goal and has 20 steps. `fault` names what it doe
 from __future__ import annotations
 
 import os
+import random
 import time
 from typing import Any
 
@@ -88,6 +89,15 @@ class Early(Line):
         return self._observation(), {}
 
 
+class Shared(Line):
+    """Draws its goal from a generator that belongs to nobody."""
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
+        super().reset(seed=seed)
+        self._goal = np.random.uniform(-1, 1) * random.random()  # noqa: NPY002
+        return self._observation(), {}
+
+
 def lines(num_envs: int, autoreset_mode: str = "NextStep") -> Any:
     """A vector of lines."""
     return gymnasium.vector.SyncVectorEnv([Line] * num_envs, autoreset_mode=autoreset_mode)
@@ -120,6 +130,7 @@ for _fault in ("raise", "die", "hang", "print"):
     _register(_fault.capitalize(), fault=_fault)
 gymnasium.register("toy/Seen-v0", entry_point=Seen)
 gymnasium.register("toy/Early-v0", entry_point=Early)
+gymnasium.register("toy/Shared-v0", entry_point=Shared)
 gymnasium.register("toy/Lines-v0", vector_entry_point=lines)
 gymnasium.register("toy/ThreeLines-v0", vector_entry_point=three_lines)
 gymnasium.register("toy/Forgetful-v0", vector_entry_point=Forgetful)

@@ -79,7 +79,9 @@ def test_so_is_a_recipe_that_has(tmp_path: Path, recipe: Path) -> None:
     assert f"{recipe} is not what it was" in _reason(folder)
 
 
-@pytest.mark.parametrize("setting", ["task", "python", "recipe", "first_recipe", "world"])
+@pytest.mark.parametrize(
+    "setting", ["task", "python", "demonstrator", "recipe", "first_recipe", "world"]
+)
 def test_code_of_a_run_from_elsewhere_is_refused_unless_trusted(
     tmp_path: Path, pack: Path, recipe: Path, monkeypatch: pytest.MonkeyPatch, setting: str
 ) -> None:

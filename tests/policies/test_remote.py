@@ -12,6 +12,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
+from urllib.parse import urlsplit
 
 import numpy as np
 import pytest
@@ -43,9 +44,11 @@ from enpire.policies.driver import ChunkRequest, PolicyState
 from enpire.policies.realtime import joining
 from enpire.policies.remote import RemotePolicy, RemoteSpec, is_address
 from enpire.policies.remote.client import HANG_UPS
-from enpire.policies.remote.server import ChunkServer, serving
+from enpire.policies.remote.server import ChunkServer, access_to, server_of
 from enpire.policies.remote.wire import pack, unpack
 from enpire.types import SERVER, Image, Outcome, Purpose
+from enpire.web.access import Access
+from enpire.web.serving import bound, in_thread
 from tests.environment.reach import reach_stations
 
 msgpack = pytest.importorskip("msgpack")
@@ -72,6 +75,32 @@ def listening(server) -> Iterator[str]:
     finally:
         server.shutdown()
         thread.join(10)
+
+
+@contextmanager
+def served(chunks: ChunkServer, port: int = 0, access: Access | None = None) -> Iterator[str]:
+    """A server of ours, and where it is."""
+    at = bound("127.0.0.1", port)
+    with in_thread(server_of(chunks, access or access_to("127.0.0.1", False)), at):
+        yield f"ws://127.0.0.1:{at.getsockname()[1]}"
+
+
+@contextmanager
+def later(chunks: ChunkServer, port: int | None, after: float) -> Iterator[None]:
+    """A server of ours that comes after some seconds, and ends with the block."""
+    over = threading.Event()
+
+    def come() -> None:
+        with served(chunks, port or 0):
+            over.wait()
+
+    timer = threading.Timer(after, come)
+    timer.start()
+    try:
+        yield
+    finally:
+        over.set()
+        timer.join()
 
 
 def foreign(answer: Callable[[Any, dict], None], said: dict | None = None):
@@ -148,7 +177,7 @@ def test_what_is_no_message_is_refused(data) -> None:
 
 def test_a_policy_acts_over_the_wire_as_it_does_here(stations) -> None:
     policy = ChunkPolicy(spec(stations))
-    with listening(serving(ChunkServer(policy, stations, "abc"), "127.0.0.1", 0)) as address:
+    with served(ChunkServer(policy, stations, "abc")) as address:
         found = RemotePolicy.find(address)
         assert found.spec.policy == "abc"
         assert found.spec.execute == 6
@@ -166,7 +195,7 @@ def test_a_policy_acts_over_the_wire_as_it_does_here(stations) -> None:
 
 def test_what_a_policy_draws_comes_from_the_episodes_seed(stations) -> None:
     policy = FlowPolicy(FlowSpec.of(spec(stations)))
-    with listening(serving(ChunkServer(policy, stations, "abc"), "127.0.0.1", 0)) as address:
+    with served(ChunkServer(policy, stations, "abc")) as address:
         controller = RemotePolicy.find(f"{address}?timeout=120").controller(stations)
         first, second = (episode(stations, controller).actions for _ in range(2))
         np.testing.assert_array_equal(first, second)
@@ -179,7 +208,7 @@ def test_a_chunk_goes_on_from_the_last_one_as_it_does_here(stations) -> None:
     rng = np.random.default_rng(7)
     seen = rng.standard_normal((3, stations.observation_size)).astype(np.float32)
     left = rng.uniform(-1, 1, (5, stations.action_size)).astype(np.float32)
-    with listening(serving(ChunkServer(policy, stations, "abc"), "127.0.0.1", 0)) as address:
+    with served(ChunkServer(policy, stations, "abc")) as address:
         found = RemotePolicy.find(f"{address}?timeout=120")
         assert found.spec.joins
         infer = inferring(found, found.controller(stations))
@@ -296,28 +325,13 @@ def test_a_few_beyond_are_no_news() -> None:
 
 def test_a_server_that_starts_anew_in_the_middle_is_waited_for(stations) -> None:
     """It is away for a second; the question is asked again of the one that comes."""
-    served = ChunkServer(ChunkPolicy(spec(stations)), stations, "abc")
-    first = serving(served, "127.0.0.1", 0)
-    port = first.socket.getsockname()[1]
-    controller = None
-    with listening(first) as address:
+    chunks = ChunkServer(ChunkPolicy(spec(stations)), stations, "abc")
+    with served(chunks) as address:
         controller = RemotePolicy.find(address).controller(stations)
         controller.begin(0, np.random.default_rng(0), 0.0)
-    controller._client.close()
-    late: list = []
-
-    def come() -> None:
-        late.append(serving(served, "127.0.0.1", port))
-        late[0].serve_forever()
-
-    timer = threading.Timer(1.0, come)
-    timer.start()
-    try:
+    with later(chunks, urlsplit(address).port, 1.0):
         observation = np.ones((1, stations.observation_size), np.float32)
         assert controller.act(np.array([0]), observation, None).shape == (1, stations.action_size)
-    finally:
-        timer.join(0)
-        late[0].shutdown()
 
 
 def test_a_server_that_stalls_is_a_fault_and_not_a_hang(stations) -> None:
@@ -365,23 +379,13 @@ def test_a_server_that_is_not_there_ends_the_run_and_is_waited_for(stations) -> 
         RemotePolicy.find(address)
     policy = RemotePolicy(RemoteSpec(f"ws://127.0.0.1:{port}", patience=60.0))
     controller = policy.controller(stations)
-    late: list = []
-
-    def come() -> None:
-        server = serving(ChunkServer(ChunkPolicy(spec(stations)), stations, ""), "127.0.0.1", port)
-        late.append(server)
-        server.serve_forever()
-
-    timer = threading.Timer(0.5, come)
-    timer.start()
-    controller.begin(0, np.random.default_rng(0), 0.0)
-    timer.join(0)
-    late[0].shutdown()
+    with later(ChunkServer(ChunkPolicy(spec(stations)), stations, ""), port, 0.5):
+        controller.begin(0, np.random.default_rng(0), 0.0)
 
 
 def test_another_policy_in_the_same_place_is_found_out(stations) -> None:
     policy = ChunkPolicy(spec(stations))
-    with listening(serving(ChunkServer(policy, stations, "new"), "127.0.0.1", 0)) as address:
+    with served(ChunkServer(policy, stations, "new")) as address:
         found = RemotePolicy.find(address)
         old = RemotePolicy(replace(found.spec, policy="old"))
         with pytest.raises(PolicyError, match="another policy"):
@@ -390,7 +394,7 @@ def test_another_policy_in_the_same_place_is_found_out(stations) -> None:
 
 def test_our_server_tells_what_is_wrong_with_a_request(stations) -> None:
     policy = ChunkPolicy(spec(stations))
-    with listening(serving(ChunkServer(policy, stations, ""), "127.0.0.1", 0)) as address:
+    with served(ChunkServer(policy, stations, "")) as address:
         seen = {"state": np.zeros(stations.observation_size)}
         left = np.zeros((3, stations.action_size))
         for request in (
@@ -415,7 +419,7 @@ def test_our_server_tells_what_is_wrong_with_a_request(stations) -> None:
 
 def test_many_clients_at_once_get_each_their_own(stations) -> None:
     policy = FlowPolicy(FlowSpec.of(spec(stations)))
-    served = ChunkServer(policy, stations, "")
+    chunks = ChunkServer(policy, stations, "")
     rng = np.random.default_rng(0)
     size = stations.observation_size
     requests = [
@@ -427,9 +431,9 @@ def test_many_clients_at_once_get_each_their_own(stations) -> None:
         for n, left in enumerate(rng.uniform(-1, 1, (12, 2, stations.action_size)))
     ]
     alone = [
-        None if not n % 4 else served.infer(each)["actions"] for n, each in enumerate(requests)
+        None if not n % 4 else chunks.infer(each)["actions"] for n, each in enumerate(requests)
     ]
-    with listening(serving(served, "127.0.0.1", 0)) as address:
+    with served(chunks) as address:
 
         def ask(request: dict[str, Any]) -> Any:
             with connect(address, compression=None) as connection:
@@ -491,7 +495,7 @@ def test_an_address_is_looked_at(reference) -> None:
 def test_eval_takes_an_address(stations, capsys) -> None:
     policy = ChunkPolicy(spec(stations))
     asked = ["eval", "--episodes", "2", "--robots", "2", "--seed", "1", "--policy"]
-    with listening(serving(ChunkServer(policy, stations, "abc"), "127.0.0.1", 0)) as address:
+    with served(ChunkServer(policy, stations, "abc")) as address:
         assert main([*asked, address]) == 0
         assert address.removeprefix("ws://") in capsys.readouterr().out
     with listening(foreign(answers(5, stations.action_size))) as address:
@@ -546,7 +550,7 @@ def picture_policy(stations: Stations) -> PicturePolicy:
 
 def test_a_policy_that_sees_acts_over_the_wire_as_it_does_here(seeing) -> None:
     policy = picture_policy(seeing)
-    with listening(serving(ChunkServer(policy, seeing, "abc"), "127.0.0.1", 0)) as address:
+    with served(ChunkServer(policy, seeing, "abc")) as address:
         found = RemotePolicy.find(address)
         assert (found.spec.cameras, found.spec.size, found.spec.observation) == (("side",), 16, 1)
         assert frozen.images(found) == 16

@@ -15,6 +15,7 @@ from enpire.environment import Evidence, Job, ResetMode, Stations
 from enpire.environment.restoring import TRIES
 from enpire.errors import PolicyError, ResetFailed
 from enpire.rollout import requests
+from enpire.rollout.clock import Free
 from enpire.rollout.fleet import Fleet, Stopped
 from enpire.rollout.recovery import Recovery
 from enpire.rollout.requests import Request, Requests, ask
@@ -102,6 +103,17 @@ def test_a_station_that_is_free_takes_the_next_job_at_once() -> None:
     for interval in kept.intervals:
         if interval.phase is Phase.IDLE:
             assert interval.start_s == pytest.approx(last[interval.station]), "idle at the end only"
+
+
+def test_what_a_process_that_died_had_under_way_leaves_no_gap() -> None:
+    stations, kept = 3, Kept()
+    running = Fleet(reach_stations(stations), kept).run(jobs(9, Speeds()))
+    list(itertools.islice(running, 4))  # and now it is killed
+    end = max(interval.end_s for interval in kept.intervals)
+    assert len({i.end_s for i in kept.intervals if i.phase is Phase.VERIFY}) > 1
+    again = Fleet(reach_stations(stations), kept, clock=Free(end), before=tuple(kept.intervals))
+    list(again.run(jobs(5, Speeds())))
+    assert account(kept, stations) == pytest.approx(again.clock.now)
 
 
 @pytest.mark.parametrize("stations", [1, 3])

@@ -22,7 +22,7 @@ from enpire.store.episodes import iterate, read_batch
 TESTS = Path(__file__).parents[1]
 
 
-def _python(script: str, folder: Path) -> dict[str, Any]:
+def python(script: str, folder: Path) -> dict[str, Any]:
     """Arguments of a process that runs `script` on `folder` with this project in reach."""
     paths = [str(TESTS), str(TESTS.parent), os.environ.get("PYTHONPATH", "")]
     return {
@@ -112,7 +112,7 @@ def _assert_whole(run: Run) -> list[str]:
 
 
 def test_killed_at_every_step(tmp_path: Path) -> None:
-    subprocess.run(**_python(AT_EVERY_STEP, tmp_path), check=True, timeout=60)
+    subprocess.run(**python(AT_EVERY_STEP, tmp_path), check=True, timeout=60)
     folders = sorted((tmp_path / "killed").iterdir())
     seen = []
     for folder in folders:
@@ -132,7 +132,7 @@ def test_killed_at_any_moment(tmp_path: Path) -> None:
     said = 0
     for _ in range(3):
         with subprocess.Popen(
-            **_python(WITHOUT_END, tmp_path / "run"), stdout=subprocess.PIPE, text=True
+            **python(WITHOUT_END, tmp_path / "run"), stdout=subprocess.PIPE, text=True
         ) as writer:
             assert writer.stdout is not None
             for _ in range(rng.integers(1, 12)):
@@ -150,7 +150,7 @@ def test_killed_at_any_moment(tmp_path: Path) -> None:
 def test_the_lock_dies_with_its_holder(tmp_path: Path) -> None:
     Run.create(tmp_path / "run", {}).close()
     with subprocess.Popen(
-        **_python(WITHOUT_END, tmp_path / "run"), stdout=subprocess.PIPE
+        **python(WITHOUT_END, tmp_path / "run"), stdout=subprocess.PIPE
     ) as writer:
         assert writer.stdout is not None
         writer.stdout.readline()

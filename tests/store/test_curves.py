@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from enpire.store.curves import CurveReader, CurveWriter, learner_curve, training_curve
+from enpire.store.curves import (
+    CurveReader,
+    CurveWriter,
+    learner_curve,
+    lines_after,
+    training_curve,
+)
 
 
 def test_what_is_written_is_read_once(tmp_path: Path) -> None:
@@ -41,3 +47,22 @@ def test_a_curve_that_cannot_be_written_ends_no_training(tmp_path: Path) -> None
     (tmp_path / "curves").write_text("no folder")
     CurveWriter(training_curve(tmp_path, 0)).add("policy", 0, {"loss": 1.0})
     assert CurveReader(tmp_path).read() == []
+
+
+def test_lines_of_another_machine_are_copied_once_they_are_whole(tmp_path: Path) -> None:
+    there, here = training_curve(tmp_path / "there", 1), training_curve(tmp_path / "here", 1)
+    for folder in ("there", "here"):
+        (tmp_path / folder).mkdir()
+    copied = 0
+    for step in range(3):
+        CurveWriter(there).add("policy", step, {"loss": float(step)})
+        with there.open("ab") as file:
+            file.write(b'{"stage": "poli')  # the next line is being written
+        lines = lines_after(there, copied)
+        CurveWriter(here).append(lines)
+        copied += len(lines)
+    points = CurveReader(tmp_path / "here").read()
+    assert [(p.name, p.step, p.value) for p in points] == [
+        ("policy/loss", step, float(step)) for step in range(3)
+    ]
+    assert lines_after(tmp_path / "nothing", 0) == b""

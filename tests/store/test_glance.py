@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -138,3 +139,38 @@ def test_episodes_are_found_by_what_they_are(tmp_path: Path) -> None:
         ):
             assert [r.id for _, r in ledger.find_episodes(given, 100, 9)] == ["b"]
         assert ledger.count_episodes(EpisodeFilter(policy="p1' OR TRUE --")) == 0
+
+
+def test_a_reader_that_outlives_the_writer_leaves_no_file(tmp_path: Path) -> None:
+    run = Run.create(tmp_path / "run", {})
+    run.add_episodes([episode("a")])
+    with Run.open(run.folder) as reader:
+        run.add_episodes([episode("b")])
+        run.close()
+        assert [row.id for row in reader.ledger.episodes()] == ["a"]
+    assert _names(run.folder) == LEFT
+
+
+def test_who_follows_a_run_sees_what_comes_later(tmp_path: Path) -> None:
+    with Run.create(tmp_path / "run", {}) as run, Run.open(run.folder, following=True) as reader:
+        run.add_episodes([episode("a")])
+        assert [row.id for row in reader.ledger.episodes()] == ["a"]
+
+
+def test_a_reader_waits_for_a_writer_that_is_closing(tmp_path: Path) -> None:
+    run = Run.create(tmp_path / "run", {})
+    begun, over = threading.Event(), threading.Event()
+
+    def end() -> None:
+        with without_short_readers(run.folder):
+            begun.set()
+            time.sleep(0.05)
+            over.set()
+
+    ending = threading.Thread(target=end)
+    ending.start()
+    begun.wait()
+    with Run.open(run.folder):
+        assert over.is_set()
+    ending.join()
+    run.close()

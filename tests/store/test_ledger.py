@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 import os
 import sqlite3
+import time
 from collections.abc import Iterator
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -138,6 +140,17 @@ def test_other_rows_round_trip(ledger: Ledger) -> None:
     ledger.set_facts({"task": "zip_tie"})
     ledger.set_facts({"task": "push", "robot": "so101"})
     assert ledger.facts() == {"task": "push", "robot": "so101"}
+
+
+def test_a_decision_says_when_it_was_made(ledger: Ledger) -> None:
+    before = time.time()
+    ledger.add_decision(LogEntry(1, "kept", "text", numbers={"wins": 2.0}))
+    (found,) = ledger.decisions()
+    assert before <= found.at <= time.time()
+    assert found.numbers == {"wins": 2.0}
+    assert found.time.startswith(f"{datetime.now():%Y-}")
+    ledger._connection.execute("UPDATE decisions SET numbers = '{}'")  # of an earlier version
+    assert (ledger.decisions()[0].at, ledger.decisions()[0].time) == (0.0, "")
 
 
 def test_every_transaction_is_forced_to_the_disk(ledger: Ledger) -> None:

@@ -13,25 +13,16 @@ SHOWN = 200  # the first ones; counts are of all
 
 
 @dataclass(frozen=True, slots=True)
-class StationIncident:
-    """One event. round: in which it happened."""
-
-    kind: str
-    round: int
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
 class IncidentReport:
     """All events by kind, and the first of them in their order."""
 
     counts: Mapping[str, int]
-    incidents: tuple[StationIncident, ...]
+    incidents: tuple[LogEntry, ...]
 
 
 def read_incidents(decisions: Sequence[LogEntry]) -> IncidentReport:
     """Return the safety events among a run's decisions."""
-    incidents = [StationIncident(d.kind, d.round, d.text) for d in decisions if d.kind in KINDS]
+    incidents = [d for d in decisions if d.kind in KINDS]
     counts = Counter(one.kind for one in incidents)
     return IncidentReport(
         {kind: counts[kind] for kind in KINDS if counts[kind]}, tuple(incidents[:SHOWN])

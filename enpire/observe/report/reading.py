@@ -15,7 +15,7 @@ from enpire.observe.report.summary import RunSummary, read_summary
 from enpire.observe.report.utilisation import Utilisation, read_utilisation
 from enpire.observe.report.verifier import VerifierAudit, read_audits
 from enpire.observe.result import versions
-from enpire.store import Run
+from enpire.store import LogEntry, Run
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -31,15 +31,6 @@ class FilmStrip:
     episode: str
     times: tuple[float, ...]
     pictures: tuple[bytes, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class DecisionLine:
-    """One decision of a run, for a person."""
-
-    round: int
-    kind: str
-    text: str
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -62,7 +53,7 @@ class RunReport:
     conditions: ConditionMap
     audits: tuple[VerifierAudit, ...]
     incidents: IncidentReport
-    decisions: tuple[DecisionLine, ...]
+    decisions: tuple[LogEntry, ...]
     command: str
     versions: Mapping[str, str]
     packs: Mapping[str, str]
@@ -90,7 +81,7 @@ def read_report(run: Run, command: str = "", campaign: CampaignReport | None = N
         conditions=read_conditions(run, rows, summary.policy),
         audits=read_audits(run),
         incidents=read_incidents(decisions),
-        decisions=tuple(DecisionLine(d.round, d.kind, d.text) for d in decisions),
+        decisions=tuple(decisions),
         command=command,
         versions=versions(),
         packs=json.loads(ledger.facts().get("packs", "{}")),

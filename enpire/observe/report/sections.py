@@ -27,7 +27,7 @@ from enpire.observe.report.reading import FilmStrip, RunReport
 from enpire.observe.report.success import MeasurementKind, SuccessCurve
 from enpire.observe.report.summary import RunSummary
 from enpire.observe.report.verifier import VerifierAudit
-from enpire.store import Phase
+from enpire.store import LogEntry, Phase
 
 HOUR, MINUTE = 3600.0, 60.0
 MEANT = {
@@ -406,26 +406,30 @@ def incidents(report: RunReport) -> str:
     if not known.counts:
         return section("Safety events", paragraph("None was recorded.", "soft"))
     words = ", ".join(f"{MEANT[kind]}: {count}" for kind, count in known.counts.items())
-    rows = [(str(one.round), one.kind, one.text) for one in known.incidents]
+    rows = [_log_row(one) for one in known.incidents]
     total = sum(known.counts.values())
     cut = f" The first {len(rows)} are listed." if len(rows) < total else ""
     return section(
         _count(total, "safety event"),
         paragraph(f"{_sentence(words)}{cut}", "soft"),
-        table(("round", "event", "what happened"), rows, (0,)),
+        table(("time", "round", "event", "what happened"), rows, (1,)),
     )
 
 
 def decisions(report: RunReport) -> str:
     """Everything that was decided, for who wants to know."""
-    rows = [(str(one.round), one.kind, one.text) for one in report.decisions]
+    rows = [_log_row(one) for one in report.decisions]
     if not rows:
         return ""
-    listed = table(("round", "kind", "text"), rows[:500], (0,))
+    listed = table(("time", "round", "kind", "text"), rows[:500], (1,))
     return section(
         "Decisions",
         folded(f"{_count(len(rows), 'decision')} in their order", listed),
     )
+
+
+def _log_row(one: LogEntry) -> tuple[str, ...]:
+    return one.time, str(one.round), one.kind, one.text
 
 
 def again(report: RunReport) -> str:

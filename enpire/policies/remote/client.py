@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -17,6 +18,8 @@ AGAIN_S = 0.2  # between tries to connect
 OPEN_S = 10.0  # for one try
 CLOSE_S = 0.1  # who stalls is not waited for
 HANG_UPS = 3  # connections that may be lost under one question
+TOKEN = "ENPIRE_POLICY_TOKEN"  # the variable that holds what a server asks for
+REFUSED = range(400, 500)  # answers that do not change by asking again
 
 
 class PolicyClient:
@@ -104,28 +107,36 @@ class PolicyClient:
 
     def _connect(self, within: float) -> None:
         try:
-            from websockets.exceptions import InvalidURI, WebSocketException
+            from websockets.exceptions import InvalidStatus, InvalidURI, WebSocketException
             from websockets.sync.client import connect
         except ImportError as error:
             raise UsageError(
                 "remote policies need websockets: pip install 'enpire[vla]'"
             ) from error
-        within = min(within, OPEN_S)
-        opening = connect(
-            self.address,
-            compression=None,
-            max_size=LONGEST,
-            proxy=None,
-            open_timeout=within,
-            close_timeout=CLOSE_S,
-        )
+        within, token = min(within, OPEN_S), os.environ.get(TOKEN)
         try:
-            connection = self._opened.enter_context(opening)
+            opened = connect(
+                self.address,
+                additional_headers={"Authorization": f"Bearer {token}"} if token else None,
+                ping_interval=None,  # each question has its own time
+                compression=None,
+                max_size=LONGEST,
+                proxy=None,
+                open_timeout=within,
+                close_timeout=CLOSE_S,
+            )
+            connection = self._opened.enter_context(opened)
             self.metadata = _answer(connection.recv(within))
         except InvalidURI as error:
             raise UsageError(f"{self.address} is no address: ws://HOST:PORT") from error
         except (TimeoutError, WebSocketException) as error:
             self._opened.close()
+            if isinstance(error, InvalidStatus) and error.response.status_code in REFUSED:
+                said = (error.response.body or b"").decode(errors="replace").strip()
+                raise PolicyError(
+                    f"the policy's server at {self.address} refuses: {said[:200] or error}; a "
+                    f"token is taken from {TOKEN}"
+                ) from error
             raise ConnectionError(f"it does not say what it is: {error or 'silence'}") from error
         connection.socket.settimeout(self._timeout)  # of what is sent: who does not read stalls
         self._connection = connection

@@ -36,6 +36,7 @@ from enpire.errors import PolicyError, ServerFault, UsageError
 from enpire.policies.beyond import Beyond
 from enpire.policies.driver import ChunkRequest, PolicyState
 from enpire.policies.remote.client import PolicyClient
+from enpire.policies.remote.wire import LONGEST
 from enpire.policies.seeing import ObservationMask, SeeingController, seen_there
 from enpire.policies.spec import ChunkSpec
 from enpire.types import Float32Array
@@ -46,6 +47,17 @@ SEVERAL = ("spread", "cameras", "called")  # what of a spec there may be any num
 PICTURE = "observation/"  # begins what a camera's picture is called
 LARGEST = 1e6  # of an action: what is larger is as far beyond 1
 WHOLE = 10**6  # actions to carry out: the whole chunk, however long
+MOST = {
+    "observation": 10**5,
+    "action": 10**4,
+    "history": 1000,
+    "stride": 1000,
+    "chunk": 10**4,
+    "execute": WHOLE,
+    "size": 4096,
+    "looks": 64,
+}
+"""Of what a server says of itself; what is beyond would only fill the memory."""
 
 
 def is_address(reference: str) -> bool:
@@ -85,6 +97,30 @@ class RemoteSpec:
     looks: int = 1
     cameras: tuple[str, ...] = ()
     called: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Refuse what no policy is like, before memory is set aside for it.
+
+        Raises:
+            PolicyError: a number is below 0 or beyond `MOST`, or requests would be too long.
+        """
+        for name, most in MOST.items():
+            value, least = getattr(self, name), int(name in ("history", "stride", "looks"))
+            if not least <= value <= most:
+                raise PolicyError(
+                    f"the policy at {self.address} says {name}: {value}; {least} to {most} is taken"
+                )
+        numbers = 4 * (self.history * self.observation + 2 * self.chunk * self.action)
+        request = numbers + max(1, len(self.cameras)) * self.looks * self.size**2 * 3
+        if request > LONGEST:
+            raise PolicyError(
+                f"the policy at {self.address} would be asked with {request} bytes at a time; "
+                f"{LONGEST} is the most"
+            )
+        if len(self.spread) not in (0, self.action) or not np.isfinite(self.spread).all():
+            raise PolicyError(
+                f"the policy at {self.address} says a spread that is not {self.action} numbers"
+            )
 
     def to_json(self) -> str:
         """For a safetensors file's metadata."""
@@ -352,7 +388,7 @@ def _told(asked: RemoteSpec, metadata: dict[str, Any], reference: str) -> Remote
         values |= {name: int(metadata.get(name, values[name])) for name in ("size", "looks")}
         values["cameras"] = tuple(str(name) for name in metadata.get("cameras", ()))
         values["called"] = ()
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, ArithmeticError) as error:
         raise PolicyError(
             f"{reference} does not say what it is; another version? {error}"
         ) from error

@@ -2,39 +2,50 @@
 
 from __future__ import annotations
 
-import http
 import logging
+import os
+import secrets
 import time
 from collections import deque
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Route, WebSocketRoute
+from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from enpire.environment import Sight, StationBackend, instruction
-from enpire.errors import PolicyError
+from enpire.errors import PolicyError, UsageError
 from enpire.policies.asked import Answers
 from enpire.policies.asynchronous import inferring
 from enpire.policies.composed import BASES, eyes
 from enpire.policies.driver import ChunkRequest, PolicyController, PolicyState
 from enpire.policies.policy import Policy
+from enpire.policies.remote.client import TOKEN
 from enpire.policies.remote.policy import PICTURE, SAYS
 from enpire.policies.remote.waiting import Waiting
-from enpire.policies.remote.wire import LONGEST, pack, unpack
+from enpire.policies.remote.wire import pack, unpack
 from enpire.policies.seeing import SeeingController, seen_there
 from enpire.policies.specialist import SpecialistPolicy
 from enpire.types import Float32Array, Image
-
-if TYPE_CHECKING:
-    from websockets.http11 import Request, Response
-    from websockets.sync.server import Server, ServerConnection
+from enpire.web.access import Access, Gate, loopback
+from enpire.web.serving import PageServer
+from enpire.web.websocket import LimitedWebSocket
 
 LOG = logging.getLogger(__name__)
 VERSION = 1
 STATES = ("observation/state", "state", "observation.state")
 SAID = ("task", "observation", "action", "history", "stride", "chunk", "execute")
 MOST = 16  # requests that are answered in one go
+WORDS = 2**16  # bytes of a request beside its arrays: names, the task in words
+TOKEN_LENGTH = 16  # letters, at least
+NUMBER = 8  # bytes of the longest number of an array
 INTERNAL = 1011  # websocket's code for a fault of the server's
 
 
@@ -99,6 +110,15 @@ class ChunkServer:
                 "size": self._sight.size,
                 "looks": self._looks,
             }
+
+    @property
+    def longest(self) -> int:
+        """Bytes of the longest request that can be answered."""
+        numbers = self.spec.history * self._width + self.spec.chunk * self.spec.action
+        pictures = 0
+        if self._sight is not None:
+            pictures = len(self._places) * self._looks * self._sight.size**2 * 3
+        return WORDS + NUMBER * numbers + pictures
 
     def infer(self, request: dict[str, Any]) -> dict[str, Any]:
         """A chunk, (chunk, act), for a history (history, obs) or a single observation (obs,).
@@ -199,28 +219,55 @@ def _many(policy: Policy, stations: StationBackend) -> Answers:
     return policy.asked(instruction(stations), seen_there(stations, *eyes(policy))).many
 
 
-def serving(served: ChunkServer, host: str, port: int) -> Server:
-    """A server that listens; its `serve_forever` answers, `shutdown` ends it. Port 0: any."""
-    from websockets.exceptions import ConnectionClosed
-    from websockets.sync.server import serve
+def access_to(host: str, locked: bool) -> Access:
+    """Return who may ask a policy's server; locked: whoever shows the token alone.
 
-    def answer(connection: ServerConnection) -> None:
+    Raises:
+        UsageError: a token is needed, or the one there is can be guessed.
+    """
+    if not locked and not loopback(host):
+        raise UsageError(
+            f"--host {host} is reached by other machines: give --token, and to its clients what is "
+            f"in {TOKEN}"
+        )
+    token = os.environ.get(TOKEN) or secrets.token_urlsafe(24)
+    if locked and len(token) < TOKEN_LENGTH:
+        raise UsageError(f"the token in {TOKEN} is short: {TOKEN_LENGTH} letters at least")
+    return Access(host, "default-src 'none'", (), token=token, locked=locked)
+
+
+def server_of(served: ChunkServer, access: Access) -> PageServer:
+    """Return a server of a policy, to be run on a socket that is bound.
+
+    An error is a text, after which it hangs up. access: who may ask.
+    """
+
+    def answer_to(data: bytes) -> bytes:
+        return pack(served.infer(unpack(data)))
+
+    async def answer(connection: WebSocket) -> None:
+        await connection.accept()
         try:
-            connection.send(pack(served.metadata))
-            for data in connection:
-                if isinstance(data, str):
+            await connection.send_bytes(pack(served.metadata))
+            while True:
+                message = await connection.receive()
+                if message["type"] == "websocket.disconnect":
+                    return
+                data = message.get("bytes")
+                if data is None:
                     raise PolicyError("requests are msgpack, not text")
-                connection.send(pack(served.infer(unpack(data))))
-        except ConnectionClosed:
+                await connection.send_bytes(await run_in_threadpool(answer_to, data))
+        except (WebSocketDisconnect, TimeoutError):
             return
         except Exception as error:  # the client is told, and the others go on
             LOG.warning("a request could not be answered: %s", error)
-            connection.send(f"{type(error).__name__}: {error}")
-            connection.close(INTERNAL, "see the message before")
+            with suppress(WebSocketDisconnect):
+                await connection.send_text(f"{type(error).__name__}: {error}")
+                await connection.close(INTERNAL, "see the message before")
 
-    def well(connection: ServerConnection, request: Request) -> Response | None:
-        return (
-            connection.respond(http.HTTPStatus.OK, "OK\n") if request.path == "/healthz" else None
-        )
+    async def healthy(_: Request) -> Response:
+        return PlainTextResponse("OK\n")
 
-    return serve(answer, host, port, compression=None, max_size=LONGEST, process_request=well)
+    routes = [Route("/healthz", healthy), WebSocketRoute("/{path:path}", answer)]
+    gate = Gate(Starlette(routes=routes), access)
+    return PageServer(gate, websocket=LimitedWebSocket, longest=served.longest)

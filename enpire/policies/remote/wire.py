@@ -1,11 +1,13 @@
 """openpi's messages: msgpack, with arrays as maps of bytes, type and shape (its `msgpack_numpy`).
 
 Numbers only: an array of objects is refused on both sides, so nothing on the wire is ever code.
+What a message takes once it is decoded is bounded by its bytes, and by the maps and lists in it.
 """
 
 from __future__ import annotations
 
 import math
+import re
 from typing import Any
 
 import numpy as np
@@ -14,7 +16,11 @@ from numpy.typing import NDArray
 from enpire.errors import PolicyError
 
 KINDS = frozenset("biuf")  # of NumPy's types: truth values, whole numbers, fractions
-LONGEST = 64 * 2**20  # bytes of a message
+TYPE = re.compile(r"[<>|=]?(b1|[iu][1248]|f[248])|bool|u?int(8|16|32|64)|float(16|32|64)")
+LONGEST = 8 * 2**20  # bytes of a message that a server may send, or be sent
+CONTAINERS = 1000  # maps and lists in a message, arrays among them: one of a byte takes 64
+ENTRIES = 2**16  # of a list or a map
+DIMENSIONS = 8  # of an array
 
 
 def pack(message: dict[str, Any]) -> bytes:
@@ -29,8 +35,24 @@ def unpack(data: bytes) -> dict[str, Any]:
     """The inverse of `pack`; raises PolicyError for what is none of its messages."""
     import msgpack
 
+    count = 0
+
+    def contained(value: Any) -> Any:
+        nonlocal count
+        count += 1
+        if count > CONTAINERS:
+            raise PolicyError(f"a message of more than {CONTAINERS} maps and lists")
+        return _array(value) if isinstance(value, dict) else value
+
     try:
-        message = msgpack.unpackb(data, object_hook=_array, strict_map_key=False)
+        message = msgpack.unpackb(
+            data,
+            object_hook=contained,
+            list_hook=contained,
+            strict_map_key=False,
+            max_array_len=ENTRIES,
+            max_map_len=ENTRIES,
+        )
     except PolicyError:
         raise
     except Exception as error:  # msgpack has many, some of them plain ValueErrors
@@ -57,8 +79,19 @@ def _array(value: dict[Any, Any]) -> Any:
     if b"__ndarray__" in said:
         return _filled(said)
     if b"__npgeneric__" in said:
-        return _type(said).type(said[b"data"])
+        return _number(said)
     return value
+
+
+def _number(said: dict[Any, Any]) -> np.generic:
+    number: Any = said.get(b"data")
+    if not isinstance(number, bool | int | float):
+        raise PolicyError(f"a number that is a {type(number).__name__}")
+    try:
+        made: np.generic = _type(said).type(number)
+    except (OverflowError, ValueError) as error:
+        raise PolicyError(f"a number that is none of its type: {error}") from error
+    return made
 
 
 def _filled(said: dict[Any, Any]) -> NDArray[Any]:
@@ -67,6 +100,7 @@ def _filled(said: dict[Any, Any]) -> NDArray[Any]:
     whole = isinstance(said.get(b"shape"), list) and all(
         isinstance(n, int) and n >= 0 for n in shape
     )
+    whole = whole and len(shape) <= DIMENSIONS
     if not whole or not isinstance(data, bytes) or math.prod(shape) * kind.itemsize != len(data):
         raise PolicyError("an array whose shape is not that of its bytes")
     return np.frombuffer(data, kind).reshape(shape).copy()
@@ -74,10 +108,7 @@ def _filled(said: dict[Any, Any]) -> NDArray[Any]:
 
 def _type(said: dict[Any, Any]) -> np.dtype[Any]:
     name = said.get(b"dtype")
-    try:
-        kind = np.dtype(name.decode() if isinstance(name, bytes) else name)
-    except (TypeError, ValueError) as error:
-        raise PolicyError(f"an array of unknown type: {error}") from error
-    if not isinstance(name, bytes | str) or kind.kind not in KINDS:
-        raise PolicyError(f"an array of type {name!r}: numbers are taken")
-    return kind
+    name = name.decode(errors="replace") if isinstance(name, bytes) else name
+    if not isinstance(name, str) or not TYPE.fullmatch(name):
+        raise PolicyError(f"an array of type {str(name)[:20]!r}: numbers are taken, as '<f4'")
+    return np.dtype(name)
