@@ -7,6 +7,7 @@ is heavy when it runs: `enpire --help` answers before anybody wonders.
 from __future__ import annotations
 
 import importlib
+import io
 import os
 import sys
 
@@ -66,6 +67,8 @@ INTERRUPTED = 130
 
 def main(argv: list[str] | None = None) -> int:
     """Run one command; returns its exit code. Errors are one message on stderr."""
+    if isinstance(sys.stdout, io.TextIOWrapper):  # of a locale that has no such letters
+        sys.stdout.reconfigure(errors="backslashreplace")
     try:
         return _run(sys.argv[1:] if argv is None else argv)
     except EnpireError as error:
@@ -83,9 +86,27 @@ def main(argv: list[str] | None = None) -> int:
         # The reader has gone (| head); what is still buffered must not raise again at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
+    except OSError as error:  # no space, no permission, a name too long, links in a circle
+        if error.filename is None:  # of no file that anybody named: a fault of ours
+            raise
+        named = f"{os.fsdecode(error.filename):.200}"
+        print(f"enpire: {named}: {error.strerror}; check path and disk", file=sys.stderr)
+        return 1
 
 
 def _run(argv: list[str]) -> int:
+    try:
+        os.getcwd()
+    except FileNotFoundError:
+        raise UsageError("the folder that this runs in is gone: cd to one that is there") from None
+    for word in argv:
+        try:
+            word.encode()
+        except UnicodeEncodeError:
+            raise UsageError(
+                f"{word!a} is no UTF-8, which names in records are: give another name, or "
+                "set LC_ALL=C.UTF-8"
+            ) from None
     if not argv or argv[0] in ("-h", "--help"):
         print(usage())
         return 0

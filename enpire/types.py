@@ -19,6 +19,9 @@ NO_PICTURES: Image = np.zeros((0, 0, 0, 0, 3), np.uint8)
 LOST = "lost"
 """Stage of an episode whose station was lost under it: the same job may do well on another."""
 
+FAULT, SERVER = "environment", "server"
+"""Stages of an episode that its environment, or a policy's server, made invalid."""
+
 
 class Outcome(StrEnum):
     """How an episode ended.

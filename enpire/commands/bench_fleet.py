@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from argparse import Namespace
+from argparse import ArgumentTypeError, Namespace
 from dataclasses import asdict
 from pathlib import Path
 
@@ -35,7 +35,7 @@ def run(options: Namespace) -> int:
     task = find("tasks", options.task).name
     try:
         sizes = [positive(text) for text in options.stations.split(",")]
-    except Exception:
+    except ArgumentTypeError:
         raise UsageError(f"--stations {options.stations}: numbers, such as 1,2,4,8") from None
     folders = {size: options.runs_in / task / str(size) for size in sizes}
     under_way = {size: _loop(task, size, folder, options) for size, folder in folders.items()}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from argparse import Namespace
+from argparse import ArgumentTypeError, Namespace
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -105,8 +105,8 @@ def run(options: Namespace) -> int:
     chosen = options.recipes.split(",") if options.recipes else usual
     chosen = [name.replace("+", ",") for name in chosen]
     try:
-        seeds = [int(text) for text in options.seeds.split(",")]
-    except ValueError:
+        seeds = [natural(text) for text in options.seeds.split(",")]
+    except ArgumentTypeError:
         raise UsageError(f"--seeds {options.seeds}: whole numbers, such as 0,1,2") from None
     until = time.monotonic() + (options.stop_after or math.inf)
     cells = list(bench.cells(options.folder, tasks, chosen, seeds))

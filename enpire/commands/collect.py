@@ -28,6 +28,7 @@ from enpire.commands.options import (
     add_start,
     add_trust,
     natural,
+    port,
     positive,
     print_json,
     print_notes,
@@ -83,7 +84,7 @@ def add_options(parser: Parser) -> None:
     )
     parser.add_argument("--robots", type=positive, default=1, metavar="N", help="default 1")
     parser.add_argument("--seed", type=natural, metavar="N", help="the same seeds each time")
-    parser.add_argument("--port", type=natural, default=0, metavar="N", help="of the page")
+    parser.add_argument("--port", type=port, default=0, metavar="N", help="of the page")
     parser.add_argument("--json", action="store_true", help="print the result as the last line")
     add_arms(parser)
     parser.gathers = (TELEOP,)

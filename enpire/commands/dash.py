@@ -6,7 +6,7 @@ from argparse import Namespace
 from pathlib import Path
 
 from enpire.commands.graphics import choose_graphics
-from enpire.commands.options import Parser, natural
+from enpire.commands.options import Parser, port
 from enpire.errors import UsageError
 
 DESCRIPTION = """\
@@ -29,7 +29,7 @@ def add_options(parser: Parser) -> None:
         help="a run, or a folder of runs (default runs)",
     )
     parser.add_argument(
-        "--port", type=natural, default=PORT, metavar="N", help=f"default {PORT}; 0: any"
+        "--port", type=port, default=PORT, metavar="N", help=f"default {PORT}; 0: any"
     )
     parser.add_argument(
         "--host",

@@ -28,7 +28,7 @@ from enpire.commands.progress_bar import counted
 from enpire.commands.recovering import add_recovery, noted, recovery
 from enpire.commands.signing import say_unsigned
 from enpire.commands.threads import leave_cores_to_physics
-from enpire.errors import UsageError
+from enpire.errors import EnpireError, UsageError
 from enpire.packs.finder import GYM
 
 if TYPE_CHECKING:
@@ -44,6 +44,7 @@ ones again. Nothing is added to the run; --run keeps the episodes in a run folde
 random actions on any --task, `--policy FILE.py` a function of your own (docs/new-task.md)."""
 
 RANDOM = "random"
+NO_NUMBER = "nothing is known of the policy, mend what the reasons name and measure again"
 
 
 def add_options(parser: Parser) -> None:
@@ -156,6 +157,8 @@ def _in_place(options: Namespace, where: Backend) -> int:
         print(f"invalid, and not counted: {count} of {figures['episodes']} episodes: {reason}")
     if options.json:
         print_json(figures)
+    if not figures["n"]:
+        raise EnpireError(f"none of {figures['episodes']} episodes was judged: {NO_NUMBER}")
     return 0
 
 

@@ -69,6 +69,11 @@ def add_options(parser: Parser) -> None:
     meaning.add_argument(
         "--clip", action="store_true", help="actions beyond [-1, 1] are taken as full ones"
     )
+    meaning.add_argument(
+        "--accept-motion",
+        action="store_true",
+        help="actions may move what is seen the other way than the task's do",
+    )
 
 
 def run(options: Namespace) -> int:
@@ -90,6 +95,7 @@ def run(options: Namespace) -> int:
         fps=options.fps,
         success=options.success_column,
         clip=options.clip,
+        accept_motion=options.accept_motion,
     )
     wanted = _wanted(task, options.python)
     with progress_bar("reading the dataset"):
@@ -111,13 +117,13 @@ def run(options: Namespace) -> int:
 
 def _wanted(task: str, python: str) -> TaskInterface:
     """What a task shows and is acted on by, with its starts."""
-    from enpire.datasets import TaskInterface, first_seen
+    from enpire.datasets import TaskInterface, first_seen, moved_by
     from enpire.environment import Order, open_stations
     from enpire.environment.workcells import Tasked
 
     stations = open_stations(Order(task, python=python), 1)
     try:
-        starts = first_seen(stations)
+        starts, moves = first_seen(stations), moved_by(stations)
     finally:
         if close := getattr(stations, "close", None):  # an environment's workers
             close()
@@ -126,7 +132,7 @@ def _wanted(task: str, python: str) -> TaskInterface:
     if isinstance(stations, Tasked) and not task.startswith(GYM):
         seen = tuple(stations.task.observation_names)
     done = tuple(f"action_{i}" for i in range(stations.action_size))
-    return TaskInterface(stations.name, seen, done, 1.0 / stations.period, starts)
+    return TaskInterface(stations.name, seen, done, 1.0 / stations.period, starts, moves)
 
 
 @contextmanager

@@ -42,6 +42,7 @@ from enpire.commands.options import (
     add_trust,
     natural,
     number_or_auto,
+    port,
     positive,
     print_notes,
     task_asked,
@@ -112,7 +113,7 @@ def add_options(parser: Parser) -> None:
             line += f" (default {default})"
         settings.add_argument(flag(name), type=read, metavar=metavar, help=line)
     parser.add_argument(
-        "--port", type=natural, default=0, metavar="N", help="of the page that --helper serves"
+        "--port", type=port, default=0, metavar="N", help="of the page that --helper serves"
     )
     parser.gathers = (RECIPE, FIRST, HELPER)
     parser.add_argument_group(

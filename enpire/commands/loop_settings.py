@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from argparse import ArgumentTypeError
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -30,6 +29,7 @@ from enpire.commands.options import (
 )
 from enpire.errors import PackError, StoreError, UsageError
 from enpire.packs.finder import GYM, LOOP
+from enpire.packs.toml import Table
 
 if TYPE_CHECKING:
     from enpire.improvement.recipe import ConfiguredRecipe
@@ -168,12 +168,9 @@ def of_task(pack: Pack) -> dict[str, Any]:
         PackError: it is no TOML, or has what is no such setting; the message names file and key.
     """
     path = pack.folder / LOOP
-    try:
-        said = tomllib.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
+    if not path.exists():
         return {}
-    except (OSError, tomllib.TOMLDecodeError) as error:
-        raise PackError(f"{path}: {error}") from error
+    said = Table.read(path).values
     result: dict[str, Any] = {}
     for name, value in said.items():
         recipe = name.removesuffix("_settings")

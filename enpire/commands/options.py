@@ -23,6 +23,10 @@ BOUNDS = ("point", "lower")
 AUTO = "auto"
 STARTS = ("start", "phase")
 CHUNK = 8  # actions; `ChunkSpec` has it too, which takes long to import
+LARGEST = 2**63 - 1  # a whole number: the ledger and TOML keep no larger one
+LONGEST_S = 1e10  # a duration: three centuries
+PORTS = 2**16
+SHOWN = 20  # characters of a number in a message
 _SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)([smhd])")
 
@@ -46,7 +50,11 @@ class Parser(argparse.ArgumentParser):
         )
 
     def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """As argparse does; raises UsageError."""
+        """As argparse does; raises UsageError, for an argument without a letter too."""
+        for before, word in zip((self.prog, *args), args, strict=False):
+            if not word.strip() or (word.startswith("--") and word.endswith("=")):
+                empty = word.rstrip("=") if word.strip() else before
+                self.error(f"{empty} is given nothing: a variable of the shell that is not set?")
         gathered: dict[str, dict[str, str]] = {}
         for begin in self.gathers:
             args, gathered[begin] = self._gather(list(args), begin)
@@ -85,7 +93,8 @@ def duration(text: str) -> float:
     """Seconds of `90s`, `30m`, `10h` or `1h30m`."""
     parts = _DURATION.findall(text)
     seconds = sum(float(number) * _SECONDS[unit] for number, unit in parts)
-    if "".join(number + unit for number, unit in parts) != text or seconds <= 0:
+    whole = "".join(number + unit for number, unit in parts) == text
+    if not whole or not 0.0 < seconds <= LONGEST_S:
         raise argparse.ArgumentTypeError(f"{text!r} is no duration: write 90s, 30m or 10h")
     return seconds
 
@@ -103,6 +112,14 @@ def positive(text: str) -> int:
 def natural(text: str) -> int:
     """A whole number of at least 0."""
     return _whole(text, 0)
+
+
+def port(text: str) -> int:
+    """A port's number; 0 for any that is free."""
+    number = natural(text)
+    if number >= PORTS:
+        raise argparse.ArgumentTypeError(f"{number} is no port: give 0 to {PORTS - 1}")
+    return number
 
 
 def of_a_chunk(text: str) -> int:
@@ -130,6 +147,14 @@ def no_or_one(text: str) -> int:
     if text not in ("0", "1"):
         raise argparse.ArgumentTypeError(f"{text!r} is neither 0 nor 1")
     return int(text)
+
+
+def any_number(text: str) -> float:
+    """A finite number."""
+    value = _number(text)
+    if not math.isfinite(value):
+        raise argparse.ArgumentTypeError(f"{text} is out of range: give a finite number")
+    return value
 
 
 def more_than_zero(text: str) -> float:
@@ -218,6 +243,8 @@ def _whole(text: str, least: int) -> int:
         raise argparse.ArgumentTypeError(f"{text!r} is no whole number") from None
     if value < least:
         raise argparse.ArgumentTypeError(f"{value} is too few: give at least {least}")
+    if value > LARGEST:
+        raise argparse.ArgumentTypeError(f"{text[:SHOWN]}: give at most {LARGEST}")
     return value
 
 

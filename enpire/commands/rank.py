@@ -13,7 +13,7 @@ from enpire.commands.loop_settings import SETTINGS
 from enpire.commands.options import Parser, add_trust, natural, positive, print_json
 from enpire.commands.progress_bar import counted
 from enpire.commands.threads import leave_cores_to_physics
-from enpire.errors import UsageError
+from enpire.errors import EnpireError, UsageError
 
 if TYPE_CHECKING:
     from enpire.environment import StationBackend
@@ -100,6 +100,8 @@ def run(options: Namespace) -> int:
     Console(highlight=False, markup=False).print(table)
     if options.json:
         print_json({"task": stations.name, "entropy": entropy, "policies": rows})
+    if blank := [row["policy"] for row in rows if not row["n"]]:
+        raise EnpireError(f"no episode of {', '.join(blank)} was judged: nothing is known of it")
     return 0
 
 

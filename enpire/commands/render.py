@@ -7,7 +7,15 @@ from argparse import Namespace
 from pathlib import Path
 
 from enpire.commands.menagerie import add_menagerie, use_menagerie
-from enpire.commands.options import Parser, add_start, more_than_zero, natural, positive, task_asked
+from enpire.commands.options import (
+    Parser,
+    add_start,
+    any_number,
+    more_than_zero,
+    natural,
+    positive,
+    task_asked,
+)
 from enpire.commands.progress_bar import progress_bar
 from enpire.errors import StoreError, UsageError
 
@@ -25,7 +33,7 @@ def add_options(parser: Parser) -> None:
     parser.add_argument("--seed", type=natural, default=0, metavar="N", help="initial condition")
     parser.add_argument(
         "--at",
-        type=float,
+        type=any_number,
         default=1.5,
         metavar="S",
         help="time in the demonstration (default 1.5); 0 its beginning, -1 the start of the reset",
@@ -34,8 +42,12 @@ def add_options(parser: Parser) -> None:
     parser.add_argument(
         "--distance", type=more_than_zero, default=0.7, metavar="M", help="default 0.7"
     )
-    parser.add_argument("--azimuth", type=float, default=162.0, metavar="DEG", help="default 162")
-    parser.add_argument("--elevation", type=float, default=-20.0, metavar="DEG", help="default -20")
+    parser.add_argument(
+        "--azimuth", type=any_number, default=162.0, metavar="DEG", help="default 162"
+    )
+    parser.add_argument(
+        "--elevation", type=any_number, default=-20.0, metavar="DEG", help="default -20"
+    )
     parser.add_argument("--width", type=positive, default=1280, metavar="N", help="default 1280")
     parser.add_argument("--height", type=positive, default=800, metavar="N", help="default 800")
 

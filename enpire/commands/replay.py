@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from enpire.commands.graphics import choose_graphics
-from enpire.commands.options import Parser, more_than_zero, natural, positive
+from enpire.commands.options import Parser, any_number, more_than_zero, natural, positive
 from enpire.commands.progress_bar import counted, progress_bar
 from enpire.errors import StoreError, UsageError
 
@@ -74,10 +74,10 @@ def add_options(parser: Parser) -> None:
     )
     parser.add_argument("--policy", metavar="NAME", help="whose failures (default: the best one's)")
     parser.add_argument("--distance", type=more_than_zero, metavar="M", default=0.5)
-    parser.add_argument("--azimuth", type=float, metavar="DEG", default=162.0)
-    parser.add_argument("--elevation", type=float, metavar="DEG", default=-20.0)
+    parser.add_argument("--azimuth", type=any_number, metavar="DEG", default=162.0)
+    parser.add_argument("--elevation", type=any_number, metavar="DEG", default=-20.0)
     parser.add_argument(
-        "--lift", type=float, metavar="M", default=0.0, help="look above what is tracked"
+        "--lift", type=any_number, metavar="M", default=0.0, help="look above what is tracked"
     )
     parser.add_argument("--width", type=positive, metavar="N", default=960)
     parser.add_argument("--height", type=positive, metavar="N", default=600)

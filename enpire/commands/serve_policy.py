@@ -7,7 +7,7 @@ from argparse import Namespace
 
 from enpire.commands.ending import ended_by_signals
 from enpire.commands.graphics import choose_graphics
-from enpire.commands.options import Parser, add_start, add_trust, natural, task_asked
+from enpire.commands.options import Parser, add_start, add_trust, port, task_asked
 from enpire.errors import UsageError
 
 DESCRIPTION = """\
@@ -36,7 +36,7 @@ def add_options(parser: Parser) -> None:
         action="store_true",
         help="answer who shows a token alone: that in ENPIRE_POLICY_TOKEN, or a new one, printed",
     )
-    parser.add_argument("--port", type=natural, default=8000, metavar="N", help="default 8000")
+    parser.add_argument("--port", type=port, default=8000, metavar="N", help="default 8000")
     parser.add_argument("--task", metavar="NAME", help="that it is for, if it is not the run's")
     parser.add_argument(
         "--together",

@@ -4,7 +4,7 @@ from enpire.datasets.columns import Layout
 from enpire.datasets.exported import export
 from enpire.datasets.fitting import Allowed, TaskInterface
 from enpire.datasets.imported import Imported, demonstrations
-from enpire.datasets.starts import first_seen
+from enpire.datasets.starts import first_seen, moved_by
 
 __all__ = [
     "Allowed",
@@ -14,4 +14,5 @@ __all__ = [
     "demonstrations",
     "export",
     "first_seen",
+    "moved_by",
 ]

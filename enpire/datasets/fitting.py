@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from enpire.datasets.columns import ACTION, STATE, SUCCESS, WHOLE
 from enpire.datasets.folder import Frames
@@ -21,6 +22,8 @@ LARGEST = 1e6  # of any entry: numbers that large are a fault, in whichever unit
 SPIKE, ENTRY = 1000.0, 1.0  # how many times an entry's own spread it may be off; at least of that
 ROUNDED = 1e-5  # an action may be beyond 1 by so much
 STARTS, NEARBY = 10.0, 1.0  # how far from a task's own starts one may be: of their spread, and else
+FEWEST = 200  # frames from which it can be told which way actions move things
+CLEAR, AGAINST = 0.5, 0.15  # correlations: in the task, and the other way in a dataset
 RATE = 0.01  # share by which two rates may differ
 SHOWN = 4  # names of columns in a message
 
@@ -30,7 +33,8 @@ class TaskInterface:
     """What a task shows and is acted on by.
 
     observation, action: names of entries. hz: control periods a second. starts: what policies see
-    first in some of its episodes, (n, obs); none: not compared.
+    first in some of its episodes, (n, obs); none: not compared. moves: how its actions go with what
+    changes, as `going_with`; likewise.
     """
 
     task: str
@@ -38,6 +42,7 @@ class TaskInterface:
     action: tuple[str, ...]
     hz: float
     starts: Float32Array = field(default_factory=lambda: np.zeros((0, 0), np.float32))
+    moves: FloatArray = field(default_factory=lambda: np.zeros((0, 0)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +53,7 @@ class Allowed:
     put in the task's order by their names. rename: what the dataset calls an entry, and what the
     task does; goes by names too. fps: frames a second, whatever the dataset says; 0: as it says.
     success: the column that says whether an episode was a success, or `all`. clip: actions beyond
-    [-1, 1] are taken as full ones.
+    [-1, 1] are taken as full ones. accept_motion: actions may move things the other way.
     """
 
     accept_names: bool = False
@@ -57,6 +62,7 @@ class Allowed:
     fps: float = 0.0
     success: str = ""
     clip: bool = False
+    accept_motion: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,6 +208,53 @@ def require_starts(
             f"{values[row, at]:g}, and {wanted.task} begins with {low[at]:g} to {high[at]:g}: "
             "another unit (degrees, millimetres), or another meaning: convert it"
         )
+
+
+def require_motion(
+    frames: Frames,
+    done: Chosen,
+    pair: tuple[FloatArray, FloatArray],
+    wanted: TaskInterface,
+    accepted: bool,
+) -> str:
+    """See whether actions move what is seen the way the task's do; what was assumed if not.
+
+    pair: actions and observations of all frames, (n, act) and (n, obs). Looked at is, of each
+    action, the entry that goes with it most in the task, if it clearly does.
+
+    Raises:
+        StoreError: an entry goes the other way, and nobody has accepted that.
+    """
+    if not wanted.moves.size or len(frames) < FEWEST:
+        return ""
+    extents = [slice(extent.first, extent.end) for extent in frames.extents]
+    theirs = going_with([(pair[0][rows], pair[1][rows]) for rows in extents])
+    sizes = np.abs(wanted.moves)
+    clear = (sizes >= CLEAR) & (sizes == sizes.max(axis=1, keepdims=True))
+    against = np.argwhere(clear & (np.sign(wanted.moves) * theirs < -AGAINST))
+    if not len(against):
+        return ""
+    action, seen = (int(i) for i in against[0])
+    if accepted:
+        return f"{done.names[action]} moves {wanted.observation[seen]} the other way"
+    raise StoreError(
+        f"{frames.folder}: {done.column}, {done.names[action]}, moves {wanted.observation[seen]} "
+        f"the other way than in {wanted.task} (correlation {theirs[action, seen]:.2f}, there "
+        f"{wanted.moves[action, seen]:.2f}): another sign, or another axis? Convert it; if it is "
+        "meant, say --accept-motion"
+    )
+
+
+def going_with(episodes: Sequence[tuple[NDArray[Any], NDArray[Any]]]) -> FloatArray:
+    """Correlation of actions (t, act) with changes of observations (t, obs), over episodes."""
+    actions = np.concatenate([done[:-1] for done, _ in episodes]).astype(np.float64)
+    changes = np.concatenate([np.diff(seen, axis=0) for _, seen in episodes]).astype(np.float64)
+    actions -= actions.mean(axis=0)
+    changes -= changes.mean(axis=0)
+    sizes = np.outer(np.linalg.norm(actions, axis=0), np.linalg.norm(changes, axis=0))
+    found = np.zeros(sizes.shape)
+    np.divide(actions.T @ changes, sizes, out=found, where=sizes > 1e-9)
+    return found
 
 
 def successes(

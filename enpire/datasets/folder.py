@@ -161,6 +161,10 @@ def describe(folder: Path) -> Description:
     wrong = [name for name, about in features.items() if not isinstance(about, dict)]
     if wrong:
         raise StoreError(f"{path}: the feature {wrong[0]} is {features[wrong[0]]!r}, and no table")
+    shapes = {name: about.get("shape") for name, about in features.items()}
+    odd = [n for n, shape in shapes.items() if not (shape is None or isinstance(shape, list))]
+    if odd:
+        raise StoreError(f"{path}: the feature {odd[0]} has shape {shapes[odd[0]]!r}, and no list")
     return Description(
         float(fps),
         features,

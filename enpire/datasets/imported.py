@@ -52,6 +52,8 @@ def demonstrations(folder: Path, wanted: TaskInterface, allowed: Allowed | None 
     actions, whole_done = _values(frames, chosen[1])
     clipped = fitting.within_one(frames, chosen[1], actions, allowed.clip)
     fitting.require_starts(frames, chosen[0], observations, wanted)
+    pair = actions, observations
+    moved = fitting.require_motion(frames, chosen[1], pair, wanted, allowed.accept_motion)
     good, by = fitting.successes(frames, said.features, allowed)
     helped = frames.flags(HELP) if HELP in told else np.zeros(len(frames), bool)
     made = tuple(
@@ -74,7 +76,7 @@ def demonstrations(folder: Path, wanted: TaskInterface, allowed: Allowed | None 
         for extent, success in zip(frames.extents, good, strict=True)
     )
     pictures = any(name.startswith(PICTURES) for name in said.features)
-    assumed = [by, paced, *(one.said for one in chosen), whole_seen, whole_done, clipped]
+    assumed = [by, paced, *(one.said for one in chosen), whole_seen, whole_done, clipped, moved]
     assumed += ["without its pictures"] if pictures else []
     return Imported(made, tuple(text for text in assumed if text))
 

@@ -1,31 +1,47 @@
-"""What policies see first in some episodes of a task: a dataset's are held against it."""
+"""What policies see first in some episodes of a task, and how actions move what they see.
+
+A dataset is held against both.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
+from enpire.datasets.fitting import going_with
 from enpire.environment import Job, StationBackend
-from enpire.types import Float32Array, Purpose
+from enpire.types import Float32Array, FloatArray, Purpose
 
 EPISODES = 8
 TICKS = 100_000  # control periods in which an episode is to have begun, or there is nothing to see
+PERIODS, HELD = 60, 5  # that an episode is moved about for; that an action is held
 
 
 class _Onlooker:
-    """Keeps the first observation that it is shown, and does nothing."""
+    """Keeps what it is shown and does: nothing, or with `rng` something at random."""
 
-    def __init__(self, size: int) -> None:
-        self.size = size
-        self.seen: Float32Array | None = None
+    def __init__(self, size: int, rng: np.random.Generator | None, periods: int) -> None:
+        self.size, self.periods = size, periods
+        self.rng = rng
+        self.seen: list[Float32Array] = []
+        self.done: list[Float32Array] = []
+
+    @property
+    def over(self) -> bool:
+        return len(self.seen) >= self.periods
 
     def begin(self, row: int, rng: np.random.Generator, exploration: float) -> None:
         """An episode starts."""
 
     def act(self, rows: object, observations: Float32Array, readings: object) -> Float32Array:
-        """Nothing, (m, act)."""
-        if self.seen is None:
-            self.seen = observations[0].copy()
-        return np.zeros((len(observations), self.size), np.float32)
+        """An action (m, act), the last one again for a few periods."""
+        action: Float32Array = np.zeros(self.size, np.float32)
+        if self.done and len(self.done) % HELD:
+            action = self.done[-1]
+        elif self.rng is not None:
+            action = self.rng.uniform(-1.0, 1.0, self.size).astype(np.float32)
+        self.seen.append(observations[0].copy())
+        self.done.append(action)
+        return np.tile(action, (len(observations), 1))
 
 
 def first_seen(stations: StationBackend, episodes: int = EPISODES) -> Float32Array:
@@ -33,15 +49,37 @@ def first_seen(stations: StationBackend, episodes: int = EPISODES) -> Float32Arr
 
     An episode that does not come to one is left out.
     """
-    found: list[Float32Array] = []
+    found = [each.seen[0] for each in _episodes(stations, episodes, 1) if each.seen]
+    return np.array(found, np.float32).reshape(-1, stations.observation_size)
+
+
+def moved_by(stations: StationBackend, episodes: int = EPISODES // 2) -> FloatArray:
+    """How each action entry goes with the change of each observation entry, (act, obs), -1 to 1.
+
+    By random actions in so many episodes; 0 where nothing moved.
+    """
+    rng = np.random.default_rng(0)
+    parts = [
+        (np.array(each.done), np.array(each.seen))
+        for each in _episodes(stations, episodes, PERIODS, rng)
+        if len(each.seen) > 1
+    ]
+    if not parts:
+        return np.zeros((stations.action_size, stations.observation_size))
+    return going_with(parts)
+
+
+def _episodes(
+    stations: StationBackend, episodes: int, periods: int, rng: np.random.Generator | None = None
+) -> list[_Onlooker]:
+    found: list[_Onlooker] = []
     for seed in range(episodes):
-        onlooker = _Onlooker(stations.action_size)
+        onlooker = _Onlooker(stations.action_size, rng, periods)
         stations.begin(stations.idle[0], Job(seed, Purpose.DEMONSTRATION, onlooker, "start"))
         for _ in range(TICKS):
-            if onlooker.seen is not None or not stations.busy:
+            if onlooker.over or not stations.busy:
                 break
             stations.tick()
         stations.abort("its start has been seen")
-        if onlooker.seen is not None:
-            found.append(onlooker.seen)
-    return np.array(found, np.float32).reshape(-1, stations.observation_size)
+        found.append(onlooker)
+    return found

@@ -11,9 +11,7 @@ from enpire.environment.sensing import Readings
 from enpire.environment.task import Task
 from enpire.errors import PolicyError, PolicyFault, ServerFault
 from enpire.twin.twin import Rows
-from enpire.types import Float32Array, Outcome, Verdict
-
-SERVER = "server"  # stage of an episode that a policy's server made invalid
+from enpire.types import SERVER, Float32Array, Outcome, Verdict
 
 
 class ActionSelector:

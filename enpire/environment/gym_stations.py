@@ -5,9 +5,9 @@ environment, and runs one job at a time in it: reset, then a step a period, unti
 ends the episode. Whether it was a success, the environment says, or a rule that was stated.
 
 An environment is somebody else's program. Where it raises, or shows what makes no sense, the
-episode is invalid; where its process dies or hangs, the station is lost under it, and the job goes
-to whichever is free. Either way the station tries again, in a new process, and is set aside after
-three times in a row.
+episode is invalid; where its process dies or hangs, the station is lost under it. Either way a
+fleet hands the job out again, and the station tries again, in a new process if need be. It is set
+aside after three times in a row.
 """
 
 from __future__ import annotations
@@ -39,7 +39,17 @@ from enpire.environment.task import Parameter
 from enpire.errors import EnpireError, EnvironmentFault, PolicyFault, UsageError
 from enpire.packs.finder import GYM
 from enpire.twin.twin import Rows
-from enpire.types import LOST, Episode, Float32Array, FloatArray, Outcome, Predicate, Times, Verdict
+from enpire.types import (
+    FAULT,
+    LOST,
+    Episode,
+    Float32Array,
+    FloatArray,
+    Outcome,
+    Predicate,
+    Times,
+    Verdict,
+)
 
 SEEDS = 2**31  # a job's seed modulo this: environments hand theirs to generators of 32 bits
 # That a worker may take to start, or for a reset; to answer else; to end.
@@ -47,7 +57,6 @@ START_S, ANSWER_S, END_S = 300.0, 60.0, 5.0
 LEAVE_S = 30.0  # for one that has hung up, until its exit code is there
 WORKER = Path(gym_worker.__file__)
 TRIES = 3  # faults in a row that set a station aside
-FAULT = "environment"  # stage of an episode that its environment made invalid
 
 Came = gym_worker.Came
 

@@ -27,7 +27,7 @@ from enpire.environment.control import ActionSpec, CartesianControl
 from enpire.environment.fake import Fake
 from enpire.environment.sensing import Readings, SensorNoise
 from enpire.errors import PackError
-from enpire.twin import Twin
+from enpire.twin import Twin, read_scene
 from enpire.types import Float32Array, FloatArray, Predicate, Verdict
 
 
@@ -134,7 +134,7 @@ class Task(ABC):
 
     def build(self, spec: mujoco.MjSpec) -> None:
         """Add the task's objects, by default all of `scene.xml`, under names that begin `task_`."""
-        scene = mujoco.MjSpec.from_file(str(self.folder / "scene.xml"))
+        scene = read_scene(self.folder / "scene.xml")
         spec.attach(scene, prefix="task_", frame=spec.worldbody.add_frame())
 
     def tighten(self, spec: mujoco.MjSpec, by: float) -> None:  # noqa: B027  as `prepare`

@@ -252,6 +252,15 @@ def _above_nought(table: Table, key: str, default: float) -> float:
     return value
 
 
+def _is_address(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        _ = parts.port  # looked at when it is asked for
+    except ValueError:
+        return False
+    return parts.scheme in ("http", "https") and bool(parts.hostname) and not parts.path.strip("/")
+
+
 def _upstream(table: Table, path: Path) -> Upstream:
     """A model. Its key and, where the user has another, its address are in variables."""
     table.require_known(*MODEL_KEYS)
@@ -263,8 +272,7 @@ def _upstream(table: Table, path: Path) -> Upstream:
         raise CampaignError(f"{path} needs a key in {name}: set that variable for the harness")
     elsewhere = table.text("url_from", "")
     url = (os.environ.get(elsewhere, "") if elsewhere else "") or table.text("url")
-    parts = urlsplit(url)
-    if parts.scheme not in ("http", "https") or not parts.hostname or parts.path.strip("/"):
+    if not _is_address(url):
         raise CampaignError(
             f"{path}: {elsewhere or 'url'} must be http(s)://HOST:PORT, not {url!r}"
         )

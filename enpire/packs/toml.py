@@ -28,8 +28,13 @@ class Table:
             return cls(tomllib.loads(path.read_text("utf-8-sig")), str(path))
         except FileNotFoundError as error:
             raise PackError(f"{path} is missing") from error
-        except ValueError as error:  # bad TOML, or no UTF-8
+        except (OSError, ValueError) as error:  # a folder; bad TOML, or no UTF-8
             raise PackError(f"{path} does not parse: {error}") from error
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """All of it, as it stands."""
+        return dict(self._values)
 
     @property
     def where(self) -> str:

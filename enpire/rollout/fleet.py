@@ -20,10 +20,12 @@ from enpire.rollout.requests import Requests
 from enpire.rollout.scheduler import Queue, ScheduledJob, Scheduler
 from enpire.rollout.station_state import StationState
 from enpire.store import EpisodeWriter, Interval, Phase
-from enpire.types import LOST, Episode, Outcome, Purpose
+from enpire.types import FAULT, LOST, SERVER, Episode, Outcome, Purpose
 
 AHEAD = 32  # control periods that stations may run ahead of the fleet's clock
 WAIT_S = 0.2  # for help, before it is asked again whether to stop
+LOST_ON = 3  # stations under which a job's episode may be lost, before it counts as its own fault
+FAULTS = 2  # the same of faults of its environment; fewer than those that set a station aside
 UNSURE = 2  # episodes in a row, in which the verifier is, that set a station aside
 LOOK_S = 0.05  # while no work is due, before it is asked again
 PHASES = (Phase.RESET, Phase.EXECUTE, Phase.VERIFY)  # of an episode, in order
@@ -95,7 +97,8 @@ class Fleet:
         """Run all jobs; yields episodes as they end, in any order, those `beside` among them.
 
         Jobs are drawn when a station is free, so an iterable may decide late what comes next, or
-        say with `None` that nothing is due yet. A job whose station is lost goes to another.
+        say with `None` that nothing is due yet. A job whose station is lost goes to another; one
+        whose environment or server was at fault is run once more.
 
         Raises:
             Stopped: told to; episodes under way were recorded as aborted.
@@ -211,22 +214,24 @@ class Fleet:
         result = []
         for episode in ended:
             drawn = self._drawn.pop(episode.station)
-            again = self._scheduler.ended(drawn, episode.times.total, lost=self._lost(episode))
+            again = self._scheduler.ended(drawn, episode.times.total, self._tries(episode))
             if again:  # its name is the one of the episode to come
                 episode = replace(episode, id=f"{episode.id}-lost-{secrets.token_hex(4)}")
             result.append((episode, again))
         return result
 
-    def _lost(self, episode: Episode) -> bool:
-        """Whether an episode came to nothing for its station's sake, which may be well again.
+    def _tries(self, episode: Episode) -> int:
+        """How often in all its job may be run: 1 unless it came to nothing for its station's sake.
 
         Where the same seed gives the same episode, a reset that fails would fail elsewhere too.
         """
         verdict = episode.verdict
         if verdict.outcome is not Outcome.INVALID:
-            return False
+            return 1
         aside = episode.station in self.stations.aside
-        return verdict.stage == LOST or (aside and not self.stations.repeatable)
+        if verdict.stage == LOST or (aside and not self.stations.repeatable):
+            return LOST_ON
+        return FAULTS if verdict.stage in (FAULT, SERVER) else 1
 
     def _doubt(self, episode: Episode) -> None:
         """Set a station aside whose verifier could not tell, time and again.

@@ -25,7 +25,7 @@ from enpire.environment import (
     instruction,
     symmetry_of,
 )
-from enpire.errors import PolicyError, RecipeError
+from enpire.errors import EnpireError, PolicyError, RecipeError
 from enpire.improvement.collection import Collection, caught
 from enpire.improvement.online import is_online
 from enpire.improvement.recipe import Candidate, ConfiguredRecipe
@@ -269,7 +269,11 @@ class Loop:
         jobs = [Job(s, Purpose.EVALUATION, controller, name) for s in seeds]
         self._doing("evaluating the first policy", len(jobs))
         self._episodes(jobs)
-        self._show_success(name)
+        if not self._show_success(name).trials:
+            raise EnpireError(
+                f"none of the {len(jobs)} episodes of the first policy was judged, so nothing can "
+                "be held against it: `enpire show` has their reasons"
+            )
 
     def _round(self, number: int) -> None:
         self.state.round = number

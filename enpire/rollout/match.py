@@ -81,7 +81,8 @@ def voided(episode: Episode) -> bool:
     """Whether an episode came to nothing while its policy acted, on a station that is not lost.
 
     It may be what the policy did. A candidate's is a failure, lest it voids what it would lose;
-    that only takes promotions away.
+    that only takes promotions away. A fault of an environment is tried again by the fleet: it gets
+    here if it came twice, where the opponent had its episode on the same seed.
     """
     acted = episode.times.execute > 0.0 and episode.verdict.stage != LOST
     return episode.verdict.outcome is Outcome.INVALID and acted

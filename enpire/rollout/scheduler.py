@@ -15,8 +15,6 @@ from dataclasses import dataclass, field
 
 from enpire.environment import Job
 
-LOST_ON = 3  # stations under which a job's episode may be lost, before it counts as its own fault
-
 
 @dataclass(slots=True, eq=False)
 class Queue:
@@ -90,15 +88,16 @@ class Scheduler:
                 return ScheduledJob(found[0], queue, found[1])
         return None
 
-    def ended(self, drawn: ScheduledJob, robot_s: float, *, lost: bool) -> bool:
+    def ended(self, drawn: ScheduledJob, robot_s: float, tries: int = 1) -> bool:
         """A job's episode has ended, which took `robot_s`; returns whether it is handed back.
 
-        lost: its station was lost under it, which says nothing about the job.
+        tries: how often in all it may be run, since this time it came to nothing for no fault of
+        its own; 1: it has had its episode.
         """
         queue = drawn.queue
         queue.under_way -= 1
         queue.passed += robot_s / (queue.share or 1.0)
-        again = lost and drawn.lost + 1 < LOST_ON
+        again = drawn.lost + 1 < tries
         if again:
             queue.handed_back.append((drawn.job, drawn.lost + 1))
         return again

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 import mujoco
 import numpy as np
@@ -15,10 +16,6 @@ from enpire.twin import dynamics, objects
 from enpire.twin.arms import attach
 
 IntArray = NDArray[np.int64]
-NUMBERS = (  # of a model, that its files give
-    *("body_pos", "body_quat", "body_mass", "body_inertia"),
-    *("geom_pos", "geom_size", "geom_friction", "site_pos"),
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,18 +90,40 @@ def compose(world: World, robot: Robot, build: Callable[[mujoco.MjSpec], None]) 
     return scene
 
 
+def read_scene(path: Path) -> mujoco.MjSpec:
+    """The objects of a scene's file, to be attached.
+
+    It is compiled by itself first: to attach it would leave out, without a word, what refers to
+    something that is not there.
+
+    Raises:
+        ValueError: MuJoCo does not compile it.
+    """
+    mujoco.MjSpec.from_file(str(path)).compile()
+    return mujoco.MjSpec.from_file(str(path))
+
+
 def _require_finite(model: mujoco.MjModel, robot: Robot, world: World) -> None:
     """MuJoCo warns of a number that is none, and compiles it all the same."""
-    for field in NUMBERS:
-        values = getattr(model, field)
-        bad = np.argwhere(~np.isfinite(values))
-        if len(bad):
-            row = int(bad[0][0])
-            named = getattr(model, field.partition("_")[0])(row)
-            raise PackError(
-                f"the scene of {robot.name} in {world.name} has a number that is none: {field} of "
-                f"{named.name or row!r} is {values[row]}"
-            )
+    for of in (model, model.opt):
+        for field in filter(lambda name: not name.startswith("_"), dir(of)):
+            values = getattr(of, field)
+            if isinstance(values, np.ndarray) and values.dtype.kind == "f":
+                bad = np.argwhere(~np.isfinite(values))
+                if len(bad):
+                    raise PackError(
+                        f"the scene of {robot.name} in {world.name} has a number that is none: "
+                        f"{field} of {_named(model, field, int(bad[0][0]))} is {values[bad[0][0]]}"
+                    )
+
+
+def _named(model: mujoco.MjModel, field: str, row: int) -> str:
+    """What the element of a row is called, of an array as `body_pos`; else the row's number."""
+    kind = field.partition("_")[0]
+    find = {"body": model.body, "geom": model.geom, "site": model.site, "jnt": model.joint}.get(
+        kind
+    )
+    return str(find(row).name or row) if find else str(row)
 
 
 def _elsewhere(scene: Scene, name: str) -> bool:

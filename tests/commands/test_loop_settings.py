@@ -57,12 +57,28 @@ def test_a_task_has_a_loop_of_its_own(tmp_path: Path) -> None:
         ("seed = 3", "unknown 'seed'"),
         ("[settings]\nlr = 1", "unknown 'settings'"),
         ("recipe_settings = 3", "unknown 'recipe_settings'"),
+        ("collect = -3", "-3 is too few"),
+        ("exploration = nan", "nan is out of range"),
+        ("collect = 1.5", "no whole number"),
     ],
 )
 def test_what_is_no_setting_is_named(text: str, words: str, tmp_path: Path) -> None:
     with pytest.raises(PackError, match=words) as error:
         said(tmp_path, text)
     assert str(tmp_path / "loop.toml") in str(error.value)
+
+
+def test_a_file_as_other_editors_leave_it(tmp_path: Path) -> None:
+    """With a byte order mark, another end of lines; in another encoding; a folder in its place."""
+    assert said(tmp_path, "\ufeffcollect = 3\r\n") == {"collect": 3}
+    path = tmp_path / "loop.toml"
+    path.write_bytes(b'recipe = "\xe9"')
+    with pytest.raises(PackError, match=r"loop\.toml does not parse"):
+        of_task(find("tasks", str(tmp_path)))
+    path.unlink()
+    path.mkdir()
+    with pytest.raises(PackError, match=r"loop\.toml does not parse: .*directory"):
+        of_task(find("tasks", str(tmp_path)))
 
 
 def test_what_is_given_counts_over_what_the_task_says() -> None:

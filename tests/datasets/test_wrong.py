@@ -158,6 +158,39 @@ def test_actions_that_are_text_and_starts_that_are_not_known(tmp_path: Path) -> 
     assert len(demonstrations(made, anywhere).episodes) == 4
 
 
+MOVED = replace(WANTED, moves=np.array([[0.8, 0, 0, 0], [0, -0.7, 0, 0], [0, 0, 0.1, 0]]))
+
+
+def moving(signs: tuple[float, float, float]) -> Made:
+    """Frames in which each action moves an entry, the way its sign says."""
+    made = wrong.good()
+    actions = np.random.default_rng(4).uniform(-1, 1, (40, 3)).astype(np.float32)
+    made.columns["action"] = actions
+    for each in range(4):
+        rows = slice(each * 10, each * 10 + 10)
+        steps = np.cumsum(0.02 * actions[rows] * signs, axis=0)
+        made.columns[STATE][rows, :3] = np.vstack([np.zeros((1, 3)), steps[:-1]])
+    return made
+
+
+def test_actions_that_move_things_the_other_way(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An entry that hardly goes with anything in the task tells nothing."""
+    monkeypatch.setattr("enpire.datasets.fitting.FEWEST", 40)
+    folder = moving((1, -1, -1)).write(tmp_path / "good")
+    assert demonstrations(folder, MOVED).said == ("by next.success",)
+    for name, signs, words in (
+        ("x", (-1, -1, 1), "action_0, moves hand_x the other way"),
+        ("y", (1, 1, 1), "action_1, moves hand_y the other way"),
+    ):
+        folder = moving(signs).write(tmp_path / name)
+        with pytest.raises(StoreError, match=words):
+            demonstrations(folder, MOVED)
+        found = demonstrations(folder, MOVED, Allowed(accept_motion=True))
+        assert any("the other way" in said for said in found.said)
+
+
 VALUES = st.sampled_from([float("nan"), float("inf"), -float("inf"), 1e9, -1e12, 1e300])
 
 

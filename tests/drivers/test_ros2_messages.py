@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from enpire.drivers.ros2.checks import described, differences
-from enpire.drivers.ros2.messages import Names, objects_of, picture_of
+from enpire.drivers.ros2.messages import Names, force_of, objects_of, picture_of
 from enpire.drivers.ros2.settings import CommandMode, Ros2Settings
 from enpire.errors import DriverError, PackError
 from enpire.packs import find, load_robot
@@ -77,6 +77,15 @@ def test_what_is_no_pose_counts_as_none() -> None:
         pose(1, 2, 3, float("nan"), 0, 0, 0),
     ):
         assert objects_of(SimpleNamespace(poses=[good, bad]), 7) is None
+
+
+def test_a_force_that_is_no_number_is_above_every_limit() -> None:
+    def felt(*axes: float) -> list[float]:
+        wrench = SimpleNamespace(force=SimpleNamespace(**dict(zip("xyz", axes, strict=True))))
+        return force_of(SimpleNamespace(wrench=wrench)).tolist()
+
+    assert felt(1.0, 2.0, 3.0) == [1.0, 2.0, 3.0]
+    assert felt(1.0, float("nan"), 3.0) == [float("inf")] * 3
 
 
 def test_pictures_are_rgb_however_they_come() -> None:

@@ -17,6 +17,7 @@ from tests.environment.toy import BOX, Line
 
 STEP = 3  # at which it goes wrong
 NAN = float("nan")
+ONE = 3  # a seed
 SUCCESS: dict[str, Any] = {
     "success_nan": NAN,
     "success_text": "False",
@@ -91,6 +92,8 @@ class Odd(Line):
         self._episode += 1
         if self._kind == "reset_raises" and self._episode in self._wrong:
             raise RuntimeError("no scene")
+        if self._kind == "one_seed" and seed == ONE:
+            raise RuntimeError("no scene of this seed")
         result = super().reset(seed=seed)
         return result[0] if self._kind == "old_reset" else result
 

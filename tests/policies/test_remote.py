@@ -20,7 +20,6 @@ import torch
 
 from enpire.cli import main
 from enpire.environment import Job, Sight, Stations, build_stations
-from enpire.environment.acting import SERVER
 from enpire.errors import PolicyError, UsageError
 from enpire.observe import frozen
 from enpire.policies import (
@@ -47,7 +46,7 @@ from enpire.policies.remote import RemotePolicy, RemoteSpec, is_address
 from enpire.policies.remote.client import HANG_UPS
 from enpire.policies.remote.server import ChunkServer, access_to, server_of
 from enpire.policies.remote.wire import pack, unpack
-from enpire.types import Image, Outcome, Purpose
+from enpire.types import SERVER, Image, Outcome, Purpose
 from enpire.web.access import Access
 from enpire.web.serving import bound, in_thread
 from tests.environment.reach import reach_stations
@@ -474,7 +473,17 @@ def test_who_goes_on_from_period_to_period_is_not_served(stations) -> None:
 
 
 @pytest.mark.parametrize(
-    "reference", ["ws://", "ws://h:1?exec=2", "ws://h:1?execute=0", "ws://h:1?timeout=x"]
+    "reference",
+    [
+        "ws://",
+        "ws://h:1?exec=2",
+        "ws://h:1?execute=0",
+        "ws://h:1?timeout=x",
+        "ws://h:1?timeout=nan",
+        "ws://h:1?patience=inf",
+        "ws://[",
+        "ws://h:99999999",
+    ],
 )
 def test_an_address_is_looked_at(reference) -> None:
     assert is_address(reference)

@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Iterator
 
 from enpire.environment import Job
-from enpire.rollout.scheduler import LOST_ON, Scheduler
+from enpire.rollout.fleet import LOST_ON
+from enpire.rollout.scheduler import Scheduler
 from enpire.types import Purpose
 from tests.environment.reach import Speed
 
@@ -23,7 +24,7 @@ def ran(scheduler: Scheduler, episodes: int, seconds: dict[str, float]) -> Count
         drawn = scheduler.next()
         assert drawn is not None
         counts[drawn.job.policy] += 1
-        assert not scheduler.ended(drawn, seconds[drawn.job.policy], lost=False)
+        assert not scheduler.ended(drawn, seconds[drawn.job.policy])
     return counts
 
 
@@ -83,15 +84,15 @@ def test_a_job_whose_station_is_lost_comes_first_and_not_for_ever() -> None:
     drawn = scheduler.next()
     assert drawn is not None
     for lost in range(1, LOST_ON):
-        assert scheduler.ended(drawn, 1.0, lost=True), lost
+        assert scheduler.ended(drawn, 1.0, LOST_ON), lost
         again = scheduler.next()
         assert again is not None
         assert again.job is drawn.job
         drawn = again
-    assert not scheduler.ended(drawn, 1.0, lost=True), "then it is the job's own fault"
+    assert not scheduler.ended(drawn, 1.0, LOST_ON), "then it is the job's own fault"
     last = scheduler.next()
     assert last is not None
     assert last.job.seed == 1
     assert scheduler.next() is None
-    scheduler.ended(last, 1.0, lost=False)
+    scheduler.ended(last, 1.0)
     assert queue.over

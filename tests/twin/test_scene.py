@@ -11,7 +11,7 @@ import pytest
 
 from enpire.errors import PackError
 from enpire.packs import Robot, World, find, load_robot, load_world
-from enpire.twin import compose
+from enpire.twin import compose, read_scene
 
 
 @pytest.fixture
@@ -112,6 +112,17 @@ def test_an_arm_without_a_grasp_site(world: World, robot: Robot, tmp_path: Path)
         compose(world, one_arm(robot, text, tmp_path), nothing)
 
 
+BALL = (
+    '<worldbody><body name="a"><joint name="j" {joint}/><geom size="0.1" mass="1" {geom}/></body>'
+    "</worldbody>"
+)
+
+
+def ball(joint: str = "", geom: str = "", more: str = "") -> str:
+    """A scene of one body, with more attributes or elements."""
+    return BALL.format(joint=joint, geom=geom) + more
+
+
 SCENES = {
     "missing mesh": (
         '<asset><mesh name="m" file="no.stl"/></asset>'
@@ -130,8 +141,43 @@ SCENES = {
     ),
     "no number": (
         '<worldbody><body name="a" pos="nan 0 0"><geom size="1"/></body></worldbody>',
-        "body_pos of 'task_a' is .nan",
+        "body_pos of task_a is .nan",
     ),
+    "no number, of contact": (ball(geom='solref="nan 1"'), "geom_solref of"),
+    "no number, of a margin": (ball(geom='margin="nan"'), "margin of"),
+    "no number, of damping": (ball('damping="nan"'), "dof_damping of"),
+    "no number, of a range": (ball('range="nan 1" limited="true"'), "jnt_range of task_j is"),
+    "no number, of a gain": (
+        ball(more='<actuator><position joint="j" kp="nan"/></actuator>'),
+        "actuator_biasprm of",
+    ),
+    "no size": (ball(geom='size="inf"').replace('size="0.1"', ""), "has a number that is none"),
+    "keyframes of one name": (
+        ball(more='<keyframe><key name="k"/><key name="k"/></keyframe>'),
+        "repeated name 'k'",
+    ),
+    "a keyframe too short": (
+        ball(more='<keyframe><key name="k" qpos="0 0"/></keyframe>'),
+        "invalid qpos size",
+    ),
+    "a weld to nothing": (
+        ball(more='<equality><weld body1="a" body2="b"/></equality>'),
+        "unknown element 'b'",
+    ),
+    "an actuator of nothing": (ball(more='<actuator><motor joint="k"/></actuator>'), "unknown"),
+    "a tendon through nothing": (
+        ball(more='<tendon><spatial><site site="s"/><site site="r"/></spatial></tendon>'),
+        "'s'",
+    ),
+    "a sensor of nothing": (ball(more='<sensor><jointpos joint="k"/></sensor>'), "unrecog"),
+    "a picture that is missing": (
+        '<asset><texture name="t" type="2d" file="no.png"/></asset>' + ball(),
+        "no.png",
+    ),
+    "a mass below nought": (ball(geom='density="-1"').replace('mass="1"', ""), "negative"),
+    "a range backwards": (ball('range="2 1" limited="true"'), "range"),
+    "no turn": (ball().replace('name="a"', 'name="a" quat="0 0 0 0"'), "zero quaternion"),
+    "an attribute misspelt": ('<worldbody><body nme="a"/></worldbody>', "unrecognized attribute"),
     "cut off": ("<worldbody>", "XML parse error"),
     "no such plugin": ('<extension><plugin plugin="no.such"/></extension>', "no.such not found"),
 }
@@ -146,8 +192,26 @@ def test_objects_that_are_slightly_wrong(
     path.write_text(f"<mujoco>{text}</mujoco>")
 
     def build(spec: mujoco.MjSpec) -> None:
-        scene = mujoco.MjSpec.from_file(str(path))
-        spec.attach(scene, prefix="task_", frame=spec.worldbody.add_frame())
+        spec.attach(read_scene(path), prefix="task_", frame=spec.worldbody.add_frame())
 
     with pytest.raises(PackError, match=words):
+        compose(world, robot, build)
+
+
+def test_objects_called_as_a_part_of_an_arm(world: World, robot: Robot) -> None:
+    def build(spec: mujoco.MjSpec) -> None:
+        spec.worldbody.add_body(name="left_link1")
+
+    with pytest.raises(PackError, match="repeated name 'left_link1'"):
+        compose(world, robot, build)
+
+
+def test_files_that_include_each_other(world: World, robot: Robot, tmp_path: Path) -> None:
+    for one, other in (("a.xml", "b.xml"), ("b.xml", "a.xml")):
+        (tmp_path / one).write_text(f'<mujoco><include file="{other}"/></mujoco>')
+
+    def build(spec: mujoco.MjSpec) -> None:
+        spec.attach(read_scene(tmp_path / "a.xml"), prefix="task_")
+
+    with pytest.raises(PackError, match="already included"):
         compose(world, robot, build)

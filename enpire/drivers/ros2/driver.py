@@ -14,7 +14,7 @@ import numpy as np
 from enpire.drivers.driver import Clock, Reading, Site
 from enpire.drivers.ros2 import checks
 from enpire.drivers.ros2.action import PERIOD_S, ActionServices, Goals
-from enpire.drivers.ros2.messages import Names, forward, trajectory
+from enpire.drivers.ros2.messages import Names, force_of, forward, trajectory
 from enpire.drivers.ros2.node import Spinning, command, sensor_data
 from enpire.drivers.ros2.settings import CommandMode, Ros2Settings
 from enpire.errors import DriverError
@@ -181,5 +181,4 @@ class Ros2:
                 self._reading = Reading(measured, *found, self._force.copy())
 
     def _felt(self, arm: int, message: Any) -> None:
-        force = message.wrench.force
-        self._force[arm] = force.x, force.y, force.z
+        self._force[arm] = force_of(message)

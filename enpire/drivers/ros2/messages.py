@@ -110,6 +110,16 @@ def objects_of(message: Any, stamp: int) -> Objects | None:
     return Objects(stamp, position.reshape(-1, 3), rotation.reshape(-1, 3, 3))
 
 
+def force_of(message: Any) -> FloatArray:
+    """The force of a WrenchStamped, (3,) [N]; endless where it is no number.
+
+    A wrist that has a sensor and does not tell is above every limit: nobody would notice else.
+    """
+    felt = message.wrench.force
+    force = np.array([felt.x, felt.y, felt.z], np.float64)
+    return force if np.isfinite(force).all() else np.full(3, np.inf)
+
+
 def image(pixels: Image, stamp: Any, frame: str) -> Any:
     """An Image of RGB pixels (height, width, 3); stamp: builtin_interfaces/Time."""
     from sensor_msgs.msg import Image as Message
@@ -143,14 +153,19 @@ def compressed(pixels: Image, stamp: Any, frame: str) -> Any:
 def picture_of(message: Any) -> Image | None:
     """The RGB pixels, (height, width, 3), of an Image in rgb8 or bgr8, or of a CompressedImage.
 
-    None of another encoding, or of what does not decode.
+    None of another encoding, of what does not decode, or is not as large as it says.
     """
+    data = np.frombuffer(message.data, np.uint8)
     if hasattr(message, "format"):
-        data = np.frombuffer(message.data, np.uint8)
-        seen = cv2.imdecode(data, cv2.IMREAD_COLOR) if len(data) else None
+        try:
+            seen = cv2.imdecode(data, cv2.IMREAD_COLOR) if len(data) else None
+        except cv2.error:  # of sizes that nobody has
+            return None
         return None if seen is None else cv2.cvtColor(seen, cv2.COLOR_BGR2RGB).astype(np.uint8)
-    if message.encoding not in ("rgb8", "bgr8"):
+    if message.encoding not in ("rgb8", "bgr8") or not message.height * message.width:
         return None
-    rows = np.frombuffer(message.data, np.uint8).reshape(message.height, message.step)
+    if message.step < 3 * message.width or len(data) != message.height * message.step:
+        return None
+    rows = data.reshape(message.height, message.step)
     pixels = rows[:, : 3 * message.width].reshape(message.height, message.width, 3)
     return (pixels[..., ::-1] if message.encoding == "bgr8" else pixels).copy()

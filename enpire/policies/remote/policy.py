@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -335,7 +336,11 @@ def _few(answer: dict[str, Any]) -> str:
 
 
 def _asked(reference: str) -> RemoteSpec:
-    parts = urlsplit(reference)
+    try:
+        parts = urlsplit(reference)
+        _ = parts.port  # looked at when it is asked for
+    except ValueError as error:
+        raise UsageError(f"{reference} is no address of a policy: {error}") from None
     said = dict(parse_qsl(parts.query, keep_blank_values=True))
     known = {
         "execute": int,
@@ -356,7 +361,8 @@ def _asked(reference: str) -> RemoteSpec:
         ) from None
     except ValueError as error:
         raise UsageError(f"{reference}: {error}") from None
-    if any(values.get(name, 1) <= 0 for name in ("execute", "timeout", "patience", "images")):
+    counted = (values.get(name, 1) for name in ("execute", "timeout", "patience", "images"))
+    if not all(0 < value < math.inf for value in counted):
         raise UsageError(f"{reference}: execute, timeout, patience and images are above 0")
     if "cameras" in values and "images" not in values:
         raise UsageError(f"{reference}: cameras take pictures of a size, images=N")

@@ -59,7 +59,10 @@ def unpack(data: bytes) -> dict[str, Any]:
         raise PolicyError(f"a message that is no msgpack: {error}") from error
     if not isinstance(message, dict):
         raise PolicyError(f"a message that is no map but {type(message).__name__}")
-    return {name.decode() if isinstance(name, bytes) else name: v for name, v in message.items()}
+    try:
+        return {n.decode() if isinstance(n, bytes) else n: v for n, v in message.items()}
+    except UnicodeDecodeError as error:
+        raise PolicyError(f"a message with a name that is no text: {error}") from error
 
 
 def _plain(value: Any) -> dict[bytes, Any]:
