@@ -8,7 +8,7 @@ import cv2
 import numpy as np
 import pytest
 
-from enpire.drivers.ros2.checks import described, differences
+from enpire.drivers.ros2.checks import described, differences, require_clock
 from enpire.drivers.ros2.messages import Names, force_of, objects_of, picture_of
 from enpire.drivers.ros2.settings import CommandMode, Ros2Settings
 from enpire.errors import DriverError, PackError
@@ -159,3 +159,23 @@ def test_a_pack_that_allows_more_than_the_arm_is_told_joint_by_joint() -> None:
     assert "no joint arm_joint4" in wrong[2]
     with pytest.raises(DriverError, match="no URDF"):
         described("<robot")
+
+
+@pytest.mark.parametrize(
+    ("ages", "step", "said"),
+    [
+        ([2_000_000_000], 10, r"\+2.000 s old"),  # a clock in the past
+        ([-300_000_000], 10, r"-0.300 s old"),  # or ahead
+        ([1_000_000], 0, "their clock stands still"),
+    ],
+)
+def test_a_clock_that_is_not_this_machines_is_refused(
+    ages: list[int], step: int, said: str
+) -> None:
+    heard = [(ages[0], 1_000 + step * i) for i in range(20)]
+    with pytest.raises(DriverError, match=said):
+        require_clock(heard)
+
+
+def test_one_state_that_came_late_is_no_other_clock() -> None:
+    require_clock([(1_000_000 if i else 400_000_000, 1_000 + i) for i in range(20)])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import xml.etree.ElementTree as ElementTree
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import mujoco
@@ -41,14 +42,18 @@ def connected(driver: Ros2, spinning: Spinning) -> None:
             f"half open: joint states come, but nobody listens to {', '.join(deaf)}: is that "
             "controller loaded?"
         )
-    _clocks(driver)
+    require_clock(driver.heard)
     _controller(driver, spinning)
     _limits(driver, spinning)
 
 
-def _clocks(driver: Ros2) -> None:
-    ages = np.array([age for age, _ in driver.heard]) * 1e-9
-    stamps = [stamp for _, stamp in driver.heard]
+def require_clock(heard: Sequence[tuple[int, int]]) -> None:
+    """Raise DriverError unless joint states are stamped by a clock that goes as this machine's.
+
+    heard: the age of each on arrival, by this machine's clock, and its stamp [ns].
+    """
+    ages = np.array([age for age, _ in heard]) * 1e-9
+    stamps = [stamp for _, stamp in heard]
     if min(stamps) == max(stamps):
         raise DriverError("joint states all have one stamp: their clock stands still")
     if abs(np.median(ages)) > CLOCK_S:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -86,14 +87,13 @@ def shapes(files: Files) -> Shapes:
     before, after = (_json(files, name) for name in PROCESSORS)
     for name, said in zip(PROCESSORS, (before, after), strict=True):
         _require_known_steps(name, said)
-    try:
+    with _as_lerobot_writes(CONFIG):
         seen = {name: _feature(each) for name, each in config["input_features"].items()}
         (action,) = config["output_features"][ACTION]["shape"]
         kind = str(config["type"])
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise PolicyError(f"{CONFIG} is not that of a policy of LeRobot's: {error!r}") from error
     shown = {n: shape for n, (what, shape) in seen.items() if what == "VISUAL" and BLANK not in n}
-    given = _given(before)
+    with _as_lerobot_writes(PROCESSORS[0]):
+        given = _given(before)
     cameras = tuple(_camera(given.get(name, name)) for name in shown)
     size = _side(kind, shown)
     sizes = {name: shape for name, (what, shape) in seen.items() if what != "VISUAL"}
@@ -103,13 +103,25 @@ def shapes(files: Files) -> Shapes:
             f"this {kind} policy takes {', '.join(odd) or 'nothing'}; stations show {STATE} beside "
             f"pictures, and without them {STATE} and {ENVIRONMENT}, which are the same"
         )
-    widths = {shape[0] for shape in sizes.values() if len(shape) == 1}
-    if len(widths) > 1 or not (widths or shown):
+    shaped = set(sizes.values())
+    if len(shaped) > 1 or not (shaped or shown) or any(len(shape) != 1 for shape in shaped):
         raise PolicyError(f"inputs of {sizes}: what stations show is one vector of one length")
     seen_by = {name: shape[0] for name, shape in sizes.items()}
-    require_statistics(files, PROCESSORS[0], before, seen_by)
-    require_statistics(files, PROCESSORS[1], after, {ACTION: int(action)})
-    return Shapes(kind, widths.pop() if widths else 0, int(action), cameras, size)
+    width = shaped.pop()[0] if shaped else 0
+    with _as_lerobot_writes(PROCESSORS[0]):
+        require_statistics(files, PROCESSORS[0], before, seen_by)
+    with _as_lerobot_writes(PROCESSORS[1]):
+        require_statistics(files, PROCESSORS[1], after, {ACTION: int(action)})
+    return Shapes(kind, width, int(action), cameras, size)
+
+
+@contextmanager
+def _as_lerobot_writes(name: str) -> Iterator[None]:
+    """Raise PolicyError where the file called `name` turns out to be laid out otherwise."""
+    try:
+        yield
+    except (LookupError, TypeError, ValueError, AttributeError) as error:
+        raise PolicyError(f"{name} is not that of a policy of LeRobot's: {error!r}") from error
 
 
 def _given(before: Any) -> dict[str, str]:
@@ -153,10 +165,8 @@ def _json(files: Files, name: str) -> Any:
 
 def _require_known_steps(name: str, said: Any) -> None:
     """A step may be called by any class that can be imported: only LeRobot's own are taken."""
-    try:
+    with _as_lerobot_writes(name):
         named = [step.get("class", "") for step in said["steps"] if "registry_name" not in step]
-    except (KeyError, TypeError, AttributeError) as error:
-        raise PolicyError(f"the policy's {name} has no steps: {error!r}") from error
     foreign = [each for each in named if not str(each).startswith("lerobot.")]
     if foreign:
         raise PolicyError(
