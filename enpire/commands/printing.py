@@ -8,6 +8,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
+from enpire.child_environment import child_environment
 from enpire.errors import StoreError, UsageError
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
@@ -42,7 +43,13 @@ def print_page(browser: str, page: Path) -> Path:
             page.resolve().as_uri(),
         ]
         try:
-            done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_S)
+            done = subprocess.run(
+                command,
+                capture_output=True,
+                text=True,
+                timeout=LIMIT_S,
+                env=child_environment(),
+            )
             said = done.stderr.strip().splitlines()[-1:]
         except (OSError, subprocess.TimeoutExpired) as error:
             said = [str(error)]
