@@ -42,8 +42,6 @@ def add_options(parser: Parser) -> None:
 
 def run(options: Namespace) -> int:
     """Serve until Ctrl-C."""
-    if options.port > 65535:
-        raise UsageError(f"--port {options.port}: ports end at 65535")
     try:
         import sse_starlette  # noqa: F401
     except ImportError as error:

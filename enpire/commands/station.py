@@ -49,9 +49,9 @@ def add_options(parser: Parser) -> None:
     parser.add_argument(
         "--faults",
         metavar="SPEC",
-        default="",
+        default="none",
         help="sim: mean seconds between faults by kind, delay:30,drop:30,reorder:30,freeze:60,"
-        "lie:60,kill:600, or all:60",
+        "lie:60,kill:600, or all:60; default none",
     )
     parser.add_argument("--seed", type=natural, metavar="N", help="sim: default by FILE's name")
 

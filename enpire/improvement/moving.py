@@ -2,10 +2,12 @@
 
 Augmentation by a known symmetry, here of the plane: what is learned at one place holds at others,
 so that demonstrations need not be shown at each. Networks that are equivariant by construction come
-to the same (Wang et al. 2024, arXiv 2407.01812), and need layers of their own.
+to the same, and need layers of their own.
 """
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
@@ -16,15 +18,28 @@ from enpire.improvement.data import Examples
 TINY = 1e-9  # of a rotation [rad]: no axis can be told from it
 
 
-def shown(data: Examples) -> tuple[Tensor, Tensor]:
-    """Return observations (N, obs) and actions (N, act) as who learns from examples is shown them.
+@dataclass(frozen=True, slots=True)
+class Scales:
+    """Mean and standard deviation of observations (obs,), and of actions (act,)."""
 
-    Where examples have a symmetry, each is at a place of its own; the places are always the same.
+    mean: Tensor
+    std: Tensor
+    action_mean: Tensor
+    action_std: Tensor
+
+
+def scales(data: Examples) -> Scales:
+    """Return those of examples as who learns from them is shown them.
+
+    Where they have a symmetry, each is at a place of its own; the places are always the same.
     """
+    if data.symmetry is None:
+        rows = data.rows
+        return Scales(rows.mean(dim=0), rows.std(dim=0), data.action_mean, data.action_std)
     rows, actions = data.rows[data.window[:, -1:]], data.actions[:, :1]
-    if data.symmetry is not None:
-        rows, actions = moved(data.symmetry, rows, actions, torch.Generator().manual_seed(0))
-    return rows[:, 0], actions[:, 0]
+    rows, actions = moved(data.symmetry, rows, actions, torch.Generator().manual_seed(0))
+    rows, actions = rows[:, 0], actions[:, 0]
+    return Scales(rows.mean(dim=0), rows.std(dim=0), actions.mean(dim=0), actions.std(dim=0))
 
 
 def moved(

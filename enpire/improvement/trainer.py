@@ -17,7 +17,7 @@ from enpire.improvement.augment import relit, shifted
 from enpire.improvement.checkpoint import NOWHERE, Checkpoint
 from enpire.improvement.data import MIN_STD, Examples, examples, instructive, seen_examples
 from enpire.improvement.learner import Learner, average, warmed_and_annealed
-from enpire.improvement.moving import moved, shown
+from enpire.improvement.moving import moved, scales
 from enpire.improvement.recipe import RecipeInputs
 from enpire.policies import (
     ChunkPolicy,
@@ -173,11 +173,11 @@ def _taught(
 
 
 def _normalising[P: ChunkPolicy | FlowPolicy | PicturePolicy](policy: P, data: Examples) -> P:
-    rows, actions = shown(data)
-    policy.mean.copy_(rows.mean(dim=0))
-    policy.std.copy_(rows.std(dim=0).clamp_min(MIN_STD))
-    policy.centre.copy_(actions.mean(dim=0))
-    policy.spread.copy_(actions.std(dim=0).clamp_min(MIN_STD))
+    of = scales(data)
+    policy.mean.copy_(of.mean)
+    policy.std.copy_(of.std.clamp_min(MIN_STD))
+    policy.centre.copy_(of.action_mean)
+    policy.spread.copy_(of.action_std.clamp_min(MIN_STD))
     return policy
 
 

@@ -71,9 +71,9 @@ class Plan:
 
     @classmethod
     def read(cls, spec: str) -> Plan:
-        """`delay:30,kill:300`, or `all:60` for each kind; raises UsageError."""
+        """`delay:30,kill:300`, `all:60` for each kind, or `none`; raises UsageError."""
         every: dict[str, float] = {}
-        for part in filter(None, spec.split(",")):
+        for part in filter(None, spec.split(",") if spec != "none" else ()):
             kind, _, said = part.partition(":")
             if kind not in (*KINDS, "all"):
                 raise UsageError(unknown("fault", kind, [*KINDS, "all"]))

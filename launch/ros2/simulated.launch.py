@@ -18,7 +18,7 @@ def generate_launch_description() -> LaunchDescription:
         [
             DeclareLaunchArgument("station", description="the station file, driver ros2"),
             DeclareLaunchArgument("task", description="whose objects lie there"),
-            DeclareLaunchArgument("faults", default_value="", description="as --faults"),
+            DeclareLaunchArgument("faults", default_value="none", description="as --faults"),
             DeclareLaunchArgument("seed", default_value="0", description="of scenes and faults"),
             ExecuteProcess(cmd=command, name="simulated_station", output="screen"),
         ]

@@ -16,7 +16,7 @@ FILES = sorted((Path(__file__).parents[2] / "launch" / "ros2").glob("*.launch.py
 VALUES = {
     "station": "left.toml",
     "task": "pick_cube",
-    "faults": "",
+    "faults": "none",
     "seed": "0",
     "motion": "--dry-run",
 }

@@ -72,7 +72,7 @@ class HereOnline:
 
     def __init__(self, run: Path, asked: TrainingRequest, first: int) -> None:
         self.asked, self.first, self.handed = asked, first, list[list[str]]()
-        self.run = Run.open(run)
+        self.run = Run.open(run, following=True)
         before = [e for e in self.run.episodes() if e.round < first]
         self.learner: Any = asked.recipe.recipe.learner(given(self.run, asked, before))  # type: ignore[attr-defined]
         self.versions: list[Policy] = [self.learner.policy()]

@@ -32,7 +32,7 @@ from enpire.improvement.chunk_buffer import ChunkBuffer, Chunks
 from enpire.improvement.critic_learning import CriticLearner, CriticSettings, Mix
 from enpire.improvement.data import MIN_STD
 from enpire.improvement.learner import LOOK
-from enpire.improvement.moving import shown
+from enpire.improvement.moving import scales
 from enpire.improvement.recipe import Candidate, RecipeInputs
 from enpire.improvement.replay import later_of, transitions
 from enpire.policies import (
@@ -269,11 +269,10 @@ class BestOfLearner:
             patience=int(np.quantile(lengths, LATE)) // of.execute,
         )
         made = Chooser(spec)
-        rows, actions = shown(replace(moments.data, symmetry=self._symmetry))
-        rows = asked.seen.beside(rows)
-        made.mean.copy_(rows.mean(dim=0))
-        made.std.copy_(rows.std(dim=0).clamp_min(MIN_STD))
-        made.centre.copy_(actions.mean(dim=0))
+        shown = scales(replace(moments.data, symmetry=self._symmetry))
+        made.mean.copy_(asked.seen.beside(shown.mean))
+        made.std.copy_(asked.seen.beside(shown.std).clamp_min(MIN_STD))
+        made.centre.copy_(shown.action_mean)
         made.spread.copy_(asked.spread)
         return made
 

@@ -268,7 +268,7 @@ def test_without_walls_nothing_is_drafted(
     ("argv", "words"),
     [
         (["--agent", "idle", "Hold the cup", "--max-time", "1s"], ["drafts/hold_cup", "--from"]),
-        (["--agent", "idle", " "], ["in a sentence"]),
+        (["--agent", "idle", " "], ["given nothing"]),
         (["--agent", "idle", "of the"], ["--name"]),
         (["--agent", "nobody", "hold a cup"], ["nobody"]),
         (["--agent", "idle", "hold a pen", "--max-dollars", "3"], ["prices"]),
