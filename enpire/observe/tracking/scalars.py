@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from enpire.rollout.statistics import estimate
-from enpire.store import EpisodeRow, LogEntry, Run
+from enpire.store import EpisodeRow, LogEntry, RoundRow, Run
 from enpire.store.curves import CurveReader
 from enpire.store.episodes import GROUP
 from enpire.types import JUDGED, Estimate, Outcome, Purpose
@@ -126,7 +126,8 @@ class ScalarReader:
         Args:
             last: the run has ended and all of it is recorded, so that nothing is held back.
         """
-        scalars = [*self._episodes(), *self._incumbents(last), *self._candidates(last)]
+        rounds = self.run.ledger.rounds()  # first, so that all episodes that led to them are read
+        scalars = [*self._episodes(), *self._incumbents(rounds, last), *self._candidates(last)]
         scalars += self._examinations()
         scalars += [
             Scalar(f"{point.training}/{point.name}", point.step, point.value, point.at)
@@ -187,10 +188,9 @@ class ScalarReader:
         behind = self._stale[row.path]
         return behind[row.index] if row.index < len(behind) else 0
 
-    def _incumbents(self, last: bool) -> Iterator[Scalar]:
+    def _incumbents(self, rounds: Sequence[RoundRow], last: bool) -> Iterator[Scalar]:
         """The incumbent at the end of each round, and of the run: it may be measured further."""
         at = max((tally.at for tally in self._evaluated.values()), default=0.0)
-        rounds = self.run.ledger.rounds()
         for row in rounds:
             if row.trials:
                 success = Estimate(row.successes, row.trials, row.low, row.high)
