@@ -9,6 +9,7 @@ is never more than bytes here, and acts in a sandbox of its own (`hosting.py`).
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shutil
 import threading
@@ -155,6 +156,8 @@ class Confined:
         if not isinstance(said, dict) or "error" in said:
             raise RecipeError(str(said.get("error")) if isinstance(said, dict) else "no answer")
         data = read_inside(self._folder, f"run/{FOLDER}/{CANDIDATE}")
+        if hashlib.sha256(data).hexdigest() != said.get("sha256"):
+            raise RecipeError("its candidate was written over after it was trained")
         policy = modest(data, self._asked.spec)
         require_sound(policy, self._asked.spec)
         require_acts(policy, self._seen, self._confinement)
