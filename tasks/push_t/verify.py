@@ -12,7 +12,7 @@ from enpire.types import Outcome, Predicate, PredicateState, Verdict
 
 from .geometry import CLEAR, HEIGHT, block_pose, mean_pose, overlap
 from .look import blue, find_block, outlines
-from .marks import placed
+from .marks import MARKS
 
 COVERED = 0.90  # of the outline is a success
 SEEN_COVERED = 0.9035  # what the tracker is to see: one standard deviation of its error more
@@ -47,7 +47,7 @@ def judge_views(evidence: Evidence) -> Verdict:
     nothing has touched for `LAST` readings is still.
     """
     seen = blue(evidence.views, evidence.elapsed)
-    stood = [replace(one, view=view) for one in seen if (view := placed(one.view))]
+    stood = [replace(one, view=view) for one in seen if (view := MARKS.placed(one.view))]
     block = find_block(stood)
     covered = np.nan if block is None else overlap(block.pose)
     alone = [covered] if block is None else [overlap(pose) for pose in block.alone]
