@@ -29,9 +29,9 @@ from enpire.types import FloatArray
 
 from .geometry import CUBE
 
-CENTRE = np.array([0.215, 0.0, 0.055])  # that both cameras look at [m]
-CAMERAS = {"front": (0.70, 30.0, 28.0), "side": (0.70, -30.0, 28.0)}  # away [m], round, above [deg]
-ROLL = 20.0  # of both about where they look: edges then cross rows and columns of pixels [deg]
+CENTRE = np.array([0.23, 0.0, 0.065])  # that both cameras look at [m]
+CAMERAS = {"front": (0.87, 30.0, 28.0), "side": (0.87, -30.0, 28.0)}  # away [m], round, above [deg]
+ROLL = 6.0  # of both about where they look: edges then cross rows and columns of pixels [deg]
 MARKS = CameraMarks(  # as in scene.xml [m]; no cube begins there
     np.array(
         [
@@ -78,8 +78,8 @@ class _Grip:
     edge: float
 
 
-FLAT = _Grip(_turned(range(-30, 31, 2), [0]), 0.2, 0.4)
-SKEW = _Grip(_turned(range(-6, 7, 3), range(-24, 25, 3)), 0.4, 0.8)  # seldom, by an edge
+FLAT = _Grip(_turned(range(-30, 31, 2), [0]), 0.2, 0.25)
+SKEW = _Grip(_turned(range(-6, 7, 3), range(-24, 25, 3)), 0.4, 0.5)  # seldom, by an edge
 
 
 @dataclass(frozen=True, slots=True)
