@@ -10,6 +10,7 @@ from importlib import resources
 from typing import Any
 
 from sse_starlette import EventSourceResponse
+from sse_starlette.sse import AppStatus
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
@@ -35,6 +36,9 @@ from enpire.store.search import EpisodeFilter
 from enpire.types import Outcome, Purpose
 from enpire.web.access import Access, Gate
 from enpire.web.limits import read_body
+
+# Else any server that ends in this process cuts off the streams of all; ours end by themselves.
+AppStatus.enable_automatic_graceful_drain = False
 
 EVERY_S = 0.7  # between looks for somebody who has a page open
 STREAMS = 16  # pages that may be open at a time

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import signal
 import socket
 import threading
 import time
@@ -12,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import uvicorn
 
 from enpire.dashboard import app
 from enpire.store import LogEntry
@@ -130,8 +132,20 @@ def test_there_are_only_so_many_streams(server: Served, monkeypatch: pytest.Monk
         seen = client.recv(12)
         assert seen == b"HTTP/1.1 200"
         while b"event: " not in seen:  # it counts once its first event is on the way
-            seen += client.recv(4096)
+            part = client.recv(4096)
+            assert part, "the stream ended"
+            seen += part
         assert _stream_status(server) == 503
+
+
+def test_a_server_that_ended_in_this_process_cuts_no_stream_off(
+    server: Served,
+) -> None:
+    uvicorn.Server(uvicorn.Config(lambda: None)).handle_exit(signal.SIGTERM, None)
+    with _connect(server) as client:
+        client.sendall(b"GET /api/events HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+        client.settimeout(1.5)  # the library looks twice a second
+        assert not _ends(client)
 
 
 def test_events_tell_what_changes_and_only_that(
@@ -156,7 +170,8 @@ def test_events_tell_what_changes_and_only_that(
 
 def _events(answer: http.client.HTTPResponse) -> Iterator[tuple[str, Any]]:
     name = ""
-    while line := answer.readline().decode().strip("\r\n") or "\n":
+    while line := answer.readline().decode():
+        line = line.strip("\r\n")
         if line.startswith("event: "):
             name = line.removeprefix("event: ")
         if line.startswith("data: "):
