@@ -116,14 +116,16 @@ class Dashboard:
         if self._streams >= STREAMS:
             raise HTTPException(503, f"{STREAMS} pages are open: close one")
         sections = self._of_all() if run is None else self._of_run(run)
-        return EventSourceResponse(self._changes(sections), ping=5)
+        return EventSourceResponse(self._changes(sections, run is None), ping=5)
 
-    async def _changes(self, sections: Sections) -> AsyncIterator[dict[str, str]]:
+    async def _changes(self, sections: Sections, early: bool) -> AsyncIterator[dict[str, str]]:
+        """Yield sections that have changed; early: those of before the first look, at once."""
         sent: dict[str, str] = {}
         self._streams += 1
         try:
             while not self.over.is_set():
-                whole = await run_in_threadpool(self.board.refresh)
+                whole = not early and await run_in_threadpool(self.board.refresh)
+                early = False
                 for name, text in (await run_in_threadpool(_written, sections)).items():
                     if sent.get(name) != text:
                         sent[name] = text
@@ -298,6 +300,8 @@ class Dashboard:
             run = self.board.find(name)
         if run is None:
             raise HTTPException(404, "there is no such run")
+        if not run.now.version:  # asked for before it was its turn
+            run.refresh()
         return run
 
 

@@ -16,6 +16,7 @@ import pytest
 import uvicorn
 
 from enpire.dashboard import app
+from enpire.dashboard.watched_run import WatchedRun
 from enpire.store import LogEntry
 from enpire.web import access, limits
 from tests.dashboard.serving import Served, served
@@ -166,6 +167,30 @@ def test_events_tell_what_changes_and_only_that(
         assert next(events) == ("counts", {"log": 5, "episodes": 100})
         connection.close()
     assert not list(run.folder.glob("*-wal")) + list(run.folder.glob("*-shm"))
+
+
+def test_runs_are_named_before_any_of_them_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_run(tmp_path / "run").close()
+    readable, read = threading.Event(), WatchedRun.refresh
+
+    def wait_and_read(run: WatchedRun) -> bool:
+        with run.lock:
+            assert readable.wait(SOON_S)
+            return read(run)
+
+    monkeypatch.setattr(WatchedRun, "refresh", wait_and_read)
+    with served(tmp_path) as server:
+        connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=SOON_S)
+        connection.request("GET", "/api/events")
+        events = _events(connection.getresponse())
+        first = dict(next(events) for _ in range(2))
+        assert [(one["name"], one["state"]) for one in first["runs"]] == [("run", "not read yet")]
+        readable.set()
+        name, (line,) = next(events)
+        assert (name, line["state"], line["episodes"]) == ("runs", "reached", 100)
+        connection.close()
 
 
 def _events(answer: http.client.HTTPResponse) -> Iterator[tuple[str, Any]]:
