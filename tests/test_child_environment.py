@@ -38,6 +38,7 @@ OTHERS = {
 def _canaries(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("ANTHROPIC_API_KEY", "HF_TOKEN", "AWS_SECRET_ACCESS_KEY", "MY_PLAIN_NAME"):
         monkeypatch.setenv(name, CANARY)
+    monkeypatch.setattr("enpire.child_environment._named", set())  # other tests name others
     keep_from_children("MY_PLAIN_NAME")
 
 

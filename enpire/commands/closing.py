@@ -51,7 +51,8 @@ def summary(run: Run, figures: dict[str, Any], command: str) -> str:
         "",
         f"{figures['task']}: {success}, verified by {figures['verified_by']}",
         f"target {figures['target']:g} {_reached(figures)}; "
-        f"{figures['rounds']} rounds, {figures['episodes']} episodes, "
+        f"{figures['rounds']} round{'' if figures['rounds'] == 1 else 's'}, "
+        f"{figures['episodes']} episodes, "
         f"sealed evaluations {figures['sealed_attempts']}",
         f"robot-hours {figures['robot_hours']:.2f} (sealed: {figures['robot_hours_sealed']:.2f}), "
         f"MRU {figures['mru']:.0%}, {figures['at_work']:.0%} at work of the time not resetting or "

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from enpire.types import Episode
 
 MOST = 60  # failures on one sheet, the latest
-TILE = (320, 200)  # width and height of a picture on the sheet [px]
+TILE = (320, 240)  # width and height of a picture on the sheet [px]
 SAMPLES = 4  # of soft light in each picture of a video
 EVERY = 3  # control periods from one frame of a loop's picture to the next
 SPEED = 1.5  # of a loop's picture, to what happened
@@ -77,7 +77,11 @@ def add_options(parser: Parser) -> None:
     parser.add_argument("--azimuth", type=any_number, metavar="DEG", default=162.0)
     parser.add_argument("--elevation", type=any_number, metavar="DEG", default=-20.0)
     parser.add_argument(
-        "--lift", type=any_number, metavar="M", default=0.0, help="look above what is tracked"
+        "--lift",
+        type=any_number,
+        metavar="M",
+        default=0.04,
+        help="look above what is tracked (default 0.04)",
     )
     parser.add_argument("--width", type=positive, metavar="N", default=960)
     parser.add_argument("--height", type=positive, metavar="N", default=600)

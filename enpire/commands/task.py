@@ -17,7 +17,8 @@ from enpire.errors import EnpireError, PackError, UsageError
 from enpire.packs.finder import AT_START, unknown
 
 if TYPE_CHECKING:
-    from enpire.certification import CheckRow, Counts, TaskExamination
+    from enpire.certification.examination import Counts, TaskExamination
+    from enpire.certification.row import CheckRow
 
 DESCRIPTION = """\
 check: whether a task can be done, cannot be had for nothing, is judged rightly, keeps the robot's
@@ -72,7 +73,8 @@ def run(options: Namespace) -> int:
         if name not in NAMES:
             raise UsageError(unknown("check", name, NAMES))
     choose_graphics()
-    from enpire.certification import FULL, REDUCED, Counts, TaskExamination, certificate
+    from enpire.certification import certificate
+    from enpire.certification.examination import FULL, REDUCED, Counts, TaskExamination
     from enpire.commands.threads import SWITCH_S
     from enpire.environment import Stations, build_stations
     from enpire.observe.result import versions

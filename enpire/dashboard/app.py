@@ -10,6 +10,7 @@ from importlib import resources
 from typing import Any
 
 from sse_starlette import EventSourceResponse
+from sse_starlette.sse import AppStatus
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
@@ -35,6 +36,9 @@ from enpire.store.search import EpisodeFilter
 from enpire.types import Outcome, Purpose
 from enpire.web.access import Access, Gate
 from enpire.web.limits import read_body
+
+# Else any server that ends in this process cuts off the streams of all; ours end by themselves.
+AppStatus.enable_automatic_graceful_drain = False
 
 EVERY_S = 0.7  # between looks for somebody who has a page open
 STREAMS = 16  # pages that may be open at a time
@@ -112,14 +116,16 @@ class Dashboard:
         if self._streams >= STREAMS:
             raise HTTPException(503, f"{STREAMS} pages are open: close one")
         sections = self._of_all() if run is None else self._of_run(run)
-        return EventSourceResponse(self._changes(sections), ping=5)
+        return EventSourceResponse(self._changes(sections, run is None), ping=5)
 
-    async def _changes(self, sections: Sections) -> AsyncIterator[dict[str, str]]:
+    async def _changes(self, sections: Sections, early: bool) -> AsyncIterator[dict[str, str]]:
+        """Yield sections that have changed; early: those of before the first look, at once."""
         sent: dict[str, str] = {}
         self._streams += 1
         try:
             while not self.over.is_set():
-                whole = await run_in_threadpool(self.board.refresh)
+                whole = not early and await run_in_threadpool(self.board.refresh)
+                early = False
                 for name, text in (await run_in_threadpool(_written, sections)).items():
                     if sent.get(name) != text:
                         sent[name] = text
@@ -294,6 +300,8 @@ class Dashboard:
             run = self.board.find(name)
         if run is None:
             raise HTTPException(404, "there is no such run")
+        if not run.now.version:  # asked for before it was its turn
+            run.refresh()
         return run
 
 

@@ -40,6 +40,8 @@ class RunBoard:
         if is_run(folder):
             name = folder.resolve().name
             self.single = self._runs[name] = WatchedRun(name, folder)
+        else:
+            self._scan()  # names are there to be shown before anything is read
 
     def runs(self) -> list[WatchedRun]:
         """Return all runs, those under way first, then by name, latest first."""

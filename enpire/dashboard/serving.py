@@ -5,8 +5,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 
-from sse_starlette.sse import AppStatus
-
 from enpire.dashboard.app import Dashboard
 from enpire.dashboard.run_board import RunBoard
 from enpire.web.access import Access
@@ -25,7 +23,6 @@ def access_to(host: str, read_only: bool) -> Access:
 
 def server_of(board: RunBoard, access: Access) -> PageServer:
     """Return a server of a board's pages, to be run on a socket that is bound."""
-    AppStatus.enable_automatic_graceful_drain = False  # it cuts streams off; ours end by themselves
     dashboard = Dashboard(board, access)
     return PageServer(dashboard.app(), dashboard.end)
 

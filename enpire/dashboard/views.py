@@ -24,22 +24,21 @@ Json = dict[str, Any]
 
 
 def run_line(run: WatchedRun) -> Json:
-    """Return one run at a glance, for a table."""
-    with run.lock:
-        now, tally = run.now, run.tally
-        return {
-            "name": run.name,
-            "task": now.task,
-            "seed": now.seed,
-            "state": now.state,
-            "live": now.live,
-            "success": _success(now.success),
-            "sealed": bool(now.passing),
-            "rounds": now.rounds[-1].number if now.rounds else 0,
-            "robot_hours": round(tally.success.robot_s / HOUR, 3),
-            "episodes": tally.outcomes.total(),
-            "problem": now.problem,
-        }
+    """Return one run at a glance, for a table; nobody waits for a run that is being read."""
+    now = run.now
+    return {
+        "name": run.name,
+        "task": now.task,
+        "seed": now.seed,
+        "state": now.state,
+        "live": now.live,
+        "success": _success(now.success),
+        "sealed": bool(now.passing),
+        "rounds": now.rounds[-1].number if now.rounds else 0,
+        "robot_hours": round(now.robot_s / HOUR, 3),
+        "episodes": now.episodes,
+        "problem": now.problem,
+    }
 
 
 def run_head(run: WatchedRun, status: LoopStatus | None) -> Json:

@@ -98,6 +98,7 @@ class RunNow:
         state: in the run's own word, or `killed`, or that it is not read yet.
         success: of the incumbent; of the sealed evaluation that passed if there is one.
         examined: sealed evaluations that are over; passing: those of them that reached the target.
+        robot_s: robot time, sealed evaluations apart [s].
         facts: of its ledger.
         campaign: its experiments; None if it is no campaign.
         problem: why it cannot be read; empty if it can.
@@ -115,6 +116,8 @@ class RunNow:
     rounds: tuple[RoundRow, ...] = ()
     examined: tuple[SealedRow, ...] = ()
     passing: tuple[SealedRow, ...] = ()
+    episodes: int = 0
+    robot_s: float = 0.0
     facts: Mapping[str, str] = field(default_factory=dict)
     campaign: CampaignReport | None = None
     problem: str = ""
@@ -201,6 +204,8 @@ class WatchedRun:
             rounds=tuple(ledger.rounds()),
             examined=tuple(sealed),
             passing=tuple(passing),
+            episodes=tally.outcomes.total(),
+            robot_s=tally.success.robot_s,
             facts=facts,
             campaign=self._experiments(run) if "campaign" in run.config else None,
         )

@@ -47,7 +47,15 @@ from enpire.environment.symmetry import (
     read_symmetry,
     symmetry_of,
 )
-from enpire.environment.task import Demonstrator, Evidence, Parameter, Restorer, Task, time_left
+from enpire.environment.task import (
+    Demonstrator,
+    Evidence,
+    Parameter,
+    Restorer,
+    Task,
+    initial_condition,
+    time_left,
+)
 from enpire.environment.workcells import (
     Eventful,
     StationBackend,
@@ -106,6 +114,7 @@ __all__ = [
     "draw",
     "fresh",
     "grippers",
+    "initial_condition",
     "instruction",
     "load_task",
     "open_stations",

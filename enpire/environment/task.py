@@ -263,3 +263,14 @@ class Task(ABC):
 def time_left(elapsed: float, *moments: float) -> float:
     """To the next of some moments, given in their order; 0 once all have come [s]."""
     return next((moment - elapsed for moment in moments if elapsed < moment), 0.0)
+
+
+def initial_condition(task: Task, seed: int, physical: bool) -> FloatArray:
+    """The initial condition that a seed gives at its first try, (entries,); nothing is run.
+
+    physical: only what skills bring about, which is all that can be chosen where they do.
+    """
+    drawn = task.sample(np.random.default_rng(seed).spawn(1)[0])  # as in `Job.streams`
+    if not physical:
+        return drawn
+    return drawn[[task.variation_names.index(name) for name in task.target_names]]

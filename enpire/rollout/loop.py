@@ -11,7 +11,6 @@ holds, so a loop that was killed anywhere goes on where it was: there is no othe
 from __future__ import annotations
 
 import contextlib
-import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from itertools import islice
@@ -289,7 +288,8 @@ class Loop:
         except (RecipeError, PolicyError) as error:
             if isinstance(error, PolicyError) and candidate is None:
                 raise
-            self._note("rejected", f"round {number}: {error}", incumbent, candidate or "")
+            text = f"round {number}: {error}"
+            self._note("rejected", text, incumbent, candidate or "", {"drawn": 0})
             better = False
             if self._pairs is not None:
                 self.fleet.drop(self._pairs)
@@ -534,7 +534,7 @@ class Loop:
             + ("another begins from the incumbent" if worse else "it goes on learning"),
             incumbent,
             candidate,
-            {"wins": 0, "losses": 0, "ties": 0, "better": False},
+            {"wins": 0, "losses": 0, "ties": 0, "drawn": 0, "better": False},
             number,
         )
         return False
@@ -570,7 +570,13 @@ class Loop:
             f"chance that it is better {record.chance_better:.3f}",
             incumbent,
             candidate,
-            {"wins": record.wins, "losses": record.losses, "ties": record.ties, "better": promote},
+            {
+                "wins": record.wins,
+                "losses": record.losses,
+                "ties": record.ties,
+                "drawn": match.drawn,
+                "better": promote,
+            },
             number,
         )
         return promote
@@ -684,13 +690,32 @@ class Loop:
                     yield episode
         yield from known
 
-    def _measured(self, name: str, until: float = math.inf) -> Estimate:
-        """Return a policy's success over its evaluations; until: the last round that counts."""
-        judged = [e.success for e in self._known.evaluations(name) if e.round <= until]
+    def _measured(self, name: str, until: int) -> Estimate:
+        """Return a policy's success over its evaluations up to a round, for what is decided by it.
+
+        Episodes that were under way when a comparison ended are left out. How many there are is a
+        matter of time, and a loop that was killed must come to the same decisions.
+        """
+        settled = {
+            note.round: self._settled(note.round, int(note.numbers["drawn"]))
+            for note in self.run_store.ledger.decisions()
+            if note.kind in DECIDED and "drawn" in note.numbers
+        }
+        judged = [
+            e.success
+            for e in self._known.evaluations(name)
+            if e.round <= until and (e.round not in settled or e.seed in settled[e.round])
+        ]
         return estimate(sum(judged), len(judged))
 
+    def _settled(self, number: int, drawn: int) -> set[int]:
+        """Seeds of a round's evaluations that are there however often the loop was killed."""
+        compared = islice(stream(self.settings.seed, "compare", number), drawn)
+        return {*compared, *islice(stream(self.settings.seed, "check", number), ENOUGH)}
+
     def _show_success(self, name: str) -> Estimate:
-        measured = self._measured(name)
+        judged = [e.success for e in self._known.evaluations(name)]
+        measured = estimate(sum(judged), len(judged))
         if name == self.state.incumbent or not self.state.incumbent:
             self.state.success = measured
         return measured

@@ -68,6 +68,11 @@ class PairedComparison:
         return self._record
 
     @property
+    def drawn(self) -> int:
+        """Leading seeds that `record` is of, also those where an episode could not be judged."""
+        return self._counted
+
+    @property
     def _undecided(self) -> bool:
         return decide(self._record, self.alpha, self.max_pairs) is Decision.CONTINUE
 

@@ -8,14 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from enpire.environment import Controller, Job
 from enpire.rollout.sealed_rule import POINT, SealedRule, SealedVerdict
 from enpire.rollout.seeds import fresh_entropy, stream
 from enpire.rollout.statistics import estimate, misses_allowed, sealed_hopeless
 from enpire.store import LogEntry, SealedRow
 from enpire.store.ledger import Ledger
 from enpire.types import Episode, Estimate, Purpose
+
+if TYPE_CHECKING:
+    from enpire.environment import Controller, Job
 
 SEALING = "sealing"  # the kind of note that says that seeds are drawn
 RULE = ("alpha", "null", "good", "least", "most")  # what the note says of an attempt's rule
@@ -89,6 +92,8 @@ class SealedExamination:
 
     def job(self, number: int) -> Job:
         """Return one of its jobs, from 0, in the order of its seeds."""
+        from enpire.environment import Job  # who only reads what came of it needs no twin
+
         while len(self._jobs) <= number:
             seed = next(self._seeds)
             job = Job(seed, Purpose.SEALED, self.controller, self.policy, self.attempt)

@@ -13,24 +13,13 @@ from functools import partial
 
 import numpy as np
 
-from enpire.environment import Job, StationBackend, Task, Tasked
+from enpire.environment import Job, StationBackend, Tasked, initial_condition
 from enpire.errors import UsageError
 from enpire.improvement.collection import first, meanwhile
 from enpire.rollout.abort import Abort, Tally, learn_abort, let_run
 from enpire.rollout.allocation import allocated, strata
 from enpire.rollout.hard import VARIANTS, hard_cases, mixed
-from enpire.types import Episode, FloatArray
-
-
-def initial(task: Task, seed: int, physical: bool) -> FloatArray:
-    """The initial condition that a seed gives at its first try, (entries,); nothing is run.
-
-    physical: only what skills bring about, which is all that can be chosen where they do.
-    """
-    drawn = task.sample(np.random.default_rng(seed).spawn(1)[0])  # as in `Job.streams`
-    if not physical:
-        return drawn
-    return drawn[[task.variation_names.index(name) for name in task.target_names]]
+from enpire.types import Episode
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +68,7 @@ class Round:
         """Those to begin episodes from, of a stream of fresh ones."""
         known = self.episodes, self.base, self.parent
         if self.spending.allocate and isinstance(self.stations, Tasked):
-            look = partial(initial, self.stations.task, physical=self.physical)
+            look = partial(initial_condition, self.stations.task, physical=self.physical)
             tree = strata(self.episodes, look, self.base, self.parent)
             fresh = allocated(fresh, look, tree, np.random.default_rng((self.seed, 1)))
         if self.spending.hard:

@@ -110,6 +110,10 @@ _EPISODE_COLUMNS = (
 )
 
 
+_PURPOSES = {str(purpose): purpose for purpose in Purpose}
+_OUTCOMES = {str(outcome): outcome for outcome in Outcome}
+
+
 @contextmanager
 def _sqlite_errors(path: Path) -> Iterator[None]:
     """Turn any sqlite3.Error inside into a StoreError about the ledger at `path`."""
@@ -771,6 +775,5 @@ def _episode_values(episode: Episode, path: str, position: int) -> tuple[object,
 
 def _episode_row(row: tuple[Any, ...]) -> EpisodeRow:
     id, seed, purpose, policy, round, station, outcome, score, *rest = row
-    return EpisodeRow(
-        id, seed, Purpose(purpose), policy, round, station, Outcome(outcome), _real(score), *rest
-    )
+    named = _PURPOSES[purpose], policy, round, station, _OUTCOMES[outcome]
+    return EpisodeRow(id, seed, *named, _real(score), *rest)

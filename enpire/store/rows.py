@@ -20,9 +20,11 @@ class Phase(StrEnum):
     ASIDE = "aside"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class EpisodeRow:
     """One episode as the ledger knows it; its arrays are at `index` of the batch at `path`.
+
+    Not frozen, as that takes five times as long to make: a folder of runs has very many.
 
     path: relative to the run folder. sha256, bytes: of the whole batch.
     committed_at: Unix time [s].

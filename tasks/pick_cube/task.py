@@ -45,7 +45,9 @@ HAND = ((0.13, -0.10, 0.0135), (0.29, 0.10, 0.14))
 SETTLED_AT = 0.40  # time in the reset: until the hand has sagged to where it rests [s]
 LIFTED = 0.066  # what is seen of the lift before the verifier comes: 60 mm and a margin [m]
 HELD = 0.020  # the same of the distance to the grasp point [m]
-SHAKE = (0.24, 0.44)  # the probe shakes until the first, holds still until the second [s]
+# The probe shakes until the first, holds still until the second [s]: so long that the hand comes to
+# rest before the readings that tell whether it is still.
+SHAKE = (0.24, 0.56)
 
 
 class PickCube(Task):

@@ -10,8 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from enpire.certification import CHECKS, CheckRow, Counts, TaskExamination, hostile, verifier
+from enpire.certification import hostile, verifier
+from enpire.certification.examination import CHECKS, Counts, TaskExamination
 from enpire.certification.limits import LimitWatcher
+from enpire.certification.row import CheckRow
 from enpire.environment import (
     CartesianControl,
     Demonstrator,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from enpire.certification import CheckRow, Counts, TaskExamination
+from enpire.certification.examination import Counts, TaskExamination
+from enpire.certification.row import CheckRow
 from enpire.environment import CartesianControl, Evidence, Fake, Readings, Stations
 from enpire.twin import Twin
 from enpire.types import Float32Array, FloatArray, Outcome, Predicate, Verdict

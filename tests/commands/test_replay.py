@@ -79,7 +79,7 @@ def test_a_report_has_a_strip_of_each_cluster(run: Path) -> None:
     assert len(strip.pictures) == len(strip.times) == FRAMES
     assert strip.times[-1] == pytest.approx(LENGTH / 25)
     first = cv2.imdecode(np.frombuffer(strip.pictures[0], np.uint8), cv2.IMREAD_COLOR)
-    assert first.shape == (200, 320, 3)
+    assert first.shape == (240, 320, 3)
     assert first.std() > 10.0, "something is to be seen"
 
 

@@ -27,7 +27,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_the_checks_of_the_command_are_those_there_are() -> None:
-    from enpire.certification import CHECKS
+    from enpire.certification.examination import CHECKS
 
     assert list(CHECKS) == NAMES
 

@@ -1,4 +1,4 @@
-"""The page in a real browser, beside a loop that runs: Debian's Chromium, headless."""
+"""Pages in a real browser, Debian's Chromium: reports, and the dashboard beside a loop."""
 
 from __future__ import annotations
 
@@ -10,11 +10,19 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import cv2
+import numpy as np
 import pytest
 
+from enpire.observe.report.experiments import AgentCost, CampaignReport, ExperimentNode
+from enpire.observe.report.page import page as report_page
+from enpire.observe.report.reading import FilmStrip, read_report
+from enpire.observe.report.verifier import VerifierAudit
+from enpire.rollout.statistics import Confusion
 from enpire.store import Run, under_way
 from tests.dashboard.serving import Served, served
 from tests.observe.report.ledgers import write_run
@@ -67,6 +75,8 @@ class Seen:
         self.width, self.scheme = width, scheme
         self.page = context.new_page()
         self.errors: list[str] = []
+        self.asked: list[str] = []  # what the page has sent for
+        self.page.on("request", lambda request: self.asked.append(request.url))
         self.page.on("pageerror", lambda error: self.errors.append(str(error)))
         self.page.on("console", lambda said: said.type == "error" and self.errors.append(said.text))
 
@@ -248,6 +258,37 @@ def test_runs_of_a_folder_are_compared(
         page.locator("#home").click()
         page.get_by_role("link", name="run-2").click()
         page.wait_for_selector("#tiles .tile")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_report_with_one_of_everything_is_a_file_that_asks_for_nothing(
+    browser: Any, tmp_path: Path, width: str, scheme: str
+) -> None:
+    with write_run(tmp_path / "run", scale=2) as run:
+        report = read_report(run, "enpire campaign --task pick_cube")
+    picture = cv2.imencode(".jpg", np.full((240, 320, 3), 128, np.uint8))[1].tobytes()
+    strips = {
+        id: FilmStrip(id, tuple(map(float, range(6))), (picture,) * 6)
+        for id in (cluster.examples[0] for cluster in report.failures.clusters)
+    }
+    node = ExperimentNode("e1", "", "a1", "bc", "moves", "kept", "better", 0.1, 0.05, 0.2, 20, 60.0)
+    nodes = (node, replace(node, id="e2", base="e1", state="dropped", effect=-0.1))
+    campaign = CampaignReport(nodes, (AgentCost("a1", 2, 1, 60.0, 12_345, 0.5),), "none", "h")
+    audits = (VerifierAudit("stress", Confusion(50, 1, 2, 47)),)
+    path = tmp_path / "report.html"
+    path.write_text(report_page(replace(report, strips=strips, campaign=campaign, audits=audits)))
+    seen = Seen(browser, width, scheme)
+    seen.page.goto(path.as_uri())
+    assert seen.page.locator(".strip img").count() == 6 * len(strips)
+    for folded in seen.page.locator("summary").all():
+        folded.click()
+    seen.check("report")
+    assert [url for url in seen.asked if not url.startswith("data:")] == [path.as_uri()]
+    button = seen.page.locator("button[data-themes]")
+    button.click()
+    other = {"light": "dark", "dark": "light"}[scheme]
+    assert seen.page.evaluate("document.documentElement.dataset.theme") == other
+    seen.check("report-turned")
 
 
 def test_a_hundred_runs_are_painted_at_once(browser: Any, tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import signal
 import socket
 import threading
 import time
@@ -12,8 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import uvicorn
 
 from enpire.dashboard import app
+from enpire.dashboard.watched_run import WatchedRun
 from enpire.store import LogEntry
 from enpire.web import access, limits
 from tests.dashboard.serving import Served, served
@@ -130,8 +133,20 @@ def test_there_are_only_so_many_streams(server: Served, monkeypatch: pytest.Monk
         seen = client.recv(12)
         assert seen == b"HTTP/1.1 200"
         while b"event: " not in seen:  # it counts once its first event is on the way
-            seen += client.recv(4096)
+            part = client.recv(4096)
+            assert part, "the stream ended"
+            seen += part
         assert _stream_status(server) == 503
+
+
+def test_a_server_that_ended_in_this_process_cuts_no_stream_off(
+    server: Served,
+) -> None:
+    uvicorn.Server(uvicorn.Config(lambda: None)).handle_exit(signal.SIGTERM, None)
+    with _connect(server) as client:
+        client.sendall(b"GET /api/events HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+        client.settimeout(1.5)  # the library looks twice a second
+        assert not _ends(client)
 
 
 def test_events_tell_what_changes_and_only_that(
@@ -154,9 +169,34 @@ def test_events_tell_what_changes_and_only_that(
     assert not list(run.folder.glob("*-wal")) + list(run.folder.glob("*-shm"))
 
 
+def test_runs_are_named_before_any_of_them_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_run(tmp_path / "run").close()
+    readable, read = threading.Event(), WatchedRun.refresh
+
+    def wait_and_read(run: WatchedRun) -> bool:
+        with run.lock:
+            assert readable.wait(SOON_S)
+            return read(run)
+
+    monkeypatch.setattr(WatchedRun, "refresh", wait_and_read)
+    with served(tmp_path) as server:
+        connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=SOON_S)
+        connection.request("GET", "/api/events")
+        events = _events(connection.getresponse())
+        first = dict(next(events) for _ in range(2))
+        assert [(one["name"], one["state"]) for one in first["runs"]] == [("run", "not read yet")]
+        readable.set()
+        name, (line,) = next(events)
+        assert (name, line["state"], line["episodes"]) == ("runs", "reached", 100)
+        connection.close()
+
+
 def _events(answer: http.client.HTTPResponse) -> Iterator[tuple[str, Any]]:
     name = ""
-    while line := answer.readline().decode().strip("\r\n") or "\n":
+    while line := answer.readline().decode():
+        line = line.strip("\r\n")
         if line.startswith("event: "):
             name = line.removeprefix("event: ")
         if line.startswith("data: "):

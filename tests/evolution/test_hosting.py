@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 
 from enpire.errors import CampaignError, PolicyError, RecipeError
-from enpire.evolution import Confinement, fresh, hosting
 from enpire.evolution import campaign as campaigns
+from enpire.evolution import fresh, hosting
 from enpire.evolution.confined import Either
 from enpire.evolution.experiment import Experiment, ExperimentState, from_json
 from enpire.evolution.policy_process import PolicyProcess
 from enpire.evolution.records import folded
+from enpire.evolution.sandbox import Confinement
 from enpire.improvement.recipe import ConfiguredRecipe
 from enpire.improvement.training import TrainingRequest
 from enpire.policies import ChunkSpec, ProgramPolicy

@@ -12,7 +12,9 @@ import pytest
 
 from enpire.environment import Readings
 from enpire.errors import PolicyFault
-from enpire.evolution import Confinement, PolicyLimits, PolicyProcess, policy_process
+from enpire.evolution import policy_process
+from enpire.evolution.policy_process import PolicyLimits, PolicyProcess
+from enpire.evolution.sandbox import Confinement
 
 from .hostile.arena import needs_sandbox
 

@@ -11,8 +11,10 @@ from typing import Any
 
 import pytest
 
-from enpire.evolution import Allowance, Proxy, Upstream, Usage
 from enpire.evolution import proxy as proxies
+from enpire.evolution.proxy import Proxy
+from enpire.evolution.requests import Upstream
+from enpire.evolution.usage import Allowance, Usage
 
 from .upstream import Api, api
 

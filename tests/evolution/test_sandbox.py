@@ -9,19 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from enpire.evolution import (
-    Allowance,
-    Confinement,
-    Proxy,
-    Sandbox,
-    SandboxError,
-    SandboxLimits,
-    hand_over,
-    harness,
-    python,
-)
 from enpire.evolution import sandbox as sandbox_module
-from enpire.evolution.limits import MIB
+from enpire.evolution.bubblewrap import hand_over, harness, python
+from enpire.evolution.limits import MIB, SandboxLimits
+from enpire.evolution.proxy import Proxy
+from enpire.evolution.sandbox import Confinement, Sandbox, SandboxError
+from enpire.evolution.usage import Allowance
 from enpire.evolution.watch import SandboxWatchdog, size
 
 from .hostile.arena import needs_sandbox

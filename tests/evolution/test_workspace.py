@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from enpire.errors import CampaignError, EnpireError
-from enpire.evolution import Repository, Sandbox, bubblewrap, history
+from enpire.evolution import bubblewrap, history
 from enpire.evolution.experiment import Experiment, ExperimentState
-from enpire.evolution.sandbox import CommandResult, available
+from enpire.evolution.fetching import Repository
+from enpire.evolution.sandbox import CommandResult, Sandbox, available
 from enpire.evolution.workspace import cloned, committed
 from enpire.store import Run
 from tests.store.samples import episode

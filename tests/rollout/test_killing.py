@@ -19,7 +19,7 @@ def _kill(folder: Path, kills: int) -> list[str]:
     return ended.stdout.split()
 
 
-@pytest.mark.slow  # it finds what docs/guarantees.md does not promise yet, at times
+@pytest.mark.medium
 def test_killed_at_ten_points_a_loop_comes_to_the_same(tmp_path: Path) -> None:
     assert len(_kill(tmp_path, 10)) == 10
 

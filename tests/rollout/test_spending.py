@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 from enpire.environment import CartesianControl, Job
+from enpire.environment import initial_condition as foreseen
 from enpire.errors import UsageError
 from enpire.rollout import abort as aborts
 from enpire.rollout import loop as loops
 from enpire.rollout.hard import VARIANTS
 from enpire.rollout.loop import LoopSettings
 from enpire.rollout.spending import Round, Spending
-from enpire.rollout.spending import initial as foreseen
 from enpire.store import Run
 from enpire.twin import Twin
 from enpire.types import Episode, FloatArray, Outcome, Purpose

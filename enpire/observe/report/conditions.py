@@ -10,18 +10,19 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import stats
 
-from enpire.environment import Task
-from enpire.environment.loading import load_task
 from enpire.errors import EnpireError
 from enpire.packs import find
 from enpire.packs.finder import GYM
-from enpire.rollout.spending import initial
 from enpire.store import EpisodeRow, Run
 from enpire.types import JUDGED, Flags, FloatArray, Outcome, Purpose
+
+if TYPE_CHECKING:
+    from enpire.environment import Task
 
 PARTS = 5  # of an entry's range with equally many episodes each
 FEWEST = 8  # failures that say where a policy fails
@@ -51,6 +52,8 @@ class ConditionMap:
 
 def read_conditions(run: Run, rows: Sequence[EpisodeRow], policy: str) -> ConditionMap:
     """Return where `policy` fails, or all policies if it has failed too rarely to tell."""
+    from enpire.environment import initial_condition  # who draws what was read needs no twin
+
     name = str(run.asked.get("task", ""))
     try:
         task = task_as_recorded(name, json.loads(run.ledger.facts().get("packs", "{}")))
@@ -72,7 +75,7 @@ def read_conditions(run: Run, rows: Sequence[EpisodeRow], policy: str) -> Condit
     known: dict[int, FloatArray] = {}
     for row in chosen:
         if row.seed not in known:
-            known[row.seed] = initial(task, row.seed, physical)
+            known[row.seed] = initial_condition(task, row.seed, physical)
     drawn = np.array([known[row.seed] for row in chosen])
     if drawn.shape[1] < 2:
         return ConditionMap(missing="the initial condition has fewer than two entries")
@@ -96,6 +99,8 @@ def task_as_recorded(name: str, packs: dict[str, str]) -> Task:
     Raises:
         EnpireError: it is no pack, or the pack is not what the run was made with.
     """
+    from enpire.environment.loading import load_task
+
     if not name or name.startswith(GYM):
         raise EnpireError("no pack says what this task's initial conditions are")
     pack = find("tasks", name)

@@ -282,8 +282,10 @@ def _cluster(cluster: FailureCluster, report: RunReport) -> str:
 
 def _missed(one: PredicateMargins) -> str:
     """By how much a predicate failed, in words."""
-    often = "half missed by at least" if len(one.margins) > 2 else "missed by"
-    return escape(f"{often} {abs(one.median):.3g} {one.unit}")
+    if len(one.margins) > 2:
+        return escape(f"half missed by at least {abs(one.median):.3g} {one.unit}")
+    missed = " and ".join(f"{abs(margin):.3g}" for margin in one.margins)
+    return escape(f"missed by {missed} {one.unit}")
 
 
 def _strip(strip: FilmStrip) -> str:
@@ -293,7 +295,7 @@ def _strip(strip: FilmStrip) -> str:
         f"<span>{time:.1f} s</span></div>"
         for time, picture in zip(strip.times, strip.pictures, strict=True)
     )
-    return f'<div class="strip">{frames}</div>'
+    return f'<div class="strip" tabindex="0" role="group" aria-label="frames">{frames}</div>'
 
 
 def conditions(report: RunReport) -> str:
@@ -316,7 +318,7 @@ def conditions(report: RunReport) -> str:
     )
     about = (
         f"Of {known.of}. The two entries over which success differs most: {', '.join(names)}. "
-        "Darker cells have a larger share of failures."
+        "Redder cells have a larger share of failures."
     )
     entries = [
         ('<path class="cross" d="M7 2l8 8m0-8l-8 8"/>', "failure"),

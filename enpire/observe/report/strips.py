@@ -17,9 +17,9 @@ from enpire.store import Run
 from enpire.types import Episode, Image
 
 CLUSTERS, FRAMES = 3, 6
-SIZE = (320, 200)  # of a frame, width and height [px]; drawn twice as large, and made small
+SIZE = (320, 240)  # of a frame, width and height [px]; drawn twice as large, and made small
 QUALITY = 80  # of JPEG
-DISTANCE = 0.5  # of the camera from what is tracked [m]
+DISTANCE, LIFT = 0.42, 0.04  # of the camera from what is tracked; above it, for the hand [m]
 ENOUGH_S = 2.5  # after so long no other strip is begun: the whole report takes less than 5 s
 GRACE_S = 1.0  # that the one which is under way may take then
 
@@ -39,7 +39,7 @@ def with_strips(report: RunReport, run: Run, enough_s: float = ENOUGH_S) -> RunR
     why = ""
     try:
         replay = EpisodeReplay(report.summary.task, run.asked.get("world", ""))
-        view = Viewpoint(distance=DISTANCE, width=2 * SIZE[0], height=2 * SIZE[1])
+        view = Viewpoint(distance=DISTANCE, width=2 * SIZE[0], height=2 * SIZE[1], lift=LIFT)
         with TwinCamera(replay.stations, view) as camera:
             for cluster in report.failures.clusters[:CLUSTERS]:
                 if time.monotonic() - began > enough_s:

@@ -346,20 +346,18 @@ def test_a_process_that_outlives_its_training_changes_nothing(run: Run) -> None:
     """
     mark = f"lingering-{os.getpid()}"
     text = MOVES.replace("from dataclasses", f"{LINGERS % mark}\nfrom dataclasses")
-    for _ in range(5):
-        try:
-            policy = trained(run, text)
-        except RecipeError as error:
-            assert "written over after it was trained" in str(error)
-            assert not running(mark)
-            continue
-        break
-    assert float(policy.centre[0]) == 0.75
+    said = ""
+    try:
+        policy = trained(run, text)
+    except RecipeError as error:
+        said = str(error)
+    else:
+        assert float(policy.centre[0]) == 0.75
+        run.save_policy("mine-0", policy.tensors(), metadata(policy))
+        tensors, _ = run.load_policy("mine-0")
+        assert float(np.asarray(tensors["centre"])[0]) == 0.75
+    assert said in ("", "its candidate was written over after it was trained")
     assert not running(mark)
-    row = run.save_policy("mine-0", policy.tensors(), metadata(policy))
-    tensors, _ = run.load_policy("mine-0")
-    assert float(np.asarray(tensors["centre"])[0]) == 0.75
-    assert row.sha256
 
 
 @needs_sandbox

@@ -21,19 +21,14 @@ import pytest
 from enpire.environment import Job, Readings, Stations
 from enpire.environment.varied_arms import VariedArms
 from enpire.errors import PolicyError, StoreError
-from enpire.evolution import (
-    PolicyLimits,
-    PolicyProcess,
-    ProgramPolicy,
-    Repository,
-    Sandbox,
-    SandboxLimits,
-    bubblewrap,
-    hand_over,
-    harness,
-    policy_worker,
-)
+from enpire.evolution import bubblewrap, policy_worker
+from enpire.evolution.bubblewrap import hand_over, harness
+from enpire.evolution.fetching import Repository
+from enpire.evolution.limits import SandboxLimits
+from enpire.evolution.policy_process import PolicyLimits, PolicyProcess
+from enpire.evolution.sandbox import Sandbox
 from enpire.packs import find
+from enpire.policies import ProgramPolicy
 from enpire.rollout.seeds import fresh_entropy, stream
 from enpire.store import Run
 from enpire.twin.twin import Rows

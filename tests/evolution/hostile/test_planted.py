@@ -14,16 +14,12 @@ import pytest
 
 from enpire.environment import Readings
 from enpire.errors import PolicyError
-from enpire.evolution import (
-    FetchError,
-    PolicyProcess,
-    ProgramPolicy,
-    ReadError,
-    Repository,
-    fetching,
-    hand_over,
-    read_inside,
-)
+from enpire.evolution import fetching
+from enpire.evolution.bubblewrap import hand_over
+from enpire.evolution.fetching import FetchError, Repository
+from enpire.evolution.policy_process import PolicyProcess
+from enpire.evolution.reading import ReadError, read_inside
+from enpire.policies import ProgramPolicy
 
 from .arena import needs_sandbox
 

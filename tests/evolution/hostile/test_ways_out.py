@@ -10,7 +10,11 @@ from typing import Any
 
 import pytest
 
-from enpire.evolution import Allowance, Proxy, Sandbox, Upstream, Usage, bubblewrap
+from enpire.evolution import bubblewrap
+from enpire.evolution.proxy import Proxy
+from enpire.evolution.requests import Upstream
+from enpire.evolution.sandbox import Sandbox
+from enpire.evolution.usage import Allowance, Usage
 from tests.evolution.upstream import Api, api
 
 from .arena import KEY, needs_sandbox

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from enpire.certification import Counts, TaskExamination
+from enpire.certification.examination import Counts, TaskExamination
 from enpire.environment import Job, RandomActions, Readings, ResetMode, Stations, build_stations
 from enpire.environment.running import StationPhase
 from enpire.errors import ResetFailed

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from enpire.certification import Counts, TaskExamination
+from enpire.certification.examination import Counts, TaskExamination
 from enpire.environment import Job, ResetMode, Stations, build_stations
 from enpire.environment.restoring import TRIES
 from enpire.types import Episode, Float32Array, FloatArray, Outcome, Purpose

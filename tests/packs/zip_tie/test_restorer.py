@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from enpire.certification import Counts, TaskExamination
+from enpire.certification.examination import Counts, TaskExamination
 from enpire.environment import Demonstrations, Job, ResetMode, Stations, build_stations
 from enpire.types import Episode, Float32Array, FloatArray, Purpose
 

@@ -129,10 +129,11 @@ def _names(curve: SuccessCurve, x: LinearScale, y: LinearScale) -> list[str]:
         if point.policy == last or at - until < APART:
             continue
         last, until = point.policy, at
-        if point is curve.of(MeasurementKind.INCUMBENT)[0]:
-            below = min(y(point.success.low) + 15, y(0.0) - 6)
-            parts.append(label(max(at, x.start + 24), below, point.policy, "name", "middle"))
-        else:  # left of where the line rises
+        if point is curve.of(MeasurementKind.INCUMBENT)[0] and at - x.start < APART:
+            below, above = y(point.success.low) + 15, y(point.success.high) - 6
+            place = below if below < y(0.0) else above
+            parts.append(label(max(at, x.start + 24), place, point.policy, "name", "middle"))
+        else:  # left of where the line begins or rises
             place = min(max(y(point.success.rate) + 4, TOP + 16), y(0.0) - 6)
             parts.append(label(at - 9, place, point.policy, "name", "end"))
     return parts
