@@ -33,6 +33,7 @@ from enpire.environment.correcting import (
 from enpire.environment.fake import Fake
 from enpire.environment.jobs import Job
 from enpire.environment.loading import Order, build_stations, load_task, open_stations
+from enpire.environment.marks import CameraMarks
 from enpire.environment.replay import Replay
 from enpire.environment.resets import ResetMode
 from enpire.environment.sensing import Readings, SensorNoise
@@ -69,6 +70,7 @@ __all__ = [
     "ActionSpec",
     "ArmAction",
     "Camera",
+    "CameraMarks",
     "CameraView",
     "CartesianControl",
     "ColourPatch",

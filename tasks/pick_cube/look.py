@@ -2,19 +2,20 @@
 
 Every pixel of its colour shows a point of the cube, so the cube is where its outline holds all of
 them in every view. Fingers hide parts of it; what is left open by that is how far the measure may
-be off.
+be off. Where the cameras stand is told by marks on the bench.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.spatial.transform import Rotation
 
 from enpire.environment import (
     Camera,
+    CameraMarks,
     CameraView,
     ColourPatch,
     coloured,
@@ -27,6 +28,24 @@ from enpire.environment import (
 from enpire.types import FloatArray
 
 from .geometry import CUBE
+
+CENTRE = np.array([0.23, 0.0, 0.065])  # that both cameras look at [m]
+CAMERAS = {"front": (0.87, 30.0, 28.0), "side": (0.87, -30.0, 28.0)}  # away [m], round, above [deg]
+ROLL = 6.0  # of both about where they look: edges then cross rows and columns of pixels [deg]
+MARKS = CameraMarks(  # as in scene.xml [m]; no cube begins there
+    np.array(
+        [
+            (0.310, 0.000, 0.0),
+            (0.280, -0.100, 0.0),
+            (0.280, 0.100, 0.0),
+            (0.200, -0.140, 0.0),
+            (0.200, 0.140, 0.0),
+            (0.130, -0.140, 0.0),
+            (0.130, 0.140, 0.0),
+        ]
+    ),
+    radius=0.008,
+)
 
 RED, SATURATION = (-14.0, 14.0), 120.0  # of the cube [deg, of 255]; the arm is yellow and black
 SHOWN = 0.03  # share of the cube's outline that must be seen in each view: 25 pixels
@@ -59,8 +78,8 @@ class _Grip:
     edge: float
 
 
-FLAT = _Grip(_turned(range(-30, 31, 2), [0]), 0.2, 0.4)
-SKEW = _Grip(_turned(range(-6, 7, 3), range(-24, 25, 3)), 0.4, 0.8)  # seldom, by an edge
+FLAT = _Grip(_turned(range(-30, 31, 2), [0]), 0.2, 0.25)
+SKEW = _Grip(_turned(range(-6, 7, 3), range(-24, 25, 3)), 0.4, 0.5)  # seldom, by an edge
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +97,11 @@ class Cube:
 def red(views: Sequence[CameraView], now: float) -> list[ColourPatch]:
     """The cube's colour in those views that show what is at `now` [s]."""
     return [coloured(view, RED, SATURATION) for view in fresh(views, now)]
+
+
+def where_they_stand(seen: Sequence[ColourPatch]) -> list[ColourPatch]:
+    """Those whose camera the marks place, with it there."""
+    return [replace(one, view=view) for one in seen if (view := MARKS.placed(one.view))]
 
 
 def find_cube(

@@ -24,6 +24,7 @@ from enpire.environment import (
     Restorer,
     SensorNoise,
     Task,
+    aim,
     time_left,
 )
 from enpire.twin import Twin
@@ -32,6 +33,7 @@ from enpire.types import Float32Array, FloatArray, Predicate, Verdict
 from .demonstrator import Teleoperator
 from .fakes import fakes
 from .geometry import CUBE, cube_in_hand, posture, quarter_turn
+from .look import CAMERAS, CENTRE, ROLL
 from .restorer import PutBack
 from .skill import PARAMETERS, PickUp, Values
 from .truth import truth
@@ -79,6 +81,7 @@ class PickCube(Task):
     def build(self, spec: mujoco.MjSpec) -> None:
         """Add the cube, and limit the jaw's torque, as one does on the servo for light things."""
         super().build(spec)
+        aim(spec, CENTRE, CAMERAS, ROLL)
         spec.actuator("arm_gripper").forcerange = (-GRIP, GRIP)
 
     def prepare(self, twin: Twin) -> None:

@@ -11,7 +11,7 @@ from enpire.environment import Evidence, Readings, overlay
 from enpire.types import FloatArray, Outcome, Predicate, PredicateState, Verdict
 
 from .geometry import CUBE, cube_in_hand
-from .look import find_cube, red
+from .look import find_cube, red, where_they_stand
 
 LIFTED = 60.0  # of the cube over where it lay [mm]
 CENTRED = 8.0  # of its middle from between the pads, along their opening [mm]
@@ -23,7 +23,7 @@ SHUT = 20.0  # of one that has shut: on a cube's diagonal 16 [deg]
 STILL = 60.0  # [mm/s]
 PAD = np.array([0.008, 0.010])  # half a pad across the fingers and along them [m]
 LAST = 5  # readings that the verdict averages
-CALIBRATED = 0.0006  # what cameras 1.7 mm from where they are thought to be change unseen [m]
+CALIBRATED = 0.0002  # what is left of cameras' places when the marks have told them [m]
 
 
 def judge(evidence: Evidence) -> Verdict:
@@ -45,7 +45,8 @@ def judge_views(evidence: Evidence) -> Verdict:
     last = evidence.readings[-LAST:]
     hand, frame = last[-1].hand_position[0, 0], last[-1].hand_rotation[0, 0]
     seen = red(evidence.views, evidence.elapsed)
-    cube = find_cube(seen, hand, frame)
+    stood = where_they_stand(seen)
+    cube = find_cube(stood, hand, frame)
     middle = np.full(3, np.nan) if cube is None else cube.middle
     off = np.full(3, np.nan) if cube is None else cube.accuracy + CALIBRATED
     lift = float(middle[2] - CUBE / 2)
@@ -58,7 +59,7 @@ def judge_views(evidence: Evidence) -> Verdict:
     )
     frames = tuple(
         overlay(one, [] if cube is None else [one.view.camera.outline(cube.corners)])
-        for one in seen
+        for one in (seen if cube is None else stood)
     )
     return replace(verdict, frames=frames)
 

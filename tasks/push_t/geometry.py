@@ -15,7 +15,6 @@ from enpire.environment import Readings
 from enpire.types import FloatArray
 
 UNIT = 0.025  # width of the bars [m]; the bar is 4 units long, the stem reaches 3 below it
-TAGS = 7  # in the middles of the units: the mean of their places is the centroid
 HEIGHT = 0.020  # of the block [m]
 CENTROID = 19 / 14  # below the bar's upper face [units]
 AREA = 7 * UNIT**2  # of the footprint [m^2]
@@ -42,6 +41,14 @@ BAR = _rectangle(-2, 2, -1, 0)
 STEM = _rectangle(-0.5, 0.5, -4, -1)
 # The outline, counter-clockwise from the lower left corner of the stem.
 OUTLINE = [STEM[0], STEM[1], STEM[2], BAR[1], BAR[2], BAR[3], BAR[0], STEM[3]]
+# Of the tags that the tracker follows, four in each unit, in the T's frame: (28, 3) [m]. Their mean
+# is the centroid.
+TAGS = UNIT * np.array(
+    [
+        *((x, y + CENTROID, 0.0) for x in np.arange(-1.75, 2.0, 0.5) for y in (-0.75, -0.25)),
+        *((x, y + CENTROID, 0.0) for x in (-0.25, 0.25) for y in np.arange(-3.75, -1.0, 0.5)),
+    ]
+)
 
 
 def posture(off: Sequence[float] | FloatArray) -> tuple[FloatArray, FloatArray]:

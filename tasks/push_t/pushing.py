@@ -35,6 +35,7 @@ PAUSE, LIFT = 1.2, 1.6  # to draw back and look; to go up, over and down to anot
 SPEED, TRAVEL = 0.050, 0.090  # of a push, of a free hand [m/s]
 ONCE_MORE = 8.0  # what shrinks a small displacement to 1/e [s]
 GROSS = 0.012  # speed at which a large one shrinks [m/s]
+OUTSIDE = 1e5  # what a push costs that would go further over the rim: of two the lesser [s/m]
 FINE, DOUBT = 0.003, 0.002  # a small displacement; by how much a push comes out otherwise [m]
 
 
@@ -131,7 +132,8 @@ def choose(pose: FloatArray, goal: FloatArray, finger: Finger, face: int) -> Pus
     off = np.hypot(displacement(after, goal), DOUBT)
     left = ONCE_MORE * np.log1p(off / FINE) + off / GROSS
     cost = _approach(pose, finger, face)[:, None] + LENGTHS / SPEED + left
-    cost[tray_margin(after) < 0] = np.inf
+    further_out = min(0.0, float(tray_margin(pose))) - tray_margin(after)
+    cost += OUTSIDE * np.maximum(further_out, 0.0)
     contact, length = np.unravel_index(cost.argmin(), cost.shape)
     path = np.concatenate([pose[None], after[contact, : length + 1]])
     return Push(int(FACES[contact]), POINTS[contact], NORMALS[contact], path)

@@ -67,8 +67,8 @@ class PushT(Task):
     time_limit = 45.0
     probe_limit = 6.0
     # A verdict that allows 4 mm asks for a better tracker than picking something up does, and for
-    # more tags than one.
-    tracked = tuple(f"task_tag{i}" for i in range(TAGS))
+    # many tags: with seven, one true success in sixty was too near to the threshold to be told.
+    tracked = tuple(f"task_tag{i}" for i in range(len(TAGS)))
     noise = SensorNoise(position=0.001, position_bias=0.0003, rotation=0.01, rotation_bias=0.004)
     # Five joints: the hand keeps pointing down, its fingers across the bench's y axis.
     actions = ActionSpec(
@@ -103,8 +103,11 @@ class PushT(Task):
     restore_limit = 120.0
 
     def build(self, spec: mujoco.MjSpec) -> None:
-        """Add block, outline and rim, and keep the jaw shut, as one does by the servo's limits."""
+        """Add block, tags, outline, rim; keep the jaw shut, as one does by the servo's limits."""
         super().build(spec)
+        block = spec.body("task_block")
+        for name, place in zip(self.tracked, TAGS, strict=True):
+            block.add_site(name=name, pos=place, size=[0.001] * 3, group=4)
         aim(spec, CENTRE, CAMERAS)
         jaw = spec.actuator("arm_gripper")
         jaw.inheritrange = 0.0

@@ -186,7 +186,7 @@ def test_things_are_seen_where_they_are() -> None:
         off = (np.array([x, y]) / z - cropped.cam_intrinsic[index, 2:]) / cropped.cam_sensorsize[
             index, 0
         ]
-        red = (picture[..., 0] - picture[..., 1] > 60) & (picture[..., 1] < 70)
+        red = (picture[..., 0] - picture[..., 1:].max(axis=-1) > 60) & (picture[..., 1] < 70)
         seen = np.argwhere(red).mean(axis=0)[::-1]
         np.testing.assert_allclose(seen, 31.5 + 64 * off, atol=1.5)
     stations.abort("seen")

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+import mujoco
 import numpy as np
 import pytest
 
@@ -21,6 +21,8 @@ from enpire.environment import (
 )
 from enpire.types import FloatArray, Outcome, PredicateState, Purpose, Verdict
 from tests.graphics import eyes_of
+
+from .modules import module
 
 
 @dataclass(frozen=True)
@@ -68,7 +70,7 @@ def test_a_lifted_cube_is_a_success_without_a_tracker(shots: tuple[Shot, Shot]) 
     assert verdict.outcome is Outcome.SUCCESS
     lifted = verdict.predicates[0]
     assert lifted.value == pytest.approx(1e3 * shots[1].cube[2] - 12.5, abs=0.4)
-    assert 0.7 < lifted.accuracy < 1.9
+    assert 0.3 < lifted.accuracy < 0.9
     assert [frame.name for frame in verdict.frames] == ["front", "side"]
 
 
@@ -138,8 +140,43 @@ def test_every_hostile_scene_that_is_drawn_leaves_a_failure_a_failure(
 
 def test_cameras_that_contradict_each_other_are_not_believed(shots: tuple[Shot, Shot]) -> None:
     front, side = shots[1].views
-    camera = replace(front.camera, position=front.camera.position + np.array([0, 0, 0.008]))
-    assert shots[1].judge([replace(front, camera=camera), side]).undecided
+    look = module(shots[1].stations.task, "look")
+    (seen, _) = look.red([front, side], 0.44)
+    image = front.image.copy()
+    image[seen.mask] = (180, 145, 105)  # the bench
+    image[np.roll(seen.mask, -16, axis=0)] = front.image[seen.mask]  # the cube 9 mm higher
+    assert shots[1].judge([replace(front, image=image), side]).undecided
+
+
+@pytest.mark.parametrize("camera", [0, 1])
+def test_a_camera_that_was_knocked_is_told_so_by_the_marks(
+    shots: tuple[Shot, Shot], camera: int
+) -> None:
+    views = [*shots[1].views]
+    knocked = replace(
+        views[camera].camera, position=views[camera].camera.position + np.array([0, 0, 0.008])
+    )
+    views[camera] = replace(views[camera], camera=knocked)
+    verdict = shots[1].judge(views)
+    assert verdict.outcome is Outcome.SUCCESS
+    assert verdict.predicates[0].value == pytest.approx(1e3 * shots[1].cube[2] - 12.5, abs=0.4)
+    hidden = views[camera].image.copy()
+    for mark in module(shots[1].stations.task, "look").MARKS.places[:4]:
+        x, y = knocked.project(mark).astype(int)
+        hidden[y - 30 : y + 30, x - 30 : x + 30] = (120, 122, 125)
+    views[camera] = replace(views[camera], image=hidden)
+    assert shots[1].judge(views).undecided
+
+
+def test_marks_lie_where_the_scene_has_them_and_nothing_touches_them() -> None:
+    task = build_stations("pick_cube", 1, 1).task
+    marks = module(task, "look").MARKS
+    scene = mujoco.MjSpec.from_file(str(task.folder / "scene.xml")).compile()
+    found = [i for i in range(scene.ngeom) if scene.geom(i).name.startswith("mark")]
+    assert scene.geom_pos[found] == pytest.approx(marks.places)
+    assert set(scene.geom_size[found, 0]) == {marks.radius}
+    assert not scene.geom_contype[found].any()
+    assert not scene.geom_conaffinity[found].any()
 
 
 def test_looking_takes_less_than_the_time_there_is(shots: tuple[Shot, Shot]) -> None:
@@ -154,9 +191,7 @@ def test_looking_takes_less_than_the_time_there_is(shots: tuple[Shot, Shot]) -> 
 
 
 def test_the_colour_is_the_cubes(shots: tuple[Shot, Shot]) -> None:
-    look = importlib.import_module(
-        type(shots[0].stations.task).__module__.rpartition(".")[0] + ".look"
-    )
+    look = module(shots[0].stations.task, "look")
     green = [replace(v, image=v.image[..., [1, 0, 2]]) for v in shots[1].views]
     assert not any(seen.mask.any() for seen in look.red(green, 0.16))
     assert shots[1].judge(green).undecided

@@ -52,14 +52,17 @@ def test_block_and_outline_are_the_shapes_that_are_judged() -> None:
     assert not any(line.contype[0] or line.conaffinity[0] for line in lines), "drawn only"
 
 
-def test_a_tag_is_in_the_middle_of_each_unit() -> None:
+def test_four_tags_are_spread_over_each_unit() -> None:
     stations = build_stations("push_t", 1, 1)
     model = stations.twin.model
     tags = np.array([model.site(name).pos for name in stations.task.tracked]) / geometry.UNIT
     np.testing.assert_allclose(tags.mean(axis=0), 0, atol=1e-6)
-    units = tags[:, :2] - tags[0, :2]  # from the bar's left one
-    middles = [(0, 0), (1, 0), (2, 0), (3, 0), (1.5, -1), (1.5, -2), (1.5, -3)]
-    np.testing.assert_allclose(units, middles, atol=1e-5)
+    quarters = tags[:, :2] - (0, geometry.CENTROID)  # in units, from the middle of the bar's edge
+    middles = [(x, -0.5) for x in (-1.5, -0.5, 0.5, 1.5)] + [(0, y) for y in (-1.5, -2.5, -3.5)]
+    for middle in middles:
+        there = np.round(quarters - middle, 5)
+        own = sorted(map(tuple, there[abs(there).max(axis=1) < 0.5]))
+        assert own == [(-0.25, -0.25), (-0.25, 0.25), (0.25, -0.25), (0.25, 0.25)]
 
 
 def truth(stations: Stations, pose: tuple[float, ...], tilt: float = 0.0) -> dict[str, float]:
