@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from enpire.commands.graphics import choose_graphics
 from enpire.commands.options import Parser, print_json
+from enpire.commands.progress_bar import progress_bar
 from enpire.errors import UsageError
 
 if TYPE_CHECKING:
@@ -42,13 +43,20 @@ def run(options: Namespace) -> int:
         raise UsageError(f"there is no folder {options.folder}: name where runs are to lie")
     choose_graphics()
     checks = []
-    for check in _checks(options.folder):
+
+    def tell(check: MachineCheck) -> None:
         checks.append(check)
         if options.json:
-            continue
+            return
         print(f"{check.state:<5} {check.name}: {check.found}", flush=True)
         if check.remedy:
             print(f"      {check.remedy}", flush=True)
+
+    with progress_bar("looking at this machine"):
+        for check in _checks(options.folder):
+            tell(check)
+    for check in _timing():  # without a bar, whose drawing would be measured too
+        tell(check)
     if options.json:
         print_json({"checks": [asdict(check) for check in checks]})
     return int(any(check.state is CheckState.BAD for check in checks))
@@ -56,7 +64,7 @@ def run(options: Namespace) -> int:
 
 def _checks(folder: Path) -> Iterator[MachineCheck]:
     from enpire.evolution.sandbox import available
-    from enpire.observe.machine import CheckState, MachineCheck, disk, graphics, robots, timing
+    from enpire.observe.machine import CheckState, MachineCheck, disk, graphics, robots
 
     yield graphics.opengl()
     yield graphics.gpu()
@@ -73,6 +81,11 @@ def _checks(folder: Path) -> Iterator[MachineCheck]:
         confined.reason,
     )
     yield from disk.disk(folder)
+
+
+def _timing() -> Iterator[MachineCheck]:
+    from enpire.observe.machine import timing
+
     yield timing.real_time()
     yield timing.pace()
     yield timing.clock()

@@ -8,6 +8,7 @@ from argparse import Namespace
 from pathlib import Path
 
 from enpire.commands.options import Parser
+from enpire.commands.progress_bar import progress_bar
 from enpire.commands.tasks import first_line
 from enpire.errors import UsageError
 from enpire.packs.finder import unknown
@@ -38,11 +39,13 @@ def run(options: Namespace) -> int:
         raise UsageError(unknown("action", options.action, ACTIONS))
     if options.recipe is None:
         raise UsageError("enpire recipes show NAME: which one?")
-    from enpire.improvement import recipe as recipes
-    from enpire.improvement.settings import described
+    with progress_bar("reading it"):
+        from enpire.improvement import recipe as recipes
+        from enpire.improvement.settings import described
 
-    found = recipes.find(options.recipe)
+        found = recipes.find(options.recipe)
+        settings = described(found.recipe)
     module = sys.modules[type(found.recipe).__module__]
     print(f"{found.name}: {inspect.getdoc(module) or type(found.recipe).__name__}\n")
-    print(described(found.recipe))
+    print(settings)
     return 0

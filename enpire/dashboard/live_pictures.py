@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from enpire.observe.live_scene import LiveScenes, SceneCopy
 
 SIZE = (384, 240)  # width and height [px]
-DISTANCE = 0.5  # of the camera [m]
+DISTANCE, LIFT = 0.5, 0.04  # of the camera from what is tracked; above it, for the hand [m]
 FRESH_S = 1.5  # age up to which a picture is shown again
 QUALITY = 85  # of JPEG
 MOST = 4  # tasks that are kept loaded
@@ -83,7 +83,7 @@ class ScenePainter:
         with Run.glance(folder) as run:
             copy = SceneCopy(run)
         width, height = SIZE
-        view = Viewpoint(distance=DISTANCE, width=width, height=height)
+        view = Viewpoint(distance=DISTANCE, width=width, height=height, lift=LIFT)
         return LoadedScene(copy, TwinCamera(copy.stations, view))
 
 

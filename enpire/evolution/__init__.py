@@ -1,1 +1,1 @@
-"""Coding agents that improve recipes; so far, what they stand on: the sandbox and its ways out."""
+"""Agents that improve recipes: campaigns and ablations, the sandbox and its ways out."""

@@ -26,7 +26,8 @@ def test_it_ends_with_what_it_found(
     checks: list[MachineCheck],
     code: int,
 ) -> None:
-    monkeypatch.setattr(doctor, "_checks", lambda _: iter(checks))
+    monkeypatch.setattr(doctor, "_checks", lambda _: iter(checks[:-1]))
+    monkeypatch.setattr(doctor, "_timing", lambda: iter(checks[-1:]))
     assert main(["doctor", str(tmp_path)]) == code
     out = capsys.readouterr().out
     assert out.startswith("good  GL: draws\nnote  GPU: none\n      buy one\n")
