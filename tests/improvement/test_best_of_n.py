@@ -15,6 +15,7 @@ from enpire.improvement.online import OnlineLearner, OnlineRecipe
 from enpire.improvement.recipe import RecipeInputs
 from enpire.improvement.recipes.best_of_n import BestOfLearner, BestOfN
 from enpire.policies import BestOfPolicy, ChunkSpec, FlowPolicy, FlowSpec, SkillPolicy, SkillSpec
+from enpire.policies.retracing import undone
 from enpire.types import Episode, Outcome, Purpose, Verdict
 from tests.store.samples import episode
 
@@ -120,6 +121,16 @@ def test_what_collects_now_and_then_goes_back_and_what_is_proposed_by_its_critic
     assert collects.head.spec.back == 2, "three periods are two chunks"
     assert collects.head.spec.patience == int(np.quantile([7, 7, 20], 0.9)) // 2
     assert same(collects.tensors(), proposed.tensors())
+
+
+def test_what_was_taken_back_is_no_part_of_the_time_that_a_success_needed() -> None:
+    stuck = made("e2", length=40)
+    for at in range(0, 36, 4):  # a chunk of two, and back
+        stuck.actions[at + 2 : at + 4] = undone(stuck.actions[at : at + 2], (0, 1))
+    learner = BestOfLearner(replace(QUICK, back=3), given([stuck]))
+    collects = learner.policy()
+    assert isinstance(collects, BestOfPolicy)
+    assert collects.head.spec.patience == int(np.quantile([7, 7, 4], 0.9)) // 2
 
 
 def test_it_goes_on_from_an_incumbent_of_its_own() -> None:

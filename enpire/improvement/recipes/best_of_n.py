@@ -109,11 +109,10 @@ class BestOfLearner:
         if not won:
             raise RecipeError("best_of_n: no demonstration and no success to learn from")
         self._shown = {e.id for e in shown}
-        lengths = [len(e) for e in before if e.success]
         moments = Moments.of(self._frozen, won, given)
         # Of who sees by cameras, what it sees would have to be moved, too.
         self._symmetry = given.symmetry if moments.film is None else None
-        self._chooser = self._made(moments, lengths)
+        self._chooser = self._made(moments, [e for e in before if e.success])
         self._buffer = ChunkBuffer()
         generators = [torch.Generator().manual_seed(given.seed + part) for part in range(2)]
         self._critics = CriticLearner(self._chooser, settings.critic, generators[0], self._symmetry)
@@ -243,22 +242,25 @@ class BestOfLearner:
         lags = torch.tensor(self._chooser.spec.lags)
         return rows[(torch.arange(len(rows))[:, None] - lags).clamp_min(0)]
 
-    def _made(self, moments: Moments, lengths: Sequence[int]) -> Chooser:
+    def _made(self, moments: Moments, won: Sequence[Episode]) -> Chooser:
         """Return the chooser to begin with: the incumbent's own, if it has one.
 
-        lengths: of the successes so far [periods].
+        won: the successes so far. What one of them took back is no part of the time it needed: else
+        who goes back would wait longer and longer before it does.
         """
         incumbent, settings = self._given.incumbent, self.settings
         if isinstance(incumbent, BestOfPolicy):
             return copy.deepcopy(incumbent.head).train()
         asked, grippers = moments.asked, self._given.grippers
         of = asked.spec
+        varied = tuple(entry for entry in range(of.action) if entry not in grippers)
+        lengths = [np.sum(~taken_back(e.actions, of.execute, varied)) for e in won]
         spec = ChooserSpec(
             observation=asked.observation,
             lags=settings.lags,
             action=of.action,
             chunk=of.execute,
-            varied=tuple(entry for entry in range(of.action) if entry not in grippers),
+            varied=varied,
             width=settings.width,
             critics=settings.critics,
             samples=settings.samples,
