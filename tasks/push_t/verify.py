@@ -15,7 +15,7 @@ from .look import blue, find_block, outlines
 from .marks import MARKS
 
 COVERED = 0.90  # of the outline is a success
-SEEN_COVERED = 0.9012  # what the tracker is to see: 0.7 standard deviations of its error more
+SEEN_COVERED = 0.9017  # what the tracker is to see: one standard deviation of its error more
 TOGETHER = 0.0017  # of the covered share: what both views may be off, two standard deviations
 STILL = 10.0  # [mm/s]
 FLAT = 5.0  # [deg]

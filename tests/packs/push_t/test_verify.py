@@ -87,7 +87,7 @@ def test_a_block_that_slides_is_not_there_yet() -> None:
 
 def test_the_score_is_the_covered_share_of_what_is_asked_for() -> None:
     verdict = judge(*[readings(yaw=np.pi)] * 8)
-    assert verdict.score == pytest.approx(19 / 49 / 0.9012)
+    assert verdict.score == pytest.approx(19 / 49 / 0.9017)
     assert verdict.stage == "near"
     assert judge(*[readings(x=0.2)] * 8).score == 0.0
     assert judge(*[readings(height=0.02)] * 8).score == 1.0, "covered, but not let go"
