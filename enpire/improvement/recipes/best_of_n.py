@@ -1,9 +1,10 @@
-"""Learn online: act by the best of some chunks, and clone what succeeded.
+"""Learn online: act by the best of some chunks, as critics tell that learn from every episode.
 
 Best-of-N under an ensemble of critics is what EXPO acts by (Dong et al. 2025, arXiv 2507.07986;
 chunks: EXPO-FT, arXiv 2605.25477). The incumbent is the base. It draws chunks, each is varied a
-little, and critics choose. The base goes on learning, too: it clones what succeeded, so what was
-chosen becomes what it draws. Both learn while stations work, from every episode of the run.
+little, and critics choose. These learn while stations work, from every episode of the run. The base
+can go on learning, too, by cloning what succeeded; at a constant rate it got worse
+(`docs/improvement.md`), so it stays as it is unless told otherwise.
 
 What collects is what is proposed, with what varies its chunks: where a memory of what was tried is
 short, one that always does the same stays stuck. Where an episode takes longer than most that came
@@ -56,7 +57,7 @@ STAGE = "best_of_n"
 
 @dataclass(frozen=True, slots=True)
 class BestOfN:
-    """Improve the incumbent online: the best of its chunks, and what succeeded cloned."""
+    """Improve the incumbent online: the best of its chunks, by critics that learn."""
 
     critic: CriticSettings = field(default_factory=CriticSettings)
     base: BaseSettings = field(default_factory=BaseSettings)
@@ -71,7 +72,7 @@ class BestOfN:
     lags: tuple[int, ...] = (4, 2, 0)  # of what critics see [periods]
     warm_steps: int = 1500  # gradient steps of the critics before the first block is learned from
     steps: float = 0.5  # gradient steps of the critics a control period of what is collected
-    base_steps: float = 0.25  # of the base, a control period that it can clone
+    base_steps: float = 0.0  # of the base, a control period that it can clone; 0: it stays as it is
     early: int = 300  # episodes in which returns and demonstrations count for less and less
 
     begins_from: ClassVar[str] = "flow"
