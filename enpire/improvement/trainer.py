@@ -39,7 +39,7 @@ WIDER = 2  # times as wide as what answers with one chunk
 PASSES = 64.0  # over all examples: each comes with another noise and time every time it is shown
 MOVED_PASSES = 192.0  # where each comes from another place every time, too
 LEAST_STEPS, MOST_STEPS = 300, 12_000  # for that, where examples are few, and where they are many
-CALM = 0.5  # deviation of the noise that they act with, unless a task asks for another
+CALM = 0.5  # deviation of the noise that they act with
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,6 @@ class Training:
     shift: int = 0  # of pictures, up to so many pixels along both axes, drawn in each step
     relight: float = 0.0  # of pictures, share of brightness and contrast, up or down
     late: int = 0  # control periods that chunks may come late: a flow learns to bridge them
-    deviation: float = CALM  # of the noise that a flow acts with: little is exact, much comes free
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +134,7 @@ def clone_flow(
         hidden=tuple(WIDER * width for width in spec.hidden),
         chunk=spec.chunk + late,
         pending=late,
-        deviation=training.deviation,
+        deviation=CALM,
     )
     data = _taught(given, spec, chosen, weight)
     flow = fresh_flow(spec, data, given.seed)

@@ -643,6 +643,7 @@ class Loop:
             self.state.done += 1
             self.state.deciding = f"{name} on sealed seeds: {failures} failed of {self.state.done}"
             self.state.planned = min(examination.rule.soonest(failures), examination.rule.most)
+        self.writer.flush()
         row = self._sealed.close(examination, known)
         self._note("sealed", f"{name}, {self._sealed.said(row)}", name, "")
         self.state.take(row, self._sealed.passed(row))
@@ -722,6 +723,7 @@ class Loop:
 
     def _close_round(self, number: int) -> None:
         measured = self._show_success(self.state.incumbent)
+        self.writer.flush()
         self.run_store.ledger.put_round(
             RoundRow(
                 number=number,
@@ -773,6 +775,7 @@ class Loop:
         number: int | None = None,
     ) -> None:
         at = self.state.round if number is None else number
+        self.writer.flush()  # what was decided never outlives the episodes that decided it
         self.run_store.ledger.add_decision(
             LogEntry(at, kind, text, incumbent, candidate, numbers or {})
         )

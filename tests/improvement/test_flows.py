@@ -13,6 +13,7 @@ from enpire.improvement import trainer
 from enpire.improvement.flows import begun
 from enpire.improvement.noise import SteeredFlowActor, SteeredFlowAgent
 from enpire.improvement.recipe import Candidate, RecipeInputs
+from enpire.improvement.recipes.bc import BehaviourCloning
 from enpire.improvement.recipes.dsrl import NoiseLearning, steered
 from enpire.improvement.recipes.sac_flow import FlowActor, FlowAgent, FlowLearning
 from enpire.improvement.replay import Transitions
@@ -95,7 +96,8 @@ def test_flows_are_wider_and_learn_for_longer_and_of_those_who_know(
     assert steps[:4] == [64, 100, 10, 7], "each of eight examples as often as is usual, or as told"
     assert made.spec.hidden == (16, 32)
     assert made.spec.deviation == CALM
-    lively = trainer.clone_flow(given, [shown], Training(steps=7, deviation=0.9)).policy
+    lively = BehaviourCloning(policy="flow", deviation=0.9).improve(given).policy
+    assert isinstance(lively, FlowPolicy)
     assert lively.spec.deviation == 0.9
     assert float(made.centre.max()) < 4.0, "what a policy did itself is not cloned"
 

@@ -364,7 +364,7 @@ class TestBetweenTrials:
     def test_outlives_the_harness(self, tmp_path: Path) -> None:
         mark = f"left-behind-{os.getpid()}-killed"
         script = (
-            "import time\nfrom enpire.evolution import Sandbox\n"
+            "import time\nfrom enpire.evolution.sandbox import Sandbox\n"
             f"p = Sandbox().start(['sh', '-c', 'sleep 300; : {mark}'])\n"
             "print('up', flush=True); time.sleep(300)"
         )
