@@ -95,10 +95,11 @@ class SimulatedLoop(Loop):
         stations: Any = SimpleNamespace(sight=None, observation_size=1, action_size=1)
         fleet: Any = SimpleNamespace(stations=stations, robot_s=0.0, stop=lambda reason: None)
         run: Any = SimpleNamespace(ledger=MemoryLedger())
+        writer: Any = SimpleNamespace(flush=lambda: None)
         absent: Any = None
         recipe = ConfiguredRecipe("simulated", absent)
         budget, state = Budget(rounds=rounds), LoopState()
-        super().__init__(settings, run, absent, fleet, recipe, [recipe], absent, budget, state)
+        super().__init__(settings, run, writer, fleet, recipe, [recipe], absent, budget, state)
         self._known = _NamesKnown(run, stations)
         self._rate, self._rng = rate, rng
 
