@@ -21,7 +21,14 @@ from tests.store.samples import episode
 
 SPEC = ChunkSpec("t", observation=6, action=3, history=2, stride=1, chunk=4, execute=2, hidden=(8,))
 QUICK = BestOfN(
-    critic=CriticSettings(batch=8), samples=2, critics=2, width=8, warm_steps=4, steps=0.5, early=6
+    critic=CriticSettings(batch=8),
+    samples=2,
+    critics=2,
+    width=8,
+    warm_steps=4,
+    steps=0.5,
+    base_steps=0.25,
+    early=6,
 )
 
 

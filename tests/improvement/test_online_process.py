@@ -35,6 +35,7 @@ SMALL = {
     "width": "8",
     "warm_steps": "3",
     "steps": "0.5",
+    "base_steps": "0.25",
 }
 FAILS = """
 from __future__ import annotations

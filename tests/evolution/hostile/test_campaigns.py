@@ -353,7 +353,8 @@ def test_a_process_that_outlives_its_training_changes_nothing(run: Run) -> None:
         said = str(error)
     else:
         assert float(policy.centre[0]) == 0.75
-        run.save_policy("mine-0", policy.tensors(), metadata(policy))
+        row = run.save_policy("mine-0", policy.tensors(), metadata(policy))
+        assert row.sha256
         tensors, _ = run.load_policy("mine-0")
         assert float(np.asarray(tensors["centre"])[0]) == 0.75
     assert said in ("", "its candidate was written over after it was trained")
