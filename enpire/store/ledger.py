@@ -553,14 +553,24 @@ class Ledger:
     def predicates(self, episode: str) -> tuple[Predicate, ...]:
         """The predicates of one episode, in the verifier's order; none if it is not known."""
         rows = self._rows(
-            f"SELECT name, value, threshold, unit, at_least, {self._accuracy} FROM predicates"
-            " WHERE episode = ? ORDER BY position",
+            f"SELECT {self._predicate_columns} FROM predicates WHERE episode = ? ORDER BY position",
             (episode,),
         )
-        return tuple(
-            Predicate(name, _real(value), _real(threshold), unit, bool(at_least), _real(accuracy))
-            for name, value, threshold, unit, at_least, accuracy in rows
-        )
+        return tuple(_predicate(row) for row in rows)
+
+    @_readable
+    def all_predicates(self) -> dict[str, tuple[Predicate, ...]]:
+        """The predicates of every episode that has some, by its id, in the verifier's order."""
+        found: dict[str, list[Predicate]] = {}
+        for episode, *row in self._rows(
+            f"SELECT episode, {self._predicate_columns} FROM predicates ORDER BY episode, position"
+        ):
+            found.setdefault(episode, []).append(_predicate(row))
+        return {episode: tuple(predicates) for episode, predicates in found.items()}
+
+    @property
+    def _predicate_columns(self) -> str:
+        return f"name, value, threshold, unit, at_least, {self._accuracy}"
 
     # Robot time
 
@@ -771,6 +781,11 @@ def _episode_values(episode: Episode, path: str, position: int) -> tuple[object,
         path,
         position,
     )
+
+
+def _predicate(row: Sequence[Any]) -> Predicate:
+    name, value, threshold, unit, at_least, accuracy = row
+    return Predicate(name, _real(value), _real(threshold), unit, bool(at_least), _real(accuracy))
 
 
 def _episode_row(row: tuple[Any, ...]) -> EpisodeRow:

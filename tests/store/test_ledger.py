@@ -58,6 +58,10 @@ def test_predicates_keep_what_is_not_a_number(ledger: Ledger) -> None:
     ledger.add_batch("1", "", 0, [episode("a", verdict=Verdict(Outcome.FAILURE, predicates))])
     assert same(ledger.predicates("a"), predicates)
     assert ledger.predicates("other") == ()
+    ledger.add_batch("2", "", 0, [episode("b"), episode("c", verdict=Verdict(Outcome.INVALID))])
+    both = {"a": predicates, "b": episode("b").verdict.predicates}
+    found = ledger.all_predicates()
+    assert same(list(found.items()), list(both.items())), "an episode without any is not in it"
 
 
 def test_filters(ledger: Ledger) -> None:

@@ -1,0 +1,1 @@
+"""What command line and library share: to improve a policy, to measure one, to read a run."""
