@@ -103,6 +103,44 @@ class Predicate:
         """Whether the condition holds beyond doubt."""
         return self.state is PredicateState.PASS
 
+    @property
+    def value_text(self) -> str:
+        """The value without its unit, rounded, and still on its own side of the threshold."""
+        return _told_apart(self.value, self.threshold)[0]
+
+    @property
+    def reason(self) -> str:
+        """Why it does not hold, a clause of a verdict's `reason`; its state if it did not fail."""
+        if self.state is not PredicateState.FAIL:
+            return f"{self.name} {self.state}"
+        value, threshold = _told_apart(self.value, self.threshold)
+        unit = f" {self.unit}" if self.unit else ""
+        return f"{self.name} {value}{unit} (needs {threshold})"
+
+
+def _told_apart(value: float, threshold: float) -> tuple[str, str]:
+    """Return both as text: three digits of the value, more where they would not tell the two apart.
+
+    The threshold has six digits, or as many as the value if that has more.
+    """
+    scale = max(abs(value), abs(threshold))
+    if not (0.0 < scale < math.inf):
+        return f"{abs(value) if value == 0.0 else value:g}", f"{threshold:g}"
+    first = math.floor(math.log10(scale))
+    for digits in range(3, 18):  # 17 tell any two numbers apart
+        texts = _rounded(value, digits - first), _rounded(threshold, max(digits, 6) - first)
+        shown, needed = map(float, texts)
+        if (shown < needed, shown > needed) == (value < threshold, value > threshold):
+            break
+    return texts
+
+
+def _rounded(number: float, digits: int) -> str:
+    """Return `number` to so many digits from the first before its point, without empty ones."""
+    text = f"{number:.{max(digits - 1, 0)}f}"
+    text = text.rstrip("0").rstrip(".") if "." in text else text
+    return "0" if text == "-0" else text
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Frame:

@@ -144,6 +144,5 @@ def _scaled(predicate: Predicate) -> float:
 
 def difference(audited: AuditedEpisode) -> str:
     """What was said of an episode, and what was."""
-    missed = [p for p in audited.truth if not p.holds]
-    true = "; ".join(f"{p.name} {p.value:.2f} {p.unit} (needs {p.threshold:g})" for p in missed)
+    true = "; ".join(p.reason for p in audited.truth if not p.holds)
     return f"judged {audited.reason or 'a success'}; truly {true or 'a success'}"

@@ -590,7 +590,7 @@ class SuccessRule:
 def _held(predicate: Predicate, when: str = "") -> Verdict:
     if predicate.holds:
         return Verdict(Outcome.SUCCESS, (predicate,), score=1.0)
-    reason = f"{predicate.name} {predicate.value:g}{when}, needed {predicate.threshold:g}"
+    reason = f"{predicate.name} {predicate.value_text}{when}, needed {predicate.threshold:g}"
     return Verdict(Outcome.FAILURE, (predicate,), reason=reason)
 
 

@@ -131,8 +131,7 @@ class PhysicalReset:
         posture = Predicate("posture", off, math.degrees(AT), "deg", at_least=False)
         missed = [p for p in (posture, *self._restorer.in_place(self._seen)) if not p.holds]
         if missed:
-            said = [f"{p.name} {p.value:.1f} {p.unit} (needs {p.threshold:g})" for p in missed]
-            raise ResetFailed("; ".join(said))
+            raise ResetFailed("; ".join(p.reason for p in missed))
         return True
 
     def _at_rest(self, readings: Readings) -> bool:

@@ -393,7 +393,7 @@ def _episode(episode: Episode, rows: int) -> str:
     ]
     for p in verdict.predicates:
         sign = ">=" if p.at_least else "<="
-        lines.append(f"- {p.name}: {p.value:.4g} {sign} {p.threshold:.4g} {p.unit}: {p.state}")
+        lines.append(f"- {p.name}: {p.value_text} {sign} {p.threshold:g} {p.unit}: {p.state}")
     at = np.unique(np.linspace(0, max(len(episode) - 1, 0), rows).astype(int))
     lines.append("time [s]: observation → action")
     for i in at if len(episode) else []:

@@ -226,7 +226,7 @@ def verdict_text(episode: Episode) -> str:
         f"policy {episode.policy}, seed {episode.seed}, station {episode.station}",
         f"{verdict.outcome}: {verdict.reason or verdict.stage}",
         *(
-            f"{p.name}: {p.value:.4g} {p.unit}, threshold {p.threshold:g}, margin {p.margin:.4g}, "
+            f"{p.name}: {p.value_text} {p.unit}, threshold {p.threshold:g}, margin {p.margin:.4g}, "
             f"{p.state}"
             for p in verdict.predicates
         ),

@@ -126,12 +126,7 @@ def _verdict(deep: float, predicates: tuple[Predicate, ...]) -> Verdict:
         predicates=predicates,
         score=float(np.clip(deep / SEEN_SEATED, 0.0, 0.9)) if failed else 1.0,
         stage=stage if failed else "seated",
-        reason="; ".join(
-            f"{p.name} {p.value:.2f} {p.unit} (needs {p.threshold:g})"
-            if p.state is PredicateState.FAIL
-            else f"{p.name} {p.state}"
-            for p in failed
-        ),
+        reason="; ".join(p.reason for p in failed),
     )
 
 

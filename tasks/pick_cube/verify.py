@@ -124,10 +124,5 @@ def _verdict(lift: float, *predicates: Predicate) -> Verdict:
         predicates=predicates,
         score=1.0 if not failed else 0.0 if unsure else float(np.clip(1e3 * lift / LIFTED, 0, 1)),
         stage=stage if failed else "lifted",
-        reason="; ".join(
-            f"{p.name} {p.value:.0f} {p.unit} (needs {p.threshold:g})"
-            if p.state is PredicateState.FAIL
-            else f"{p.name} {p.state}"
-            for p in failed
-        ),
+        reason="; ".join(p.reason for p in failed),
     )

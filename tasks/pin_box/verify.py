@@ -114,12 +114,7 @@ def _verdict(
     predicates = tuple(min(row, key=lambda p: (DECIDES.index(p.state), p.margin)) for row in each)
     failed = [p for p in predicates if not p.holds]
     good = np.array([[p.holds for p in row] for row in each]).all(axis=0)
-    reason = "; ".join(
-        f"{p.name} {p.value:.2f} {p.unit} (needs {p.threshold:g})"
-        if p.state is PredicateState.FAIL
-        else f"{p.name} {p.state}"
-        for p in failed
-    )
+    reason = "; ".join(p.reason for p in failed)
     return Verdict(
         outcome=Outcome.FAILURE if failed else Outcome.SUCCESS,
         predicates=predicates,

@@ -87,10 +87,5 @@ def _verdict(covered: Predicate, *others: Predicate) -> Verdict:
         predicates=predicates,
         score=0.0 if unsure else min(share / covered.threshold, 1.0),
         stage="unsure" if unsure else stage if failed else "covered",
-        reason="; ".join(
-            f"{p.name} {p.value:.3g} {p.unit} (needs {p.threshold:g})"
-            if p.state is PredicateState.FAIL
-            else f"{p.name} {p.state}"
-            for p in failed
-        ),
+        reason="; ".join(p.reason for p in failed),
     )

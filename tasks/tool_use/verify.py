@@ -104,12 +104,7 @@ def _verdict(measures: tuple[Predicate, ...]) -> Verdict:
         predicates=measures,
         score=float(np.mean([p.holds for p in measures])),
         stage=stage if failed else "put_back",
-        reason="; ".join(
-            f"{p.name} {p.value:.1f} {p.unit} (needs {p.threshold:g})"
-            if p.state is PredicateState.FAIL
-            else f"{p.name} {p.state}"
-            for p in failed
-        ),
+        reason="; ".join(p.reason for p in failed),
     )
 
 

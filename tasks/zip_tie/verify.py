@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 
 from enpire.environment import Evidence, Readings, overlay
-from enpire.types import FloatArray, Outcome, Predicate, PredicateState, Verdict
+from enpire.types import FloatArray, Outcome, Predicate, Verdict
 
 from .frames import BUNDLE_HALF, LEFT, RIGHT, crossing, in_head
 from .look import (
@@ -159,12 +159,7 @@ def _verdict(depth: float, predicates: tuple[Predicate, ...]) -> Verdict:
         stage = "unsure"
     if not failed:
         stage = "fastened"
-    reason = "; ".join(
-        f"{p.name} {p.value:.2f} {p.unit} (needs {p.threshold:g})"
-        if p.state is PredicateState.FAIL
-        else f"{p.name} {p.state}"
-        for p in failed
-    )
+    reason = "; ".join(p.reason for p in failed)
     share = np.mean([p.holds for p in predicates])
     return Verdict(
         outcome=Outcome.FAILURE if failed else Outcome.SUCCESS,

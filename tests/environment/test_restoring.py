@@ -142,7 +142,7 @@ def test_a_station_that_cannot_be_put_back_is_set_aside_and_the_others_go_on() -
     task.failing = TRIES
     lost = episode(stations, 4)
     assert lost.verdict.outcome is Outcome.INVALID
-    assert lost.verdict.reason == f"reset failed {TRIES} times: tidy 0.0  (needs 0.5)"
+    assert lost.verdict.reason == f"reset failed {TRIES} times: tidy 0 (needs 0.5)"
     assert lost.times.reset > 1.0
     assert len(lost) == 0
     assert stations.idle == [1]
@@ -339,7 +339,7 @@ def test_an_arm_that_leaves_its_posture_is_not_in_place() -> None:
     restoring = eased()
     for i in range(11):
         restoring.next(readings(np.full((1, 5), 0.001 if i < 10 else 0.1)))
-    with pytest.raises(ResetFailed, match=r"posture 5\.7 deg"):
+    with pytest.raises(ResetFailed, match=r"posture 5\.73 deg"):
         restoring.looked()
 
 
