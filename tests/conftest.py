@@ -11,7 +11,7 @@ import pytest
 import torch
 from hypothesis import settings
 
-from enpire.commands.graphics import choose_graphics
+from enpire.session.graphics import choose_graphics
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")  # no test may ask a hub
 choose_graphics()  # before any test imports MuJoCo

@@ -21,7 +21,7 @@ import pytest
 
 from enpire.cli import INTERRUPTED, VERBS, main
 from enpire.commands.closing import resume_command
-from enpire.commands.loop_settings import SETTINGS
+from enpire.session.loop_settings import SETTINGS
 from enpire.store import Run
 from enpire.types import Episode, Outcome, Purpose, Verdict
 
@@ -128,7 +128,7 @@ def test_bad_usage_is_one_line_and_exit_2(
     ("text", "seconds"), [("90s", 90), ("30m", 1800), ("10h", 36000), ("1h30m", 5400), ("0.5m", 30)]
 )
 def test_durations(text: str, seconds: float) -> None:
-    from enpire.commands.options import duration
+    from enpire.session.values import duration
 
     assert duration(text) == seconds
 

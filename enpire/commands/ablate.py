@@ -16,12 +16,13 @@ from enpire.child_environment import named_secrets
 from enpire.commands import campaign as campaigns
 from enpire.commands.children import Children
 from enpire.commands.closing import program
-from enpire.commands.driving import NOT_REACHED, stations_for
-from enpire.commands.graphics import choose_graphics
-from enpire.commands.loop_settings import FIRST, RECIPE, flag
-from enpire.commands.options import Parser, add_start, duration, finite, positive, print_json
-from enpire.commands.places import LocalBackend
+from enpire.commands.options import Parser, add_start, finite, print_json
 from enpire.errors import EnpireError, UsageError
+from enpire.session.backends import LocalBackend
+from enpire.session.driving import NOT_REACHED, stations_for
+from enpire.session.graphics import choose_graphics
+from enpire.session.loop_settings import FIRST, RECIPE, flag
+from enpire.session.values import duration, positive
 
 if TYPE_CHECKING:
     from enpire.evolution.ablation import AblationArm, AblationBench, AblationCell, CommonSeeds

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from enpire.commands.options import Parser, print_json
-from enpire.commands.progress_bar import progress_bar
+from enpire.session.progress_bar import progress_bar
 
 DESCRIPTION = """\
 Holds a campaign's episodes, policies, decisions, sealed evaluations, history and report against

@@ -16,19 +16,12 @@ from enpire.commands import (
     bench_selection,
     bench_statistics,
 )
-from enpire.commands.options import (
-    Parser,
-    add_start,
-    more_than_zero,
-    natural,
-    positive,
-    print_json,
-    task_asked,
-)
-from enpire.commands.progress_bar import progress_bar
-from enpire.commands.threads import leave_cores_to_physics
+from enpire.commands.options import Parser, add_start, print_json, task_asked
 from enpire.errors import UsageError
 from enpire.packs.finder import unknown
+from enpire.session.progress_bar import progress_bar
+from enpire.session.threads import leave_cores_to_physics
+from enpire.session.values import more_than_zero, natural, positive
 
 DESCRIPTION = """\
 twin: closed-loop steps a second of a fleet of twins, with policy, verification and recording, as a

@@ -7,8 +7,9 @@ from argparse import Namespace
 from itertools import islice
 from pathlib import Path
 
-from enpire.commands.options import Parser, positive, print_json
+from enpire.commands.options import Parser, print_json
 from enpire.errors import UsageError
+from enpire.session.values import positive
 
 
 def add_options(parser: Parser) -> None:

@@ -9,9 +9,10 @@ from dataclasses import asdict
 from pathlib import Path
 
 from enpire.child_environment import child_environment
-from enpire.commands.loop_settings import flag
-from enpire.commands.options import Parser, positive, print_json
+from enpire.commands.options import Parser, print_json
 from enpire.errors import EnpireError, UsageError
+from enpire.session.loop_settings import flag
+from enpire.session.values import positive
 
 REACHED, NOT_REACHED = 0, 3  # exit codes of a loop that has ended by itself
 EPISODES = {"start_episodes": 60, "collect": 100, "sealed_episodes": 100}

@@ -11,15 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from enpire.commands.children import Children
-from enpire.commands.options import (
-    Parser,
-    duration,
-    more_than_zero,
-    natural,
-    positive,
-    print_json,
-)
+from enpire.commands.options import Parser, print_json
 from enpire.errors import EnpireError, LockedError, UsageError
+from enpire.session.values import duration, more_than_zero, natural, positive
 
 if TYPE_CHECKING:
     from enpire.observe.recipe_bench import Budget, CellFile, CellResult, RecipeCell

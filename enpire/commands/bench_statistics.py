@@ -5,7 +5,8 @@ from __future__ import annotations
 from argparse import Namespace
 from dataclasses import asdict
 
-from enpire.commands.options import Parser, positive, print_json
+from enpire.commands.options import Parser, print_json
+from enpire.session.values import positive
 
 
 def add_options(parser: Parser) -> None:

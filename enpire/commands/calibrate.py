@@ -9,9 +9,10 @@ from argparse import Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from enpire.commands.options import Parser, more_than_zero, positive, print_json
-from enpire.commands.progress_bar import counted, progress_bar
+from enpire.commands.options import Parser, print_json
 from enpire.errors import SafetyError, UsageError
+from enpire.session.progress_bar import counted, progress_bar
+from enpire.session.values import more_than_zero, positive
 
 if TYPE_CHECKING:
     from enpire.calibration.board import CharucoBoard

@@ -12,38 +12,30 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from enpire.commands.closing import program
-from enpire.commands.driving import drive, exit_code, facts_of, require_same, stations_for
-from enpire.commands.graphics import choose_graphics
 from enpire.commands.json_lines import json_lines
-from enpire.commands.loop_settings import (
-    RECIPE,
-    SETTINGS,
-    first,
-    flag,
-    found_from,
-    merged,
-    of_task,
-    plain,
-    read_settings,
-    say_least,
-)
-from enpire.commands.options import (
-    STARTS,
-    Parser,
-    add_trust,
-    duration,
-    more_than_zero,
-    natural,
-    positive,
-    print_notes,
-    task_asked,
-)
-from enpire.commands.places import LocalBackend
+from enpire.commands.options import Parser, add_trust, print_notes, task_asked
 from enpire.commands.reporting import report_line
 from enpire.commands.signing import say_unsigned
 from enpire.commands.tracking import add_tracking, require_tracking
 from enpire.errors import StoreError, UsageError
 from enpire.packs.finder import GYM
+from enpire.session.backends import LocalBackend
+from enpire.session.driving import drive, exit_code, facts_of, require_same, stations_for
+from enpire.session.graphics import choose_graphics
+from enpire.session.loop_settings import (
+    RECIPE,
+    SETTINGS,
+    first,
+    flag,
+    found_from,
+    least_sealed,
+    merged,
+    of_task,
+    plain,
+    read_settings,
+)
+from enpire.session.telling import Audience
+from enpire.session.values import STARTS, duration, more_than_zero, natural, positive
 
 if TYPE_CHECKING:
     from enpire.environment import StationBackend
@@ -270,7 +262,8 @@ def settings_of(options: Namespace, given: dict[str, Any]) -> LoopSettings:
     if os.sep in task:
         task = str(Path(task).resolve())
     settings = LoopSettings(task=task, **given)
-    say_least(settings)
+    if least := least_sealed(settings):
+        print(least)
     return settings
 
 
@@ -507,7 +500,7 @@ def _drive(
         state,
         begin,
         track=options.track,
-        emit=options.emit,
+        audience=Audience(emit=options.emit),
     )
     figures["campaign"] = accounts(run).as_json()
     run.write_result(figures)

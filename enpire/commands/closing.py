@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from enpire.commands.loop_settings import flag
+from enpire.session.loop_settings import flag
 
 if TYPE_CHECKING:
     from enpire.store import Run

@@ -11,9 +11,22 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from enpire.commands.driving import facts_of, require_same
-from enpire.commands.graphics import choose_graphics
-from enpire.commands.helping import (
+from enpire.commands.options import (
+    Parser,
+    add_start,
+    add_trust,
+    print_json,
+    print_notes,
+    task_asked,
+)
+from enpire.commands.places import add_arms, place
+from enpire.commands.signing import say_unsigned
+from enpire.errors import UsageError
+from enpire.packs.finder import GYM
+from enpire.session.backends import Backend
+from enpire.session.driving import facts_of, require_same
+from enpire.session.graphics import choose_graphics
+from enpire.session.helping import (
     FIELDS,
     HELP,
     PAGE,
@@ -23,23 +36,9 @@ from enpire.commands.helping import (
     hands_of,
     helping,
 )
-from enpire.commands.options import (
-    Parser,
-    add_start,
-    add_trust,
-    natural,
-    port,
-    positive,
-    print_json,
-    print_notes,
-    task_asked,
-)
-from enpire.commands.places import Backend, add_arms, place
-from enpire.commands.recovering import noted
-from enpire.commands.signing import say_unsigned
-from enpire.commands.threads import leave_cores_to_physics
-from enpire.errors import UsageError
-from enpire.packs.finder import GYM
+from enpire.session.recovering import noted
+from enpire.session.threads import leave_cores_to_physics
+from enpire.session.values import natural, port, positive
 
 if TYPE_CHECKING:
     from enpire.environment import Controller, Job, Stations

@@ -6,7 +6,7 @@ from argparse import Namespace
 from pathlib import Path
 
 from enpire.commands.options import Parser
-from enpire.commands.progress_bar import progress_bar
+from enpire.session.progress_bar import progress_bar
 
 DESCRIPTION = """\
 Copies a run as it is now, also one that a process writes to: what it recorded before the copy began

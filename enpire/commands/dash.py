@@ -5,9 +5,10 @@ from __future__ import annotations
 from argparse import Namespace
 from pathlib import Path
 
-from enpire.commands.graphics import choose_graphics
-from enpire.commands.options import Parser, port
+from enpire.commands.options import Parser
 from enpire.errors import UsageError
+from enpire.session.graphics import choose_graphics
+from enpire.session.values import port
 
 DESCRIPTION = """\
 A page in the browser that grows with a run: stations now, success against robot-hours, rounds or

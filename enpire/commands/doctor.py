@@ -8,10 +8,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from enpire.commands.graphics import choose_graphics
 from enpire.commands.options import Parser, print_json
-from enpire.commands.progress_bar import progress_bar
 from enpire.errors import UsageError
+from enpire.session.graphics import choose_graphics
+from enpire.session.progress_bar import progress_bar
 
 if TYPE_CHECKING:
     from enpire.observe.machine import MachineCheck

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from enpire.commands.closing import program
-from enpire.commands.driving import NOT_REACHED
-from enpire.commands.ending import ended_by_signals
-from enpire.commands.graphics import choose_graphics
 from enpire.errors import UsageError
+from enpire.session.driving import NOT_REACHED
+from enpire.session.ending import ended_by_signals
+from enpire.session.graphics import choose_graphics
 
 if TYPE_CHECKING:
     from enpire.evolution.drafting import DraftRequest

@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from enpire.commands.bars import leave_bars_out
-from enpire.commands.graphics import choose_graphics
-from enpire.commands.options import Parser, add_trust, natural
+from enpire.commands.options import Parser, add_trust
 from enpire.errors import StoreError, UsageError
 from enpire.packs.finder import GYM
+from enpire.session.graphics import choose_graphics
+from enpire.session.values import natural
 
 if TYPE_CHECKING:
     from enpire.datasets import Layout

@@ -6,8 +6,8 @@ from argparse import Namespace
 from pathlib import Path
 
 from enpire.commands.options import Parser
-from enpire.commands.progress_bar import progress_bar
 from enpire.errors import UsageError
+from enpire.session.progress_bar import progress_bar
 
 DESCRIPTION = """\
 Write a policy of a run as the folder that LeRobot's from_pretrained takes, and lerobot-eval,

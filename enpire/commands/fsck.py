@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from enpire.commands.options import Parser, print_json
-from enpire.commands.progress_bar import progress_bar
+from enpire.session.progress_bar import progress_bar
 
 if TYPE_CHECKING:
     from enpire.store.fsck import Damage

@@ -10,11 +10,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from enpire.commands.graphics import choose_graphics
-from enpire.commands.options import Parser, add_start, more_than_zero, task_asked
-from enpire.commands.progress_bar import counted, progress_bar
+from enpire.commands.options import Parser, add_start, task_asked
 from enpire.errors import UsageError
 from enpire.packs.finder import GYM
+from enpire.session.graphics import choose_graphics
+from enpire.session.progress_bar import counted, progress_bar
+from enpire.session.values import more_than_zero
 
 if TYPE_CHECKING:
     from enpire.datasets import TaskInterface

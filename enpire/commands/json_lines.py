@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, redirect_stdout
 from typing import Any
 
 from enpire.commands.options import finite
-
-Emit = Callable[[Mapping[str, Any]], None]
-"""Prints one object on a line of its own."""
+from enpire.session.telling import Emit
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from argparse import Namespace
 from pathlib import Path
 
 from enpire.commands.least import make_least
-from enpire.commands.options import Parser, duration, more_than_zero, positive
+from enpire.commands.options import Parser
 from enpire.errors import UsageError
 from enpire.packs.finder import (
     CERTIFICATE,
@@ -23,6 +23,7 @@ from enpire.packs.finder import (
     find,
     unknown,
 )
+from enpire.session.values import duration, more_than_zero, positive
 
 DESCRIPTION = """\
 task NAME: ./tasks/NAME, made from the shortest task there is for the robot. It runs as it stands,

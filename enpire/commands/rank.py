@@ -8,12 +8,13 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from enpire.commands.graphics import choose_graphics
-from enpire.commands.loop_settings import SETTINGS
-from enpire.commands.options import Parser, add_trust, natural, positive, print_json
-from enpire.commands.progress_bar import counted
-from enpire.commands.threads import leave_cores_to_physics
+from enpire.commands.options import Parser, add_trust, print_json
 from enpire.errors import EnpireError, UsageError
+from enpire.session.graphics import choose_graphics
+from enpire.session.loop_settings import SETTINGS
+from enpire.session.progress_bar import counted
+from enpire.session.threads import leave_cores_to_physics
+from enpire.session.values import natural, positive
 
 if TYPE_CHECKING:
     from enpire.environment import StationBackend

@@ -8,10 +8,10 @@ from argparse import Namespace
 from pathlib import Path
 
 from enpire.commands.options import Parser
-from enpire.commands.progress_bar import progress_bar
 from enpire.commands.tasks import first_line
 from enpire.errors import UsageError
 from enpire.packs.finder import unknown
+from enpire.session.progress_bar import progress_bar
 
 DESCRIPTION = """\
 The recipes that improve a policy, a line each. `enpire recipes show NAME` says what one does and

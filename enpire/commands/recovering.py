@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from argparse import Namespace
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
-from enpire.commands.options import Parser, duration
-from enpire.errors import UsageError
+from enpire.commands.options import Parser
+from enpire.session.recovering import LIMIT_S, open_recovery
+from enpire.session.values import duration
 
 if TYPE_CHECKING:
     from enpire.rollout.recovery import Recovery
-    from enpire.store import LogEntry
 
 
 def add_recovery(parser: Parser, title: str) -> None:
@@ -29,28 +28,11 @@ def add_recovery(parser: Parser, title: str) -> None:
         "--recover-limit",
         type=duration,
         metavar="TIME",
-        default=600.0,
+        default=LIMIT_S,
         help="that it may take (default 10m)",
     )
 
 
-def noted(number: int, kind: str, station: int, text: str) -> LogEntry:
-    """What happened in round `number` to a station that was set aside, for the ledger."""
-    from enpire.store import LogEntry
-
-    numbers = {"station": float(station)}
-    return LogEntry(number, kind, f"station {station}: {text}", numbers=numbers)
-
-
-@contextmanager
-def recovery(options: Namespace, task: str, reset: str) -> Iterator[Recovery | None]:
+def recovery(options: Namespace, task: str, reset: str) -> AbstractContextManager[Recovery | None]:
     """Who helps stations that are set aside, as the options say."""
-    from enpire.rollout.recovery import Recovery
-
-    if not options.recover:
-        yield None
-    elif reset != "physical":
-        raise UsageError("--recover is for --reset physical: no other sets stations aside")
-    else:
-        with Recovery(options.recover, options.recover_limit, task) as found:
-            yield found
+    return open_recovery(options.recover, options.recover_limit, task, reset)

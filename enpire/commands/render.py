@@ -7,17 +7,10 @@ from argparse import Namespace
 from pathlib import Path
 
 from enpire.commands.menagerie import add_menagerie, use_menagerie
-from enpire.commands.options import (
-    Parser,
-    add_start,
-    any_number,
-    more_than_zero,
-    natural,
-    positive,
-    task_asked,
-)
-from enpire.commands.progress_bar import progress_bar
+from enpire.commands.options import Parser, add_start, task_asked
 from enpire.errors import StoreError, UsageError
+from enpire.session.progress_bar import progress_bar
+from enpire.session.values import any_number, more_than_zero, natural, positive
 
 DESCRIPTION = """\
 A picture of a task's twin in the middle of a demonstration, without a display (EGL). The view is

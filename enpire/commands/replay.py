@@ -7,10 +7,11 @@ from argparse import Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from enpire.commands.graphics import choose_graphics
-from enpire.commands.options import Parser, any_number, more_than_zero, natural, positive
-from enpire.commands.progress_bar import counted, progress_bar
+from enpire.commands.options import Parser
 from enpire.errors import StoreError, UsageError
+from enpire.session.graphics import choose_graphics
+from enpire.session.progress_bar import counted, progress_bar
+from enpire.session.values import any_number, more_than_zero, natural, positive
 
 if TYPE_CHECKING:
     from enpire.observe.filming import EpisodeReplay

@@ -5,12 +5,12 @@ from __future__ import annotations
 from argparse import Namespace
 from pathlib import Path
 
-from enpire.commands.graphics import choose_graphics
 from enpire.commands.options import Parser
 from enpire.commands.printing import find_browser, print_page
-from enpire.commands.progress_bar import progress_bar
 from enpire.commands.reporting import FILE, write_report
 from enpire.errors import UsageError
+from enpire.session.graphics import choose_graphics
+from enpire.session.progress_bar import progress_bar
 
 DESCRIPTION = """\
 One HTML file on a run: the answer first, success against robot-hours, stations, failures with

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from enpire.commands.loop_settings import BUDGETS, FIRST, HELPER, RECIPE, SETTINGS, flag
+from enpire.session.loop_settings import BUDGETS, FIRST, HELPER, RECIPE, SETTINGS, flag
 
 if TYPE_CHECKING:
     from enpire.store import Run

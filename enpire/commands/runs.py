@@ -6,7 +6,7 @@ from argparse import Namespace
 from pathlib import Path
 
 from enpire.commands.options import Parser, print_json
-from enpire.commands.progress_bar import counted
+from enpire.session.progress_bar import counted
 
 DESCRIPTION = "The runs in a folder: task, state, success of the best policy, robot-hours."
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 from argparse import Namespace
 
-from enpire.commands.ending import ended_by_signals
-from enpire.commands.graphics import choose_graphics
-from enpire.commands.options import Parser, add_start, add_trust, port, task_asked
+from enpire.commands.options import Parser, add_start, add_trust, task_asked
 from enpire.errors import UsageError
+from enpire.session.ending import ended_by_signals
+from enpire.session.graphics import choose_graphics
+from enpire.session.values import port
 
 DESCRIPTION = """\
 Answer with a policy's chunks on a websocket, as servers of openpi's do, until Ctrl-C. Elsewhere:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from enpire.commands.options import Parser, print_json
-from enpire.commands.progress_bar import progress_bar
+from enpire.session.progress_bar import progress_bar
 
 if TYPE_CHECKING:
     from rich.console import Console

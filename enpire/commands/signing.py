@@ -9,18 +9,17 @@ from argparse import Namespace
 from datetime import UTC, datetime
 from typing import Any
 
-from enpire.errors import EnpireError, PackError, UsageError
-from enpire.packs.finder import AT_START, CERTIFICATE, GYM, Pack, find
+from enpire.errors import PackError, UsageError
+from enpire.packs.finder import AT_START, CERTIFICATE, Pack, find
 from enpire.packs.signing import (
     PICTURES,
     Signature,
-    answered,
     certificate_hash,
     drafted,
-    standing,
     unsealed,
     write,
 )
+from enpire.session.signing import unsigned
 
 
 def sign(options: Namespace, task: str) -> int:
@@ -64,17 +63,9 @@ def sign(options: Namespace, task: str) -> int:
 
 
 def say_unsigned(task: str) -> None:
-    """One line on stderr if an agent drafted the task and nobody signed it: it may run all the same
-    where the environment says so (`packs/signing.py`), on a twin.
-    """
-    if task.startswith(GYM):
-        return
-    try:
-        pack = find("tasks", task)
-    except EnpireError:  # whoever builds the stations says so; a cluster may have it all the same
-        return
-    if standing(pack).endswith("unsigned") and answered():
-        print(f"{pack.name}: drafted by an agent, unsigned; no arm may run it", file=sys.stderr)
+    """Print one line on stderr if an agent drafted the task and nobody signed it."""
+    if line := unsigned(task):
+        print(line, file=sys.stderr)
 
 
 def certified(pack: Pack) -> list[dict[str, Any]]:

@@ -10,9 +10,10 @@ from argparse import Namespace
 from datetime import date
 from pathlib import Path
 
-from enpire.commands.options import Parser, more_than_zero, natural
-from enpire.commands.progress_bar import progress_bar
+from enpire.commands.options import Parser
 from enpire.errors import SafetyError, UsageError
+from enpire.session.progress_bar import progress_bar
+from enpire.session.values import more_than_zero, natural
 
 DESCRIPTION = """\
 pause, resume RUN N: take a station of a running loop out of work after its episode, or put one back

@@ -8,22 +8,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from enpire.commands.graphics import choose_graphics
-from enpire.commands.loop_settings import SETTINGS
-from enpire.commands.options import (
-    Parser,
-    add_start,
-    add_trust,
-    natural,
-    positive,
-    print_json,
-    task_asked,
-)
-from enpire.commands.progress_bar import counted
+from enpire.commands.options import Parser, add_start, add_trust, print_json, task_asked
 from enpire.commands.signing import say_unsigned
-from enpire.commands.threads import leave_cores_to_physics
 from enpire.errors import UsageError
 from enpire.packs.finder import GYM, unknown
+from enpire.session.graphics import choose_graphics
+from enpire.session.loop_settings import SETTINGS
+from enpire.session.progress_bar import counted
+from enpire.session.threads import leave_cores_to_physics
+from enpire.session.values import natural, positive
 
 if TYPE_CHECKING:
     from rich.table import Table

@@ -11,10 +11,11 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from enpire.commands.graphics import choose_graphics
-from enpire.commands.options import Parser, add_start, positive, print_json, task_asked
+from enpire.commands.options import Parser, add_start, print_json, task_asked
 from enpire.errors import EnpireError, PackError, UsageError
 from enpire.packs.finder import AT_START, unknown
+from enpire.session.graphics import choose_graphics
+from enpire.session.values import positive
 
 if TYPE_CHECKING:
     from enpire.certification.examination import Counts, TaskExamination
@@ -75,10 +76,10 @@ def run(options: Namespace) -> int:
     choose_graphics()
     from enpire.certification import certificate
     from enpire.certification.examination import FULL, REDUCED, Counts, TaskExamination
-    from enpire.commands.threads import SWITCH_S
     from enpire.environment import Stations, build_stations
     from enpire.observe.result import versions
     from enpire.packs import find
+    from enpire.session.threads import SWITCH_S
 
     sys.setswitchinterval(SWITCH_S)
     task = task_asked(options)

@@ -8,8 +8,9 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from enpire.commands.options import Parser, more_than_zero
+from enpire.commands.options import Parser
 from enpire.errors import SafetyError, UsageError
+from enpire.session.values import more_than_zero
 
 if TYPE_CHECKING:
     from enpire.drivers.lerobot.leader import Leader

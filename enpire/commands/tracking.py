@@ -1,19 +1,11 @@
-"""Curves of a run for TensorBoard, always, and for a tracker that is asked for."""
+"""The option that asks for a tracker of a run's curves."""
 
 from __future__ import annotations
 
-import sys
 from argparse import Namespace
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
-from typing import TYPE_CHECKING
 
 from enpire.commands.options import Parser
-
-if TYPE_CHECKING:
-    from enpire.store import Run
-
-KINDS = ("wandb", "mlflow", "trackio")
+from enpire.session.tracking import KINDS
 
 
 def add_tracking(parser: Parser) -> None:
@@ -31,30 +23,3 @@ def require_tracking(options: Namespace) -> None:
         from enpire.observe.tracking.choice import require_tracker
 
         require_tracker(options.track)
-
-
-@contextmanager
-def tracked(run: Run, kind: str | None = None) -> Iterator[None]:
-    """Have a run's scalars written while the block records them.
-
-    Args:
-        run: open for writing.
-        kind: of the tracker that is told too, beside TensorBoard's files.
-    """
-    from enpire.observe.tracking.choice import tracker
-    from enpire.observe.tracking.events import EventFiles
-    from enpire.observe.tracking.identity import tracked_run
-    from enpire.observe.tracking.thread import TrackingThread
-
-    with ExitStack() as stack:
-        events = TrackingThread(run, "TensorBoard", lambda: EventFiles(run.folder), say)
-        stack.enter_context(events)
-        if kind:
-            begin = tracker(kind, tracked_run(run))
-            stack.enter_context(TrackingThread(run, kind, begin, say))
-        yield
-
-
-def say(text: str) -> None:
-    """Tell a person something that is no result."""
-    print(text, file=sys.stderr, flush=True)

@@ -7,9 +7,10 @@ from argparse import Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from enpire.commands.options import Parser, more_than_zero, natural, positive
+from enpire.commands.options import Parser
 from enpire.commands.twin_options import add_arms, add_task, arms_of, handling_of
 from enpire.errors import UsageError
+from enpire.session.values import more_than_zero, natural, positive
 
 if TYPE_CHECKING:
     from enpire.identification.arms import ArmsModel, Handling

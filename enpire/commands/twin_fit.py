@@ -6,8 +6,7 @@ from argparse import Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from enpire.commands.options import Parser, natural, print_json
-from enpire.commands.progress_bar import progress_bar
+from enpire.commands.options import Parser, print_json
 from enpire.commands.twin_options import (
     add_arms,
     add_recordings,
@@ -17,6 +16,8 @@ from enpire.commands.twin_options import (
     recorded,
 )
 from enpire.errors import UsageError
+from enpire.session.progress_bar import progress_bar
+from enpire.session.values import natural
 
 if TYPE_CHECKING:
     from enpire.identification.fit import ParameterFit

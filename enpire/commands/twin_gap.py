@@ -5,9 +5,10 @@ from __future__ import annotations
 from argparse import Namespace
 from pathlib import Path
 
-from enpire.commands.options import Parser, more_than_zero, print_json
-from enpire.commands.progress_bar import counted
+from enpire.commands.options import Parser, print_json
 from enpire.commands.twin_options import add_arms, add_recordings, arms_of, recorded
+from enpire.session.progress_bar import counted
+from enpire.session.values import more_than_zero
 
 DESCRIPTION = """\
 Replay recorded setpoints to the twin's arms, and say where what they do and what was recorded part:

@@ -6,10 +6,11 @@ what it would do (`gym_stations.ScriptedActions`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import inspect
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -29,15 +30,31 @@ class ScriptedPolicy:
     (act,), in [-1, 1].
     """
 
-    def __init__(self, path: str, stations: StationBackend) -> None:
-        """Raise UsageError unless there is such a file, with either of the two."""
+    def __init__(
+        self, path: str, stations: StationBackend, begin: Callable[[Any], Acts] | None = None
+    ) -> None:
+        """Raise UsageError unless there is such a file, with either of the two.
+
+        begin: of a script that is at hand already, whose code is in that file.
+        """
         try:
-            self._begin = script_of(path)
+            self._begin = begin or script_of(path)
         except Unsuitable as error:
             raise UsageError(str(error)) from error
         self._path, self._size = path, stations.action_size
         self._task: Any = stations.task if isinstance(stations, Tasked) else None
         self._acts: dict[int, Acts] = {}
+
+    @classmethod
+    def of(cls, acts: Any, stations: StationBackend) -> Self:
+        """Act by an object instead of a file: it has `begin(task)`, or is `act(observation)`."""
+        begin = getattr(acts, "begin", None)
+        code = acts if inspect.isroutine(acts) or inspect.isclass(acts) else type(acts)
+        try:
+            path = inspect.getsourcefile(code) or "?"
+        except TypeError:  # compiled, or typed in
+            path = "?"
+        return cls(path, stations, begin if callable(begin) else lambda _: acts)
 
     def begin(self, row: int, rng: np.random.Generator, exploration: float) -> None:
         """Begin the script anew; raises PolicyError where it fails."""

@@ -84,7 +84,7 @@ class LoopSettings:
     for twins on the clock on the wall; the rest is in seconds, see `Conditions`. allocate, abort,
     hard: of a round's episodes, see `Spending`.
     world: in place of the task's. helper: who helps in collections, and settings of the device in
-    their hands; see `commands/helping.py`.
+    their hands; see `session/helping.py`.
     """
 
     task: str

@@ -12,8 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from enpire.cli import VERBS, main
-from enpire.commands.options import LARGEST, Parser
+from enpire.commands.options import Parser
 from enpire.errors import UsageError
+from enpire.session.values import LARGEST
 
 TEXT = ("str", "Path")  # what these read is no number
 BELOW = ("-1", "-0.5")

@@ -6,9 +6,10 @@ from argparse import ArgumentTypeError
 
 import pytest
 
-from enpire.commands.options import CHUNK, Parser, add_start, of_a_chunk, task_asked
+from enpire.commands.options import Parser, add_start, task_asked
 from enpire.errors import UsageError
 from enpire.policies import ChunkSpec
+from enpire.session.values import CHUNK, of_a_chunk
 
 
 def asked(*arguments: str, default: str = "") -> str:

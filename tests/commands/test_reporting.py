@@ -12,11 +12,11 @@ import pytest
 
 from enpire.cli import main
 from enpire.commands import loop, reporting
-from enpire.commands.loop_settings import RECIPE, SETTINGS
 from enpire.commands.options import Parser
 from enpire.errors import StoreError
 from enpire.evolution.experiment_tree import experiment_tree
 from enpire.rollout.loop import LoopSettings
+from enpire.session.loop_settings import RECIPE, SETTINGS
 from enpire.store import Run
 from tests.evolution.finished import finish
 from tests.observe.report.ledgers import write_run

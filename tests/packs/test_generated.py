@@ -20,12 +20,12 @@ import tomli_w
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from enpire.commands.loop_settings import OF_TASK, of_task
 from enpire.errors import CampaignError, PackError, UsageError
 from enpire.evolution.programs import load_program
 from enpire.packs import find, load_robot, load_world
 from enpire.packs.robot import FASTEST, HARDEST, QUICKEST, REACH, TURN, Robot
 from enpire.safety.station import load_station
+from enpire.session.loop_settings import OF_TASK, of_task
 
 MANY = settings(max_examples=80, deadline=None)
 NUMBERS = st.one_of(

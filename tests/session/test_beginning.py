@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from enpire.commands.beginning import of_begun
 from enpire.errors import UsageError
+from enpire.session.beginning import of_begun
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import signal
 from collections.abc import Callable, Iterator
@@ -9,15 +10,15 @@ from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
-from enpire.commands.ending import FATAL, handled
-from enpire.commands.helping import Helping
-from enpire.commands.json_lines import Emit
-from enpire.commands.loop_settings import REAL_PACE
-from enpire.commands.places import Backend, LocalBackend
-from enpire.commands.recovering import noted
-from enpire.commands.threads import leave_cores_to_physics
-from enpire.commands.tracking import tracked
 from enpire.errors import StoreError, UsageError
+from enpire.session.backends import Backend, LocalBackend
+from enpire.session.ending import FATAL, handled
+from enpire.session.helping import Helping
+from enpire.session.loop_settings import REAL_PACE
+from enpire.session.recovering import noted
+from enpire.session.telling import PERSON, Audience
+from enpire.session.threads import leave_cores_to_physics
+from enpire.session.tracking import tracked
 
 if TYPE_CHECKING:
     from enpire.environment import StationBackend
@@ -99,14 +100,16 @@ def drive(
     recovery: Recovery | None = None,
     people: Helping | None = None,
     track: str | None = None,
-    emit: Emit | None = None,
+    audience: Audience = PERSON,
 ) -> dict[str, Any]:
     """Have a run go on to its end; returns its result.
 
     begin: makes what runs on the fleet, and returns what has it run and then says why it ended.
     people: beside its policies. track: the kind of tracker that is told of it, if any.
-    emit: takes events, for programs.
+    audience: who is told how it goes.
     """
+    from rich.console import Console
+
     from enpire.observe import account
     from enpire.observe.gpu import GpuMonitor
     from enpire.observe.live_scene import ScenePublisher
@@ -132,7 +135,7 @@ def drive(
         max((interval.end_s for interval in ledger.intervals()), default=0.0)
     )
     with (
-        tracked(run, track),
+        tracked(run, track, audience.warn),
         EpisodeWriter(run) as writer,
         where.trainer() as trainer,
         GpuMonitor(facts) as gpus,
@@ -151,22 +154,23 @@ def drive(
             before=ledger.intervals(),
         )
         save = _accounts(run, budget, fleet, gpus, facts)
+        console = None if audience.progress else Console(quiet=True, file=io.StringIO())
         go = begin(fleet, writer, trainer)
-        print(f"run {run.folder}, verified by {stations.verified_by}", flush=True)
-        if emit is not None:
-            verified_by = stations.verified_by
-            emit({"event": "run", "run": str(run.folder), "verified_by": verified_by})
+        verified_by = stations.verified_by
+        audience.say(f"run {run.folder}, verified by {verified_by}")
+        if audience.emit is not None:
+            audience.emit({"event": "run", "run": str(run.folder), "verified_by": verified_by})
         try:
             with (
                 ScenePublisher(run.folder, stations),
-                Progress(run, state, fleet, budget, save, emit=emit) as progress,
+                Progress(run, state, fleet, budget, save, console, audience.emit) as display,
                 _signals(budget),
             ):
                 try:
                     ended = go()
                 except Stopped as stop:
                     ended = str(stop)
-                    progress.say(f"stopping: {ended}")
+                    display.say(f"stopping: {ended}")
         except BaseException as error:
             with suppress(StoreError):
                 ledger.set_facts({"state": f"failed: {str(error) or type(error).__name__}"})

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from enpire.commands.progress_bar import counted, progress_bar
+from enpire.session.progress_bar import counted, progress_bar
 
 
 class _Terminal(io.StringIO):

@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 
 from enpire.cli import main
-from enpire.commands import driving
-from enpire.commands.ending import ended_by_signals
 from enpire.rollout.budget import Budget
+from enpire.session import driving
+from enpire.session.ending import ended_by_signals
 from enpire.web.serving import PageServer
 
 
@@ -79,7 +79,7 @@ def test_a_server_that_is_asked_to_end_exits_as_documented(
 
 LOST = """
 import signal, sys, time
-from enpire.commands.ending import handled
+from enpire.session.ending import handled
 heard = []
 with handled((signal.SIGHUP,), lambda: heard.append(True)):
     print("ready", flush=True)

@@ -8,8 +8,11 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from enpire.commands.helping import HELP, hands_of
-from enpire.commands.options import (
+from enpire.errors import PackError, StoreError, UsageError
+from enpire.packs.finder import GYM, LOOP
+from enpire.packs.toml import Table
+from enpire.session.helping import HELP, hands_of
+from enpire.session.values import (
     bound,
     duration,
     level,
@@ -27,9 +30,6 @@ from enpire.commands.options import (
     spell,
     verifier,
 )
-from enpire.errors import PackError, StoreError, UsageError
-from enpire.packs.finder import GYM, LOOP
-from enpire.packs.toml import Table
 
 if TYPE_CHECKING:
     from enpire.improvement.recipe import ConfiguredRecipe
@@ -255,21 +255,22 @@ def first(settings: LoopSettings, rounds: Sequence[ConfiguredRecipe] = ()) -> Co
     return made
 
 
-def say_least(settings: LoopSettings) -> None:
-    """Say on how many sealed episodes the target can be reached, where more than was asked for.
+def least_sealed(settings: LoopSettings) -> str:
+    """Say on how many sealed episodes the target can be reached, if on more than was asked for.
 
     Raises:
-        UsageError: on none.
+        UsageError: It can be reached on none.
     """
     from enpire.rollout.sealed_rule import SealedRule
 
     asked = settings.sealed_episodes
     rule = SealedRule.of(settings.target, asked, bound=settings.target_bound)
-    if rule.least > asked:
-        print(
-            f"a sealed evaluation takes at least {rule.least} episodes, not {asked}: fewer cannot "
-            f"show a target of {settings.target:g}, even without a failure"
-        )
+    if rule.least <= asked:
+        return ""
+    return (
+        f"a sealed evaluation takes at least {rule.least} episodes, not {asked}: fewer cannot "
+        f"show a target of {settings.target:g}, even without a failure"
+    )
 
 
 def plain(task: str) -> str:

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from enpire.commands.loop_settings import first, merged, of_task, say_least
 from enpire.errors import PackError, UsageError
 from enpire.improvement.recipe import schedule
 from enpire.improvement.recipes.bc import BehaviourCloning
 from enpire.packs import find
 from enpire.packs.finder import available
 from enpire.rollout.loop import LoopSettings
+from enpire.session.loop_settings import first, least_sealed, merged, of_task
 
 SAID = """
 recipe = "heuristic"
@@ -99,18 +99,15 @@ def test_settings_of_a_recipe_do_not_count_for_another() -> None:
     ("target", "episodes", "least"),
     [(0.99, 20, "297"), (0.9, 20, "27"), (0.99, 300, ""), (0.5, 3, "")],
 )
-def test_too_few_sealed_episodes_are_said(
-    target: float, episodes: int, least: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    say_least(LoopSettings("t", target=target, sealed_episodes=episodes))
-    said = capsys.readouterr().out
+def test_too_few_sealed_episodes_are_said(target: float, episodes: int, least: str) -> None:
+    said = least_sealed(LoopSettings("t", target=target, sealed_episodes=episodes))
     assert (f"takes at least {least} episodes, not {episodes}" in said) == bool(least)
     assert bool(said) == bool(least)
 
 
 def test_a_lower_bound_of_1_cannot_be_asked_for() -> None:
     with pytest.raises(UsageError, match="no lower bound can be 1"):
-        say_least(LoopSettings("t", target=1.0, target_bound="lower"))
+        least_sealed(LoopSettings("t", target=1.0, target_bound="lower"))
 
 
 @pytest.mark.parametrize(

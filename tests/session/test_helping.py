@@ -56,9 +56,9 @@ def test_what_a_pad_discards_is_aborted(site: Path) -> None:
 
 
 def test_a_leader_has_the_axes_that_the_robots_drivers_say(site: Path) -> None:
-    from enpire.commands.helping import DeviceRequest, helping
     from enpire.environment import build_stations
     from enpire.people import Leading
+    from enpire.session.helping import DeviceRequest, helping
 
     stations = build_stations("pick_cube", 1)
     said = {"calibration_dir": str(site / "calibration"), "away": "20"}

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from enpire.errors import UsageError
+from enpire.session.telling import Say, say_at_once
 
 if TYPE_CHECKING:
     from enpire.environment import Operator, StationBackend, Stations
@@ -60,13 +61,14 @@ class DeviceRequest:
 
 @dataclass(frozen=True, slots=True)
 class Helping:
-    """Who has hands in it, on which stations; no hands are a script's."""
+    """Who has hands in it, on which stations; no hands are a script's. say: takes the address."""
 
     wanted: DeviceRequest
     stations: Stations
     helper: Operator
     desk: OneHelper
     hands: Hands | None
+    say: Say = say_at_once
 
     def now(self) -> bool:
         """Whether somebody has, in what is under way."""
@@ -120,13 +122,13 @@ class Helping:
                 if view is not None and self.now():
                     view.take(desk.shown)
 
-            print(f"open {page.address}", flush=True)
+            self.say(f"open {page.address}")
             yield WatchedClock(clock, look)
 
 
 @contextmanager
-def helping(wanted: DeviceRequest, stations: Stations) -> Iterator[Helping]:
-    """Whoever is wanted, with their device, until the block ends.
+def helping(wanted: DeviceRequest, stations: Stations, say: Say = say_at_once) -> Iterator[Helping]:
+    """Whoever is wanted, with their device, until the block ends. say: takes the page's address.
 
     Raises:
         UsageError: settings are for what takes none, or a device has too many arms.
@@ -141,7 +143,7 @@ def helping(wanted: DeviceRequest, stations: Stations) -> Iterator[Helping]:
         raise UsageError(f"{odd} is a setting of lerobot:TYPE, and {wanted.whose} has none")
     if wanted.whose == SCRIPT:
         desk = OneHelper()
-        yield Helping(wanted, stations, Operator(*stations.starter, desk), desk, None)
+        yield Helping(wanted, stations, Operator(*stations.starter, desk), desk, None, say)
         return
     with ExitStack() as stack:
         device = None
@@ -150,7 +152,7 @@ def helping(wanted: DeviceRequest, stations: Stations) -> Iterator[Helping]:
         hands = Hands(device)
         desk = OneHelper(hands, wanted.leaves)
         person = Person(hands, stations.task.actions, stations.twin.scene.robot)
-        yield Helping(wanted, stations, Operator(NAME, person, desk), desk, hands)
+        yield Helping(wanted, stations, Operator(NAME, person, desk), desk, hands, say)
 
 
 def require_helper(
@@ -174,7 +176,11 @@ def require_helper(
 
 @contextmanager
 def beside(
-    settings: LoopSettings, stations: StationBackend, files: Sequence[Path], port: int
+    settings: LoopSettings,
+    stations: StationBackend,
+    files: Sequence[Path],
+    port: int,
+    say: Say = say_at_once,
 ) -> Iterator[Helping | None]:
     """Who helps in a loop, if anybody does; raises as `helping`."""
     from enpire.environment import Stations
@@ -184,7 +190,7 @@ def beside(
         yield None
         return
     wanted = DeviceRequest(settings.helper, settings.helper_settings, files, port, leaves=True)
-    with helping(wanted, inner) as found:
+    with helping(wanted, inner, say) as found:
         yield found
 
 

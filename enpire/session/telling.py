@@ -1,0 +1,52 @@
+"""How somebody is told what goes on: a person in words, a program in objects."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+Say = Callable[[str], None]
+"""Takes a sentence for a person."""
+
+Emit = Callable[[Mapping[str, Any]], None]
+"""Takes an object for a program: an event, or a result."""
+
+
+def say_at_once(text: str) -> None:
+    """Print a sentence, past whatever holds back what is printed."""
+    print(text, flush=True)
+
+
+def say_on_stderr(text: str) -> None:
+    """Tell a person something that is no result."""
+    print(text, file=sys.stderr, flush=True)
+
+
+def say_nothing(text: str) -> None:
+    """Keep a sentence from whoever did not ask for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Audience:
+    """Who is told what goes on.
+
+    Attributes:
+        say: Takes what a person who watches should know.
+        warn: Takes what a person should know though it is no result.
+        progress: Whether a person is shown how far it is.
+        emit: Takes events, for a program; None where there is none.
+    """
+
+    say: Say = say_at_once
+    warn: Say = say_on_stderr
+    progress: bool = True
+    emit: Emit | None = None
+
+
+PERSON = Audience()
+"""Who sits at the terminal."""
+
+NOBODY = Audience(say_nothing, say_nothing, progress=False)
+"""Who asked for silence: of a library, everybody who did not ask for more."""

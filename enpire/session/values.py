@@ -1,0 +1,191 @@
+"""Values of settings, read from text, with messages that a person can act on.
+
+Each function takes a text and returns its value, or raises `ArgumentTypeError`, as argparse has it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import re
+
+from enpire.packs.finder import AT_START
+
+RESETS = ("fast", "physical")
+VERIFIERS = ("sensors", "cameras")
+PACES = ("free", "real")
+BOUNDS = ("point", "lower")
+STARTS = ("start", "phase")
+AUTO = "auto"
+CHUNK = 8  # actions; `ChunkSpec` has it too, which takes long to import
+LARGEST = 2**63 - 1  # a whole number: the ledger and TOML keep no larger one
+LONGEST_S = 1e10  # a duration: three centuries
+PORTS = 2**16
+SHOWN = 20  # characters of a number in a message
+_SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+_DURATION = re.compile(r"(\d+(?:\.\d+)?)([smhd])")
+
+
+def duration(text: str) -> float:
+    """Seconds of `90s`, `30m`, `10h` or `1h30m`."""
+    parts = _DURATION.findall(text)
+    seconds = sum(float(number) * _SECONDS[unit] for number, unit in parts)
+    whole = "".join(number + unit for number, unit in parts) == text
+    if not whole or not 0.0 < seconds <= LONGEST_S:
+        raise argparse.ArgumentTypeError(f"{text!r} is no duration: write 90s, 30m or 10h")
+    return seconds
+
+
+def spell(text: str) -> float:
+    """Seconds as `duration`, or 0 for none at all."""
+    return 0.0 if text == "0" else duration(text)
+
+
+def positive(text: str) -> int:
+    """A whole number of at least 1."""
+    return _whole(text, 1)
+
+
+def natural(text: str) -> int:
+    """A whole number of at least 0."""
+    return _whole(text, 0)
+
+
+def port(text: str) -> int:
+    """A port's number; 0 for any that is free."""
+    number = natural(text)
+    if number >= PORTS:
+        raise argparse.ArgumentTypeError(f"{number} is no port: give 0 to {PORTS - 1}")
+    return number
+
+
+def of_a_chunk(text: str) -> int:
+    """How many of a chunk's eight actions are carried out."""
+    number = positive(text)
+    if number > CHUNK:
+        raise argparse.ArgumentTypeError(f"{text}: a chunk has {CHUNK} actions")
+    return number
+
+
+def number_or_auto(text: str) -> int:
+    """A whole number of at least 1, or 0 for `auto`."""
+    return 0 if text == AUTO else positive(text)
+
+
+def bound(text: str) -> str:
+    """`point` or `lower`."""
+    if text not in BOUNDS:
+        raise argparse.ArgumentTypeError(f"{text!r} is no kind of bound: {' or '.join(BOUNDS)}")
+    return text
+
+
+def no_or_one(text: str) -> int:
+    """0 or 1."""
+    if text not in ("0", "1"):
+        raise argparse.ArgumentTypeError(f"{text!r} is neither 0 nor 1")
+    return int(text)
+
+
+def any_number(text: str) -> float:
+    """A finite number."""
+    value = _number(text)
+    if not math.isfinite(value):
+        raise argparse.ArgumentTypeError(f"{text} is out of range: give a finite number")
+    return value
+
+
+def more_than_zero(text: str) -> float:
+    """A finite number above 0."""
+    value = _number(text)
+    if not 0.0 < value < math.inf:
+        raise argparse.ArgumentTypeError(f"{text} is out of range: give a number above 0")
+    return value
+
+
+def share(text: str) -> float:
+    """A number from 0 to 1."""
+    value = _number(text)
+    if not 0.0 <= value <= 1.0:
+        raise argparse.ArgumentTypeError(f"{text} is out of range: give 0 to 1")
+    return value
+
+
+def part(text: str) -> float:
+    """A number from 0 to below 1."""
+    value = _number(text)
+    if not 0.0 <= value < 1.0:
+        raise argparse.ArgumentTypeError(f"{text} is out of range: give 0 or more, below 1")
+    return value
+
+
+def rate(text: str) -> float:
+    """A success rate in (0, 1]."""
+    value = _number(text)
+    if not 0.0 < value <= 1.0:
+        raise argparse.ArgumentTypeError(f"{text} is no success rate: give one above 0, at most 1")
+    return value
+
+
+def level(text: str) -> float:
+    """A probability strictly between 0 and 1."""
+    value = _number(text)
+    if not 0.0 < value < 1.0:
+        raise argparse.ArgumentTypeError(f"{text} is out of range: give one between 0 and 1")
+    return value
+
+
+def reset_mode(text: str) -> str:
+    """`fast` or `physical`."""
+    if text not in RESETS:
+        raise argparse.ArgumentTypeError(f"{text!r} is no kind of reset: {' or '.join(RESETS)}")
+    return text
+
+
+def verifier(text: str) -> str:
+    """`sensors` or `cameras`."""
+    if text not in VERIFIERS:
+        raise argparse.ArgumentTypeError(f"{text!r} verifies nothing: {' or '.join(VERIFIERS)}")
+    return text
+
+
+def pace(text: str) -> str:
+    """`free` or `real`."""
+    if text not in PACES:
+        raise argparse.ArgumentTypeError(f"{text!r} is no pace: {' or '.join(PACES)}")
+    return text
+
+
+def start(text: str) -> str:
+    """`start` or `phase`: where a task begins."""
+    if text not in STARTS:
+        raise argparse.ArgumentTypeError(f"{text!r} is no place to begin: {' or '.join(STARTS)}")
+    return text
+
+
+def begun_at(task: str, begin: str) -> str:
+    """The task's name as `find` takes it, where it is to begin at `start` or at `phase`.
+
+    An empty `begin` leaves the name as it is.
+    """
+    if not begin or not task:
+        return task
+    return task.removesuffix(AT_START) + (AT_START if begin == "start" else "")
+
+
+def _whole(text: str, least: int) -> int:
+    try:
+        value = int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number") from None
+    if value < least:
+        raise argparse.ArgumentTypeError(f"{value} is too few: give at least {least}")
+    if value > LARGEST:
+        raise argparse.ArgumentTypeError(f"{text[:SHOWN]}: give at most {LARGEST}")
+    return value
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number") from None
