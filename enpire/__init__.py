@@ -2,9 +2,13 @@
 
     import enpire
 
-    run = enpire.Run("runs/20260101-pick_cube-1")  # read what was recorded
+    result = enpire.improve(task="pick_cube", robots=4, max_rounds=2)
+    print(result.success, result.robot_hours, result.reached)
+    print(enpire.evaluate(result, episodes=100).success)
+    frame = enpire.Run(result.run.folder).episodes_frame()
 
 Whatever a name stands for is imported when it is first asked for: `import enpire` costs nothing.
+docs/library.md says more, and examples/ goes through it.
 """
 
 from __future__ import annotations
@@ -13,24 +17,59 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from enpire.errors import EnpireError
+    from enpire.environment import Task
+    from enpire.errors import EnpireError, UsageError
+    from enpire.improvement.recipe import Candidate, Recipe, RecipeInputs
+    from enpire.policies import Policy
+    from enpire.session.api import Improvement, evaluate, improve
+    from enpire.session.evaluation import Evaluation
     from enpire.session.recorded_run import RecordedRun as Run
+    from enpire.types import Episode, Estimate
 
 __version__ = "0.1.0"
 
-__all__ = ["EnpireError", "Run", "__version__"]
+__all__ = [
+    "Candidate",
+    "EnpireError",
+    "Episode",
+    "Estimate",
+    "Evaluation",
+    "Improvement",
+    "Policy",
+    "Recipe",
+    "RecipeInputs",
+    "Run",
+    "Task",
+    "UsageError",
+    "__version__",
+    "evaluate",
+    "improve",
+]
 
-_PUBLIC = {
-    "EnpireError": ("enpire.errors", "EnpireError"),
-    "Run": ("enpire.session.recorded_run", "RecordedRun"),
+_MODULES = {
+    "Candidate": "enpire.improvement.recipe",
+    "EnpireError": "enpire.errors",
+    "Episode": "enpire.types",
+    "Estimate": "enpire.types",
+    "Evaluation": "enpire.session.evaluation",
+    "Improvement": "enpire.session.api",
+    "Policy": "enpire.policies",
+    "Recipe": "enpire.improvement.recipe",
+    "RecipeInputs": "enpire.improvement.recipe",
+    "Run": "enpire.session.recorded_run",
+    "Task": "enpire.environment",
+    "UsageError": "enpire.errors",
+    "evaluate": "enpire.session.api",
+    "improve": "enpire.session.api",
 }
+_ORIGINAL = {"Run": "RecordedRun"}  # what a name is called where it is defined, if otherwise
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _PUBLIC:
+    if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    module, original = _PUBLIC[name]
-    globals()[name] = found = getattr(importlib.import_module(module), original)
+    module = importlib.import_module(_MODULES[name])
+    globals()[name] = found = getattr(module, _ORIGINAL.get(name, name))
     return found
 
 

@@ -11,7 +11,23 @@ import pytest
 
 import enpire
 
-NAMES = ["EnpireError", "Run", "__version__"]
+NAMES = [
+    "Candidate",
+    "EnpireError",
+    "Episode",
+    "Estimate",
+    "Evaluation",
+    "Improvement",
+    "Policy",
+    "Recipe",
+    "RecipeInputs",
+    "Run",
+    "Task",
+    "UsageError",
+    "__version__",
+    "evaluate",
+    "improve",
+]
 
 
 def test_these_are_the_public_names() -> None:

@@ -182,7 +182,7 @@ def of_task(pack: Pack) -> dict[str, Any]:
             except (ValueError, ArgumentTypeError) as error:
                 raise PackError(f"{path}: {name}: {error}") from None
         elif name != recipe and recipe in OF_RECIPES and isinstance(value, dict):
-            result[name] = dict(_dotted(value))
+            result[name] = dict(dotted(value))
         else:
             tables = [f"[{recipe}_settings]" for recipe in OF_RECIPES]
             raise PackError(
@@ -226,11 +226,11 @@ def found_from(folder: Path, recipes: str) -> str:
     )
 
 
-def _dotted(table: dict[str, Any], within: str = "") -> Iterator[tuple[str, str]]:
+def dotted(table: dict[str, Any], within: str = "") -> Iterator[tuple[str, str]]:
     """`training.steps` and its text of {"training": {"steps": 100}}."""
     for name, value in table.items():
         if isinstance(value, dict):
-            yield from _dotted(value, f"{within}{name}.")
+            yield from dotted(value, f"{within}{name}.")
         else:
             yield within + name, str(value)
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 SWITCH_S = 1e-4  # after which a thread gives the interpreter to one that waits for it
 
@@ -19,3 +21,17 @@ def leave_cores_to_physics() -> None:
 
     torch.set_num_threads(1)
     sys.setswitchinterval(SWITCH_S)
+
+
+@contextmanager
+def cores_left_to_physics() -> Iterator[None]:
+    """Do the same until the block ends, and leave the process then as it was."""
+    import torch
+
+    threads, switch_s = torch.get_num_threads(), sys.getswitchinterval()
+    leave_cores_to_physics()
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
+        sys.setswitchinterval(switch_s)
