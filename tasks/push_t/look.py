@@ -29,6 +29,9 @@ SHOWN, BEYOND = 0.75, 0.06  # share of the outline that is seen, at least; of wh
 APART = 0.004  # of the poses that each view gives alone, at most [m]
 STARTS = np.linspace(-np.pi, np.pi, 24, endpoint=False)  # yaws that are tried first [rad]
 SCALE = np.array([0.004, 0.004, 0.08])  # of a first step of the fit [m, m, rad]
+STEPS = 3  # of Gauss and Newton, from there
+NUDGE = SCALE / 20  # for their slopes: a quarter of a pixel [m, m, rad]
+UNLIKE = 200  # of 255: a pixel so far off is of what hides the T, not of where its edge lies
 PARTS = [
     np.array([[c.real, c.imag, z] for c in part for z in (0.0, HEIGHT)]) for part in (BAR, STEM)
 ]
@@ -63,7 +66,7 @@ def find_block(seen: Sequence[ColourPatch]) -> Fitted | None:
     starts = np.array([(*middle, yaw) for yaw in STARTS])
     costs = [_cost(start, windows) for start in starts]
     tried = [_fit(starts[i], windows) for i in np.argsort(costs)[:3]]
-    pose = min(tried, key=lambda pose: _cost(pose, windows))
+    pose = _refined(min(tried, key=lambda pose: _cost(pose, windows)), windows)
     if not all(window.explains(pose) for window in windows):
         return None
     alone = np.array([_fit(pose, [window], 0.3) for window in windows])
@@ -109,6 +112,22 @@ class _Window:
             draw(drawn, outline - self.corner)
         return drawn
 
+    def slopes(self, pose: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """How the pixels at the edge of a T at `pose` change with it, and what they lack.
+
+        Returns:
+            For each of x, y and yaw by its `NUDGE`, (pixels, 3); what is seen less what is drawn,
+            (pixels,).
+        """
+        lacks = (self.mask.astype(np.float64) - self.draw(pose)).ravel()
+        change = [
+            (self.draw(pose + by).astype(np.float64) - self.draw(pose - by)).ravel() / 2
+            for by in np.diag(NUDGE)
+        ]
+        by_each = np.stack(change, axis=1)
+        edge = by_each.any(axis=1) & (abs(lacks) <= UNLIKE)
+        return by_each[edge], lacks[edge]
+
     def explains(self, pose: FloatArray) -> bool:
         """Whether a T at `pose` is what is seen."""
         drawn = self.draw(pose) > 127
@@ -138,3 +157,17 @@ def _fit(start: FloatArray, windows: Sequence[_Window], step: float = 1.0) -> Fl
     )
     result: FloatArray = start + SCALE * found.x
     return result
+
+
+def _refined(pose: FloatArray, windows: Sequence[_Window]) -> FloatArray:
+    """The pose near `pose` at which what is drawn lacks least of what is seen, in squares.
+
+    A sum of differences hardly says where in a pixel an edge lies: it left a covered share of the
+    outline off by 0.0006 (standard deviation, 60 poses), squares by 0.0004, and with a part of the
+    edge hidden from one view by 0.0007 and 0.0004.
+    """
+    for _ in range(STEPS):
+        slopes, lacks = zip(*(window.slopes(pose) for window in windows), strict=True)
+        step = np.linalg.lstsq(np.concatenate(slopes), np.concatenate(lacks), rcond=None)[0]
+        pose = pose + NUDGE * step
+    return pose
