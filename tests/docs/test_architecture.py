@@ -36,3 +36,16 @@ def test_files_that_a_page_names_are_there(page: Path) -> None:
     named = [one for one in IN_REPOSITORY.findall(text) if not PLACEHOLDER.search(one)]
     assert [one for one in named if not (ROOT / one).exists()] == []
     assert [one for one in LINK.findall(text) if not (page.parent / one).exists()] == []
+
+
+def test_pages_that_code_speaks_of_are_there() -> None:
+    kinds = ("*.py", "*.toml", "*.md", "*.service", "*.html", "*.css")
+    parts = ("enpire", "tasks", "robots", "sim", "agents", "launch", "examples", "tests")
+    files = [one for part in parts for kind in kinds for one in (ROOT / part).rglob(kind)]
+    named = {
+        page: file
+        for file in files
+        for page in re.findall(r"(?<![\w/.])docs/[\w/-]+\.md", file.read_text(encoding="utf-8"))
+    }
+    assert len(named) > 20
+    assert {page: file for page, file in named.items() if not (ROOT / page).is_file()} == {}
