@@ -125,7 +125,8 @@ class RecordedRun:
         task: The task's name; `?` where the folder does not say.
         seed: What everything random in it was drawn from, sealed seeds apart.
         state: Why it ended, `running`, or `killed` where its process ended without a word.
-        success: Success rate of its best policy, with the 95% interval.
+        success: Success rate of its best policy, with the 95% interval; of an evaluation that was
+            kept, over its episodes.
         sealed: Whether that was measured on sealed seeds, which then reached the target.
         start: Success rate of its first policy.
         incumbent: Name of its best policy; empty before there is one.
@@ -163,10 +164,12 @@ class RecordedRun:
         ledger, at_a_glance = run.ledger, overview(run)
         self.config: Mapping[str, Any] = run.config
         self.task, self.seed, self.state = at_a_glance.task, at_a_glance.seed, at_a_glance.state
-        self.success: Estimate = at_a_glance.success
         self.sealed: bool = at_a_glance.sealed
         self.start: Estimate = account.start(ledger)
         self.incumbent = account.incumbent(ledger)
+        self.success: Estimate = at_a_glance.success
+        if not self.incumbent:  # it was to measure, and has made no policy
+            self.success = account.success(ledger.episodes({Purpose.EVALUATION}))
         self.verified_by = account.verified_by(ledger)
         self.rounds: tuple[RoundRow, ...] = tuple(ledger.rounds())
         self.decisions: tuple[LogEntry, ...] = tuple(ledger.decisions())

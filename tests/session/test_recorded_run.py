@@ -12,7 +12,7 @@ import pytest
 import enpire
 from enpire.errors import EnpireError, StoreError
 from enpire.store import Run
-from enpire.types import Outcome
+from enpire.types import Outcome, Purpose, Verdict
 from tests.commands.made_run import made
 from tests.store.samples import episode, same
 
@@ -125,6 +125,15 @@ def test_a_damaged_run_opens_and_says_what_is_wrong(tmp_path: Path) -> None:
         run.episodes[0].load()
     with pytest.raises(StoreError, match="policy-0"):
         run.load_policy("policy-0")
+
+
+def test_an_evaluation_that_was_kept_has_its_success_rate(tmp_path: Path) -> None:
+    with Run.create(tmp_path / "run", {"eval": {"task": "reach"}}) as store:
+        failed = Verdict(Outcome.FAILURE)
+        measured = {"purpose": Purpose.EVALUATION, "policy": "random"}
+        store.add_episodes([episode("a", **measured), episode("b", verdict=failed, **measured)])
+    run = enpire.Run(tmp_path / "run")
+    assert (run.task, run.success.successes, run.success.trials) == ("reach", 1, 2)
 
 
 def test_what_is_no_run_is_told_in_a_sentence(tmp_path: Path) -> None:
