@@ -11,7 +11,11 @@ import pytest
 ROOT = Path(__file__).parents[2]
 PAGES = sorted(
     [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"]
-    + [page for part in ("docs", "tasks", "launch") for page in (ROOT / part).rglob("*.md")]
+    + [
+        page
+        for part in ("docs", "tasks", "launch", "examples")
+        for page in (ROOT / part).rglob("*.md")
+    ]
 )
 LINK = re.compile(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)")
 PLACEHOLDER = re.compile(r"/[A-Z]+(?:/|$)")
