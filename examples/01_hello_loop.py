@@ -5,7 +5,8 @@ import enpire
 result = enpire.improve(
     task="pick_cube",
     robots=4,  # stations of the twin, side by side
-    target=0.8,  # of sealed seeds, which nothing that learns has seen
+    target=0.8,  # success rate on sealed seeds, which nothing that learns has seen
+    sealed_episodes=100,
     demonstrations=30,
     start_episodes=60,
     collect=60,

@@ -9,21 +9,21 @@ from __future__ import annotations
 import inspect
 import os
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
 
 from enpire.errors import UsageError
 from enpire.packs.finder import unknown
-from enpire.session.backends import open_backend
+from enpire.session.backends import Backend, open_backend
 from enpire.session.evaluation import Evaluation, EvaluationRequest, measure
 from enpire.session.graphics import choose_graphics
 from enpire.session.improvement import LoopStart, begin_loop, resume_loop
 from enpire.session.keywords import Reader, as_text, read_keyword, read_path, read_paths
 from enpire.session.loop_settings import BUDGETS, SETTINGS, dotted
 from enpire.session.recorded_run import RecordedRun
-from enpire.session.telling import NOBODY, PERSON
+from enpire.session.telling import NOBODY, PERSON, Say
 from enpire.session.threads import cores_left_to_physics
 from enpire.session.tracking import KINDS
 from enpire.session.values import (
@@ -410,7 +410,7 @@ def _settings(given: Mapping[str, Any]) -> dict[str, Any]:
     return settings
 
 
-def _backend(place: Mapping[str, Any], say: Callable[[str], None]) -> Any:
+def _backend(place: Mapping[str, Any], say: Say) -> AbstractContextManager[Backend]:
     return open_backend(
         place.get("cluster", ""),
         place.get("station", ()),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from argparse import ArgumentTypeError
 from collections.abc import Callable
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
@@ -59,13 +60,11 @@ def read_keyword(name: str, value: Any, read: Reader) -> Any:
             raise UsageError(f"{name}={value!r}: give a path") from None
     if read is str:
         return as_text(name, value)
-    if isinstance(value, bool) or not isinstance(value, str | int | float | os.PathLike):
-        value = getattr(value, "item", lambda: value)()  # one of NumPy's numbers
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            raise UsageError(f"{name}={value!r}: give a number or a text")
+    if isinstance(value, bool) or not isinstance(value, str | os.PathLike | Real):
+        raise UsageError(f"{name}={value!r}: give a number or a text")
     text = str(value)
-    if read in (duration, spell) and isinstance(value, int | float) and value:
-        text = f"{value:f}".rstrip("0").rstrip(".") + "s"
+    if read in (duration, spell) and isinstance(value, Real) and value:
+        text = f"{float(value):f}".rstrip("0").rstrip(".") + "s"
     elif read is spell and not isinstance(value, str):
         text = "0"
     try:
