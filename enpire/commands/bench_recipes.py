@@ -25,22 +25,28 @@ ELSEWHERE = ("bc", "finetune", "specialist")  # the last two need a policy of Le
 HEAD = """\
 # Recipes
 
-What `enpire bench recipes` measured: each recipe from the same first policy (the seed's), under
-the same budget of {budget}, {robots} stations. *start*: the first policy, and *sealed*: the last
-incumbent, each on seeds drawn after it was frozen (starts of cells that were kept from earlier: the
-run's own evaluation): the mean over its runs, whose starts are those of the same runs; *each seed*:
-each run's, which tells how runs differ, while intervals are of episodes. *raised*: the interval
-lies above that of the start. *pass@8*: the last incumbent on other seeds, where an episode may make
-up to eight attempts, each from where the last one has led. *Robot-hours*, sealed evaluations apart,
-until an incumbent's own evaluations (60 or more; the last one's sealed ones) were at 90% and 99%,
-of runs whose sealed success is too: their median, and how many they are where some are not.
-*training*, of the first policy too, and *on the clock*: medians over all runs, on a machine that
-may have had other work. A recipe's settings, where they are not its own, follow its name;
-*first=flow* begins from a flow of bc's. {versions}.
+What `enpire bench recipes` measured follows. Each recipe has the same first policy (the seed's) and
+the same budget of {budget}, with {robots} stations.
+
+- *start* is the first policy, and *sealed* the last incumbent, each on seeds drawn after it was
+  frozen. Starts of cells that were kept from earlier are the run's own evaluation. Both are means
+  over a recipe's runs, and the starts are those of the same runs.
+- *each seed* has each run's rate. It tells how runs differ, while intervals are of episodes.
+- *raised* says that the interval lies above that of the start.
+- *pass@8* is of the last incumbent on other seeds, where an episode may make up to eight attempts,
+  each from where the last one has led.
+- *Robot-hours*, sealed evaluations apart, count until an incumbent's own evaluations (60 or more;
+  the last one's sealed ones) were at 90% and 99%. They are medians of runs whose sealed success is
+  too, with the number of these runs where it is not all.
+- *training*, of the first policy too, and *on the clock* are medians over all runs, on a machine
+  that may have had other work.
+
+A recipe's settings, where they are not its own, follow its name. *first=flow* begins from a flow of
+bc's. Versions: {versions}.
 
 Recipes of flows (`replay_bc`, `dsrl`, `sac_flow`, `recover`) replace a first policy of another kind
-by a cloned flow in their first round. Where the budget ends soon after, as at `push_t`, what they
-came to is what cloning comes to (`bc:policy=flow`), and says nothing of what they learn further.
+by a cloned flow in their first round. Where the budget ends soon after, as at `push_t`, their rate
+is that of cloning (`bc:policy=flow`), and says nothing of what they learn further.
 
 """
 

@@ -10,13 +10,8 @@ import pytest
 ROOT = Path(__file__).parents[2]
 LIMITS = {"README.md": (600, 700), "docs/architecture.md": (0, 2000)}
 LONGEST = 20  # words of a sentence, on average
-PLAIN = [
-    *LIMITS,
-    "docs/gymnasium.md",
-    "docs/results.md",
-    "docs/tutorial.md",
-    *(f"docs/{one.parent.name}/{one.name}" for one in sorted((ROOT / "docs").glob("*/*.md"))),
-]
+ROUGH = {"docs/evolution.md", "docs/tasks.md"}  # still to be rewritten
+PLAIN = ["README.md", *(str(one.relative_to(ROOT)) for one in sorted(ROOT.glob("docs/**/*.md")))]
 
 FENCE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"!?\[([^\]]*)\]\([^)]*\)")
@@ -43,11 +38,11 @@ def test_a_page_is_short(page: str) -> None:
     assert fewest <= len((ROOT / page).read_text(encoding="utf-8").split()) <= most
 
 
-@pytest.mark.parametrize("page", PLAIN)
+@pytest.mark.parametrize("page", [one for one in PLAIN if one not in ROUGH])
 def test_sentences_are_short(page: str) -> None:
     found = sentences((ROOT / page).read_text(encoding="utf-8"))
-    assert len(found) > 10
-    assert sum(len(one.split()) for one in found) / len(found) < LONGEST
+    assert len(found) > (15 if page in LIMITS else 0)
+    assert sum(len(one.split()) for one in found) < LONGEST * len(found)
 
 
 def test_how_sentences_are_found() -> None:
