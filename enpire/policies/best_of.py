@@ -1,6 +1,8 @@
 """A policy that draws several chunks, varies each, and carries out the best by its critics.
 
-Where an episode takes long, to go back the way it came is another candidate (`retracing.py`).
+Where an attempt has become surely less likely to succeed than it was a little before, it goes back
+the way it came, and tries again (`retracing.py`). What an attempt is expected to come to is learned
+beside the critics (`improvement/attempt_values.py`).
 
 Choosing among what a base draws improves it without a gradient through it (EXPO, Dong et al. 2025,
 arXiv 2507.07986), so the base may be of any kind.
@@ -39,6 +41,7 @@ from enpire.types import Float32Array, Image
 CHUNK_LIMIT = 4.0  # spreads at which the actions that critics are shown are clipped
 LEAST_SPREAD = 0.05  # of an action, as critics are shown it: one that hardly varies is no noise
 NOISE_LIMIT = 4.0  # standard deviations at which a variation is clipped
+SURE = 1.0  # standard deviations that networks disagree by, in what an attempt has lost
 FIRST = 0.1  # of usual weights, those of a last layer to begin with
 
 
@@ -55,6 +58,9 @@ class ChooserSpec:
     patience: chunks of an episode before it may go back. tries: chance, at every chunk from then
     on, to go back whatever critics say; of a policy that explores. clock: chunks ahead after which
     it goes back from then on whatever critics say, and at no other time; 0: it goes by critics.
+    margin: chance of success that an attempt must surely have lost since `back` chunks ago for it
+    to go back; 0: attempts are not valued, and `patience`, `tries` and `clock` say when. waits:
+    chance that it goes on all the same, for as long again; of a policy that explores.
     """
 
     observation: int
@@ -71,6 +77,8 @@ class ChooserSpec:
     patience: int = 0
     tries: float = 0.0
     clock: int = 0
+    margin: float = 0.0
+    waits: float = 0.0
 
     @property
     def seen(self) -> int:
@@ -137,6 +145,8 @@ class Chooser(nn.Module):
         super().__init__()
         self.spec = spec
         self.critics = CriticEnsemble(spec.critics, spec.seen + spec.size, spec.width)
+        if spec.margin:
+            self.attempt_values = CriticEnsemble(spec.critics, spec.seen, spec.width)
         self.register_buffer("mean", torch.zeros(spec.observation))
         self.register_buffer("std", torch.ones(spec.observation))
         self.register_buffer("centre", torch.zeros(spec.action))
@@ -166,6 +176,14 @@ class Chooser(nn.Module):
         asked = self.critics if critics is None else critics
         values: Tensor = asked(torch.cat([seen, self.show(chunk)], dim=1), chosen)
         return values
+
+    def chances(self, seen: Tensor) -> Float32Array:
+        """Return the chance of success that each network gives an attempt, (critics,).
+
+        seen: what critics are shown of one moment, (1, seen).
+        """
+        chances: Float32Array = torch.sigmoid(self.attempt_values(seen))[:, 0].numpy()
+        return chances
 
     def advantages(self, values: Tensor) -> Tensor:
         """Return the worth of candidates (batch, candidates) beyond the base's own.
@@ -278,9 +296,16 @@ class _Chosen:
         chooser, spec = self._chooser, self._chooser.spec
         path.asked += 1
         late = spec.back and path.asked > spec.patience and len(path.chunks) >= spec.back
+        late = late and not spec.margin
         if late and spec.clock and path.ahead >= spec.clock:
             path.left = spec.back
         if path.left:
+            return path.go_back(spec.varied)
+        own = np.ascontiguousarray(self._base.seen.beside(told), np.float32)
+        moment = chooser.see(torch.from_numpy(own)[None])
+        chances = chooser.chances(moment) if spec.margin else None
+        if chances is not None and _gives_up(spec, path, chances, rng):
+            path.left = spec.back
             return path.go_back(spec.varied)
         rows = np.repeat(history[None], spec.samples, axis=0)
         shown = None if pictures is None else np.repeat(pictures[None], spec.samples, axis=0)
@@ -293,12 +318,32 @@ class _Chosen:
         if chooses:
             back = torch.from_numpy(undone(path.chunks[-1], spec.varied))
             candidates = torch.cat([candidates, back[None]])
-        own = np.ascontiguousarray(self._base.seen.beside(told), np.float32)
-        seen = chooser.see(torch.from_numpy(own)[None]).expand(len(candidates), -1)
+        seen = moment.expand(len(candidates), -1)
         worth = chooser.advantages(chooser.values(seen, candidates)[:, None])[0]
         if not math.isfinite(float(worth.max())):
             raise PolicyError("the critics' values are not finite")
         if chooses and (int(worth.argmax()) == forward or rng.random() < spec.tries):
             path.left = spec.back
             return path.go_back(spec.varied)
-        return path.go(candidates[int(worth[:forward].argmax())].numpy())
+        return path.go(candidates[int(worth[:forward].argmax())].numpy(), chances)
+
+
+def _gives_up(
+    spec: ChooserSpec, path: Path, chances: Float32Array, rng: np.random.Generator
+) -> bool:
+    """Return whether an attempt has surely lost more of its chance than it may.
+
+    It is compared with where going back would lead. The networks' disagreement about that
+    difference is taken off. After a way back, or a wait, it first goes as far again.
+    """
+    if min(len(path.values), path.ahead) < spec.back:
+        return False
+    lost = path.values[-spec.back] - chances
+    if not math.isfinite(float(lost.sum())):
+        raise PolicyError("the values of an attempt are not finite")
+    if lost.mean() - SURE * lost.std(ddof=1) <= spec.margin:
+        return False
+    if spec.waits and rng.random() < spec.waits:
+        path.ahead = 0
+        return False
+    return True

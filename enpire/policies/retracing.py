@@ -26,16 +26,20 @@ class Path:
         asked: how many chunks were asked for so far.
         left: how many chunks it still goes back.
         ahead: how many chunks it went since it last went back.
+        values: what each network expected when a chunk of `chunks` began, if they were asked.
     """
 
     chunks: list[Float32Array] = field(default_factory=list)
+    values: list[Float32Array] = field(default_factory=list)
     asked: int = 0
     left: int = 0
     ahead: int = 0
 
-    def go(self, chunk: Float32Array) -> Float32Array:
-        """Return `chunk`, which is carried out next."""
+    def go(self, chunk: Float32Array, value: Float32Array | None = None) -> Float32Array:
+        """Return `chunk`, which is carried out next; value: what was expected before it."""
         self.chunks.append(chunk)
+        if value is not None:
+            self.values.append(value)
         self.ahead += 1
         return chunk
 
@@ -43,6 +47,8 @@ class Path:
         """Return the chunk that takes back the newest one, which is then forgotten."""
         self.left = max(self.left - 1, 0)
         self.ahead = 0
+        if self.values:
+            self.values.pop()
         return undone(self.chunks.pop(), motions)
 
 
@@ -64,15 +70,41 @@ def taken_back(actions: Float32Array, chunk: int, motions: Sequence[int]) -> Fla
     What is left is the way that led on: who clones it learns neither to get stuck nor to go back.
     actions: of the episode, (T, act), carried out in chunks of so many. motions: as in `undone`.
     """
+    back, before = _pairs(actions, chunk, motions)
     flags = np.zeros(len(actions), bool)
+    for at in (*back, *before):
+        flags[at : at + chunk] = True
+    return flags
+
+
+def attempts(actions: Float32Array, chunk: int, motions: Sequence[int]) -> list[tuple[int, int]]:
+    """Return begin and end of each stretch of an episode that does not go back, in periods.
+
+    Arguments are those of `taken_back`. All but the last were given up where they end.
+    """
+    goes_back = np.zeros(len(actions) + 2, bool)
+    goes_back[[0, -1]] = True
+    for at in _pairs(actions, chunk, motions)[0]:
+        goes_back[at + 1 : at + 1 + chunk] = True
+    changes = np.diff(goes_back.astype(np.int8))
+    begins, ends = np.where(changes == -1)[0], np.where(changes == 1)[0]
+    return list(zip(begins.tolist(), ends.tolist(), strict=True))
+
+
+def _pairs(
+    actions: Float32Array, chunk: int, motions: Sequence[int]
+) -> tuple[list[int], list[int]]:
+    """Return where chunks begin that take one back, and where those begin that they take back."""
+    back: list[int] = []
+    before: list[int] = []
     ahead: list[int] = []  # where chunks begin that nothing has taken back yet
     for at in range(0, len(actions) - chunk + 1, chunk):
         if ahead and _equal(actions, at, ahead[-1], chunk, motions):
-            before = ahead.pop()
-            flags[before : before + chunk] = flags[at : at + chunk] = True
+            back.append(at)
+            before.append(ahead.pop())
         else:
             ahead.append(at)
-    return flags
+    return back, before
 
 
 def _equal(actions: Float32Array, at: int, before: int, chunk: int, motions: Sequence[int]) -> bool:

@@ -194,6 +194,80 @@ def test_its_file_holds_it_all() -> None:
     np.testing.assert_array_equal(acted(again, [5, 6]), acted(policy, [5, 6]))
 
 
+VALUED = replace(SHAPE, back=2, margin=0.25)
+
+
+def expecting(chances: list[list[float]], spec: ChooserSpec = VALUED) -> Chooser:
+    """A chooser that gives attempts these chances, (asked, critics), the last one for ever."""
+    made = chooser(spec)
+    left = list(chances)
+
+    class Expects(torch.nn.Module):
+        def forward(self, x: torch.Tensor, chosen: object = None) -> torch.Tensor:
+            now = left.pop(0) if len(left) > 1 else left[0]
+            return torch.logit(torch.tensor(now))[:, None]
+
+    made.attempt_values = Expects()
+    return made
+
+
+def went_back(policy: BestOfPolicy, chunks: int) -> list[bool]:
+    """Which of an episode's chunks take the one back that was newest by then."""
+    done = acted(policy, [5], periods=chunks * SPEC.execute)[0].reshape(chunks, SPEC.execute, -1)
+    ahead, back = [], []
+    for chunk in done:
+        if ahead and np.array_equal(chunk, undone(ahead[-1], SHAPE.varied)):
+            ahead.pop()
+            back.append(True)
+        else:
+            ahead.append(chunk)
+            back.append(False)
+    return back
+
+
+def test_an_attempt_that_has_surely_lost_its_chance_is_given_up() -> None:
+    falls = [[0.8] * 3, [0.8] * 3, [0.5] * 3]
+    policy = BestOfPolicy(flow(), expecting([*falls, [0.8] * 3]))
+    assert went_back(policy, 7) == [False, False, True, True, False, False, False]
+
+
+@pytest.mark.parametrize(
+    "now",
+    [
+        pytest.param([0.6] * 3, id="little is lost"),
+        pytest.param([0.1, 0.5, 0.9], id="the networks do not agree"),
+    ],
+)
+def test_an_attempt_that_may_still_come_right_goes_on(now: list[float]) -> None:
+    policy = BestOfPolicy(flow(), expecting([[0.8] * 3, [0.8] * 3, now, now, now]))
+    assert not any(went_back(policy, 4))
+
+
+def test_after_a_way_back_the_next_try_has_as_long_before_it_is_given_up() -> None:
+    falls = [[each] * 3 for each in (0.9, 0.9, 0.9, 0.9, 0.4, 0.9, 0.2)]
+    back = went_back(BestOfPolicy(flow(), expecting(falls)), 9)
+    assert back == [False, False, False, False, True, True, False, False, True]
+
+
+def test_what_collects_may_go_on_all_the_same() -> None:
+    falls = [[0.8] * 3, [0.8] * 3, [0.1] * 3]
+    policy = BestOfPolicy(flow(), expecting(falls, replace(VALUED, waits=1.0)))
+    assert not any(went_back(policy, 9))
+
+
+def test_chances_that_are_no_numbers_are_refused() -> None:
+    policy = BestOfPolicy(flow(), expecting([[0.5] * 3, [0.5] * 3, [float("nan")] * 3]))
+    with pytest.raises(PolicyError, match="values of an attempt are not finite"):
+        acted(policy, [5], periods=3 * SPEC.execute)
+
+
+def test_what_values_attempts_is_the_same_when_read_again() -> None:
+    policy = BestOfPolicy(flow(), chooser(VALUED))
+    again = load(metadata(policy), policy.tensors())
+    assert "head/attempt_values.weights.0" in policy.tensors()
+    np.testing.assert_array_equal(acted(again, [5, 6], 20), acted(policy, [5, 6], 20))
+
+
 def test_a_base_without_noise_can_be_chosen_from_too() -> None:
     torch.manual_seed(0)
     base = ChunkPolicy(SPEC).eval()

@@ -7,9 +7,10 @@ can go on learning, too, by cloning what succeeded; at a constant rate it got wo
 (`docs/improvement.md`), so it stays as it is unless told otherwise.
 
 What collects is what is proposed, with what varies its chunks: where a memory of what was tried is
-short, one that always does the same stays stuck. Where an episode takes longer than most that came
-right, what collects now and then goes back the way it came, too (`policies/retracing.py`). A new
-try that comes right teaches critics when to go back. The base is not shown what was taken back.
+short, one that always does the same stays stuck. An attempt that has become surely less likely to
+succeed is given up: it goes back the way it came, and tries again (`attempt_values.py`). What
+collects sometimes goes on all the same, so that what would have come of it is learned, too. The
+base is not shown what was taken back.
 A base that is not ours to teach so, such as LeRobot's, stays as it is.
 """
 
@@ -27,6 +28,7 @@ from torch import Tensor
 
 from enpire.errors import RecipeError
 from enpire.improvement.asking import Moments, standing
+from enpire.improvement.attempt_values import AttemptSettings, AttemptValueLearner
 from enpire.improvement.base_learning import BaseLearner, BaseSettings
 from enpire.improvement.checkpoint import NOWHERE, Checkpoint, TrainingState
 from enpire.improvement.chunk_buffer import ChunkBuffer, Chunks
@@ -60,15 +62,22 @@ class BestOfN:
     """Improve the incumbent online: the best of its chunks, by critics that learn."""
 
     critic: CriticSettings = field(default_factory=CriticSettings)
+    attempt: AttemptSettings = field(default_factory=AttemptSettings)
     base: BaseSettings = field(default_factory=BaseSettings)
     samples: int = 8  # chunks that the base draws when it acts, and as many variations
     critics: int = 4
     width: int = 256  # of hidden layers
     noise: float = 0.02  # standard deviation of a variation, of half an action's range
     caution: float = 2.0  # standard deviations of what critics disagree by
-    back: int = 20  # periods that it goes back at once where it is late; 0: it never does
-    tries: float = 0.1  # chance of that, a chunk, while it collects
-    clock: int = 0  # periods ahead after which it goes back where it is late; 0: critics say when
+    back: int = 20  # periods that it goes back at once; 0: it never does
+    margin: float = (
+        0.25  # of its chance that an attempt has lost when it is given up; 0: see `clock`
+    )
+    waits: float = 0.3  # chance that it goes on all the same, while it collects
+    tries: float = (
+        0.1  # without margin: chance of going back where late, a chunk, while it collects
+    )
+    clock: int = 0  # without margin: periods ahead after which it goes back where late; 0: critics
     lags: tuple[int, ...] = (4, 2, 0)  # of what critics see [periods]
     warm_steps: int = 1500  # gradient steps of the critics before the first block is learned from
     steps: float = 0.5  # gradient steps of the critics a control period of what is collected
@@ -120,9 +129,16 @@ class BestOfLearner:
         self._base: BaseLearner | None = None
         if isinstance(self._frozen, ChunkPolicy | FlowPolicy):
             self._base = BaseLearner(self._frozen, settings.base, generators[1], self._symmetry)
+        self._attempts: AttemptValueLearner | None = None
+        if self._chooser.spec.margin:
+            own = torch.Generator().manual_seed(given.seed + 2)
+            self._attempts = AttemptValueLearner(
+                self._chooser, settings.attempt, own, self._symmetry
+            )
         self._take(before)
         self._episodes, self._seconds = 0, 0.0
-        self._owed = {"critics": float(settings.warm_steps), "base": 0.0}  # gradient steps
+        begun = float(settings.warm_steps)
+        self._owed = {"critics": begun, "base": 0.0, "attempts": begun}  # gradient steps
 
     def add(self, episodes: Sequence[Episode]) -> dict[str, float]:
         """See `OnlineLearner`."""
@@ -145,25 +161,31 @@ class BestOfLearner:
                 checkpoint.keep(STAGE, self.state())
         while self._base is not None and self._owes("base"):
             self._base.step()
+        while self._attempts is not None and self._owes("attempts"):
+            self._attempts.step()
         self._critics.require_finite()
+        if self._attempts is not None:
+            self._attempts.require_finite()
         self._seconds += time.monotonic() - started
         if checkpoint.keeps and self._critics.steps > before:
             checkpoint.keep(STAGE, self.state())
 
     def policy(self) -> Policy:
         """See `OnlineLearner`."""
-        return self._acting(self.settings.tries)
+        return self._acting(self.settings.tries, self.settings.waits)
 
     def candidate(self) -> Candidate:
         """See `OnlineLearner`."""
         numbers = {"episodes": self._episodes, **self._numbers(), "seconds": self._seconds}
-        return Candidate(self._acting(0.0), numbers)
+        return Candidate(self._acting(0.0, 0.0), numbers)
 
     def state(self) -> TrainingState:
         """See `OnlineLearner`."""
         parts = {"critics": self._critics.state()}
         if self._base is not None:
             parts["base"] = self._base.state()
+        if self._attempts is not None:
+            parts["attempts"] = self._attempts.state()
         tensors = {
             f"{name}/{key}": t for name, part in parts.items() for key, t in part.tensors.items()
         }
@@ -178,13 +200,16 @@ class BestOfLearner:
         self._critics.restore(_part(kept, "critics"))
         if self._base is not None:
             self._base.restore(_part(kept, "base"))
-        self._owed, self._seconds = dict(kept.state["owed"]), kept.state["seconds"]
+        if self._attempts is not None and "attempts" in kept.state["parts"]:  # not in older runs
+            self._attempts.restore(_part(kept, "attempts"))
+        self._owed |= kept.state["owed"]
+        self._seconds = kept.state["seconds"]
 
-    def _acting(self, tries: float) -> BestOfPolicy:
-        """Return what acts by both as they are now; tries: see `ChooserSpec`."""
+    def _acting(self, tries: float, waits: float) -> BestOfPolicy:
+        """Return what acts by all of them as they are now; tries, waits: see `ChooserSpec`."""
         base = self._frozen if self._base is None else self._base.acting()
         chooser = copy.deepcopy(self._chooser).eval()
-        chooser.spec = replace(chooser.spec, tries=tries)
+        chooser.spec = replace(chooser.spec, tries=tries, waits=waits)
         return BestOfPolicy(base, chooser)
 
     def _known(self, episodes: Sequence[Episode]) -> list[Episode]:
@@ -192,7 +217,9 @@ class BestOfLearner:
         some = [e for e in episodes if _tells(e)]
         self._episodes += len(some)
         cloned = self._take(some)
-        self._owed["critics"] += self.settings.steps * sum(len(e) for e in some)
+        steps = self.settings.steps * sum(len(e) for e in some)
+        self._owed["critics"] += steps
+        self._owed["attempts"] += steps
         self._owed["base"] += self.settings.base_steps * cloned
         return some
 
@@ -200,7 +227,10 @@ class BestOfLearner:
         """Keep episodes to learn from; returns how many moments the base can clone."""
         cloned = 0
         for episode in episodes:
-            self._buffer.add(self._chunks(episode), demonstration=episode.id in self._shown)
+            chunks = self._chunks(episode)
+            self._buffer.add(chunks, demonstration=episode.id in self._shown)
+            if self._attempts is not None:
+                self._attempts.add(episode, chunks.seen)
             if self._base is not None and episode.success:
                 spec = self._chooser.spec
                 cloned += self._base.add(
@@ -270,6 +300,7 @@ class BestOfLearner:
             back=-(-settings.back // of.execute),
             clock=-(-settings.clock // of.execute),
             patience=int(np.quantile(lengths, LATE)) // of.execute,
+            margin=settings.margin if settings.back else 0.0,
         )
         made = Chooser(spec)
         shown = scales(replace(moments.data, symmetry=self._symmetry))

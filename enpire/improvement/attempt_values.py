@@ -1,0 +1,166 @@
+"""How good it is to go on: the chance that an attempt succeeds, learned from an arm's own attempts.
+
+An attempt is a stretch of an episode in which nothing was taken back (`policies/retracing.py`). One
+that ends an episode shows whether it succeeds. One that was given up does not. Its target is what
+was expected where it was given up, so giving up early does not make an attempt look worse. That is
+a Monte-Carlo return that is bootstrapped only where it was cut off (Sutton and Barto 2018, chapter
+12). Several networks learn it, each from other episodes, so that they disagree where little is
+known.
+"""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from enpire.environment import Symmetry
+from enpire.errors import RecipeError
+from enpire.improvement.checkpoint import TrainingState
+from enpire.improvement.growing import Growing
+from enpire.improvement.learner import Learner, average
+from enpire.improvement.moving import moved
+from enpire.policies import Chooser
+from enpire.policies.retracing import attempts
+from enpire.types import Episode
+
+UNKNOWN = -1  # of a row whose attempt was not given up: there is no row where it was
+LEAST_AVERAGE = 10  # steps over which the average of weights is taken up at first
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptSettings:
+    """Settings of the gradient steps.
+
+    batch: moments a step. lr: learning rate. decay: AdamW's weight decay. average: decay of the
+    weights' moving average, which acts and bootstraps. noise: standard deviation that is added to
+    normalised observations. share: chance that a network learns from an episode. discount: of a
+    control period; so near one, haste is worth little and being stuck costs much.
+    """
+
+    batch: int = 256
+    lr: float = 5e-4
+    decay: float = 1e-2
+    average: float = 0.995
+    noise: float = 0.05
+    share: float = 0.8
+    discount: float = 0.998
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptRows:
+    """The rows of one episode of T periods that belong to an attempt, M of them.
+
+    at: their periods, (M,). left: periods until the attempt ends, (M,). won: 1.0 where it ended
+    with success, (M,). cut: the period in which it was given up, or `UNKNOWN`, (M,).
+    """
+
+    at: Tensor
+    left: Tensor
+    won: Tensor
+    cut: Tensor
+
+    @classmethod
+    def of(cls, episode: Episode, chunk: int, motions: tuple[int, ...]) -> AttemptRows:
+        """Find them; chunk and motions are as in `attempts`."""
+        length = len(episode)
+        at, left, won, cut = [], [], [], []
+        for begin, end in attempts(episode.actions, chunk, motions):
+            periods = np.arange(begin, end)
+            over = end == length
+            at.append(periods)
+            left.append((end - 1 if over else end) - periods)
+            won.append(np.full(len(periods), float(over and episode.success)))
+            cut.append(np.full(len(periods), UNKNOWN if over else end))
+        return cls(
+            torch.from_numpy(np.concatenate(at)),
+            torch.from_numpy(np.concatenate(left)),
+            torch.from_numpy(np.concatenate(won).astype(np.float32)),
+            torch.from_numpy(np.concatenate(cut)),
+        )
+
+
+class AttemptValueLearner:
+    """The attempt values of a chooser while they learn."""
+
+    def __init__(
+        self,
+        chooser: Chooser,
+        settings: AttemptSettings,
+        generator: torch.Generator,
+        symmetry: Symmetry | None = None,
+    ) -> None:
+        """Learn for `chooser`, whose own attempt values become the average of what is learned.
+
+        generator: of every draw. symmetry: how moments may be moved.
+        """
+        self.chooser, self.settings, self.generator = chooser, settings, generator
+        self._symmetry = symmetry
+        self._averaged = chooser.attempt_values.requires_grad_(False)
+        self._current = copy.deepcopy(self._averaged).requires_grad_(True)
+        self._optimiser = torch.optim.AdamW(
+            self._current.parameters(), lr=settings.lr, weight_decay=settings.decay, fused=True
+        )
+        modules = {"current": self._current, "averaged": self._averaged}
+        self._learner = Learner(modules, {"current": self._optimiser}, generator)
+        self._seen = Growing()  # what is seen in each period of all episodes
+        self._rows = Growing()  # of attempts: row of `_seen`, left, won, cut, who learns from it
+        self._masks = np.random.default_rng(generator.initial_seed())
+        self.steps = 0
+
+    def __len__(self) -> int:
+        """Return how many moments there are to learn from."""
+        return len(self._rows)
+
+    def add(self, episode: Episode, seen: Tensor) -> None:
+        """Take an episode; seen: what critics see of each of its periods, (T, lags, obs)."""
+        spec, begin = self.chooser.spec, len(self._seen)
+        rows = AttemptRows.of(episode, spec.chunk, spec.varied)
+        self._seen.append([seen])
+        cut = torch.where(rows.cut == UNKNOWN, UNKNOWN, rows.cut + begin)
+        learns = torch.from_numpy(self._masks.random(spec.critics) < self.settings.share).float()
+        masks = learns.expand(len(rows.at), -1)
+        self._rows.append([rows.at + begin, rows.left, rows.won, cut, masks])
+
+    def step(self) -> None:
+        """Take one gradient step."""
+        settings, generator = self.settings, self.generator
+        index = torch.randint(len(self._rows), (settings.batch,), generator=generator)
+        at, left, won, cut, masks = (part[index] for part in self._rows.whole)
+        seen = self._seen.whole[0]
+        with torch.no_grad():
+            later = torch.sigmoid(self._averaged(self.chooser.see(seen[cut.clamp_min(0)])))
+            target = settings.discount ** left.float() * torch.where(cut == UNKNOWN, won, later)
+        now = seen[at]
+        if self._symmetry is not None:
+            still = torch.zeros(len(now), 1, self.chooser.spec.action)
+            now, _ = moved(self._symmetry, now, still, generator)
+        shown = self.chooser.see(now)
+        shown = shown + settings.noise * torch.randn(shown.shape, generator=generator)
+        error = nn.functional.binary_cross_entropy_with_logits(
+            self._current(shown), target, reduction="none"
+        )
+        loss = (masks.T * error).mean()
+        self._optimiser.zero_grad(set_to_none=True)
+        loss.backward()  # type: ignore[no-untyped-call]
+        self._optimiser.step()
+        decay = min(settings.average, (1 + self.steps) / (LEAST_AVERAGE + self.steps))
+        average(self._averaged, self._current, decay)
+        self.steps += 1
+
+    def require_finite(self) -> None:
+        """Raise RecipeError if a weight is no longer a number."""
+        for name, values in self._current.named_parameters():
+            if not bool(values.isfinite().all()):
+                raise RecipeError(f"learning diverged: attempt_values.{name} is not finite")
+
+    def state(self) -> TrainingState:
+        """Return all that learning goes on from, apart from the episodes."""
+        return self._learner.kept(self.steps)
+
+    def restore(self, kept: TrainingState) -> None:
+        """Take over what `state` returned, after the same episodes were added."""
+        self.steps = self._learner.resume(kept)
