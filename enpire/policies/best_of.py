@@ -58,9 +58,10 @@ class ChooserSpec:
     patience: chunks of an episode before it may go back. tries: chance, at every chunk from then
     on, to go back whatever critics say; of a policy that explores. clock: chunks ahead after which
     it goes back from then on whatever critics say, and at no other time; 0: it goes by critics.
-    margin: chance of success that an attempt must surely have lost since `back` chunks ago for it
-    to go back; 0: attempts are not valued, and `patience`, `tries` and `clock` say when. waits:
-    chance that it goes on all the same, for as long again; of a policy that explores.
+    margin: chance of success that an attempt must surely have lost since some place that it came
+    by, at least `back` chunks ago, for it to go back; 0: attempts are not valued, and `patience`,
+    `tries` and `clock` say when. waits: chance that it goes on all the same, for `back` chunks; of
+    a policy that explores.
     """
 
     observation: int
@@ -333,15 +334,17 @@ def _gives_up(
 ) -> bool:
     """Return whether an attempt has surely lost more of its chance than it may.
 
-    It is compared with where going back would lead. The networks' disagreement about that
-    difference is taken off. After a way back, or a wait, it first goes as far again.
+    It is compared with every place that it came by, as far back as a way back leads or farther:
+    a chance may fade slowly. The networks' disagreement about the difference is taken off. After a
+    way back, or a wait, an attempt first goes as far again.
     """
     if min(len(path.values), path.ahead) < spec.back:
         return False
-    lost = path.values[-spec.back] - chances
+    lost = np.array(path.values[: len(path.values) - spec.back + 1]) - chances
     if not math.isfinite(float(lost.sum())):
         raise PolicyError("the values of an attempt are not finite")
-    if lost.mean() - SURE * lost.std(ddof=1) <= spec.margin:
+    surely = lost.mean(axis=1) - SURE * lost.std(axis=1, ddof=1)
+    if surely.max() <= spec.margin:
         return False
     if spec.waits and rng.random() < spec.waits:
         path.ahead = 0
