@@ -28,6 +28,7 @@ from .look import (
 from .strap import ARCS, GRASP, SLOT_END, TIP
 
 LAST = 5  # readings that a final measure averages
+SCATTER = 1.5  # of one reading of a tip at rest: three deviations [mm]
 TRACKED = 0.5  # that the tracker may have the tip's place off along the slot [mm]
 DEPTH = 15.0 + TRACKED  # that it has to see the tip beyond the head: 15 are asked for [mm]
 SLOT = np.array([0.0050, 0.0017])  # half of the slot's opening, along y and z of the head [m]
@@ -58,7 +59,9 @@ def judge(evidence: Evidence) -> Verdict:
     last = evidence.readings[-1]
     seen = [in_head(r) for r in evidence.readings[-LAST:]]
     tip, along = (np.mean([one[i][0] for one in seen], axis=0) for i in (0, 1))
-    depth = float(tip[0] - SLOT_END)
+    # A tail that springs out meanwhile was deep on average, and is not.
+    least = min(float(one[0][0, 0]) for one in seen) + 1e-3 * SCATTER
+    depth = min(float(tip[0]), least) - SLOT_END
     predicates = (
         Predicate("through", 1e3 * depth, DEPTH, "mm"),
         Predicate("in_slot", float(beside(tip, along)), BESIDE, "mm", at_least=False),

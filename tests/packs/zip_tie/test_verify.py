@@ -131,6 +131,16 @@ def test_the_stage_says_how_far_it_came(depth: float, stage: str) -> None:
     assert judge(*[readings(depth=depth, pull=0.0)] * 10).stage == stage
 
 
+@pytest.mark.parametrize("sprung", [1, 3])
+def test_a_tail_that_springs_out_while_it_is_looked_at_is_not_through(sprung: int) -> None:
+    """As seen by a late tracker: deep on average, and out by then."""
+    out = readings(depth=0.0058, openings=OFF)
+    verdict = judge(*probed(depth=0.028)[:-sprung], *[out] * sprung)
+    assert verdict.failed == ("through",)
+    noisy = readings(depth=0.0275, openings=OFF)
+    assert judge(*probed(depth=0.028)[:-1], noisy).outcome is Outcome.SUCCESS
+
+
 def test_a_pull_has_to_be_felt_for_a_while() -> None:
     hold = module("verify").HOLD
     weak, strong = readings(pull=0.0), readings()
