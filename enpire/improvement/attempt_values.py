@@ -41,7 +41,7 @@ class AttemptSettings:
     control period; so near one, haste is worth little and being stuck costs much.
     """
 
-    batch: int = 256
+    batch: int = 128
     lr: float = 5e-4
     decay: float = 1e-2
     average: float = 0.995
@@ -131,9 +131,13 @@ class AttemptValueLearner:
         index = torch.randint(len(self._rows), (settings.batch,), generator=generator)
         at, left, won, cut, masks = (part[index] for part in self._rows.whole)
         seen = self._seen.whole[0]
-        with torch.no_grad():
-            later = torch.sigmoid(self._averaged(self.chooser.see(seen[cut.clamp_min(0)])))
-            target = settings.discount ** left.float() * torch.where(cut == UNKNOWN, won, later)
+        result = won.expand(self.chooser.spec.critics, -1).clone()
+        given_up = cut != UNKNOWN
+        if given_up.any():
+            with torch.no_grad():
+                there = self.chooser.see(seen[cut[given_up]])
+                result[:, given_up] = torch.sigmoid(self._averaged(there))
+        target = settings.discount ** left.float() * result
         now = seen[at]
         if self._symmetry is not None:
             still = torch.zeros(len(now), 1, self.chooser.spec.action)
