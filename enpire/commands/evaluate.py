@@ -13,15 +13,13 @@ from enpire.session.graphics import choose_graphics
 from enpire.session.loop_settings import SETTINGS
 from enpire.session.telling import PERSON
 from enpire.session.threads import leave_cores_to_physics
-from enpire.session.values import natural, positive, spell
+from enpire.session.values import RANDOM, natural, positive, spell
 
 DESCRIPTION = """\
 Measure a policy of a run on seeds it has never seen: drawn now, unless --seed asks for the same
 ones again. Nothing is added to the run; --run keeps the episodes in a run folder of their own.
 `--policy DIR` takes a folder that LeRobot wrote, for --task; `--policy random` measures uniform
 random actions on any --task, `--policy FILE.py` a function of your own (docs/new-task.md)."""
-
-RANDOM = "random"  # `session/evaluation.py` has it too, which takes long to import
 
 
 def add_options(parser: Parser) -> None:

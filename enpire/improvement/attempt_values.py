@@ -21,33 +21,33 @@ from enpire.environment import Symmetry
 from enpire.errors import RecipeError
 from enpire.improvement.checkpoint import TrainingState
 from enpire.improvement.growing import Growing
-from enpire.improvement.learner import Learner, average
+from enpire.improvement.learner import Learner, average, taken_up
 from enpire.improvement.moving import moved
 from enpire.policies import Chooser
 from enpire.policies.retracing import attempts
 from enpire.types import Episode
 
 UNKNOWN = -1  # of a row whose attempt was not given up: there is no row where it was
-LEAST_AVERAGE = 10  # steps over which the average of weights is taken up at first
 
 
 @dataclass(frozen=True, slots=True)
 class AttemptSettings:
     """Settings of the gradient steps.
 
-    batch: moments a step. lr: learning rate. decay: AdamW's weight decay. average: decay of the
-    weights' moving average, which acts and bootstraps. noise: standard deviation that is added to
-    normalised observations. share: chance that a network learns from an episode. discount: of a
-    control period; so near one, haste is worth little and being stuck costs much.
+    batch: moments a step. lr: learning rate. weight_decay: AdamW's. ema: decay of the weights'
+    moving average, which acts and bootstraps. noise: standard deviation that is added to normalised
+    observations. share: chance that a network learns from an episode. gamma: discount of a control
+    period; so near one, haste is worth little and being stuck costs much. Names differ from those
+    of critics and base, which a run may have been given by their ends.
     """
 
     batch: int = 128
     lr: float = 5e-4
-    decay: float = 1e-2
-    average: float = 0.995
+    weight_decay: float = 1e-2
+    ema: float = 0.995
     noise: float = 0.05
     share: float = 0.8
-    discount: float = 0.998
+    gamma: float = 0.998
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +102,10 @@ class AttemptValueLearner:
         self._averaged = chooser.attempt_values.requires_grad_(False)
         self._current = copy.deepcopy(self._averaged).requires_grad_(True)
         self._optimiser = torch.optim.AdamW(
-            self._current.parameters(), lr=settings.lr, weight_decay=settings.decay, fused=True
+            self._current.parameters(),
+            lr=settings.lr,
+            weight_decay=settings.weight_decay,
+            fused=True,
         )
         modules = {"current": self._current, "averaged": self._averaged}
         self._learner = Learner(modules, {"current": self._optimiser}, generator)
@@ -137,7 +140,7 @@ class AttemptValueLearner:
             with torch.no_grad():
                 there = self.chooser.see(seen[cut[given_up]])
                 result[:, given_up] = torch.sigmoid(self._averaged(there))
-        target = settings.discount ** left.float() * result
+        target = settings.gamma ** left.float() * result
         now = seen[at]
         if self._symmetry is not None:
             still = torch.zeros(len(now), 1, self.chooser.spec.action)
@@ -151,8 +154,7 @@ class AttemptValueLearner:
         self._optimiser.zero_grad(set_to_none=True)
         loss.backward()  # type: ignore[no-untyped-call]
         self._optimiser.step()
-        decay = min(settings.average, (1 + self.steps) / (LEAST_AVERAGE + self.steps))
-        average(self._averaged, self._current, decay)
+        average(self._averaged, self._current, taken_up(settings.ema, self.steps))
         self.steps += 1
 
     def require_finite(self) -> None:

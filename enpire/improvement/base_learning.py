@@ -15,15 +15,13 @@ from enpire.environment import Symmetry
 from enpire.improvement.checkpoint import TrainingState
 from enpire.improvement.data import examples, instructive
 from enpire.improvement.growing import Growing
-from enpire.improvement.learner import Learner, average
+from enpire.improvement.learner import Learner, average, taken_up
 from enpire.improvement.moving import moved
 from enpire.policies import ChunkPolicy, FlowPolicy
 from enpire.types import Episode, Flags
 
 Cloned = ChunkPolicy | FlowPolicy
 """A policy that is ours to teach by cloning."""
-
-LEAST_AVERAGE = 10  # steps, over which the average of weights is taken up at first
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,8 +98,7 @@ class BaseLearner:
         loss.backward()  # type: ignore[no-untyped-call]
         torch.nn.utils.clip_grad_norm_(self.policy.parameters(), 1.0)
         self._optimiser.step()
-        decay = min(settings.average, (1 + self.steps) / (LEAST_AVERAGE + self.steps))
-        average(self.averaged, self.policy, decay)
+        average(self.averaged, self.policy, taken_up(settings.average, self.steps))
         self.steps += 1
 
     def acting(self) -> Cloned:

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from enpire.errors import RecipeError
 from enpire.improvement.checkpoint import NOWHERE, Checkpoint
 from enpire.improvement.data import Examples
-from enpire.improvement.learner import Learner, average
+from enpire.improvement.learner import Learner, average, taken_up
 from enpire.policies.device import device
 
 BATCH = 256
@@ -87,7 +87,7 @@ def fit_dynamics(
         loss.backward()  # type: ignore[no-untyped-call]
         optimiser.step()
         schedule.step()
-        average(averaged, model, min(AVERAGE, (1 + at) / (10 + at)))
+        average(averaged, model, taken_up(AVERAGE, at))
         return loss
 
     modules = {"model": model, "averaged": averaged}

@@ -16,6 +16,7 @@ from enpire.errors import RecipeError
 from enpire.improvement.checkpoint import Checkpoint, TrainingState
 
 LOOK = 50  # steps between two looks at the loss: reading it stops what computes meanwhile
+LEAST_AVERAGE = 10  # steps over which a moving average of weights is taken up at first
 GENERATOR = "generator"
 
 
@@ -116,6 +117,11 @@ def warmed_and_annealed(optimiser: Optimizer, steps: int) -> LambdaLR:
         optimiser,
         lambda step: min((step + 1) / warm, 0.5 + 0.5 * math.cos(math.pi * step / steps)),
     )
+
+
+def taken_up(decay: float, step: int) -> float:
+    """Return the decay of a moving average at `step`: less in the first steps."""
+    return min(decay, (1 + step) / (LEAST_AVERAGE + step))
 
 
 @torch.no_grad()

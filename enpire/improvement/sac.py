@@ -21,7 +21,7 @@ from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LRScheduler
 
 from enpire.improvement.checkpoint import Checkpoint
-from enpire.improvement.learner import Learner, average
+from enpire.improvement.learner import Learner, average, taken_up
 from enpire.improvement.replay import Transitions
 from enpire.improvement.residual import Residual, Standing
 from enpire.improvement.value import Normaliser, SuccessEnsemble, surely
@@ -270,7 +270,7 @@ class SacAgent[P: Chunks]:
         self._step("actor", loss)
         short = density.detach().mean() + self.wanted()
         self._step("temperature", -self.temperature["log"] * short)
-        average(self.averaged, self.actor.policy, min(0.995, (1 + at) / (10 + at)))
+        average(self.averaged, self.actor.policy, taken_up(0.995, at))
 
     def wanted(self) -> float:
         """The entropy of what the actor draws."""

@@ -16,7 +16,7 @@ from enpire.errors import RecipeError
 from enpire.improvement.augment import relit, shifted
 from enpire.improvement.checkpoint import NOWHERE, Checkpoint
 from enpire.improvement.data import MIN_STD, Examples, examples, instructive, seen_examples
-from enpire.improvement.learner import Learner, average, warmed_and_annealed
+from enpire.improvement.learner import Learner, average, taken_up, warmed_and_annealed
 from enpire.improvement.moving import moved, scales
 from enpire.improvement.recipe import RecipeInputs
 from enpire.policies import (
@@ -242,7 +242,7 @@ def fit[P: ChunkPolicy | FlowPolicy | PicturePolicy](
         nn.utils.clip_grad_norm_(policy.parameters(), 1.0)
         optimiser.step()
         schedule.step()
-        average(averaged, policy, min(training.average, (1 + at) / (10 + at)))
+        average(averaged, policy, taken_up(training.average, at))
         return loss
 
     modules = {"policy": policy, "averaged": averaged}

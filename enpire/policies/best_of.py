@@ -296,8 +296,8 @@ class _Chosen:
         """
         chooser, spec = self._chooser, self._chooser.spec
         path.asked += 1
-        late = spec.back and path.asked > spec.patience and len(path.chunks) >= spec.back
-        late = late and not spec.margin
+        may = spec.back and not spec.margin  # go back as critics or the clock say
+        late = may and path.asked > spec.patience and len(path.chunks) >= spec.back
         if late and spec.clock and path.ahead >= spec.clock:
             path.left = spec.back
         if path.left:

@@ -17,7 +17,7 @@ from enpire.session.recorded_run import RecordedRun
 from enpire.session.recovering import LIMIT_S, noted, open_recovery
 from enpire.session.signing import unsigned
 from enpire.session.telling import Audience
-from enpire.session.values import begun_at
+from enpire.session.values import RANDOM, begun_at
 from enpire.types import Estimate
 
 if TYPE_CHECKING:
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from enpire.rollout.recovery import Recovery
     from enpire.session.backends import Backend
 
-RANDOM = "random"
 NO_NUMBER = "nothing is known of the policy, mend what the reasons name and measure again"
 
 

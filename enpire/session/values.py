@@ -17,6 +17,7 @@ PACES = ("free", "real")
 BOUNDS = ("point", "lower")
 STARTS = ("start", "phase")
 AUTO = "auto"
+RANDOM = "random"  # the policy of uniform random actions
 CHUNK = 8  # actions; `ChunkSpec` has it too, which takes long to import
 LARGEST = 2**63 - 1  # a whole number: the ledger and TOML keep no larger one
 LONGEST_S = 1e10  # a duration: three centuries
@@ -74,9 +75,7 @@ def number_or_auto(text: str) -> int:
 
 def bound(text: str) -> str:
     """`point` or `lower`."""
-    if text not in BOUNDS:
-        raise argparse.ArgumentTypeError(f"{text!r} is no kind of bound: {' or '.join(BOUNDS)}")
-    return text
+    return _one_of(BOUNDS, text, "is no kind of bound")
 
 
 def no_or_one(text: str) -> int:
@@ -136,30 +135,22 @@ def level(text: str) -> float:
 
 def reset_mode(text: str) -> str:
     """`fast` or `physical`."""
-    if text not in RESETS:
-        raise argparse.ArgumentTypeError(f"{text!r} is no kind of reset: {' or '.join(RESETS)}")
-    return text
+    return _one_of(RESETS, text, "is no kind of reset")
 
 
 def verifier(text: str) -> str:
     """`sensors` or `cameras`."""
-    if text not in VERIFIERS:
-        raise argparse.ArgumentTypeError(f"{text!r} verifies nothing: {' or '.join(VERIFIERS)}")
-    return text
+    return _one_of(VERIFIERS, text, "verifies nothing")
 
 
 def pace(text: str) -> str:
     """`free` or `real`."""
-    if text not in PACES:
-        raise argparse.ArgumentTypeError(f"{text!r} is no pace: {' or '.join(PACES)}")
-    return text
+    return _one_of(PACES, text, "is no pace")
 
 
 def start(text: str) -> str:
     """`start` or `phase`: where a task begins."""
-    if text not in STARTS:
-        raise argparse.ArgumentTypeError(f"{text!r} is no place to begin: {' or '.join(STARTS)}")
-    return text
+    return _one_of(STARTS, text, "is no place to begin")
 
 
 def begun_at(task: str, begin: str) -> str:
@@ -170,6 +161,13 @@ def begun_at(task: str, begin: str) -> str:
     if not begin or not task:
         return task
     return task.removesuffix(AT_START) + (AT_START if begin == "start" else "")
+
+
+def _one_of(choices: tuple[str, ...], text: str, wrong: str) -> str:
+    """Return the text if it is among the choices; wrong: what any other is not."""
+    if text not in choices:
+        raise argparse.ArgumentTypeError(f"{text!r} {wrong}: {' or '.join(choices)}")
+    return text
 
 
 def _whole(text: str, least: int) -> int:

@@ -31,7 +31,7 @@ SHAPE = ChooserSpec(
     back=1,
     margin=0.25,
 )
-QUICK = AttemptSettings(batch=64, lr=3e-3, average=0.9, noise=0.0, discount=0.9)
+QUICK = AttemptSettings(batch=64, lr=3e-3, ema=0.9, noise=0.0, gamma=0.9)
 
 
 def judged(id: str, length: int, *, wins: bool) -> Episode:
@@ -78,7 +78,7 @@ def test_a_moment_is_worth_the_discounted_share_of_its_attempts_that_succeeded(w
 
 
 def test_giving_up_early_does_not_make_an_attempt_look_worse() -> None:
-    made = learner(replace(QUICK, discount=1.0, share=1.0))
+    made = learner(replace(QUICK, gamma=1.0, share=1.0))
     for at in range(8):  # at place 1 they succeed whenever they are not given up there
         made.add(judged(f"w{at}", 4, wins=True), standing_at(1.0, 4))
         seen = standing_at(1.0, 9)

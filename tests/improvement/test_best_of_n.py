@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from operator import attrgetter
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from enpire.improvement.critic_learning import CriticSettings
 from enpire.improvement.online import OnlineLearner, OnlineRecipe
 from enpire.improvement.recipe import RecipeInputs
 from enpire.improvement.recipes.best_of_n import BestOfLearner, BestOfN
+from enpire.improvement.settings import configured, described
 from enpire.policies import BestOfPolicy, ChunkSpec, FlowPolicy, FlowSpec, SkillPolicy, SkillSpec
 from enpire.policies.retracing import undone
 from enpire.types import Episode, Outcome, Purpose, Verdict
@@ -154,3 +156,24 @@ def test_without_something_to_stand_on_it_refuses() -> None:
     lost = [made("e", wins=False)]
     with pytest.raises(RecipeError, match="no demonstration and no success"):
         BestOfLearner(QUICK, replace(given(), episodes=lost))
+
+
+@pytest.mark.parametrize(
+    ("end", "name"),
+    [
+        ("discount", "critic.discount"),
+        ("decay", "base.decay"),
+        ("average", "base.average"),
+        ("noise", "noise"),
+    ],
+)
+def test_a_setting_that_runs_call_by_its_end_means_what_it_did(end: str, name: str) -> None:
+    made, taken = configured(BestOfN(), {end: "0.5"})
+    assert taken == {end}
+    assert attrgetter(name)(made) == 0.5
+
+
+def test_every_setting_of_its_own_says_what_it_is() -> None:
+    text = " ".join(described(BestOfN()).split())
+    assert "chance lost at which an attempt is given up" in text
+    assert "without margin: chance of going back where late" in text

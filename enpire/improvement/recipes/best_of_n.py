@@ -70,13 +70,9 @@ class BestOfN:
     noise: float = 0.02  # standard deviation of a variation, of half an action's range
     caution: float = 2.0  # standard deviations of what critics disagree by
     back: int = 20  # periods that it goes back at once; 0: it never does
-    margin: float = (
-        0.25  # of its chance that an attempt has lost when it is given up; 0: see `clock`
-    )
+    margin: float = 0.25  # chance lost at which an attempt is given up; 0: see `tries`, `clock`
     waits: float = 0.3  # chance that it goes on all the same, while it collects
-    tries: float = (
-        0.1  # without margin: chance of going back where late, a chunk, while it collects
-    )
+    tries: float = 0.1  # without margin: chance of going back where late, while it collects
     clock: int = 0  # without margin: periods ahead after which it goes back where late; 0: critics
     lags: tuple[int, ...] = (4, 2, 0)  # of what critics see [periods]
     warm_steps: int = 1500  # gradient steps of the critics before the first block is learned from
