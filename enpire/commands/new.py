@@ -56,7 +56,7 @@ YOURS = {
 
 LOOP_TOML = """\
 # What `enpire loop` does with {name} unless told otherwise. Each line that is not a comment counts.
-# recipe = "lookahead"       # how a round improves the policy; "heuristic" wants a skill script
+# recipe = "best_of_n"       # how a round improves the policy; "heuristic" wants a skill script
 # demonstrations = 40        # that the first policy is made of
 """
 

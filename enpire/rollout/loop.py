@@ -107,7 +107,7 @@ class LoopSettings:
     target_bound: str = POINT
     alpha: float = 0.05
     first_recipe: str = "bc"
-    recipe: str = "lookahead"
+    recipe: str = "best_of_n"
     recipe_settings: dict[str, str] = field(default_factory=dict)
     first_recipe_settings: dict[str, str] = field(default_factory=dict)
     verify: str = "sensors"

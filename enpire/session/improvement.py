@@ -17,7 +17,6 @@ from enpire.session.helping import Helping, beside, require_helper
 from enpire.session.loop_settings import (
     OF_RECIPES,
     OF_ROUNDS,
-    ONLINE,
     first,
     flag,
     found_from,
@@ -119,9 +118,7 @@ def begin_loop(
     given = of_begun(given)
     foreign = task.startswith(GYM)
     called, asks = plain(task), ""
-    if foreign:
-        given = {"recipe": ONLINE} | given
-    else:
+    if not foreign:
         pack = find("tasks", task)  # unknown ones cost nothing to find
         called, own = pack.name, of_task(pack)
         given = merged(own, given)

@@ -41,7 +41,6 @@ RECIPE, FIRST = "--recipe.", "--first-recipe."  # begin settings of recipes
 HELPER = "--helper."  # and of a helper's teleoperator
 KIND = "policy"  # setting of a first recipe: the kind of policy that it makes
 REAL_PACE = "real"
-ONLINE = "best_of_n"  # the recipe of what has no loop.toml because it is no pack
 
 
 def nobody_or_hands(text: str) -> str:
@@ -62,7 +61,7 @@ SETTINGS: dict[str, tuple[Callable[[str], Any], str, str]] = {
     "robots": (positive, "4", "stations that hold an episode at one time"),
     "seed": (natural, "0", "of everything random but the sealed seeds"),
     "target": (rate, "0.99", "success rate to reach on sealed seeds"),
-    "recipe": (str, "lookahead", "how a round improves the policy; A,B,C: one round each, then C"),
+    "recipe": (str, "best_of_n", "how a round improves the policy; A,B,C: one round each, then C"),
     "first_recipe": (str, "bc", "how the demonstrations make the first policy"),
     "policy": (str, "", "begin with this one: RUN[:NAME], or a folder of LeRobot's"),
     "demonstrations_of": (str, "", "begin with those of this run, or of enpire import's"),

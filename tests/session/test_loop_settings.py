@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from enpire.errors import PackError, UsageError
+from enpire.improvement.online import is_online
+from enpire.improvement.recipe import find as find_recipe
 from enpire.improvement.recipe import schedule
 from enpire.improvement.recipes.bc import BehaviourCloning
 from enpire.packs import find
@@ -131,3 +133,9 @@ def test_the_first_policy_is_of_the_kind_that_the_first_round_begins_from(
 @pytest.mark.parametrize("task", available("tasks"))
 def test_no_task_of_ours_has_a_script_in_the_place_of_what_learns(task: str) -> None:
     assert of_task(find("tasks", task))["recipe"] == "best_of_n"
+
+
+def test_a_task_that_says_nothing_has_what_learns_online(tmp_path: Path) -> None:
+    (tmp_path / "task.py").touch()
+    given = merged(of_task(find("tasks", str(tmp_path))), {})
+    assert is_online(find_recipe(LoopSettings("t", **given).recipe))
