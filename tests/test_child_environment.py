@@ -26,7 +26,7 @@ CANARY = "canary-9f1c"
 OTHERS = {
     "agent_loop/remote.py": "within a sandbox, which has an environment of its own",
     "agent_loop/workspace.py": "within a sandbox",
-    "evolution/sandbox.py": "asks bubblewrap for its version",
+    "sandbox/sandbox.py": "asks bubblewrap for its version",
     "observe/gpu.py": "nvidia-smi",
     "observe/safety_bench.py": "a bench's own processes",
     "observe/wire_bench.py": "a bench's own processes",

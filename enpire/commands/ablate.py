@@ -25,8 +25,13 @@ from enpire.session.loop_settings import FIRST, RECIPE, flag
 from enpire.session.values import duration, positive
 
 if TYPE_CHECKING:
-    from enpire.evolution.ablation import AblationArm, AblationBench, AblationCell, CommonSeeds
-    from enpire.evolution.comparing import ArmSummary
+    from enpire.evolution.ablation.ablation import (
+        AblationArm,
+        AblationBench,
+        AblationCell,
+        CommonSeeds,
+    )
+    from enpire.evolution.ablation.comparison import ArmSummary
     from enpire.rollout.loop import LoopSettings
 
 DESCRIPTION = """\
@@ -112,8 +117,8 @@ def add_options(parser: Parser) -> None:
 
 def run(options: Namespace) -> int:
     """Run what is missing, print the table, write it; returns the exit code."""
-    from enpire.evolution import comparing
-    from enpire.evolution.ablation import carry_out
+    from enpire.evolution.ablation import comparison
+    from enpire.evolution.ablation.ablation import carry_out
 
     choose_graphics()
     given = {name: getattr(options, name) for name in campaigns.OF_CAMPAIGN}
@@ -128,16 +133,16 @@ def run(options: Namespace) -> int:
     with Children(until, named_secrets()) as children:  # the keys of the arms' agents
         doing = BenchCommands(bench, options, settings, given, limits, children)
         carry_out(bench, doing, options.jobs, lambda text: print(text, flush=True))
-    results = comparing.results(bench)
+    results = comparison.results(bench)
     missing = len(bench.seeds) * len(bench.arms) - len(results)
     if missing:
         print(f"{missing} of {missing + len(results)} campaigns to go: the same command goes on")
-    lines = comparing.lines(results)
+    lines = comparison.lines(results)
     if lines:
         _write(bench, lines, HEAD.format(what=what, **_words(options, settings, limits)))
-        print(f"{comparing.markdown(lines)}\n\n{bench.folder / TABLE}")
+        print(f"{comparison.markdown(lines)}\n\n{bench.folder / TABLE}")
     if options.json:
-        print_json({"missing": missing, "arms": comparing.as_json(lines) if lines else []})
+        print_json({"missing": missing, "arms": comparison.as_json(lines) if lines else []})
     return NOT_REACHED if missing else 0
 
 
@@ -147,7 +152,7 @@ def arms_of(options: Namespace) -> tuple[str, tuple[AblationArm, ...]]:
     Raises:
         EnpireError: nothing is varied, or two things are; or an arm lacks what it needs.
     """
-    from enpire.evolution.ablation import AblationArm
+    from enpire.evolution.ablation.ablation import AblationArm
 
     said = {name: (getattr(options, name) or "").split(",") for name in VARIED}
     if said["without"] != [""]:
@@ -185,8 +190,8 @@ def _bench(
 ) -> AblationBench:
     from dataclasses import asdict, replace
 
-    from enpire.evolution.ablation import AblationBench
-    from enpire.evolution.space import repertoire
+    from enpire.evolution.ablation.ablation import AblationBench
+    from enpire.evolution.agents.search_space import repertoire
     from enpire.packs.finder import find
 
     usual = ""
@@ -252,7 +257,7 @@ class BenchCommands:
         self.children.stop()
 
     def _run(self, run: Path, words: Sequence[str], label: str) -> bool:
-        from enpire.evolution.ablation import LOG
+        from enpire.evolution.ablation.ablation import LOG
 
         if not self.children.alone(run):
             return False
@@ -285,14 +290,14 @@ def _write(bench: AblationBench, lines: Sequence[ArmSummary], head: str) -> None
     """The table, the same as JSON, and a picture for each thing used."""
     import json
 
-    from enpire.evolution import comparing
+    from enpire.evolution.ablation import comparison
     from enpire.observe.plots import success_against
     from enpire.store.durable import publish_file
 
-    text = head + comparing.markdown(lines) + "\n"
+    text = head + comparison.markdown(lines) + "\n"
     try:
-        for name, (axis, spent) in comparing.USED.items():
-            traces = {line.arm: comparing.traces(line, spent) for line in lines}
+        for name, (axis, spent) in comparison.USED.items():
+            traces = {line.arm: comparison.traces(line, spent) for line in lines}
             if not any(max(trace.at) > 0.0 for some in traces.values() for trace in some):
                 continue  # no model, no tokens
             picture = bench.folder / f"{name}.png"
@@ -304,5 +309,5 @@ def _write(bench: AblationBench, lines: Sequence[ArmSummary], head: str) -> None
         raise EnpireError(f"{error.filename}: {error.strerror}") from error
     publish_file(bench.folder / TABLE, text.encode())
     publish_file(
-        bench.folder / DATA, json.dumps(finite(comparing.as_json(lines)), indent=1).encode()
+        bench.folder / DATA, json.dumps(finite(comparison.as_json(lines)), indent=1).encode()
     )

@@ -39,11 +39,11 @@ from enpire.session.values import STARTS, duration, more_than_zero, natural, pos
 
 if TYPE_CHECKING:
     from enpire.environment import StationBackend
-    from enpire.evolution.agents import Proposing
-    from enpire.evolution.campaign import AgentPool
-    from enpire.evolution.carried import Carried, Idea
-    from enpire.evolution.limited import Ceilings
-    from enpire.evolution.programs import Program
+    from enpire.evolution.agents.programs import Program
+    from enpire.evolution.campaign.agent import Proposing
+    from enpire.evolution.campaign.campaign import AgentPool
+    from enpire.evolution.experiments.budget import Ceilings
+    from enpire.evolution.knowledge.transfer import Carried, Idea
     from enpire.improvement.training import Trainer
     from enpire.rollout.fleet import Fleet
     from enpire.rollout.loop import LoopSettings
@@ -208,7 +208,7 @@ def _begin(
     from dataclasses import asdict
 
     from enpire import __version__
-    from enpire.evolution.agents import team
+    from enpire.evolution.campaign.agent import team
     from enpire.observe.trust import recipes_called
     from enpire.packs.finder import find
     from enpire.store import Run, default_folder
@@ -273,8 +273,8 @@ def agents_of(options: Namespace) -> dict[str, Any]:
     Raises:
         EnpireError: it is not, or what is asked for makes no sense.
     """
-    from enpire.evolution.agents import team
-    from enpire.evolution.tools import without
+    from enpire.evolution.agents.tools import without
+    from enpire.evolution.campaign.agent import team
 
     asked = options.agents or TEAM
     named = team(asked)
@@ -289,7 +289,7 @@ def agents_of(options: Namespace) -> dict[str, Any]:
 
 
 def _resume(options: Namespace, limits: dict[str, Any]) -> int:
-    from enpire.evolution.agents import team
+    from enpire.evolution.campaign.agent import team
     from enpire.observe.trust import require_trusted
     from enpire.store import Run
 
@@ -328,7 +328,7 @@ def repertoire(settings: LoopSettings, stations: StationBackend) -> str:
 
 def _confinement(named: list[tuple[str, str]], without: bool) -> str:
     """What holds the agents' programs, as the report says it."""
-    from enpire.evolution.sandbox import Confinement, available
+    from enpire.sandbox.sandbox import Confinement, available
 
     if all(kind == TUNER for _, kind in named):
         return NOBODY
@@ -344,7 +344,7 @@ def _confinement(named: list[tuple[str, str]], without: bool) -> str:
 
 def _carried(learned: Path | None) -> Carried | None:
     """What another run has to take over."""
-    from enpire.evolution.carried import carry
+    from enpire.evolution.knowledge.transfer import carry
     from enpire.store import Run
 
     if learned is None:
@@ -377,7 +377,7 @@ def _programs(named: list[tuple[str, str]], prompt: str) -> dict[str, Program]:
     """The packs of agents that are programs, by kind; prompt: instead of their own."""
     from dataclasses import replace
 
-    from enpire.evolution.programs import load_program
+    from enpire.evolution.agents.programs import load_program
     from enpire.packs.finder import find
 
     kinds = dict.fromkeys(kind for _, kind in named if kind != TUNER)
@@ -393,14 +393,14 @@ def _members(
     limits: dict[str, Any],
 ) -> AgentPool:
     """The agents, and the code that they may have run without a sandbox."""
-    from enpire.evolution import carried
-    from enpire.evolution.agents import Agent
-    from enpire.evolution.campaign import AgentPool
-    from enpire.evolution.programs import Programmed
-    from enpire.evolution.records import folded
-    from enpire.evolution.sandbox import Confinement
-    from enpire.evolution.seat import AgentSession
+    from enpire.evolution.agents.programs import Programmed
+    from enpire.evolution.campaign.agent import Agent
+    from enpire.evolution.campaign.agent_session import AgentSession
+    from enpire.evolution.campaign.campaign import AgentPool
+    from enpire.evolution.experiments.events import folded
+    from enpire.evolution.knowledge import transfer
     from enpire.packs.finder import shipped
+    from enpire.sandbox.sandbox import Confinement
 
     ceilings = _ceilings(limits)
     unpriced = [kind for kind, program in programs.items() if not program.prices]
@@ -415,9 +415,9 @@ def _members(
         for name, kind in named
         if kind in programs
     ]
-    elsewhere, said = carried.read(run.folder), run.config["campaign"]
+    elsewhere, said = transfer.read(run.folder), run.config["campaign"]
     if elsewhere is None and "carried" in said:
-        raise StoreError(f"{run.folder} has lost its {carried.FILE}: start a new campaign")
+        raise StoreError(f"{run.folder} has lost its {transfer.FILE}: start a new campaign")
     ideas = elsewhere.ideas if elsewhere else ()
     agents += _tuners(tuners, said["repertoire"], settings.seed, ideas)
     variants = sorted(shipped("agents", TUNER).glob("variants/*.py"))
@@ -428,9 +428,9 @@ def _members(
 def _tuners(
     names: list[str], recipes: str, seed: int, ideas: tuple[Idea, ...] = ()
 ) -> list[Proposing]:
-    from enpire.evolution import space
-    from enpire.evolution.agents import Proposing
-    from enpire.evolution.tuner import Tuner
+    from enpire.evolution.agents import search_space
+    from enpire.evolution.agents.tuner import Tuner
+    from enpire.evolution.campaign.agent import Proposing
 
     if not names:
         return []
@@ -438,12 +438,12 @@ def _tuners(
         import optuna  # noqa: F401
     except ImportError:
         raise UsageError("the tuner needs optuna: pip install 'enpire[evolution]'") from None
-    choices = space.repertoire(recipes.split(",")) if recipes else ()
+    choices = search_space.repertoire(recipes.split(",")) if recipes else ()
     return [Proposing(Tuner(name, choices, seed, carried=ideas)) for name in names]
 
 
 def _ceilings(limits: dict[str, Any]) -> Ceilings:
-    from enpire.evolution.limited import Ceilings
+    from enpire.evolution.experiments.budget import Ceilings
 
     return Ceilings(
         robot_s=limits.get("max_robot_hours", math.inf) * 3600,
@@ -461,9 +461,9 @@ def _drive(
     limits: dict[str, Any],
     options: Namespace,
 ) -> int:
-    from enpire.evolution import report
-    from enpire.evolution.accounts import accounts
-    from enpire.evolution.campaign import Campaign
+    from enpire.evolution.campaign import report
+    from enpire.evolution.campaign.campaign import Campaign
+    from enpire.evolution.experiments.accounts import accounts
     from enpire.rollout.budget import Budget
     from enpire.rollout.loop import LoopState
     from enpire.store.head import head

@@ -183,7 +183,7 @@ def _beside(chosen: Frozen, asked: _CollectRequest, options: Namespace) -> _Coll
     Raises:
         UsageError: there is not, and nobody would take over unasked.
     """
-    from enpire.evolution import hosting
+    from enpire.evolution.program_policies import policy_host
     from enpire.rollout.detector import LEAST, learn_detector
     from enpire.store import Run
 
@@ -202,7 +202,7 @@ def _beside(chosen: Frozen, asked: _CollectRequest, options: Namespace) -> _Coll
         )
     else:
         print("no failure is foreseen: take over when you see one", flush=True)
-    controller = hosting.controller(chosen.policy, stations)
+    controller = policy_host.controller(chosen.policy, stations)
     return replace(asked, policy=chosen.name, controller=controller, detector=detector)
 
 

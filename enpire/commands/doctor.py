@@ -63,8 +63,8 @@ def run(options: Namespace) -> int:
 
 
 def _checks(folder: Path) -> Iterator[MachineCheck]:
-    from enpire.evolution.sandbox import available
     from enpire.observe.machine import CheckState, MachineCheck, disk, graphics, robots
+    from enpire.sandbox.sandbox import available
 
     yield graphics.opengl()
     yield graphics.gpu()

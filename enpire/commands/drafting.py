@@ -15,8 +15,8 @@ from enpire.session.ending import ended_by_signals
 from enpire.session.graphics import choose_graphics
 
 if TYPE_CHECKING:
+    from enpire.evolution.agents.programs import Program
     from enpire.evolution.drafting import DraftRequest
-    from enpire.evolution.programs import Program
 
 DRAFTS = Path("drafts")
 FILLERS = re.compile(r"an?|and|at|by|for|from|in|into|its?|of|on|onto|or|out|over|the|to|with")
@@ -28,13 +28,13 @@ def draft(options: Namespace) -> int:
     """Have an agent draft a pack; returns the exit code."""
     choose_graphics()
     from enpire.commands.new import template
+    from enpire.evolution.agents.programs import load_program
     from enpire.evolution.drafting import Drafting
-    from enpire.evolution.drafting.taking import taken
-    from enpire.evolution.drafting.trying import DraftBench
-    from enpire.evolution.limited import Ceilings
-    from enpire.evolution.programs import load_program
-    from enpire.evolution.sandbox import available
+    from enpire.evolution.drafting.extraction import taken
+    from enpire.evolution.drafting.sandboxed_commands import DraftBench
+    from enpire.evolution.experiments.budget import Ceilings
     from enpire.packs.finder import find
+    from enpire.sandbox.sandbox import available
 
     if not options.name.strip():
         raise UsageError('say what the task is, in a sentence: "insert a USB plug"')
@@ -74,8 +74,8 @@ def draft(options: Namespace) -> int:
 def _begun(options: Namespace) -> tuple[DraftRequest, Path]:
     """A new draft: the template, in a workspace."""
     from enpire.commands.new import NAME, require_free, require_robot, write_template
+    from enpire.evolution.drafting.extraction import digest, taken
     from enpire.evolution.drafting.session import WORK, DraftRequest
-    from enpire.evolution.drafting.taking import digest, taken
 
     name = options.called or named(options.name)
     if not NAME.fullmatch(name):

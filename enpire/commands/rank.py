@@ -117,14 +117,16 @@ def _outcomes(
     from itertools import islice
 
     from enpire.environment import Job
-    from enpire.evolution import hosting
+    from enpire.evolution.program_policies import policy_host
     from enpire.rollout.fleet import Fleet
     from enpire.rollout.seeds import stream
     from enpire.store import EpisodeWriter, Run
     from enpire.types import JUDGED, Purpose
 
     seeds = list(islice(stream(entropy, "eval"), episodes))
-    controllers = {name: hosting.controller(one.policy, stations) for name, one in chosen.items()}
+    controllers = {
+        name: policy_host.controller(one.policy, stations) for name, one in chosen.items()
+    }
     jobs = (
         Job(seed, Purpose.EVALUATION, controller, name)
         for seed in seeds

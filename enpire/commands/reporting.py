@@ -34,7 +34,7 @@ def write_report(run: Run, path: Path | None = None, frames: bool = True) -> Pat
 
     campaign = None
     if "campaign" in run.config:
-        from enpire.evolution.experiment_tree import experiment_tree
+        from enpire.evolution.experiments.experiment_tree import experiment_tree
 
         campaign = experiment_tree(run)
     report = read_report(run, command_of(run.config), campaign)

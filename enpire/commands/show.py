@@ -13,7 +13,7 @@ from enpire.session.progress_bar import progress_bar
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from enpire.evolution.accounts import Accounts
+    from enpire.evolution.experiments.accounts import Accounts
     from enpire.store import Run
 
 DESCRIPTION = """\
@@ -145,7 +145,7 @@ def report(run: Run) -> dict[str, Any]:
 
 def _accounts(run: Run) -> Accounts:
     """What a campaign has used; its modules take seconds to import, which other runs do without."""
-    from enpire.evolution.accounts import accounts
+    from enpire.evolution.experiments.accounts import accounts
 
     return accounts(run)
 

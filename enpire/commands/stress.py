@@ -227,7 +227,7 @@ def _of_a_script(options: Namespace) -> StressSubject:
 
 
 def _of_a_policy(options: Namespace) -> StressSubject:
-    from enpire.evolution import hosting
+    from enpire.evolution.program_policies import policy_host
     from enpire.observe import frozen
 
     if not options.policy:
@@ -242,7 +242,7 @@ def _of_a_policy(options: Namespace) -> StressSubject:
 
     def act(stations: Stations) -> Controller:
         frozen.require_fit(chosen.policy, stations, chosen.name)
-        return hosting.controller(chosen.policy, stations)
+        return policy_host.controller(chosen.policy, stations)
 
     label = f"{chosen.run}:{chosen.name}" if chosen.task else str(chosen.run)
     kept = chosen.run if chosen.task and task == chosen.task else None

@@ -211,7 +211,7 @@ class WatchedRun:
         )
 
     def _experiments(self, run: Run) -> CampaignReport:
-        from enpire.evolution.experiment_tree import experiments_of
+        from enpire.evolution.experiments.experiment_tree import experiments_of
 
         confinement = run.config["campaign"].get("confinement", "")
         return experiments_of(run.ledger.events(), self.tally.seconds, str(confinement))

@@ -1,1 +1,1 @@
-"""Agents that improve recipes: campaigns and ablations, the sandbox and its ways out."""
+"""Agents that improve recipes: campaigns and ablations, what they know, audits, drafts of tasks."""

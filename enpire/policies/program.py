@@ -1,7 +1,8 @@
 """A policy that is a program: text of code, and data beside it, which only a sandbox reads or runs.
 
 Code as policies after Liang et al. 2022, arXiv 2209.07753. What acts is
-`enpire.evolution.hosting`; here are the files, as others' policies are numbers.
+`enpire.evolution.program_policies.policy_host`; here are the files, as others' policies are
+numbers.
 """
 
 from __future__ import annotations
@@ -18,9 +19,8 @@ from numpy.typing import NDArray
 
 from enpire.environment import StationBackend
 from enpire.errors import PolicyError
+from enpire.sandbox.limits import MIB, MOST_BYTES, MOST_FILES
 
-MIB = 2**20
-MOST_BYTES, MOST_FILES = 256 * MIB, 4096
 MOST_TEXT = 200  # characters of what a description says in words
 RESERVED = "__metadata__"  # of a safetensors file
 
@@ -59,7 +59,7 @@ class ProgramSpec:
 
 @dataclass(frozen=True, slots=True)
 class ProgramPolicy:
-    """Files by their paths, `policy.py` among them, as `evolution/policy_worker.py` describes it.
+    """Files by their paths, `policy.py` among them, as `policy_worker.py` describes it.
 
     They are kept as bytes, as other policies keep numbers: nothing that changes in a workspace once
     they were taken changes them, and nothing here reads or runs them but a sandbox.
@@ -101,7 +101,7 @@ class ProgramPolicy:
         """It never acts in this process.
 
         Raises:
-            PolicyError: always: who may start it says where (`evolution/hosting.py`).
+            PolicyError: always: who may start it says where (`policy_host.py`).
         """
         raise PolicyError(
             "a policy that is a program acts in a sandbox of its own only, which there is in a "

@@ -311,12 +311,12 @@ def _order(request: EvaluationRequest, task: str, demonstrator: str, images: int
 def _controller(
     policy: Policy, stations: StationBackend, name: str, request: EvaluationRequest
 ) -> Controller:
-    from enpire.evolution import hosting
+    from enpire.evolution.program_policies import policy_host
     from enpire.observe import frozen
 
     frozen.require_fit(policy, stations, name)
     if not request.inference_time:
-        return hosting.controller(policy, stations)
+        return policy_host.controller(policy, stations)
     if stations.live:
         raise UsageError("--inference-time is for twins: on arms chunks take what they take")
     return _late(policy, stations.period, request.inference_time)

@@ -134,7 +134,7 @@ class EventRow:
     """Something that happened in a campaign; never changed, never removed.
 
     experiment: its number, 0 for none. kind, text: what, in the campaign's own words
-    (`enpire.evolution.records`). at: Unix time [s].
+    (`enpire.evolution.experiments.events`). at: Unix time [s].
     """
 
     experiment: int

@@ -8,8 +8,8 @@ import pytest
 
 from enpire.cli import main
 from enpire.commands import campaign
-from enpire.evolution import sandbox
-from enpire.evolution.sandbox import Availability
+from enpire.sandbox import sandbox
+from enpire.sandbox.sandbox import Availability
 from enpire.session.loop_settings import BUDGETS, SETTINGS
 from enpire.store import Run
 

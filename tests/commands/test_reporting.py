@@ -14,7 +14,7 @@ from enpire.cli import main
 from enpire.commands import loop, reporting
 from enpire.commands.options import Parser
 from enpire.errors import StoreError
-from enpire.evolution.experiment_tree import experiment_tree
+from enpire.evolution.experiments.experiment_tree import experiment_tree
 from enpire.rollout.loop import LoopSettings
 from enpire.session.loop_settings import RECIPE, SETTINGS
 from enpire.store import Run

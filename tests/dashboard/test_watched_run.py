@@ -11,8 +11,8 @@ from enpire.dashboard import run_board, views
 from enpire.dashboard.run_board import RunBoard
 from enpire.dashboard.watched_run import WatchedRun
 from enpire.errors import UsageError
-from enpire.evolution.experiment import Experiment
-from enpire.evolution.records import EXPERIMENT
+from enpire.evolution.experiments.events import EXPERIMENT
+from enpire.evolution.experiments.experiment import Experiment
 from enpire.observe.report.success import read_success
 from enpire.observe.status import status_of, write_status
 from enpire.rollout.loop import LoopState

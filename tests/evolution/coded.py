@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from enpire.errors import CampaignError
-from enpire.evolution.agents import AgentDesk
-from enpire.evolution.experiment import Experiment
+from enpire.evolution.campaign.agent import AgentDesk
+from enpire.evolution.experiments.experiment import Experiment
 
 TOWARDS = """
 import numpy as np

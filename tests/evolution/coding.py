@@ -20,12 +20,18 @@ from pathlib import Path
 import pytest
 from _pytest.mark import ParameterSet
 
-from enpire.evolution import fresh
-from enpire.evolution.campaign import Campaign
-from enpire.evolution.programs import OUTPUT, WORKSPACES, Program, Programmed, load_program
-from enpire.evolution.records import USED
-from enpire.evolution.sandbox import available
+from enpire.evolution.agents.programs import (
+    OUTPUT,
+    WORKSPACES,
+    Program,
+    Programmed,
+    load_program,
+)
+from enpire.evolution.campaign.campaign import Campaign
+from enpire.evolution.experiments import unbiased_estimate
+from enpire.evolution.experiments.events import USED
 from enpire.packs.finder import find
+from enpire.sandbox.sandbox import available
 from enpire.store import Run
 
 from .moving import FAST, MOVES, go
@@ -233,7 +239,7 @@ def running(kind: str) -> list[int]:
 def main() -> None:
     """Start or continue a campaign, to its end."""
     folder, kind, url = Path(sys.argv[1]), sys.argv[2], sys.argv[3]
-    fresh.ENOUGH = 8
+    unbiased_estimate.ENOUGH = 8
     go(folder, {}, others=[Programmed(f"{kind}-0", at(kind, url, 4), folder, 10**9)])
 
 

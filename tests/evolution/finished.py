@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from enpire.evolution import campaign as campaigns
-from enpire.evolution import fresh, report
+from enpire.evolution.campaign import campaign as campaigns
+from enpire.evolution.campaign import report
+from enpire.evolution.experiments import unbiased_estimate
 from enpire.store import Run
 
 from .moving import FAST, SLOW, go
@@ -16,12 +17,12 @@ PLAN = {"one": [-1.0, FAST], "two": [SLOW]}
 
 def finish(folder: Path) -> None:
     """Run it to its end, and close it as the command line does."""
-    kept = fresh.ENOUGH, campaigns.LOOK_S
-    fresh.ENOUGH, campaigns.LOOK_S = ENOUGH, 0.0
+    kept = unbiased_estimate.ENOUGH, campaigns.LOOK_S
+    unbiased_estimate.ENOUGH, campaigns.LOOK_S = ENOUGH, 0.0
     try:
         go(folder, PLAN)
         with Run.open(folder, writable=True) as run:
             run.ledger.set_facts({"state": "reached"})
             report.write(run)
     finally:
-        fresh.ENOUGH, campaigns.LOOK_S = kept
+        unbiased_estimate.ENOUGH, campaigns.LOOK_S = kept

@@ -9,7 +9,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-from enpire.evolution import fresh
+from enpire.evolution.experiments import unbiased_estimate
 from enpire.improvement.training import SubprocessTrainer
 
 from .coded import LEAVES, STILL, TOWARDS, Coder
@@ -30,7 +30,7 @@ class Lines(Steps):
 
 def main() -> None:
     """Start or continue it, to its end."""
-    fresh.ENOUGH = 8
+    unbiased_estimate.ENOUGH = 8
     with SubprocessTrainer() as trainer:
         if sys.argv[2:] == ["coded"]:
             others = [Coder(name, texts) for name, texts in CODED.items()]

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from enpire.errors import CampaignError
-from enpire.evolution.agents import Agent, AgentDesk
-from enpire.evolution.campaign import AgentPool, Campaign
-from enpire.evolution.experiment import Experiment
-from enpire.evolution.limited import Ceilings
-from enpire.evolution.seat import AgentSession
+from enpire.evolution.campaign.agent import Agent, AgentDesk
+from enpire.evolution.campaign.agent_session import AgentSession
+from enpire.evolution.campaign.campaign import AgentPool, Campaign
+from enpire.evolution.experiments.budget import Ceilings
+from enpire.evolution.experiments.experiment import Experiment
 from enpire.improvement.recipe import ConfiguredRecipe
 from enpire.improvement.training import Trainer
 from enpire.rollout.budget import Budget

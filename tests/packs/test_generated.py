@@ -21,7 +21,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from enpire.errors import CampaignError, PackError, UsageError
-from enpire.evolution.programs import load_program
+from enpire.evolution.agents.programs import load_program
 from enpire.packs import find, load_robot, load_world
 from enpire.packs.robot import FASTEST, HARDEST, QUICKEST, REACH, TURN, Robot
 from enpire.safety.station import load_station

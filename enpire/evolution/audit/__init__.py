@@ -8,9 +8,9 @@ consistently; for that there is the head of the record (`enpire.store.head`), no
 from __future__ import annotations
 
 from enpire.errors import CampaignError, EnpireError
-from enpire.evolution import history, report
-from enpire.evolution.audit import asked, decided, examined, recorded
+from enpire.evolution.audit import decisions, episodes, records, sealed
 from enpire.evolution.audit.check import Check, RecordedCampaign
+from enpire.evolution.campaign import history, report
 from enpire.store import Run
 from enpire.store.head import Head, head
 
@@ -24,14 +24,14 @@ def audit(run: Run, noted: Head | None = None) -> list[Check]:
     if "campaign" not in run.config:
         raise CampaignError(f"{run.folder} is no campaign: enpire show tells what happened in it")
     of = RecordedCampaign(run)
-    checks = [recorded.rows(of), *recorded.episodes(of), recorded.time(of), decided.events(of)]
+    checks = [records.rows(of), *records.episodes(of), records.time(of), decisions.events(of)]
     if checks[-1].holds or _folds(of):
         checks += [
-            recorded.policies(of),
-            decided.comparisons(of),
-            decided.told(of),
-            examined.sealed(of),
-            asked.asked(of),
+            records.policies(of),
+            decisions.comparisons(of),
+            decisions.told(of),
+            sealed.sealed(of),
+            episodes.asked(of),
             _history(of),
             _report(of),
         ]

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from enpire.environment.jobs import named
-from enpire.evolution.records import Record, folded
+from enpire.evolution.experiments.events import Record, folded
 from enpire.store import EpisodeRow, PolicyRow, Run
 from enpire.types import Purpose
 

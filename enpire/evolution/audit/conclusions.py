@@ -12,7 +12,7 @@ import numpy as np
 
 from enpire.environment.sensing import Readings
 from enpire.errors import EnpireError
-from enpire.evolution.audit import examined
+from enpire.evolution.audit import sealed
 from enpire.evolution.audit.check import RecordedCampaign
 from enpire.observe.result import result
 from enpire.rollout.comparison import Decision
@@ -37,7 +37,7 @@ def conclusions(run: Run) -> list[Damage]:
         return []
     try:
         of = RecordedCampaign(run)
-        wrong = list(examined.sealed(of).wrong)
+        wrong = list(sealed.sealed(of).wrong)
         if "campaign" not in run.config:
             wrong += _comparisons(of)
             wrong += _rounds(of)

@@ -26,20 +26,20 @@ import tomli_w
 
 from enpire import __version__
 from enpire.errors import CampaignError, EnpireError, UsageError
-from enpire.evolution.bubblewrap import harness, python
-from enpire.evolution.drafting.certifying import certify, check, picture, pictured
-from enpire.evolution.drafting.taking import DraftError, Taken, digest, taken, write
+from enpire.evolution.agents.programs import OUTPUT, UNLIMITED, Program, wrong
+from enpire.evolution.agents.tools import EpisodePictures
+from enpire.evolution.agents.workplace import Workplace
+from enpire.evolution.drafting.certification import certify, check, picture, pictured
+from enpire.evolution.drafting.extraction import DraftError, Taken, digest, taken, write
+from enpire.evolution.drafting.sandboxed_commands import DraftBench, environment, own_packs
 from enpire.evolution.drafting.tools import DraftTools
-from enpire.evolution.drafting.trying import DraftBench, environment, own_packs
-from enpire.evolution.limited import Ceilings
-from enpire.evolution.programs import OUTPUT, UNLIMITED, Program, wrong
-from enpire.evolution.quoting import one_line, quoted
-from enpire.evolution.records import Used
-from enpire.evolution.sandbox import CommandResult, SandboxProcess
-from enpire.evolution.tools import EpisodePictures
-from enpire.evolution.usage import Allowance, Usage
-from enpire.evolution.workplace import Workplace
+from enpire.evolution.experiments.budget import Ceilings
+from enpire.evolution.experiments.events import Used
+from enpire.model_gateway.usage import Allowance, Usage
 from enpire.packs.finder import DRAFTED
+from enpire.sandbox.bubblewrap import harness, python
+from enpire.sandbox.sandbox import CommandResult, SandboxProcess
+from enpire.sandbox.sanitize import one_line, quoted
 
 METHOD = Path(__file__).with_name("drafting.md")
 WORK, LOOKS, STATE = "work", "looks", "draft.json"

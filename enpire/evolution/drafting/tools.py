@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from enpire.certification.examination import CHECKS
 from enpire.errors import CampaignError
-from enpire.evolution.tools import EpisodePictures
+from enpire.evolution.agents.tools import EpisodePictures
 from enpire.packs.finder import unknown
 
 if TYPE_CHECKING:

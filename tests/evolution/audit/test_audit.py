@@ -16,8 +16,9 @@ import pytest
 from enpire.cli import main
 from enpire.errors import StoreError
 from enpire.evolution import audit as audits
-from enpire.evolution import fresh, report
-from enpire.evolution.history import FOLDER
+from enpire.evolution.campaign import report
+from enpire.evolution.campaign.history import FOLDER
+from enpire.evolution.experiments import unbiased_estimate
 from enpire.store import Run
 from enpire.store.chain import ChainEnd, extend
 from enpire.store.head import head
@@ -33,7 +34,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(autouse=True)
 def soon_enough(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fresh, "ENOUGH", ENOUGH)
+    monkeypatch.setattr(unbiased_estimate, "ENOUGH", ENOUGH)
 
 
 @pytest.fixture
@@ -322,7 +323,7 @@ def test_who_has_noted_the_head_sees_what_was_changed_consistently(
     sql(folder, "UPDATE events SET text = replace(text, 'a speed of', 'my idea of')")
     with Run.open(folder) as run:
         shutil.rmtree(folder / FOLDER)
-        from enpire.evolution import history
+        from enpire.evolution.campaign import history
 
         history.write(run)
         report.write(run)

@@ -6,12 +6,12 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+from enpire.evolution.agents.programs import Program
+from enpire.evolution.drafting.extraction import digest, taken, write
+from enpire.evolution.drafting.sandboxed_commands import DraftBench, DraftTrial
 from enpire.evolution.drafting.session import WORK, DraftRequest
-from enpire.evolution.drafting.taking import digest, taken, write
-from enpire.evolution.drafting.trying import DraftBench, DraftTrial
-from enpire.evolution.programs import Program
-from enpire.evolution.sandbox import CommandResult
 from enpire.packs.finder import content_hash, find
+from enpire.sandbox.sandbox import CommandResult
 
 NAME = "insert_usb_plug"
 TEMPLATE = {"task.py": b'"""Made from pick_cube."""\n', "scene.xml": b"<mujoco/>\n"}

@@ -16,14 +16,14 @@ import pytest
 
 from enpire.cli import main
 from enpire.errors import PackError
-from enpire.evolution import sandbox
-from enpire.evolution.drafting import trying
+from enpire.evolution.drafting import sandboxed_commands
+from enpire.evolution.drafting.extraction import DraftError
 from enpire.evolution.drafting.session import OUTPUT, WORK, Drafting, published
-from enpire.evolution.drafting.taking import DraftError
-from enpire.evolution.limited import Ceilings
-from enpire.evolution.sandbox import Availability
+from enpire.evolution.experiments.budget import Ceilings
 from enpire.packs import find
 from enpire.packs.signing import require_signed
+from enpire.sandbox import sandbox
+from enpire.sandbox.sandbox import Availability
 from tests.evolution.coding import at, kinds, left
 from tests.evolution.hostile.arena import needs_sandbox
 from tests.evolution.replay import Call, Heard, Replay, Turn, call
@@ -244,7 +244,7 @@ tool("done")
 def test_a_draft_is_gone_on_with(
     scripted: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(trying, "DraftBench", Judge)
+    monkeypatch.setattr(sandboxed_commands, "DraftBench", Judge)
     (scripted / "agent.py").write_text(BEGINS + TWO_GOES)
     new = ["new", "task", "--agent", "idle"]
     assert main([*new, "insert a USB plug"]) == 1

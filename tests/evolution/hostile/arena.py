@@ -23,9 +23,9 @@ from typing import Any
 
 import pytest
 
-from enpire.evolution import bubblewrap
-from enpire.evolution.limits import SandboxLimits
-from enpire.evolution.sandbox import Sandbox, available
+from enpire.sandbox import bubblewrap
+from enpire.sandbox.limits import SandboxLimits
+from enpire.sandbox.sandbox import Sandbox, available
 
 needs_sandbox = pytest.mark.skipif(
     not available().works, reason=f"no sandbox here: {available().reason}"

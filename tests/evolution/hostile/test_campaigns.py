@@ -15,16 +15,17 @@ import pytest
 
 from enpire.environment.jobs import named
 from enpire.errors import CampaignError, RecipeError, StoreError
-from enpire.evolution import campaign as campaigns
-from enpire.evolution import fresh, report
+from enpire.evolution.agents.tools import Tools
 from enpire.evolution.audit import audit
-from enpire.evolution.board import OWN, Board
-from enpire.evolution.confined import Either, foreign
-from enpire.evolution.effect import Effect
-from enpire.evolution.experiment import SETTING, Experiment, ExperimentState
-from enpire.evolution.records import EXPERIMENT, RELEASED
-from enpire.evolution.seat import AgentSession
-from enpire.evolution.tools import Tools
+from enpire.evolution.campaign import campaign as campaigns
+from enpire.evolution.campaign import report
+from enpire.evolution.campaign.agent_session import AgentSession
+from enpire.evolution.experiments import unbiased_estimate
+from enpire.evolution.experiments.effect import Effect
+from enpire.evolution.experiments.events import EXPERIMENT, RELEASED
+from enpire.evolution.experiments.experiment import SETTING, Experiment, ExperimentState
+from enpire.evolution.knowledge.board import OWN, Board
+from enpire.evolution.program_policies.sandboxed_training import Either, foreign
 from enpire.improvement.training import TrainingRequest
 from enpire.policies import ChunkPolicy, ChunkSpec, metadata
 from enpire.rollout.comparison import Decision, PairedRecord
@@ -44,7 +45,7 @@ pytestmark = pytest.mark.medium
 
 @pytest.fixture(autouse=True)
 def soon_enough(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fresh, "ENOUGH", 8)
+    monkeypatch.setattr(unbiased_estimate, "ENOUGH", 8)
     monkeypatch.setattr(campaigns, "LOOK_S", 0.0)
 
 
@@ -165,11 +166,11 @@ def tried(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tried]:
                     except CampaignError as error:
                         said.twice.append(str(error))
 
-    kept = fresh.ENOUGH, campaigns.LOOK_S
-    fresh.ENOUGH, campaigns.LOOK_S = 8, 0.0
+    kept = unbiased_estimate.ENOUGH, campaigns.LOOK_S
+    unbiased_estimate.ENOUGH, campaigns.LOOK_S = 8, 0.0
     folder = tmp_path_factory.mktemp("forged") / "run"
     said.campaign = go(folder, {"one": [SLOW, FAST]}, kind=Attacked)
-    fresh.ENOUGH, campaigns.LOOK_S = kept
+    unbiased_estimate.ENOUGH, campaigns.LOOK_S = kept
     with Run.open(folder) as run:
         said.campaign.run_store = run
         yield said

@@ -21,15 +21,16 @@ import pytest
 from enpire.environment import Job, Readings, Stations
 from enpire.environment.varied_arms import VariedArms
 from enpire.errors import PolicyError, StoreError
-from enpire.evolution import bubblewrap, policy_worker
-from enpire.evolution.bubblewrap import hand_over, harness
-from enpire.evolution.fetching import Repository
-from enpire.evolution.limits import SandboxLimits
-from enpire.evolution.policy_process import PolicyLimits, PolicyProcess
-from enpire.evolution.sandbox import Sandbox
+from enpire.evolution.program_policies import policy_worker
+from enpire.evolution.program_policies.policy_process import PolicyLimits, PolicyProcess
 from enpire.packs import find
 from enpire.policies import ProgramPolicy
 from enpire.rollout.seeds import fresh_entropy, stream
+from enpire.sandbox import bubblewrap
+from enpire.sandbox.bubblewrap import hand_over, harness
+from enpire.sandbox.git_fetch import Repository
+from enpire.sandbox.limits import SandboxLimits
+from enpire.sandbox.sandbox import Sandbox
 from enpire.store import Run
 from enpire.twin.twin import Rows
 from enpire.types import Episode, Float32Array, Outcome, Predicate, Purpose
@@ -364,7 +365,7 @@ class TestBetweenTrials:
     def test_outlives_the_harness(self, tmp_path: Path) -> None:
         mark = f"left-behind-{os.getpid()}-killed"
         script = (
-            "import time\nfrom enpire.evolution.sandbox import Sandbox\n"
+            "import time\nfrom enpire.sandbox.sandbox import Sandbox\n"
             f"p = Sandbox().start(['sh', '-c', 'sleep 300; : {mark}'])\n"
             "print('up', flush=True); time.sleep(300)"
         )

@@ -7,7 +7,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from enpire.evolution.selection import level
+from enpire.evolution.experiments.selection import level
 from enpire.rollout.comparison import Decision, PairedRecord, decide, prospect, stopping
 from enpire.rollout.statistics import estimate
 

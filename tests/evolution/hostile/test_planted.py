@@ -14,12 +14,12 @@ import pytest
 
 from enpire.environment import Readings
 from enpire.errors import PolicyError
-from enpire.evolution import fetching
-from enpire.evolution.bubblewrap import hand_over
-from enpire.evolution.fetching import FetchError, Repository
-from enpire.evolution.policy_process import PolicyProcess
-from enpire.evolution.reading import ReadError, read_inside
+from enpire.evolution.program_policies.policy_process import PolicyProcess
 from enpire.policies import ProgramPolicy
+from enpire.sandbox import git_fetch
+from enpire.sandbox.bubblewrap import hand_over
+from enpire.sandbox.git_fetch import FetchError, Repository
+from enpire.sandbox.safe_read import ReadError, read_inside
 
 from .arena import needs_sandbox
 
@@ -389,10 +389,10 @@ class TestWhatIsFetched:
         hand_over(workspace.folder)
         repository.fetch(workspace.folder, "one")
         assert len(repository.files(commit)["zeros"]) == 2_000_000
-        monkeypatch.setattr(fetching, "MOST_BYTES", 1_000_000)
+        monkeypatch.setattr(git_fetch, "MOST_BYTES", 1_000_000)
         with pytest.raises(FetchError, match="more than"):
             repository.files(commit)
-        monkeypatch.setattr(fetching, "MOST_BUNDLE", 100)
+        monkeypatch.setattr(git_fetch, "MOST_BUNDLE", 100)
         workspace.commit()
         hand_over(workspace.folder)
         with pytest.raises(FetchError, match="to take in"):

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from enpire.evolution.limits import SandboxLimits
+from enpire.sandbox.limits import SandboxLimits
 
 from .arena import Act, Allowed, Arena, arena, is_held, needs_sandbox
 

@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from enpire.evolution import bubblewrap
-from enpire.evolution.proxy import Proxy
-from enpire.evolution.requests import Upstream
-from enpire.evolution.sandbox import Sandbox
-from enpire.evolution.usage import Allowance, Usage
-from tests.evolution.upstream import Api, api
+from enpire.model_gateway.allow_list import Upstream
+from enpire.model_gateway.proxy import Proxy
+from enpire.model_gateway.usage import Allowance, Usage
+from enpire.sandbox import bubblewrap
+from enpire.sandbox.sandbox import Sandbox
+from tests.model_gateway.upstream import Api, api
 
 from .arena import KEY, needs_sandbox
 

@@ -1,0 +1,1 @@
+"""Ablations: campaigns side by side that differ in one thing, and how they compare."""

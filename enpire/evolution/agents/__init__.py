@@ -1,0 +1,1 @@
+"""Agents: programs of the command line and the tuner, with their tools and workspaces."""

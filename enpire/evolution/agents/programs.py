@@ -1,0 +1,286 @@
+"""Agents that are programs of the command line, run headless in a sandbox of their own.
+
+A pack's `agent.toml` says how one is called: what is written into its workspace, what it is told,
+which model it may reach. It meets the campaign by its tools alone (`tool_server.py`), and its model
+by the proxy alone (`proxy.py`), which counts what it uses; what the program says of that itself is
+kept in its output, and nothing rests on it.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from enpire.child_environment import keep_from_children
+from enpire.errors import CampaignError, EnpireError, PackError
+from enpire.evolution.agents.tools import Tools
+from enpire.evolution.agents.workplace import Workplace
+from enpire.evolution.agents.workspace import cloned, committed
+from enpire.evolution.campaign.agent_session import AgentSession
+from enpire.evolution.campaign.history import FOLDER
+from enpire.evolution.experiments.events import Used
+from enpire.evolution.knowledge import transfer
+from enpire.model_gateway.allow_list import Upstream
+from enpire.model_gateway.prices import Prices
+from enpire.model_gateway.usage import Allowance, Usage
+from enpire.packs import Pack
+from enpire.packs.toml import Table
+from enpire.sandbox.bubblewrap import PATH
+from enpire.sandbox.limits import GIB, SandboxLimits
+from enpire.sandbox.sandbox import CommandResult, Confinement
+
+MARKER = "agent.toml"
+KEYS = (  # of it
+    *("name", "description", "source", "command", "prompt", "files", "environment", "readable"),
+    *("models", "prices", "starts", "memory_gib", "hours"),
+)
+MODEL_KEYS = ("name", "url", "url_from", "allowed", "header", "prefix", "key", "key_from")
+WORKSPACES = "workspaces"  # of a run
+OUTPUT = "output.txt"  # beside a workspace, not in it
+UNLIMITED = 10**15  # tokens
+METHOD = Path(__file__).with_name("method.md")  # how to work as an agent
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """What a pack says. In `command`, `files` and `environment` words in braces are filled in:
+
+    {workspace}, {pack}, {python}, {loop} (`agent_loop`, a program of the harness's own), {bridge}
+    and {tools} (of the MCP server: `python -I -S bridge tools`), {mcp}, that server as most
+    programs want it in JSON. {model} is the address of its models, known in the sandbox only: not
+    in `files`.
+
+    readable: beside the pack and the harness. prompt: on its standard input, {method} and {brief}
+    filled in. starts: how often it is started, each time with its workspace as it left it.
+    upstreams: models, with their keys.
+    """
+
+    name: str
+    folder: Path
+    command: tuple[str, ...]
+    prompt: str
+    files: Mapping[str, str] = field(default_factory=dict)
+    environment: Mapping[str, str] = field(default_factory=dict)
+    readable: tuple[Path, ...] = ()
+    upstreams: tuple[Upstream, ...] = ()
+    prices: Prices = field(default_factory=Prices)
+    starts: int = 3
+    limits: SandboxLimits = field(default_factory=SandboxLimits)
+
+    def told(self, method: str, brief: str) -> str:
+        """Its prompt."""
+        return self.prompt.replace("{method}", method).replace("{brief}", brief)
+
+
+def load_program(pack: Pack) -> Program:
+    """Read a pack's `agent.toml`.
+
+    Raises:
+        PackError: it does not parse, or says what cannot be; file and key.
+        CampaignError: the program is not installed, a key is missing, or an address is none.
+    """
+    path = pack.folder / MARKER
+    table = Table.read(path)
+    table.require_known(*KEYS)
+    command = table.texts("command")
+    file, own, found = _installed(command[0], path)
+    prompt = pack.folder / table.text("prompt", "prompt.md")
+    if not prompt.is_file():
+        raise PackError(f"{path}: prompt {prompt.name} is not in the pack")
+    return Program(
+        name=pack.name,
+        folder=pack.folder,
+        command=(file, *command[1:]),
+        prompt=prompt.read_text(encoding="utf-8"),
+        files=_texts(table, "files"),
+        environment=found | _texts(table, "environment"),
+        readable=(*own, *map(Path, table.texts("readable") if table.has("readable") else ())),
+        upstreams=tuple(_upstream(row, path) for row in _rows(table, "models")),
+        prices=Prices.read(table.table("prices")) if table.has("prices") else Prices(),
+        starts=int(_above_nought(table, "starts", 3)),
+        limits=SandboxLimits(
+            memory=int(_above_nought(table, "memory_gib", 8) * GIB),
+            wall_s=_above_nought(table, "hours", 12) * 3600,
+        ),
+    )
+
+
+class Programmed:
+    """An agent that is a program."""
+
+    def __init__(
+        self,
+        name: str,
+        program: Program,
+        run: Path,
+        tokens: float,
+        confinement: Confinement = Confinement.BUBBLEWRAP,
+    ) -> None:
+        """run: the campaign's folder. tokens: that it may use from now on."""
+        self._name, self._program, self._confinement = name, program, confinement
+        self._folder = run / WORKSPACES / name
+        self._allowance = Allowance(int(min(tokens, UNLIMITED)))
+        self._starts = 0
+        self._thread: threading.Thread | None = None
+        self._ended: CommandResult | EnpireError | None = None
+        self._place: Workplace | None = None
+
+    @property
+    def name(self) -> str:
+        """Its own."""
+        return self._name
+
+    def turn(self, desk: AgentSession) -> None:
+        """See `Agent`: start it, and again when it has ended."""
+        if self._thread is not None and self._thread.is_alive():
+            return
+        if self._starts >= self._program.starts or desk.campaign.closed:
+            desk.leave(self._why() or "its program has ended")
+            return
+        try:
+            self._start(desk)
+        except (EnpireError, OSError) as error:
+            desk.leave(f"its program does not start: {error}")
+
+    def close(self) -> None:
+        """End the program and all that it has started."""
+        if self._place is not None:
+            self._place.close()
+        if self._thread is not None:
+            self._thread.join()
+
+    def _why(self) -> str:
+        """What went wrong at its last end; empty for nothing."""
+        return wrong(self._ended)
+
+    def _start(self, desk: AgentSession) -> None:
+        place = self._place or self._prepared(desk)
+        self._starts += 1
+        brief = Tools(desk.campaign, self._name).task_brief()
+        prompt = self._program.told(METHOD.read_text(encoding="utf-8"), brief)
+        process = place.start()
+
+        def wait() -> None:
+            try:
+                self._ended = process.communicate(prompt.encode())
+            except EnpireError as error:
+                self._ended = error
+            else:
+                with (self._folder / OUTPUT).open("ab") as kept:
+                    kept.write(self._ended.out)
+
+        self._thread = threading.Thread(target=wait, name=self._name, daemon=True)
+        self._thread.start()
+
+    def _prepared(self, desk: AgentSession) -> Workplace:
+        """Where it works until it is closed."""
+        workspace = (self._folder / "work").resolve()
+        history = (self._folder.parents[1] / FOLDER).resolve()
+        cloned(history, workspace, self._name)
+        taken = partial(committed, workspace, self._name, confinement=self._confinement)
+        elsewhere = transfer.read(desk.campaign.run_store.folder)
+        self._place = Workplace(
+            self._program,
+            workspace,
+            Tools(desk.campaign, self._name, committed=taken),
+            self._allowance,
+            lambda usage: self._spent(desk, usage),
+            self._confinement,
+            readable=(history,),
+            files=elsewhere.files if elsewhere else None,
+        )
+        return self._place
+
+    def _spent(self, desk: AgentSession, usage: Usage) -> None:
+        used = Used(usage.tokens or 0, self._program.prices.dollars(usage))
+        desk.campaign.spend(self._name, used, usage.classes)
+
+
+def wrong(ended: CommandResult | EnpireError | None) -> str:
+    """What went wrong at a program's end; empty for nothing."""
+    if isinstance(ended, EnpireError):
+        return str(ended)
+    if ended is None or (ended.code == 0 and not ended.breach):
+        return ""
+    last = ended.err.decode(errors="replace").strip().splitlines()[-1:]
+    said = ended.breach or f"exit code {ended.code}"
+    return f"its program failed ({said}): {last[0] if last else 'it said nothing'}"
+
+
+def _rows(table: Table, key: str) -> list[Table]:
+    return table.tables(key) if table.has(key) else []
+
+
+def _texts(table: Table, key: str) -> dict[str, str]:
+    if not table.has(key):
+        return {}
+    inner = table.table(key)
+    return {name: inner.text(name) for name in inner.names}
+
+
+def _installed(command: str, path: Path) -> tuple[str, tuple[Path, ...], dict[str, str]]:
+    """A program's own file, what is read when it starts, and what its environment needs for that.
+
+    Its folder; of one that npm installed all packages, and node, if that is where nobody looks.
+    """
+    if "{" in command:
+        return command, (), {}
+    found = shutil.which(command)
+    if found is None:
+        raise CampaignError(f"{path} needs {command}, which is not installed, or not on PATH")
+    file = Path(found).resolve()
+    packages = [parent for parent in file.parents if parent.name == "node_modules"]
+    if not packages:
+        return str(file), (file.parent,), {}
+    node = None if shutil.which("node", path=PATH) else shutil.which("node")
+    if node is None:
+        return str(file), (packages[-1],), {}
+    folder = Path(node).resolve().parent
+    return str(file), (packages[-1], folder), {"PATH": f"{folder}:{PATH}"}
+
+
+def _above_nought(table: Table, key: str, default: float) -> float:
+    value = table.number(key, default)
+    if value <= 0.0:
+        raise PackError(f"{table.where}: {key} must be above 0, found {value:g}")
+    return value
+
+
+def _is_address(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        _ = parts.port  # looked at when it is asked for
+    except ValueError:
+        return False
+    return parts.scheme in ("http", "https") and bool(parts.hostname) and not parts.path.strip("/")
+
+
+def _upstream(table: Table, path: Path) -> Upstream:
+    """A model. Its key and, where the user has another, its address are in variables."""
+    table.require_known(*MODEL_KEYS)
+    name = table.text("key_from", "")
+    key = os.environ.get(name, "") if name else ""
+    if name:
+        keep_from_children(name)
+    if name and not key and table.text("key", "required") != "optional":
+        raise CampaignError(f"{path} needs a key in {name}: set that variable for the harness")
+    elsewhere = table.text("url_from", "")
+    url = (os.environ.get(elsewhere, "") if elsewhere else "") or table.text("url")
+    if not _is_address(url):
+        raise CampaignError(
+            f"{path}: {elsewhere or 'url'} must be http(s)://HOST:PORT, not {url!r}"
+        )
+    return Upstream(
+        table.text("name"),
+        url.rstrip("/"),
+        table.texts("allowed"),
+        table.text("header", "x-api-key"),
+        table.text("prefix", ""),
+        key,
+    )

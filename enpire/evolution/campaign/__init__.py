@@ -1,0 +1,1 @@
+"""A campaign: who takes part, which experiments begin, what is decided, recorded and reported."""

@@ -1,0 +1,520 @@
+"""A campaign: agents propose experiments, the harness trains, tries and decides.
+
+    proposed → training → trials → kept, dropped or failed
+
+An experiment collects under the policy it improves on, is trained in a process beside the fleet,
+and meets that policy on fresh seeds, pair by pair, until the sequential test decides. Where the
+incumbent has changed meanwhile, whoever won meets it as well. Whoever is kept is the incumbent; it
+is measured again on seeds that nobody was chosen by, and examined on sealed seeds once it looks
+good enough. Experiments run side by side, a queue of the fleet's each, with equal shares of robot
+time: none of them starves.
+
+Nothing is saved but events, episodes and policies, each once and for all. A process that is killed
+and begun again finds how far each experiment was and takes it up there; its writer's lock on the
+run is the lease, so nobody else can do so at the same time. Events say how often that was.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections import deque
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import numpy as np
+
+from enpire.environment import Controller, Job, StationBackend, grippers, instruction, symmetry_of
+from enpire.errors import CampaignError, RecipeError, UsageError
+from enpire.evolution.campaign.admission import Admission
+from enpire.evolution.campaign.agent import Agent
+from enpire.evolution.campaign.agent_session import AgentSession
+from enpire.evolution.campaign.event_log import EventLog
+from enpire.evolution.campaign.examiner import Examiner, Life
+from enpire.evolution.campaign.report import write
+from enpire.evolution.experiments.budget import Ceilings
+from enpire.evolution.experiments.effect import Effect
+from enpire.evolution.experiments.events import (
+    EXPERIMENT,
+    HELD,
+    LEASE,
+    MATCH,
+    RELEASED,
+    RETIRED,
+    USED,
+    Entry,
+    MatchOutcome,
+    Record,
+    Used,
+    retirement,
+)
+from enpire.evolution.experiments.experiment import Experiment, ExperimentState
+from enpire.evolution.experiments.selection import DEFAULT, Contender, choose, level
+from enpire.evolution.knowledge.board import Board
+from enpire.evolution.program_policies import policy_host, policy_process
+from enpire.evolution.program_policies.action_guard import guarded
+from enpire.evolution.program_policies.sandboxed_training import Either, foreign
+from enpire.improvement import recipe as recipes
+from enpire.improvement.collection import Collection, caught
+from enpire.improvement.recipe import Candidate, ConfiguredRecipe
+from enpire.improvement.training import Trainer, TrainingRequest, keep
+from enpire.policies import Policy, shape_for
+from enpire.rollout.budget import Budget
+from enpire.rollout.comparison import Decision
+from enpire.rollout.fleet import Fleet
+from enpire.rollout.known import EpisodeCache
+from enpire.rollout.loop import Loop, LoopSettings, LoopState
+from enpire.rollout.match import PairedComparison
+from enpire.rollout.scheduler import Queue
+from enpire.rollout.seeds import stream
+from enpire.sandbox.sandbox import Confinement, SandboxError
+from enpire.sandbox.sanitize import one_line
+from enpire.store import EpisodeWriter, Run
+from enpire.types import Estimate, Purpose
+
+LOOK_S = 0.05  # between looks at what is under way while no episode ends
+LEADING = 4.0  # share of robot time of the trials that it would go on with, others' being 1.0
+REPORT_S = 20.0  # between two reports, unless something was decided
+WORDS = 300  # characters of what an agent says, in a decision
+REFUSALS = 3  # in a row, after which an agent is retired
+
+
+@dataclass(frozen=True, slots=True)
+class _Trying:
+    """A comparison under way, and the queue of its jobs."""
+
+    match: PairedComparison
+    queue: Queue
+
+
+@dataclass(frozen=True, slots=True)
+class AgentPool:
+    """Who proposes. sources: texts of recipes that may be run unconfined, with their files.
+
+    confinement: of all other code, and of policies that are code. tools_off: that agents have to do
+    without, by name.
+    """
+
+    agents: Sequence[Agent[AgentSession]]
+    sources: Mapping[str, Path] = field(default_factory=dict)
+    confinement: Confinement = Confinement.BUBBLEWRAP
+    tools_off: tuple[str, ...] = ()
+
+
+class Campaign:
+    """One campaign on one fleet."""
+
+    def __init__(
+        self,
+        settings: LoopSettings,
+        run: Run,
+        writer: EpisodeWriter,
+        fleet: Fleet,
+        first: ConfiguredRecipe,
+        trainer: Trainer,
+        team: AgentPool,
+        budget: Budget,
+        ceilings: Ceilings,
+        state: LoopState,
+    ) -> None:
+        """settings: as of a loop; first: how the first policy is made, as a loop does."""
+        self.settings, self.budget, self.ceilings, self.state = settings, budget, ceilings, state
+        self.run_store = run
+        self.lock = threading.RLock()  # held while anything here changes; tools take it to read
+        self.changed = threading.Condition(self.lock)  # after each look, and at the end
+        self.ended = False
+        self._writer, self.fleet, self.team = writer, fleet, team
+        self._trainer: Trainer = Either(trainer, team.confinement)
+        self._first = first
+        self.stations: StationBackend = fleet.stations
+        size = self.stations.action_size
+        self._spec = shape_for(settings.task, self.stations, settings.execute)
+
+        def acts(policy: Policy, name: str) -> Controller:
+            inner = policy_host.controller(policy, self.stations, team.confinement)
+            return guarded(inner, name, size)
+
+        self.known = EpisodeCache(run, self.stations, acts)
+        self.books = EventLog(run, self.known, settings.seed, fleet, budget)
+        self.admission = Admission(settings, run, self.books, self.known, fleet, ceilings)
+        self._matches: dict[int, _Trying] = {}
+        self._lives: dict[int, Life] = {}
+        self._examiner = Examiner(
+            settings, run.ledger, self.books, self.known, state, self._run_out
+        )
+        self._examining = self._examiner.life()
+        self._to_train: deque[int] = deque()  # experiments in their turn; the first one trains
+        self._refusals: dict[str, int] = {}
+        self._looked = self._reported = 0.0
+
+    @property
+    def record(self) -> Record:
+        """What its events come to."""
+        return self.books.record
+
+    @property
+    def closed(self) -> str:
+        """Why no experiment may begin any more; empty while they may."""
+        return self.admission.closed
+
+    @property
+    def board(self) -> Board:
+        """What was found out so far."""
+        return self.books.board
+
+    def fresh(self, name: str) -> Estimate:
+        """How good a policy is on seeds that it was not chosen by."""
+        return self.books.fresh(name)
+
+    def run(self) -> LoopState:
+        """Go on until the target holds on sealed seeds, or nobody may begin anything any more.
+
+        Raises:
+            Stopped: a budget ended, or a person asked; everything is recorded.
+        """
+        self.books.open()
+        policy_process.sweep()
+        try:
+            self._begin()
+            with contextlib.closing(self.fleet.go_on(self._over)) as running:
+                for episode in running:
+                    with self.lock:
+                        self.known.add(episode)
+                        for trying in self._matches.values():
+                            trying.match.add(episode)
+                        self._looked = 0.0
+            self.fleet.stop("the campaign has ended")
+        finally:
+            with self.changed:
+                self.ended = True
+                self.changed.notify_all()
+            for agent in self.team.agents:
+                agent.close()
+            self.books.close()
+        return self.state
+
+    # What agents ask for
+
+    def propose(self, experiment: Experiment, trials: bool = True) -> None:
+        """Take up an experiment; without `trials` it is trained, and waits for `release`.
+
+        Raises:
+            CampaignError: it is refused, and nothing has been begun; why, and what to do.
+        """
+        with self.lock:
+            self.admission.require(experiment)
+            self._recipe(experiment).require(self.stations)
+            number = len(self.record.entries) + 1
+            self.books.event(number, EXPERIMENT if trials else HELD, experiment.as_json())
+            self.books.tell("proposed", number, f"{experiment.id}: {experiment.hypothesis}")
+            self._lives[number] = self._life(number)
+
+    def release(self, agent: str, id: str) -> None:
+        """Have an agent's own experiment go on to trials, once it is trained.
+
+        Raises:
+            CampaignError: it is not the agent's, or not under way.
+        """
+        with self.lock:
+            entry = self._own(agent, id)
+            if not entry.released:
+                self.books.event(entry.number, RELEASED, "")
+
+    def withdraw(self, agent: str, id: str, reason: str) -> None:
+        """Drop an agent's own experiment before its trials.
+
+        Raises:
+            CampaignError: it is not the agent's, or has come to trials: then the harness decides.
+        """
+        with self.lock:
+            entry = self._own(agent, id)
+            if entry.released:
+                raise CampaignError(f"{id} has been released to trials: the harness decides it now")
+            self._drop(entry, f"withdrawn: {one_line(reason, WORDS)}")
+
+    def _own(self, agent: str, id: str) -> Entry:
+        entry = self.record.named(id)
+        if entry.experiment.agent != agent:
+            raise CampaignError(f"{id} is {entry.experiment.agent}'s: ask for your own")
+        if entry.experiment.decided:
+            raise CampaignError(f"{id} is decided already: {entry.experiment.state}")
+        return entry
+
+    def _drop(self, entry: Entry, reason: str) -> None:
+        life = self._lives.pop(entry.number, None)
+        if life is not None:
+            life.close()
+        self.books.move(entry.number, ExperimentState.DROPPED, reason=reason)
+
+    def retire(self, agent: str, reason: str) -> None:
+        """An agent has ended: what it has not released is dropped, the rest goes on."""
+        with self.lock:
+            if agent in self.record.retired:
+                return
+            self.books.event(0, RETIRED, retirement(agent, one_line(reason, WORDS)))
+            self.books.tell("retired", 0, f"{agent}: {one_line(reason, WORDS)}")
+            for entry in self.record.of(agent):
+                if not entry.released:
+                    self._drop(entry, "its agent ended before it asked for trials")
+
+    def spend(self, agent: str, used: Used, classes: Mapping[str, int]) -> None:
+        """An agent has used its model; classes: of tokens, as its API counts them."""
+        with self.lock:
+            self.books.event(0, USED, used.as_json(agent, classes))
+
+    # What goes on
+
+    def _begin(self) -> None:
+        """Have the first policy, and take up what was under way."""
+        Loop(
+            self.settings,
+            self.run_store,
+            self._writer,
+            self.fleet,
+            self._first,
+            (),
+            self._trainer,
+            self.budget,
+            self.state,
+        ).begin()
+        self._writer.flush()
+        with self.lock:
+            self.known.read()
+            self._examiner.recall()
+            self.books.settle()
+            for entry in self.record.under_way:
+                self._lives[entry.number] = self._life(entry.number)
+
+    def _over(self) -> bool:
+        """Let whatever waited go on; whether the campaign has ended."""
+        now = time.monotonic()
+        if self.state.reached:
+            return True
+        if now - self._looked < LOOK_S:
+            return False
+        self._looked = now
+        with self.lock:
+            for number, life in list(self._lives.items()):
+                self._go_on(number, life)
+            self._favour()
+            next(self._examining)
+            if not self.state.reached:
+                self._turns()
+            self._show(now)
+            self.changed.notify_all()
+            retired = all(a.name in self.record.retired for a in self.team.agents)
+            over = bool(self.closed or retired) and not (self._lives or self._examiner.busy)
+            return self.state.reached or over
+
+    def _go_on(self, number: int, life: Life) -> None:
+        try:
+            next(life)
+        except StopIteration:
+            del self._lives[number]
+        except (RecipeError, CampaignError, UsageError, SandboxError) as error:
+            del self._lives[number]
+            self.books.move(number, ExperimentState.FAILED, reason=str(error))
+
+    def _turns(self) -> None:
+        """Each agent that has not ended has a turn."""
+        for agent in self.team.agents:
+            self.admission.look()
+            if agent.name in self.record.retired:
+                continue
+            try:
+                agent.turn(AgentSession(self, agent.name))
+                self._refusals[agent.name] = 0
+            except CampaignError as error:
+                refusals = self._refusals[agent.name] = self._refusals.get(agent.name, 0) + 1
+                if not self.closed and refusals >= REFUSALS:
+                    self.retire(agent.name, str(error))
+
+    def _life(self, number: int) -> Life:
+        """An experiment, from where it is to its decision."""
+        self.books.event(number, LEASE, "")
+        if self.books.entry(number).experiment.state is ExperimentState.PROPOSED:
+            self.books.move(number, ExperimentState.TRAINING)
+        if self.books.entry(number).experiment.state is ExperimentState.TRAINING:
+            if self.run_store.ledger.policy(self.books.entry(number).policy) is None:
+                yield from self._collect(number)
+                yield from self._train(number)
+            while not self.books.entry(number).released:
+                yield
+            self.books.move(number, ExperimentState.TRIALS)
+        while (opponent := self._opponent(number)) is not None:
+            yield from self._play(number, opponent)
+        self._decide(number)
+
+    def _collect(self, number: int) -> Life:
+        experiment, settings = self.books.entry(number).experiment, self.settings
+        row = self.run_store.ledger.policy(experiment.base)
+        earlier = (
+            e
+            for e in self.known.episodes.values()
+            if e.tells and e.round < number and e.purpose is not Purpose.SEALED
+        )
+        asked = Collection(
+            stations=self.stations,
+            base=experiment.base,
+            parent=row.parent if row else "",
+            policy=self.known.policy,
+            controller=self.known.controller,
+            round=number,
+            count=settings.collect,
+            seeds=stream(settings.seed, "collect", number),
+            exploration=settings.exploration,
+            seed=self._seed(number),
+            episodes=sorted(earlier, key=lambda e: e.id),
+        )
+        recipe = self._recipe(experiment)
+        errors: list[RecipeError] = []
+        yield from self._run_out(caught(recipe.collect(asked), errors))
+        for error in errors:
+            raise error
+
+    def _train(self, number: int) -> Life:
+        """Its candidate, made beside the stations; one at a time."""
+        self._to_train.append(number)
+        experiment = self.books.entry(number).experiment
+        asked = TrainingRequest(
+            self._recipe(experiment),
+            self._spec,
+            number,
+            experiment.base,
+            self._seed(number),
+            self.stations.parameters,
+            instruction(self.stations),
+            grippers(self.stations),
+            symmetry_of(self.stations),
+        )
+        try:
+            while self._to_train[0] != number:  # in turn, lest the first experiments wait for ever
+                yield
+            candidate = yield from self._trained(asked)
+        finally:
+            self._to_train.remove(number)
+        text = keep(self.run_store, candidate, experiment.id, asked)
+        self.books.tell("trained", number, text, candidate.numbers)
+
+    def _trained(self, asked: TrainingRequest) -> Generator[None, None, Candidate]:
+        self._writer.flush()
+        training = self._trainer.begin(self.run_store, asked)
+        try:
+            while (candidate := training.candidate(0.0)) is None:
+                yield
+        except RecipeError:
+            raise
+        except BaseException:
+            training.cancel()
+            raise
+        return candidate
+
+    def _opponent(self, number: int) -> str | None:
+        """Whom its candidate meets next; None once that is decided.
+
+        The policy that it improves on; then, if it won, whoever is the incumbent by now.
+        """
+        entry = self.books.entry(number)
+        if not entry.matches:
+            return entry.experiment.base
+        last = entry.matches[-1]
+        return (
+            self.record.incumbent if last.won and last.opponent != self.record.incumbent else None
+        )
+
+    def _play(self, number: int, opponent: str) -> Life:
+        entry, settings = self.books.entry(number), self.settings
+        name = "compare" if not entry.matches else f"compare with {opponent}"
+        match = PairedComparison(
+            entry.policy,
+            opponent,
+            {name: self.known.controller(name) for name in (entry.policy, opponent)},
+            number,
+            stream(settings.seed, name, number),
+            level(settings.alpha, len(self.team.agents)),
+            settings.max_pairs,
+        )
+        for episode in self.known.episodes.values():
+            match.add(episode)
+        try:
+            yield from self._run_out(match.jobs(), match=(number, match))
+        finally:
+            self._matches.pop(number, None)
+        won = match.decision is Decision.PROMOTE
+        self.books.event(number, MATCH, MatchOutcome(opponent, match.record, won).as_json())
+
+    def _decide(self, number: int) -> None:
+        entry = self.books.entry(number)
+        first, last = entry.matches[0], entry.matches[-1]
+        effect = Effect(first.record)
+        if last.won:
+            reason = f"better than {last.opponent}: {Effect(last.record)}"
+            self.books.move(number, ExperimentState.KEPT, effect, reason)
+        elif first.won:
+            reason = (
+                f"better than {first.opponent}, but not shown to be better than {last.opponent}, "
+                f"which came meanwhile: {Effect(last.record)}"
+            )
+            self.books.move(number, ExperimentState.DROPPED, effect, reason)
+        else:
+            reason = f"not shown to be better than {first.opponent}: {effect}"
+            self.books.move(number, ExperimentState.DROPPED, effect, reason)
+
+    def _favour(self) -> None:
+        """Have the trials that selection would go on with decided sooner; none of them starves."""
+        trying = {str(n): on for n, on in self._matches.items()}
+        contenders = [Contender(name, on.match.record) for name, on in trying.items()]
+        leading = choose(DEFAULT, contenders, np.random.default_rng(0))
+        for name, on in trying.items():
+            on.queue.share = LEADING if name == leading else 1.0
+
+    def _run_out(
+        self,
+        jobs: Iterator[Job | None],
+        share: float = 1.0,
+        match: tuple[int, PairedComparison] | None = None,
+    ) -> Life:
+        """Have those of the jobs run that have no episode yet, beside whatever else is."""
+        queue: Queue = self.fleet.beside(self.known.missing(jobs), share)
+        if match is not None:
+            self._matches[match[0]] = _Trying(match[1], queue)
+        try:
+            while not queue.over:
+                yield
+        finally:
+            self.fleet.drop(queue)
+
+    # Helpers
+
+    def _show(self, now: float) -> None:
+        """What a person sees; the report is kept current."""
+        state, record = self.state, self.record
+        state.incumbent, state.round = record.incumbent, len(record.decided)
+        if state.doing != "experiments":
+            state.success = self.fresh(record.incumbent)
+        changed = (state.done, state.planned) != (state.round, len(record.entries))
+        state.doing, state.done, state.planned = "experiments", state.round, len(record.entries)
+        if now - self._reported >= REPORT_S or (changed and now - self._reported >= 1.0):
+            self._reported = now
+            write(self.run_store)
+
+    def _seed(self, number: int) -> int:
+        return self.settings.seed * 1000 + number
+
+    def _recipe(self, experiment: Experiment) -> ConfiguredRecipe:
+        """Raises CampaignError where there is none such, or it may not be run here."""
+        name = experiment.recipe
+        if experiment.program:
+            return ConfiguredRecipe(name, policy_host.Written(experiment.program), name)
+        if experiment.source:
+            path = self.team.sources.get(experiment.source)
+            if path is None:
+                return foreign(experiment.recipe, experiment.source, experiment.settings)
+            name = str(path)
+        try:
+            (found,) = recipes.schedule(name, dict(experiment.settings))
+        except (UsageError, ValueError) as error:
+            raise CampaignError(f"{experiment.id}: {error}") from error
+        return replace(found, name=experiment.recipe)

@@ -1,0 +1,112 @@
+"""What a campaign used, from its ledger alone: MRU, GPU use, MTU, tokens and robots to success.
+
+The formulas stand in `docs/evolution.md`, "What is counted".
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from enpire.evolution.experiments.events import Used, folded
+from enpire.observe import account
+from enpire.observe.overview import sealed_of
+from enpire.store import EventRow, Run, SealedRow
+from enpire.types import Purpose
+
+MILLION, THOUSAND, FEW = 1_000_000, 1_000, 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """By some time. wall_s: on the clock; robot_s: of stations, sealed evaluations apart [s]."""
+
+    wall_s: float
+    robot_s: float
+    tokens: int
+    dollars: float
+
+
+@dataclass(frozen=True, slots=True)
+class Accounts:
+    """Of one campaign. total: until now. success: until a policy first passed its sealed
+    evaluation, or None. gpu: None where there is no GPU.
+    """
+
+    mru: float
+    gpu: float | None
+    total: Spent
+    success: Spent | None
+
+    @property
+    def mtu(self) -> float:
+        """Tokens of all agents a minute; not a number before any time has passed."""
+        minutes = self.total.wall_s / 60.0
+        return self.total.tokens / minutes if minutes > 0.0 else math.nan
+
+    def __str__(self) -> str:
+        robots = f"MRU {self.mru:.0%}, {account.gpu_text(self.gpu)}"
+        if not self.total.tokens:
+            return f"{robots}, no tokens"
+        reached = self.success
+        tokens = millions(reached.tokens) if reached else f">{millions(self.total.tokens)}"
+        return f"{robots}, MTU {self.mtu:.0f} tokens/min, tokens to success {tokens}"
+
+    def as_json(self) -> dict[str, Any]:
+        """As plain values."""
+        return {
+            "mru": self.mru,
+            "gpu_use": self.gpu,
+            "mtu": self.mtu,
+            "total": asdict(self.total),
+            "to_success": asdict(self.success) if self.success else None,
+        }
+
+
+def accounts(run: Run) -> Accounts:
+    """Of a campaign's run."""
+    ledger = run.ledger
+    now = _spent(run, math.inf)
+    success = None
+    if good := passing(run):
+        first = good[0]
+        examined = ledger.episodes({Purpose.SEALED}, {first.policy}, {first.attempt})
+        success = _spent(run, max((row.committed_at for row in examined), default=math.inf))
+    return Accounts(account.ledger_mru(ledger), account.gpu_use(ledger), now, success)
+
+
+def passing(run: Run) -> list[SealedRow]:
+    """Sealed evaluations that reached the target, in their order."""
+    return sealed_of(run).passing
+
+
+def best(run: Run) -> str:
+    """The policy that a campaign has come to: the last one that passed, or the incumbent."""
+    good = passing(run)
+    return good[-1].policy if good else folded(run.ledger.events()).incumbent
+
+
+def used_by(events: Sequence[EventRow], at: float) -> Used:
+    """What all agents had used at a time, Unix [s]."""
+    return folded(row for row in events if row.at <= at).spent
+
+
+def _spent(run: Run, at: float) -> Spent:
+    """Until a time, Unix [s]. On the clock it is all: a campaign ends when a policy has passed."""
+    used = used_by(run.ledger.events(), at)
+    rows = (row for row in run.ledger.episodes() if row.committed_at <= at)
+    return Spent(
+        wall_s=float(run.ledger.facts().get("wall_s", 0.0)),
+        robot_s=account.robot_seconds(rows)[0],
+        tokens=used.tokens,
+        dollars=used.dollars,
+    )
+
+
+def millions(tokens: float) -> str:
+    """A count of tokens, `2.5M`, `48k` or `310`."""
+    if tokens >= MILLION:
+        return f"{tokens / MILLION:.1f}M"
+    return f"{tokens / THOUSAND:.0f}k" if tokens >= FEW else f"{tokens:.0f}"

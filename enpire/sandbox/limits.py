@@ -1,0 +1,53 @@
+"""How much a sandbox may use, and how the kernel is told."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+MIB, GIB = 2**20, 2**30
+MOST_BYTES, MOST_FILES = 256 * MIB, 4096  # of a program that is taken out of a workspace
+
+
+@dataclass(frozen=True, slots=True)
+class SandboxLimits:
+    """Of one sandbox, all its processes together where nothing else is said.
+
+    memory: that processes have touched and share with no file, and what is in their scratch [B].
+    data: private memory that one process may ask for [B], 0: as `memory`. processes: with threads.
+    open_files: of one process. file_size: of one file [B]. disk: of the workspace [B]. entries:
+    files and folders in the workspace. scratch: of /tmp, and of /dev/shm [B]. cpu_s: of processor
+    time, of one process too [s]. wall_s: on the clock [s]. output: kept of what it prints [B].
+    """
+
+    memory: int = 8 * GIB
+    data: int = 0
+    processes: int = 256
+    open_files: int = 1024
+    file_size: int = 4 * GIB
+    disk: int = 8 * GIB
+    entries: int = 300_000
+    scratch: int = GIB
+    cpu_s: float = 12 * 3600.0
+    wall_s: float = 12 * 3600.0
+    output: int = MIB
+
+    def launcher(self, own: bool = True) -> list[str]:
+        """What a command is to follow, so that it runs within what the kernel limits itself.
+
+        Hard limits, set inside of the namespaces: processes are counted in the user namespace that
+        the limit was set in, so there is none on them unless it is its `own`. Others are served
+        before them; and should the machine run out of memory, the kernel is to end these first,
+        unless they take that back.
+        """
+        most = self.processes
+        script = (
+            (f"ulimit -u {most} 2>/dev/null || ulimit -p {most} || exit 125; " if own else "")
+            + f"ulimit -d {(self.data or self.memory) // 1024} || exit 125; "
+            f"ulimit -f {self.file_size // 512} || exit 125; "
+            f"ulimit -n {self.open_files} || exit 125; "
+            f"ulimit -t {max(round(self.cpu_s), 1)} || exit 125; "
+            "ulimit -c 0 || exit 125; umask 022; "
+            "echo 1000 >/proc/self/oom_score_adj || exit 125; "
+            'exec nice -n 5 "$@"'
+        )
+        return ["/bin/sh", "-c", script, "sh"]
