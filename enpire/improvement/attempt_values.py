@@ -109,8 +109,7 @@ class AttemptValueLearner:
         )
         modules = {"current": self._current, "averaged": self._averaged}
         self._learner = Learner(modules, {"current": self._optimiser}, generator)
-        self._seen = Growing()  # what is seen in each period of all episodes
-        self._rows = Growing()  # of attempts: row of `_seen`, left, won, cut, who learns from it
+        self._rows = Growing()  # of attempts: row that is seen, left, won, cut, who learns from it
         self._masks = np.random.default_rng(generator.initial_seed())
         self.steps = 0
 
@@ -118,22 +117,20 @@ class AttemptValueLearner:
         """Return how many moments there are to learn from."""
         return len(self._rows)
 
-    def add(self, episode: Episode, seen: Tensor) -> None:
-        """Take an episode; seen: what critics see of each of its periods, (T, lags, obs)."""
-        spec, begin = self.chooser.spec, len(self._seen)
+    def add(self, episode: Episode, begin: int) -> None:
+        """Take an episode; begin: row of its first period in what `step` is given."""
+        spec = self.chooser.spec
         rows = AttemptRows.of(episode, spec.chunk, spec.varied)
-        self._seen.append([seen])
         cut = torch.where(rows.cut == UNKNOWN, UNKNOWN, rows.cut + begin)
         learns = torch.from_numpy(self._masks.random(spec.critics) < self.settings.share).float()
         masks = learns.expand(len(rows.at), -1)
         self._rows.append([rows.at + begin, rows.left, rows.won, cut, masks])
 
-    def step(self) -> None:
-        """Take one gradient step."""
+    def step(self, seen: Tensor) -> None:
+        """Take one gradient step; seen: by critics in all periods so far, (N, lags, obs)."""
         settings, generator = self.settings, self.generator
         index = torch.randint(len(self._rows), (settings.batch,), generator=generator)
         at, left, won, cut, masks = (part[index] for part in self._rows.whole)
-        seen = self._seen.whole[0]
         result = won.expand(self.chooser.spec.critics, -1).clone()
         given_up = cut != UNKNOWN
         if given_up.any():

@@ -69,9 +69,9 @@ def test_an_attempt_ends_where_it_is_given_up_or_with_the_episode() -> None:
 def test_a_moment_is_worth_the_discounted_share_of_its_attempts_that_succeeded(wins: bool) -> None:
     made = learner()
     for at in range(8):
-        made.add(judged(f"e{at}", 3, wins=wins), standing_at(1.0, 3))
+        made.add(judged(f"e{at}", 3, wins=wins), 3 * at)
     for _ in range(400):
-        made.step()
+        made.step(standing_at(1.0, 24))
     chance = made.chooser.chances(made.chooser.see(standing_at(1.0, 1))).mean()
     expected = np.mean(0.9 ** np.arange(3)) if wins else 0.0
     assert chance == pytest.approx(expected, abs=0.05)
@@ -80,12 +80,12 @@ def test_a_moment_is_worth_the_discounted_share_of_its_attempts_that_succeeded(w
 def test_giving_up_early_does_not_make_an_attempt_look_worse() -> None:
     made = learner(replace(QUICK, gamma=1.0, share=1.0))
     for at in range(8):  # at place 1 they succeed whenever they are not given up there
-        made.add(judged(f"w{at}", 4, wins=True), standing_at(1.0, 4))
-        seen = standing_at(1.0, 9)
-        seen[6:] = standing_at(-1.0, 3)  # after the way back, somewhere else, they fail
-        made.add(gave_up(f"g{at}", wins=False), seen)
+        made.add(judged(f"w{at}", 4, wins=True), 13 * at)
+        made.add(gave_up(f"g{at}", wins=False), 13 * at + 4)
+    # After the way back, somewhere else, they fail.
+    seen = torch.cat([standing_at(1.0, 10), standing_at(-1.0, 3)]).repeat(8, 1, 1)
     for _ in range(600):
-        made.step()
+        made.step(seen)
     there = made.chooser.chances(made.chooser.see(standing_at(1.0, 1))).mean()
     elsewhere = made.chooser.chances(made.chooser.see(standing_at(-1.0, 1))).mean()
     assert there > 0.9
@@ -95,15 +95,16 @@ def test_giving_up_early_does_not_make_an_attempt_look_worse() -> None:
 def test_it_goes_on_to_the_same_weights_from_what_it_kept() -> None:
     episodes = [judged("a", 5, wins=True), gave_up("b", wins=False), judged("c", 4, wins=False)]
     made, again = learner(), learner()
-    for at, each in enumerate(episodes):
+    seen = torch.cat([standing_at(float(at), len(each)) for at, each in enumerate(episodes)])
+    for begin, each in zip((0, 5, 14), episodes, strict=True):
         for one in (made, again):
-            one.add(each, standing_at(float(at), len(each)))
+            one.add(each, begin)
     for step in range(9):
-        made.step()
+        made.step(seen)
         if step == 3:
             again.restore(made.state())
     for _ in range(5):
-        again.step()
+        again.step(seen)
     for one, other in zip(
         made.chooser.attempt_values.parameters(),
         again.chooser.attempt_values.parameters(),
@@ -116,8 +117,8 @@ def test_what_is_no_number_ends_it() -> None:
     made = learner()
     bad = standing_at(1.0, 3)
     bad[1] = torch.nan
-    made.add(judged("e", 3, wins=True), bad)
+    made.add(judged("e", 3, wins=True), 0)
     for _ in range(3):
-        made.step()
+        made.step(bad)
     with pytest.raises(RecipeError, match=r"attempt_values.* is not finite"):
         made.require_finite()

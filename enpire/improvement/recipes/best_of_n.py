@@ -123,7 +123,7 @@ class BestOfLearner:
         generators = [torch.Generator().manual_seed(given.seed + part) for part in range(2)]
         self._critics = CriticLearner(self._chooser, settings.critic, generators[0], self._symmetry)
         self._base: BaseLearner | None = None
-        if isinstance(self._frozen, ChunkPolicy | FlowPolicy):
+        if settings.base_steps and isinstance(self._frozen, ChunkPolicy | FlowPolicy):
             self._base = BaseLearner(self._frozen, settings.base, generators[1], self._symmetry)
         self._attempts: AttemptValueLearner | None = None
         if self._chooser.spec.margin:
@@ -158,7 +158,7 @@ class BestOfLearner:
         while self._base is not None and self._owes("base"):
             self._base.step()
         while self._attempts is not None and self._owes("attempts"):
-            self._attempts.step()
+            self._attempts.step(self._buffer.whole.seen)
         self._critics.require_finite()
         if self._attempts is not None:
             self._attempts.require_finite()
@@ -223,10 +223,10 @@ class BestOfLearner:
         """Keep episodes to learn from; returns how many moments the base can clone."""
         cloned = 0
         for episode in episodes:
-            chunks = self._chunks(episode)
-            self._buffer.add(chunks, demonstration=episode.id in self._shown)
+            begin = len(self._buffer)
+            self._buffer.add(self._chunks(episode), demonstration=episode.id in self._shown)
             if self._attempts is not None:
-                self._attempts.add(episode, chunks.seen)
+                self._attempts.add(episode, begin)
             if self._base is not None and episode.success:
                 spec = self._chooser.spec
                 cloned += self._base.add(
