@@ -10,6 +10,7 @@ that a control period of many stations needs.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -71,9 +72,22 @@ class CartesianControl:
     """Joint and gripper setpoints of n stations, moved by actions."""
 
     def __init__(
-        self, twin: Twin, spec: ActionSpec, period: float, reset: ActionSpec | None = None
+        self,
+        twin: Twin,
+        spec: ActionSpec,
+        period: float,
+        reset: ActionSpec | None = None,
+        stretch: float = math.inf,
     ) -> None:
-        """Control `twin` at one action every `period` seconds; reset: for the skills of resets."""
+        """Control `twin` at one action every `period` seconds.
+
+        Args:
+            twin: the stations.
+            spec: of actions.
+            period: of control [s].
+            reset: for the skills of resets.
+            stretch: that a reset takes a hand's setpoint ahead of the hand, at most [m].
+        """
         self.twin = twin
         self.spec = spec
         self.period = period
@@ -90,7 +104,7 @@ class CartesianControl:
         self._joints = np.array([arm.joints for arm in self.arms])
         self._grasp = np.array([arm.grasp for arm in self.arms])
         self._actuators = np.array([[*arm.actuators, arm.gripper] for arm in self.arms])
-        self._waits = min(spec.lead, (reset or spec).lead)
+        self._waits, self._stretch = min(spec.lead, (reset or spec).lead), stretch
         self.limits = self._limits(spec)
         self.reset_limits = self._limits(reset or spec)
 
@@ -140,7 +154,8 @@ class CartesianControl:
 
         All of an arm's joints arrive together, none faster than half of its limit, nor the hand.
         An arm waits whose setpoint is as far ahead of a joint as the leads of actions and of the
-        reset's skills both allow: on a soft arm joints that lag would catch up all at once.
+        reset's skills both allow, or as far ahead of the hand as a reset may: on a soft arm joints
+        that lag would catch up all at once.
 
         Args:
             joints: (arms, dof) rad. gripper: (arms,). jacobian: (arms, 6, dof), of this station.
@@ -149,7 +164,9 @@ class CartesianControl:
         farthest = CALM * limits.cartesian_speed * self.period
         measured, to = self.measured(np.array([row]))[0], self.setpoints[row].copy()
         for arm, way in enumerate(joints - to):
-            if abs(to[arm] - measured[arm]).max() > self._waits:
+            ahead = to[arm] - measured[arm]
+            stretched = float(np.linalg.norm(jacobian[arm, :3] @ ahead)) > self._stretch
+            if abs(ahead).max() > self._waits or stretched:
                 continue
             parts = max(
                 float((abs(way) / (CALM * self._step)).max()),

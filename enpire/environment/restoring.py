@@ -8,6 +8,7 @@ from itertools import starmap
 
 import numpy as np
 
+from enpire.environment.control import ActionSpec
 from enpire.environment.sensing import Readings
 from enpire.environment.task import Restorer, Task
 from enpire.errors import ResetFailed
@@ -45,6 +46,8 @@ class PhysicalReset:
         self._force_limit = task.force_limit
         self._limit = task.restore_limit
         self._period = period
+        self._spec = task.reset_actions or task.actions
+        self._stretch = task.reset_stretch
         self._step = RestoringStep.EASE
         self._periods = 0
         self._seen: list[Readings] = []
@@ -117,7 +120,9 @@ class PhysicalReset:
             self._step = RestoringStep.LOOK
         elif self._step is RestoringStep.LOOK:
             self._seen.append(readings)
-        return action
+        if action is None:
+            return None
+        return within_stretch(action, readings, self._spec, self._stretch)
 
     def looked(self) -> bool:
         """Whether the scene was looked at long enough, and is in place.
@@ -146,3 +151,30 @@ class PhysicalReset:
     def _off(self, readings: Readings) -> float:
         """Of the joint that is furthest from its posture [rad]."""
         return float(np.abs(readings.joints[0] - self._restorer.posture[0]).max())
+
+
+def within_stretch(
+    action: Float32Array, readings: Readings, spec: ActionSpec, most: float
+) -> Float32Array:
+    """The action (act,) of one station with which no hand's setpoint is too far ahead of the hand.
+
+    One that is too far ahead already comes back, at the speed that an action has.
+
+    Args:
+        action: what the skills want.
+        readings: of that station.
+        spec: the layout of actions.
+        most: how far a setpoint may be ahead of its hand [m].
+    """
+    if math.isinf(most):
+        return action
+    scale = spec.scale[:, :3]
+    moves = action.reshape(-1, 7).copy()
+    lead = readings.lead[0]
+    ahead = lead + moves[:, :3] * scale
+    far = np.linalg.norm(ahead, axis=1)
+    for arm in np.flatnonzero(far > most):
+        step = most / far[arm] * ahead[arm] - lead[arm]
+        moves[arm, :3] = np.divide(step, scale[arm], out=np.zeros(3), where=scale[arm] > 0)
+    moves[:, :3] = moves[:, :3].clip(-1.0, 1.0)
+    return moves.reshape(action.shape)

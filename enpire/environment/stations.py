@@ -96,7 +96,9 @@ class Stations:
         self.twin = self._twin(scene, stations, threads)
         self.period = 1.0 / task.control_hz
         self.substeps = round(self.period / scene.model.opt.timestep)
-        self.control = CartesianControl(self.twin, task.actions, self.period, task.reset_actions)
+        self.control = CartesianControl(
+            self.twin, task.actions, self.period, task.reset_actions, task.reset_stretch
+        )
         longest = task.time_limit + task.probe_limit + 2 * self.period
         periods = round(longest / self.period)
         self.sensors = Sensors(self.control, task.tracked, self._noise, periods)

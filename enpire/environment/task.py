@@ -12,6 +12,7 @@ sensor readings only, so they are the same on a twin and on an arm.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -125,6 +126,9 @@ class Task(ABC):
     target_names: ClassVar[tuple[str, ...]] = ()  # those of them that a `restorer` brings about
     restore_limit: ClassVar[float] = 60.0  # of one try at a physical reset [s]
     reset_actions: ClassVar[ActionSpec | None] = None  # of its skills, if not a policy's
+    # That its skills take a hand's setpoint ahead of the hand, at most [m]. A soft arm that is
+    # stretched further springs faster than it may once what holds it gives way.
+    reset_stretch: ClassVar[float] = math.inf
     parameters: ClassVar[tuple[Parameter, ...]] = ()  # of its skill script, if it has one
 
     def __init__(self, folder: Path) -> None:

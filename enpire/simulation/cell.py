@@ -37,7 +37,9 @@ class SimulatedCell:
         scene = compose(world, robot, task.build)
         self.twin = Twin(scene, 1, threads=1)
         self.period = 1.0 / task.control_hz
-        self._control = CartesianControl(self.twin, task.actions, self.period, task.reset_actions)
+        self._control = CartesianControl(
+            self.twin, task.actions, self.period, task.reset_actions, task.reset_stretch
+        )
         periods = round(NOISE_S / self.period)
         noise = replace(task.noise, latency=0.0)  # who asks is late by the clock on the wall
         self._sensors = Sensors(self._control, task.tracked, noise, periods)

@@ -49,6 +49,7 @@ LABEL_AT = np.array([0.0, -0.0077, -0.0022])  # of the label, head frame [m]
 LEAST = 80  # pixels of the label that a view must show
 STEP = np.array([5e-5] * 3 + [5e-3] * 3)  # of the fit's differences [m], [rad]
 UPRIGHT = (1.0,) * 4 + (0.0,) * 6  # of the rounds: a lean about the slot is that unlike [px/rad]
+PITCHES = (0.0, -0.6, 0.6)  # of a head between the pads, from which it is fitted [rad]
 MOST_LEAN = 0.8  # about the slot, that a fit may come to [rad]
 LENGTH = 0.012  # of the label [m]
 # So much further than one view is off depth may be, if the other is not: up to 2.2 times with a
@@ -94,6 +95,10 @@ RIM = 3  # so near to bundle or stand a strap is seen that goes behind them [px]
 ALONG = 60  # places along the line between where it goes in and comes out
 OPEN = 0.6  # of a turn, as a strap may be seen that does not go round the bundle
 ROUND = 0.05  # of a turn, that the gap may be off for a strap that leans [turns]
+# The loop's plane crosses the bundle's axis so much nearer to the post than the head's plane does:
+# head and strap are twisted against each other (mean of 77 successes; it varies by 1.2 mm).
+TWISTED = 0.002  # [m]
+PLANE = 2.4  # that it may be elsewhere: two deviations [mm]
 LEANS = 0.006  # that a loop may cross the bundle's axis beside the head's plane [m]
 
 
@@ -137,8 +142,8 @@ def find_head(seen: Sequence[Colours], hand: FloatArray, hand_frame: FloatArray)
     """The one head between the left hand's pads that all views show.
 
     None if fewer than two do, or if they contradict each other or the hand. Least squares over the
-    middles and spreads of the label's patches, by Gauss and Newton. A lean about the slot is seen
-    least: the first rounds hold it back.
+    middles and spreads of the label's patches, by Gauss and Newton; the best of the fits from a few
+    pitches. A lean about the slot is seen least: the first rounds hold it back.
     hand, hand_frame: the grasp frame in the world, (3,) and (3, 3).
     """
     found = [patch for one in seen if (patch := _Patch.near(one.label, hand))]
@@ -162,12 +167,17 @@ def find_head(seen: Sequence[Colours], hand: FloatArray, hand_frame: FloatArray)
     def off(pose: FloatArray) -> FloatArray:
         return np.concatenate([patch.off(label(pose)) for patch in found])
 
-    pose = np.zeros(6)
-    for upright in UPRIGHT:
-        slopes = np.stack([(off(pose + e) - off(pose - e)) / 2 for e in np.diag(STEP)], axis=1)
-        held = upright * STEP * np.eye(6)[3]
-        miss_all = np.append(off(pose), upright * pose[3])
-        pose = pose - STEP * np.linalg.lstsq(np.vstack([slopes, held]), miss_all)[0]
+    def fitted(pitch: float) -> FloatArray:
+        """The pose (6,) to which rounds lead from one pitch."""
+        pose = np.array([0.0, 0.0, 0.0, 0.0, pitch, 0.0])
+        for upright in UPRIGHT:
+            slopes = np.stack([(off(pose + e) - off(pose - e)) / 2 for e in np.diag(STEP)], axis=1)
+            held = upright * STEP * np.eye(6)[3]
+            miss_all = np.append(off(pose), upright * pose[3])
+            pose = pose - STEP * np.linalg.lstsq(np.vstack([slopes, held]), miss_all)[0]
+        return pose
+
+    pose = min(map(fitted, PITCHES), key=lambda pose: float(np.linalg.norm(off(pose))))
     unlike = abs(off(pose)).max()
     frame = turned(pose)
     at = begin + pose[:3] - frame @ LABEL_AT
@@ -181,10 +191,11 @@ def find_head(seen: Sequence[Colours], hand: FloatArray, hand_frame: FloatArray)
 
 
 def passes(seen: Sequence[Colours], head: Body, tip: Body) -> FloatArray:
-    """How high the strap is before the head and beyond it, (2,) [m]; not a number if unseen.
+    """How high the strap is at the head's entry and exit, (2,) [m]; not a number if unseen.
 
-    Before it the middle of what is seen along the head's height counts. Beyond it the upper edge
-    does, for the loop's root is under the tail there. Each is the mean of the views that show it.
+    It is seen before the head and beyond it, and straight between these. Before it the middle of
+    what is seen along the head's height counts. Beyond it the upper edge does, for the loop's root
+    is under the tail there. Each is the mean of the views that show it.
     """
     aside = float(head.frame[:, 1] @ (tip.middle - head.middle))
     found: FloatArray = np.full((2, len(seen)), np.nan)
@@ -200,7 +211,9 @@ def passes(seen: Sequence[Colours], head: Body, tip: Body) -> FloatArray:
     shown = ~np.isnan(found)
     count = shown.sum(axis=1)
     total = np.where(shown, found, 0.0).sum(axis=1)
-    result: FloatArray = np.where(count > 0, total / np.maximum(count, 1), np.nan)
+    before, beyond = np.where(count > 0, total / np.maximum(count, 1), np.nan)
+    share = (np.array([-strap.SLOT_END, strap.SLOT_END]) - BEFORE) / (BEYOND - BEFORE)
+    result: FloatArray = before + share * (beyond - before)
     return result
 
 
@@ -271,6 +284,11 @@ def turns_seen(seen: Sequence[Colours], head: Body) -> float:
 def from_middle(head: Body) -> float:
     """How far along the bundle from its middle the head's plane crosses its axis [m]."""
     return float(_on_axis(head)[0] - BUNDLE[0])
+
+
+def loop_crosses(head: Body) -> float:
+    """The same for the loop's plane, towards the post [m]."""
+    return from_middle(head) + TWISTED
 
 
 def _on_axis(head: Body) -> FloatArray:

@@ -84,6 +84,7 @@ class ZipTie(Task):
     )
     actions = ActionSpec((HEAD_HAND, TAIL_HAND), LEAD, PUSH)
     reset_actions = ActionSpec((HEAD_HAND, TAIL_HAND), RESET_LEAD, PUSH)
+    reset_stretch = 0.018  # a hand that comes free springs back from there at some 0.2 m/s [m]
     observation_names = (
         *(f"tip_in_head_{a}" for a in "xyz"),
         *("tail_pitch", "tail_yaw", "tail_roll"),

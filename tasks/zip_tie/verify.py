@@ -17,11 +17,12 @@ from .look import (
     BENT,
     FACES,
     IN_HAND,
+    PLANE,
     ROUND,
     colours,
     find_head,
     find_tip,
-    from_middle,
+    loop_crosses,
     passes,
     turns_seen,
 )
@@ -29,8 +30,8 @@ from .strap import ARCS, GRASP, SLOT_END, TIP
 
 LAST = 5  # readings that a final measure averages
 SCATTER = 1.5  # of one reading of a tip at rest: three deviations [mm]
-TRACKED = 0.5  # that the tracker may have the tip's place off along the slot [mm]
-DEPTH = 15.0 + TRACKED  # that it has to see the tip beyond the head: 15 are asked for [mm]
+DEPTH = 15.0  # of the tip beyond the head [mm]
+TRACKED = 0.5  # so much more the tracker has to see, which may have it off along the slot [mm]
 SLOT = np.array([0.0050, 0.0017])  # half of the slot's opening, along y and z of the head [m]
 BESIDE = 1.7  # beyond it that a strap may be seen: half of the walls above and below [mm]
 SLOPE = 0.5  # of the tail along the slot, at least: a cosine
@@ -47,9 +48,11 @@ OPENED, OPENING = 0.006, 2  # of a right hand that has let go [m]; readings unti
 OFF = 13.0  # opening of hands that touch neither a head of 10.2 mm, nor a tail on it [mm]
 CLOSED = 0.75  # of a turn round the bundle, from the head to the tip, is a loop
 # A loop swings on the bundle once hands are off, by up to 15 mm along it, and a period takes 0.8 s:
-# one that comes nearer to an end than that may yet slip off.
-ON_BUNDLE = 1e3 * BUNDLE_HALF - 15.0  # of where the loop's plane crosses it, from its middle [mm]
-PLANE = 2.0  # that the head's plane may cross it from where the loop's does [mm]
+# one that comes nearer to the free end than that may yet slip off. At the other end stands the
+# post: what is round the bundle cannot pass that. But on the twin the post stops no link.
+FREE_END, POST_END = 15.0, 10.0  # from these the loop's plane crosses the bundle's axis [mm]
+BETWEEN = (FREE_END - POST_END) / 2  # the middle of what is left, from the bundle's [mm]
+ON_BUNDLE = 1e3 * BUNDLE_HALF - (FREE_END + POST_END) / 2  # of the crossing from that [mm]
 NEAR = 0.002  # a strap seen so near the bundle's axis is inside the bundle: not known where [m]
 PIECE = np.linspace(0.0, 1.0, 17)  # where a piece of strap between two marks is looked at
 
@@ -63,12 +66,12 @@ def judge(evidence: Evidence) -> Verdict:
     least = min(float(one[0][0, 0]) for one in seen) + 1e-3 * SCATTER
     depth = min(float(tip[0]), least) - SLOT_END
     predicates = (
-        Predicate("through", 1e3 * depth, DEPTH, "mm"),
+        Predicate("through", 1e3 * depth, DEPTH + TRACKED, "mm"),
         Predicate("in_slot", float(beside(tip, along)), BESIDE, "mm", at_least=False),
         Predicate("loop_closed", turns(last.position[0], last.rotation[0]), CLOSED, "turns"),
         Predicate("holds_pull", held(evidence), 5.0, "N"),
         hands_off(evidence),
-        _on_bundle(1e3 * max(abs(_crosses(r)) for r in evidence.readings[-REST:])),
+        on_bundle(np.array([1e3 * _crosses(r) for r in evidence.readings[-REST:]])),
     )
     return _verdict(depth, predicates)
 
@@ -99,8 +102,13 @@ def hands_off(evidence: Evidence) -> Predicate:
     return Predicate("hands_off", 1e3 * opening, OFF, "mm")
 
 
-def _on_bundle(off: float, accuracy: float = 0.0) -> Predicate:
-    """Whether the loop is far enough from the bundle's ends; off: from its middle [mm]."""
+def on_bundle(along: FloatArray, accuracy: float = 0.0) -> Predicate:
+    """Whether a loop is far enough from the bundle's ends, and was in every look.
+
+    along: where its plane crosses the bundle's axis, from the middle towards the post (looks,)
+    [mm].
+    """
+    off = float(abs(along - BETWEEN).max())
     return Predicate("on_bundle", off, ON_BUNDLE, "mm", at_least=False, accuracy=accuracy)
 
 
@@ -143,7 +151,7 @@ def judge_views(evidence: Evidence) -> Verdict:
             Predicate("loop_closed", loop, CLOSED, "turns", accuracy=ROUND),
             Predicate("holds_pull", _held_until_opened(evidence), 5.0, "N"),
             hands_off(evidence),
-            _on_bundle(np.nan if head is None else 1e3 * abs(from_middle(head)), PLANE),
+            on_bundle(1e3 * np.array([np.nan if head is None else loop_crosses(head)]), PLANE),
         ),
     )
     bodies = [body for body in (head, tip) if body is not None]

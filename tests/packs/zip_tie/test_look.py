@@ -8,6 +8,7 @@ from dataclasses import replace
 import cv2
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 from enpire.types import FloatArray, Outcome, PredicateState
 from tests.packs import looking
@@ -97,6 +98,25 @@ def test_what_hides_it_leaves_more_open_and_is_never_believed(
         if through.state is PredicateState.PASS:
             assert abs(through.value - depth) < through.accuracy
     assert states[-1] is PredicateState.UNSURE
+
+
+@pytest.mark.parametrize("pitch", [-0.6, -0.4, 0.4])
+def test_a_head_that_has_tipped_over_between_the_pads_is_found(
+    bench: Bench, fastened: Shot, pitch: float
+) -> None:
+    """From upright alone the fit ends at a head that lies on its side."""
+    model, qpos = bench.stations.twin.model, fastened.qpos.copy()
+    at = model.joint("task_head").qposadr[0]
+    upright = Rotation.from_quat(qpos[at + 3 : at + 7], scalar_first=True)
+    tipped = upright * Rotation.from_euler("y", pitch)
+    qpos[at + 3 : at + 7] = tipped.as_quat(scalar_first=True)
+    last = fastened.readings[-1]
+    hand = last.hand_position[0, 0], last.hand_rotation[0, 0]
+    head = module("look").find_head(module("look").colours(bench.look(qpos), 0.0), *hand)
+    assert head is not None
+    off = Rotation.from_matrix(tipped.as_matrix().T @ head.frame).magnitude()
+    assert off < 0.2
+    assert abs(head.middle - qpos[at : at + 3]).max() < 0.0005
 
 
 def test_a_strap_that_one_view_does_not_show_leaves_the_loop_open(fastened: Shot) -> None:
