@@ -34,11 +34,14 @@ def scene() -> Scene:
 
 
 def at_home(
-    lead: float = 0.12, arm: ArmAction = ARM, reset_lead: float | None = None
+    lead: float = 0.12,
+    arm: ArmAction = ARM,
+    reset_lead: float | None = None,
+    stretch: float = np.inf,
 ) -> CartesianControl:
     twin = Twin(scene(), 1, threads=1)
     reset = None if reset_lead is None else ActionSpec((arm, arm), reset_lead)
-    control = CartesianControl(twin, ActionSpec((arm, arm), lead), PERIOD, reset)
+    control = CartesianControl(twin, ActionSpec((arm, arm), lead), PERIOD, reset, stretch)
     home = np.array([arm.home for arm in twin.scene.robot.arms])
     for index, joints in zip(twin.scene.arms, home, strict=True):
         twin.qpos[0, index.qpos] = joints
@@ -272,6 +275,17 @@ def test_an_arm_that_is_held_back_on_its_way_waits(lead: float, reset_lead: floa
         control.approach(0, posture, np.zeros(2), control.jacobian(ROW)[0])
     ahead = control.setpoints[0, 0, 0] - control.measured(ROW)[0, 0, 0]
     assert 0.1 < ahead < 0.1 + 0.5 * PERIOD * 2.0 + 1e-9
+
+
+def test_an_arm_that_is_held_back_is_stretched_no_further_than_a_reset_may() -> None:
+    control = at_home(stretch=0.018)
+    posture = control.setpoints[0] + np.array([[1.0, 0, 0, 0, 0, 0], [0] * 6])
+    for _ in range(20):  # without a step: the joints stay where they are
+        jacobian = control.jacobian(ROW)[0]
+        control.approach(0, posture, np.zeros(2), jacobian)
+    ahead = jacobian[0, :3] @ (control.setpoints[0] - control.measured(ROW)[0])[0]
+    step = 0.5 * PERIOD * control.twin.scene.robot.limits.cartesian_speed
+    assert 0.018 < np.linalg.norm(ahead) < 0.018 + step + 1e-9
 
 
 def test_a_relaxed_arm_presses_nothing() -> None:

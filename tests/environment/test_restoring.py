@@ -10,8 +10,25 @@ from typing import Any
 import numpy as np
 import pytest
 
-from enpire.environment import ActionSpec, Job, Readings, ResetMode, Restorer, Stations, kernels
-from enpire.environment.restoring import AT, EXACT, TRIES, TRIM, TRIM_LIMIT, PhysicalReset
+from enpire.environment import (
+    ActionSpec,
+    ArmAction,
+    Job,
+    Readings,
+    ResetMode,
+    Restorer,
+    Stations,
+    kernels,
+)
+from enpire.environment.restoring import (
+    AT,
+    EXACT,
+    TRIES,
+    TRIM,
+    TRIM_LIMIT,
+    PhysicalReset,
+    within_stretch,
+)
 from enpire.environment.running import StationPhase
 from enpire.errors import PackError, ResetFailed
 from enpire.twin import Twin
@@ -279,6 +296,22 @@ def readings(joints: FloatArray, force: float = 0.0) -> Readings:
     values["joints"] = joints[None]
     values["wrist_force"] = np.array([[[force, 0.0, 0.0]]])
     return Readings(**values)
+
+
+def test_no_setpoint_of_a_skill_goes_too_far_ahead_of_its_hand() -> None:
+    """A hand that is held back is stretched no further, and one that is too far comes back."""
+    arm = ArmAction((0.002,) * 3, (0.025,) * 3)
+    spec = ActionSpec((arm, arm))
+    action = np.array([1, 0, 0, 0.5, 0, 0, 1.0] * 2, dtype=np.float32)
+    lead = np.array([[0.017, 0.0, 0.0], [0.0, -0.030, 0.0]])
+    seen = replace(readings(np.zeros((2, 6))), lead=lead[None])
+    moves = within_stretch(action, seen, spec, 0.018).reshape(2, 7)
+    np.testing.assert_allclose(moves[0], [0.5, 0, 0, 0.5, 0, 0, 1], atol=1e-6)
+    assert moves[1, 1] == 1.0, "back as fast as it may"
+    np.testing.assert_array_equal(moves[:, 3:], action.reshape(2, 7)[:, 3:])
+    free = replace(seen, lead=np.zeros((1, 2, 3)))
+    np.testing.assert_array_equal(within_stretch(action, free, spec, 0.018), action)
+    np.testing.assert_array_equal(within_stretch(action, seen, spec, np.inf), action)
 
 
 def test_a_hand_that_presses_when_a_try_begins_gives_way() -> None:
