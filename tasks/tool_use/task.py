@@ -101,7 +101,6 @@ class ToolUse(Task):
     restore_limit = 120.0
     # 15 N and 7 N: a cutter that hangs on something has to be pulled free of it, or pushed over.
     reset_actions = ActionSpec((STILL, REACH), lead=0.10, push=10.0)
-    reset_stretch = 0.018  # a hand that comes free springs back from there at some 0.2 m/s [m]
 
     def build(self, spec: mujoco.MjSpec) -> None:
         """The scene, its tags, a weld that holds the cutter until the fingers have closed."""

@@ -78,7 +78,7 @@ BENT = 0.12  # that its direction may be off that [rad]
 HEIGHTS = np.arange(-0.011, 0.011, 0.0001)  # along which the strap is looked for [m]
 BEFORE, BEYOND = -0.016, 0.009  # along the slot, where it is [m]
 AS_WIDE = (0.6, 1.4)  # as a strap is, that one is seen before the head
-FACES = 0.8  # that a strap may be off at the head's faces from where it is seen [mm]
+FACES = 0.6  # that a strap may be off at the head's faces: two deviations [mm]
 LARGEST = 1.25  # of its outline's area; what is larger is no tip
 
 AROUND = np.linspace(0.0, 2 * np.pi, 24, endpoint=False)  # the bundle [rad]
