@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from enpire.environment import Stations
-from enpire.environment.eyes import NoGraphics, TwinEyes
+from enpire.environment.cameras.twin_cameras import NoGraphics, TwinEyes
 
 
 def eyes_of(stations: Stations) -> TwinEyes:

@@ -16,7 +16,7 @@ from enpire.child_environment import (
     named_secrets,
 )
 from enpire.commands.children import Children
-from enpire.environment.gym_stations import Worker as GymWorker
+from enpire.environment.gym_bridge.gym_stations import Worker as GymWorker
 from enpire.improvement.training import _Worker as Trainer
 from enpire.rollout.recovery import Recovery
 

@@ -28,7 +28,7 @@ from enpire.environment import (
     ResetMode,
     Stations,
 )
-from enpire.environment.eyes import NoGraphics, TwinEyes
+from enpire.environment.cameras.twin_cameras import NoGraphics, TwinEyes
 from enpire.errors import PackError
 from enpire.rollout.seeds import stream
 from enpire.rollout.statistics import Confusion

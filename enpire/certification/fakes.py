@@ -12,7 +12,7 @@ from enpire.certification.episodes import run
 from enpire.certification.row import CheckRow
 from enpire.certification.verifier import Audit
 from enpire.environment import Fake, Job, Readings, Stations
-from enpire.environment.cameras import Eyes
+from enpire.environment.cameras.camera import Eyes
 from enpire.twin.twin import Rows
 from enpire.types import JUDGED, Episode, Float32Array, Purpose
 

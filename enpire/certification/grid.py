@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from enpire.environment.perturbation import Change, Perturbation
+from enpire.environment.resets.perturbation import Change, Perturbation
 
 BASELINE = Perturbation("baseline", Change.NOTHING)
 GRID = (

@@ -18,8 +18,9 @@ import numpy as np
 from enpire.certification.episodes import Observer
 from enpire.certification.row import CheckRow
 from enpire.certification.verifier import AuditedEpisode
-from enpire.environment import Camera, CameraView, Stations, looks
-from enpire.environment.eyes import TwinEyes
+from enpire.environment import Camera, CameraView, Stations
+from enpire.environment.cameras import domain_randomization
+from enpire.environment.cameras.twin_cameras import TwinEyes
 from enpire.twin import Twin
 from enpire.types import Episode, FloatArray, Image
 
@@ -107,7 +108,10 @@ def scenes(model: mujoco.MjModel, tracked: str, at: FloatArray) -> list[HostileS
     cameras = np.flatnonzero(model.cam_bodyid == 0).tolist()
     made = [
         HostileScene("an object of another colour", lambda m: _recolour(m, body), wrong=True),
-        HostileScene("the light moved", lambda m: looks.dress(m, looks.other_light(m, ANY))),
+        HostileScene(
+            "the light moved",
+            lambda m: domain_randomization.dress(m, domain_randomization.other_light(m, ANY)),
+        ),
         HostileScene("a picture of success lies on the bench", spoil=_lay_print),
     ]
     for i, camera in enumerate(cameras):

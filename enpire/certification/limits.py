@@ -14,7 +14,7 @@ import numpy as np
 from enpire.certification.episodes import Observer
 from enpire.certification.row import CheckRow
 from enpire.environment import Job, Stations
-from enpire.environment.running import StationPhase
+from enpire.environment.stations.episode_state import StationPhase
 from enpire.types import Episode, FloatArray
 
 STOP = 0.01  # a joint's stop is a soft contact in MuJoCo, and yields by so much [rad]

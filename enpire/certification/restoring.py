@@ -11,8 +11,8 @@ from enpire.certification.episodes import Observer
 from enpire.certification.limits import LimitWatcher
 from enpire.certification.row import CheckRow
 from enpire.environment import Job, Stations
-from enpire.environment.restoring import TRIES
-from enpire.environment.running import StationPhase
+from enpire.environment.resets.physical_reset import TRIES
+from enpire.environment.stations.episode_state import StationPhase
 from enpire.types import Episode, FloatArray
 
 RESTORED = 0.98  # share of messes that come right

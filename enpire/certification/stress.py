@@ -13,7 +13,7 @@ from typing import Any
 from enpire.certification.episodes import Observer, run
 from enpire.certification.verifier import Audit, confusion, difference
 from enpire.environment import Controller, Job, Stations, Task
-from enpire.environment.perturbation import Change, Perturbation, entries
+from enpire.environment.resets.perturbation import Change, Perturbation, entries
 from enpire.rollout.statistics import Confusion, estimate
 from enpire.types import JUDGED, Episode, Estimate, Outcome, Purpose
 

@@ -120,7 +120,7 @@ def _wanted(task: str, python: str) -> TaskInterface:
     """What a task shows and is acted on by, with its starts."""
     from enpire.datasets import TaskInterface, first_seen, moved_by
     from enpire.environment import Order, open_stations
-    from enpire.environment.workcells import Tasked
+    from enpire.environment.core.station_backend import Tasked
 
     stations = open_stations(Order(task, python=python), 1)
     try:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from enpire.certification.stress import StressResult
     from enpire.environment import Controller, Stations
-    from enpire.environment.perturbation import Perturbation
+    from enpire.environment.resets.perturbation import Perturbation
 
 DESCRIPTION = """\
 Success under a published grid of changes that no training saw, one at a time (docs/stress.md):

@@ -125,7 +125,7 @@ def run(options: Namespace) -> int:
 @contextmanager
 def blamed_on(folder: Path) -> Iterator[None]:
     """An exception that a pack's own code raised becomes a PackError with file and line."""
-    from enpire.environment.faults import where
+    from enpire.environment.core.faults import where
 
     try:
         yield

@@ -8,8 +8,8 @@ import mujoco
 import numpy as np
 
 from enpire.environment import Stations, build_stations
-from enpire.environment.eyes import GRAPHICS_ERRORS, SAMPLES, SHADOWS, no_opengl
-from enpire.environment.sight import TwinGlances
+from enpire.environment.cameras.twin_cameras import GRAPHICS_ERRORS, SAMPLES, SHADOWS, no_opengl
+from enpire.environment.core.policy_cameras import TwinGlances
 from enpire.errors import StoreError, UsageError
 from enpire.gymnasium.environment import Stepper
 from enpire.packs.finder import unknown

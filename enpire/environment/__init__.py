@@ -1,6 +1,6 @@
 """EN: one station that puts its scene back, runs an episode, judges the outcome."""
 
-from enpire.environment.cameras import (
+from enpire.environment.cameras.camera import (
     Camera,
     CameraView,
     ColourPatch,
@@ -16,30 +16,35 @@ from enpire.environment.cameras import (
     room,
     triangulate,
 )
-from enpire.environment.control import ActionSpec, ArmAction, CartesianControl
-from enpire.environment.controller import (
+from enpire.environment.cameras.camera_marks import CameraMarks
+from enpire.environment.control.cartesian_control import ActionSpec, ArmAction, CartesianControl
+from enpire.environment.control.sensing import Readings, SensorNoise
+from enpire.environment.core.controller import (
     Controller,
     Demonstrations,
     PeriodCommand,
     RandomActions,
     SupervisedController,
 )
-from enpire.environment.correcting import (
+from enpire.environment.core.fake import Fake
+from enpire.environment.core.intervention import (
     FailureDetector,
     InterventionWrapper,
     Operator,
     OperatorQueue,
 )
-from enpire.environment.fake import Fake
-from enpire.environment.jobs import Job
-from enpire.environment.loading import Order, build_stations, load_task, open_stations
-from enpire.environment.marks import CameraMarks
-from enpire.environment.replay import Replay
-from enpire.environment.resets import ResetMode
-from enpire.environment.sensing import Readings, SensorNoise
-from enpire.environment.sight import Sight
-from enpire.environment.stations import Stations
-from enpire.environment.symmetry import (
+from enpire.environment.core.jobs import Job
+from enpire.environment.core.policy_cameras import Sight
+from enpire.environment.core.replay import Replay
+from enpire.environment.core.station_backend import (
+    Eventful,
+    StationBackend,
+    StationEvent,
+    Tasked,
+    grippers,
+    instruction,
+)
+from enpire.environment.core.symmetry import (
     ObservedPoint,
     ObservedRotation,
     ObservedYaw,
@@ -47,7 +52,7 @@ from enpire.environment.symmetry import (
     read_symmetry,
     symmetry_of,
 )
-from enpire.environment.task import (
+from enpire.environment.core.task import (
     Demonstrator,
     Evidence,
     Parameter,
@@ -56,14 +61,9 @@ from enpire.environment.task import (
     initial_condition,
     time_left,
 )
-from enpire.environment.workcells import (
-    Eventful,
-    StationBackend,
-    StationEvent,
-    Tasked,
-    grippers,
-    instruction,
-)
+from enpire.environment.loading import Order, build_stations, load_task, open_stations
+from enpire.environment.stations.resets import ResetMode
+from enpire.environment.stations.stations import Stations
 from enpire.renamed import renamed
 
 __all__ = [

@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 
-from enpire.environment.eyes import NoGraphics, TwinEyes
-from enpire.environment.faults import where
-from enpire.environment.looks import dresser, looks
-from enpire.environment.perturbation import Perturbation
-from enpire.environment.resets import ResetMode
-from enpire.environment.sight import TwinGlances
-from enpire.environment.stations import Stations
-from enpire.environment.task import Task
-from enpire.environment.workcells import StationBackend
+from enpire.environment.cameras.domain_randomization import dresser, looks
+from enpire.environment.cameras.twin_cameras import NoGraphics, TwinEyes
+from enpire.environment.core.faults import where
+from enpire.environment.core.policy_cameras import TwinGlances
+from enpire.environment.core.station_backend import StationBackend
+from enpire.environment.core.task import Task
+from enpire.environment.resets.perturbation import Perturbation
+from enpire.environment.stations.resets import ResetMode
+from enpire.environment.stations.stations import Stations
 from enpire.errors import PackError, UsageError
 from enpire.packs import Pack, available, find, load_robot, load_world
 from enpire.packs.finder import AT_START, FROM_START, GYM
@@ -139,7 +139,7 @@ def open_stations(order: Order, stations: int, threads: int = 0) -> StationBacke
         raise UsageError(f"--world is for a task pack; {task} is a world of its own")
     if stations < 1:
         raise UsageError(f"{stations} stations cannot run anything: at least 1")
-    from enpire.environment.gym_stations import GymStations  # Gymnasium only where it is used
+    from enpire.environment.gym_bridge.gym_stations import GymStations  # Gymnasium only where used
 
     return GymStations(task, stations, order.python, order.success, order.demonstrator)
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from enpire.environment.sight import SIZES, sight_of
+from enpire.environment.core.policy_cameras import SIZES, sight_of
 from enpire.errors import PackError, StoreError, UsageError
 from enpire.observe.critic_values import ENTRIES, critic_values
 from enpire.observe.filming import EpisodeReplay, TwinCamera

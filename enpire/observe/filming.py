@@ -19,8 +19,8 @@ import mujoco
 import numpy as np
 
 from enpire.environment import Job, Readings, Stations, build_stations
-from enpire.environment.eyes import GRAPHICS_ERRORS, SAMPLES, SHADOWS, no_opengl
-from enpire.environment.replay import Replay
+from enpire.environment.cameras.twin_cameras import GRAPHICS_ERRORS, SAMPLES, SHADOWS, no_opengl
+from enpire.environment.core.replay import Replay
 from enpire.errors import StoreError, UsageError
 from enpire.observe.picture import Viewpoint, around, require_room
 from enpire.observe.soft_light import render_softly

@@ -12,7 +12,7 @@ import mujoco
 import numpy as np
 
 from enpire.environment import Demonstrations, Job, Readings, Stations
-from enpire.environment.eyes import GRAPHICS_ERRORS, no_opengl
+from enpire.environment.cameras.twin_cameras import GRAPHICS_ERRORS, no_opengl
 from enpire.errors import UsageError
 from enpire.observe.soft_light import render_softly
 from enpire.packs.finder import unknown

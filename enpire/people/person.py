@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from enpire.environment.control import ActionSpec
-from enpire.environment.controller import PeriodCommand
-from enpire.environment.sensing import Readings
+from enpire.environment.control.cartesian_control import ActionSpec
+from enpire.environment.control.sensing import Readings
+from enpire.environment.core.controller import PeriodCommand
 from enpire.errors import UsageError
 from enpire.packs import Robot
 from enpire.people.devices import Posture

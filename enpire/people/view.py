@@ -10,8 +10,8 @@ from contextlib import suppress
 import cv2
 import numpy as np
 
-from enpire.environment.eyes import SAMPLES, Renderings, calibrated
-from enpire.environment.stations import Stations
+from enpire.environment.cameras.twin_cameras import SAMPLES, Renderings, calibrated
+from enpire.environment.stations.stations import Stations
 from enpire.errors import EnpireError
 from enpire.types import Image
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from enpire.environment import Controller, StationBackend
-from enpire.environment.sensing import Readings
+from enpire.environment.control.sensing import Readings
 from enpire.policies.chunk import ChunkPolicy
 from enpire.policies.driver import ChunkRequest, PolicyController, PolicyState
 from enpire.policies.flow import FlowPolicy

@@ -10,7 +10,7 @@ from typing import Protocol
 import numpy as np
 from torch import Tensor
 
-from enpire.environment.sensing import Readings
+from enpire.environment.control.sensing import Readings
 from enpire.policies.retracing import Path
 from enpire.policies.spec import ChunkSpec
 from enpire.policies.variation import variations

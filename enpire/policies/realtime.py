@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from enpire.environment.sensing import Readings
+from enpire.environment.control.sensing import Readings
 from enpire.errors import PolicyError
 from enpire.policies.driver import Chunked, PolicyState
 from enpire.policies.flow import FlowPolicy

@@ -26,7 +26,7 @@ import numpy as np
 import torch
 from scipy import optimize, special
 
-from enpire.environment.jobs import LOOKS
+from enpire.environment.core.jobs import LOOKS
 from enpire.improvement.value import Normaliser, SuccessEnsemble, regress
 from enpire.rollout.statistics import lower_bound
 from enpire.types import JUDGED, Episode, Flags, Float32Array, FloatArray, Outcome, Purpose

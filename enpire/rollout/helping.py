@@ -18,7 +18,7 @@ from enpire.environment import (
     Operator,
     Tasked,
 )
-from enpire.environment.controller import Assisted
+from enpire.environment.core.controller import Assisted
 from enpire.improvement.collection import first, meanwhile
 from enpire.rollout.detector import Detector, Never, interventions, learn_detector
 from enpire.rollout.statistics import estimate

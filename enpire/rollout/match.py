@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from enpire.environment import Controller, Job
-from enpire.environment.jobs import named
+from enpire.environment.core.jobs import named
 from enpire.rollout.comparison import EXTENSION, Decision, PairedRecord, decide
 from enpire.types import JUDGED, LOST, Episode, Outcome, Purpose
 

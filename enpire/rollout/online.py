@@ -16,7 +16,7 @@ from itertools import islice
 from typing import Protocol
 
 from enpire.environment import Controller, Job
-from enpire.environment.jobs import named
+from enpire.environment.core.jobs import named
 from enpire.policies import Policy
 from enpire.rollout.statistics import estimate
 from enpire.types import JUDGED, Episode, Estimate, Purpose

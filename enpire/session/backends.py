@@ -70,8 +70,8 @@ class HardwareBackend:
 
     def stations(self, order: Order, count: int) -> StationBackend:
         """See `Backend`; raises UsageError if there are not as many station files."""
+        from enpire.environment.hardware import open_wired
         from enpire.environment.loading import CAMERAS
-        from enpire.environment.wired import open_wired
         from enpire.simulation.rehearsal import SENT, rehearsal
 
         if count != len(self._files):

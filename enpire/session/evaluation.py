@@ -235,7 +235,7 @@ def _at_hand(
     import hashlib
 
     from enpire.environment import RandomActions
-    from enpire.environment.scripted import ScriptedPolicy
+    from enpire.environment.gym_bridge.scripted_policy import ScriptedPolicy
 
     policy, task = request.policy, begun_at(request.task, request.begin)
     named = policy if isinstance(policy, str) else name_of(policy)

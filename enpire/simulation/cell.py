@@ -11,7 +11,7 @@ from enpire.drivers import Reading
 from enpire.drivers.driver import Clock
 from enpire.drivers.wire import Objects
 from enpire.environment import CartesianControl, Task
-from enpire.environment.sensing import Sensors
+from enpire.environment.control.sensing import Sensors
 from enpire.errors import ResetFailed, SafetyError
 from enpire.packs import Robot, World
 from enpire.twin import Twin, compose

@@ -15,7 +15,7 @@ from enpire.drivers.commands import Commands
 from enpire.drivers.driver import Picture
 from enpire.drivers.mailbox import Beats, Mailbox
 from enpire.drivers.twin import messages
-from enpire.environment.cameras import Camera, CameraView
+from enpire.environment.cameras.camera import Camera, CameraView
 from enpire.errors import SafetyError
 from enpire.safety.station import StationFile
 from enpire.simulation.cell import SimulatedCell

@@ -7,8 +7,8 @@ from concurrent.futures import Future
 
 import mujoco
 
-from enpire.environment.cameras import Camera, CameraView
-from enpire.environment.eyes import TwinEyes
+from enpire.environment.cameras.camera import Camera, CameraView
+from enpire.environment.cameras.twin_cameras import TwinEyes
 from enpire.errors import UsageError
 from enpire.packs.finder import unknown
 from enpire.twin import Twin

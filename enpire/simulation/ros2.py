@@ -16,7 +16,7 @@ from enpire.drivers.ros2.messages import compressed, image, poses
 from enpire.drivers.ros2.node import Spinning, command, latched, sensor_data
 from enpire.drivers.ros2.settings import COMPRESSED, CommandMode, Ros2Settings
 from enpire.drivers.ros2.wire import FAULTS, PLACE, SCENE, VARY
-from enpire.environment.cameras import CameraView
+from enpire.environment.cameras.camera import CameraView
 from enpire.errors import SafetyError
 from enpire.packs import Robot
 from enpire.safety.limits import of_robot

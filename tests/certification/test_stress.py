@@ -10,7 +10,7 @@ import pytest
 from enpire.certification.grid import BASELINE, GRID, NAMES
 from enpire.certification.stress import StressResult, lacks, measure
 from enpire.environment import CartesianControl, Demonstrations, Evidence, Stations, Task
-from enpire.environment.perturbation import Change, Perturbation
+from enpire.environment.resets.perturbation import Change, Perturbation
 from enpire.errors import PackError
 from enpire.rollout.statistics import Confusion, estimate
 from enpire.twin import Twin

@@ -13,8 +13,8 @@ from enpire.cluster import host as hosts
 from enpire.cluster.carrying import Version, pack, settings_of
 from enpire.cluster.host import About, EndedEpisode, Failed, Host
 from enpire.environment import Controller, Demonstrations, Job, Order
-from enpire.environment.resets import ResetMode
-from enpire.environment.restoring import TRIES
+from enpire.environment.resets.physical_reset import TRIES
+from enpire.environment.stations.resets import ResetMode
 from enpire.errors import UsageError
 from enpire.types import Outcome, Purpose
 from tests.environment.reach import Restored, Speed, reach_stations

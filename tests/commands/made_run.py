@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from enpire.environment.jobs import named
+from enpire.environment.core.jobs import named
 from enpire.observe.result import result
 from enpire.rollout.match import PairedComparison
 from enpire.rollout.sealed import Sealed

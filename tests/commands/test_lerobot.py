@@ -135,7 +135,7 @@ def test_one_that_sees_acts_and_its_run_is_exported(tmp_path: Path) -> None:
     from lerobot.datasets.lerobot_dataset import LeRobotDataset
 
     from enpire.environment import build_stations
-    from enpire.environment.sight import sight_of
+    from enpire.environment.core.policy_cameras import sight_of
 
     stations = build_stations("pick_cube", 1, 1)
     sight = sight_of(stations.task, stations.sensors, 64)

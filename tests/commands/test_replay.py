@@ -13,7 +13,7 @@ import pytest
 
 from enpire.cli import main
 from enpire.environment import Job, build_stations
-from enpire.environment.eyes import NoGraphics
+from enpire.environment.cameras.twin_cameras import NoGraphics
 from enpire.observe.filming import HoldStill, TwinCamera
 from enpire.observe.picture import Viewpoint
 from enpire.observe.report.reading import read_report

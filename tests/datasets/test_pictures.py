@@ -9,8 +9,8 @@ import pytest
 
 from enpire.datasets.pictures import Cameras, Shooting
 from enpire.environment import Demonstrations, Job, build_stations
-from enpire.environment.eyes import NoGraphics
-from enpire.environment.sight import EVERY, TwinGlances
+from enpire.environment.cameras.twin_cameras import NoGraphics
+from enpire.environment.core.policy_cameras import EVERY, TwinGlances
 from enpire.errors import StoreError, UsageError
 from enpire.types import Episode, Purpose
 

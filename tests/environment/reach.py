@@ -28,7 +28,7 @@ from enpire.environment import (
     Task,
     time_left,
 )
-from enpire.environment.perturbation import Perturbation
+from enpire.environment.resets.perturbation import Perturbation
 from enpire.packs import find, load_robot, load_world
 from enpire.twin import Twin
 from enpire.twin.twin import Rows

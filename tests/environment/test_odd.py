@@ -13,7 +13,7 @@ import pytest
 
 from enpire.cli import main
 from enpire.environment import Job, RandomActions
-from enpire.environment.gym_stations import GymStations
+from enpire.environment.gym_bridge.gym_stations import GymStations
 from enpire.errors import EnpireError, ResetFailed, UsageError
 from enpire.rollout.fleet import Fleet
 from enpire.store import EpisodeWriter, Run

@@ -15,7 +15,7 @@ from gymnasium.utils.env_checker import check_env
 from gymnasium.vector import AutoresetMode
 
 from enpire.environment import Demonstrations, Job, Stations, build_stations
-from enpire.environment.eyes import NoGraphics
+from enpire.environment.cameras.twin_cameras import NoGraphics
 from enpire.errors import PolicyError
 from enpire.gymnasium import environment_id, register_tasks
 from enpire.gymnasium.environment import TaskEnv, TaskVectorEnv

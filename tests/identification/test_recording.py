@@ -9,7 +9,7 @@ import pytest
 
 from enpire.drivers import Reading
 from enpire.environment import Demonstrations, Job, build_stations
-from enpire.environment.varied_arms import VariedArms
+from enpire.environment.resets.varied_arms import VariedArms
 from enpire.errors import StoreError
 from enpire.identification import recording as recordings
 from enpire.identification.arms import ArmsModel

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from enpire.environment.eyes import NoGraphics
+from enpire.environment.cameras.twin_cameras import NoGraphics
+from enpire.environment.core.policy_cameras import TwinGlances
 from enpire.environment.loading import load_task
-from enpire.environment.sight import TwinGlances
 from enpire.packs import find
 from tests.policies.lerobots import folder_of
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from enpire.environment import Demonstrations, Job, Stations, build_stations
-from enpire.environment.eyes import NoGraphics
+from enpire.environment.cameras.twin_cameras import NoGraphics
 from enpire.errors import StoreError, UsageError
 from enpire.observe.filming import EpisodeReplay, TwinCamera, VideoFile, frames_at, recorded
 from enpire.observe.picture import Viewpoint

@@ -9,7 +9,7 @@ import av
 import pytest
 
 from enpire.environment import Stations, build_stations
-from enpire.environment.eyes import NoGraphics
+from enpire.environment.cameras.twin_cameras import NoGraphics
 from enpire.errors import UsageError
 from enpire.observe.live_scene import EVERY_S, ScenePublisher, read_scenes
 from enpire.observe.picture import Viewpoint

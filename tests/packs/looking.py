@@ -18,7 +18,7 @@ from enpire.environment import (
     Stations,
     build_stations,
 )
-from enpire.environment.eyes import TwinEyes
+from enpire.environment.cameras.twin_cameras import TwinEyes
 from enpire.types import FloatArray, Image, Outcome, Predicate, Purpose, Verdict
 from tests.graphics import eyes_of
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from enpire.environment import Controller, Demonstrations, Job, Readings, Stations
-from enpire.environment.running import StationPhase
+from enpire.environment.stations.episode_state import StationPhase
 from enpire.types import Episode, Float32Array, FloatArray, Purpose
 
 

@@ -11,7 +11,7 @@ import pytest
 from enpire.drivers.driver import Reading
 from enpire.environment import Job, Stations, build_stations
 from enpire.environment.kinematics import Forward
-from enpire.environment.running import StationPhase
+from enpire.environment.stations.episode_state import StationPhase
 from enpire.errors import UsageError
 from enpire.people import Hands, Leading, OperatorCommand, Person, Posture, TwistDevice
 from enpire.people.devices import DEAD, GAIN, LET_GO_S, SILENT_S, SLIP

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 
-from enpire.environment.controller import VisionController
+from enpire.environment.core.controller import VisionController
 from enpire.errors import PolicyError, PolicyFault
 from enpire.policies import ChunkPolicy, ChunkSpec, FlowPolicy, PolicyController
 from enpire.policies.asynchronous import Asynchronous, live_controller

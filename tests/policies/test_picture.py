@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from enpire.environment import StationBackend
-from enpire.environment.sight import Sight
+from enpire.environment.core.policy_cameras import Sight
 from enpire.errors import PolicyError, RecipeError
 from enpire.improvement.data import seen_examples
 from enpire.improvement.recipe import RecipeInputs

@@ -6,15 +6,15 @@ import numpy as np
 
 from enpire.drivers import Picture
 from enpire.environment import Job
-from enpire.environment.eyes import HEIGHT, WIDTH, calibrated
-from enpire.environment.running import StationPhase
-from enpire.environment.sight import EVERY
-from enpire.environment.wired.eyes import Lens
-from enpire.environment.wired.glances import WiredGlances
+from enpire.environment.cameras.twin_cameras import HEIGHT, WIDTH, calibrated
+from enpire.environment.core.policy_cameras import EVERY
+from enpire.environment.hardware.policy_cameras import WiredGlances
+from enpire.environment.hardware.verifier_cameras import Lens
+from enpire.environment.stations.episode_state import StationPhase
 from enpire.policies.asynchronous import Asynchronous, live_controller
 from enpire.policies.picture import PicturePolicy, PictureSpec
 from enpire.types import Outcome, Purpose
-from tests.environment.wired.rig import Bench, stations
+from tests.environment.hardware.rig import Bench, stations
 
 SIZE, PERIODS = 16, 60
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from enpire.environment import Evidence, Job, ResetMode, Stations
-from enpire.environment.restoring import TRIES
+from enpire.environment.resets.physical_reset import TRIES
 from enpire.errors import PolicyError, ResetFailed
 from enpire.rollout import requests
 from enpire.rollout.clock import Free

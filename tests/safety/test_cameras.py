@@ -14,7 +14,7 @@ from enpire.drivers.mock import Mock
 from enpire.safety import cameras
 from enpire.safety.cameras import ReceivedPicture, check_cameras, judged
 from enpire.safety.station import StationFile, load_station
-from tests.environment.wired.test_eyes import SAID
+from tests.environment.hardware.test_verifier_cameras import SAID
 
 MS = 10**6
 SIZE = (SAID.width, SAID.height)

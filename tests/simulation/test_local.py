@@ -11,8 +11,8 @@ import pytest
 
 from enpire.drivers.twin import messages
 from enpire.drivers.twin.wire import TwinWire
-from enpire.environment.cameras import coloured
-from enpire.environment.eyes import NoGraphics
+from enpire.environment.cameras.camera import coloured
+from enpire.environment.cameras.twin_cameras import NoGraphics
 from enpire.errors import UsageError
 from enpire.safety.station import StationFile
 from enpire.simulation import local

@@ -6,8 +6,8 @@ import time
 
 import pytest
 
-from enpire.environment.cameras import coloured
-from enpire.environment.eyes import NoGraphics
+from enpire.environment.cameras.camera import coloured
+from enpire.environment.cameras.twin_cameras import NoGraphics
 from enpire.simulation.pictures import PERIOD_S, Pictures
 from tests.simulation.test_cell import cell
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from enpire.environment.jobs import named
+from enpire.environment.core.jobs import named
 from enpire.evolution.experiments.events import Record, folded
 from enpire.store import EpisodeRow, PolicyRow, Run
 from enpire.types import Purpose

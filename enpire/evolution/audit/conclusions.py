@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from enpire.environment.sensing import Readings
+from enpire.environment.control.sensing import Readings
 from enpire.errors import EnpireError
 from enpire.evolution.audit import sealed
 from enpire.evolution.audit.check import RecordedCampaign

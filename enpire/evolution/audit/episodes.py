@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import islice
 
-from enpire.environment.jobs import named
+from enpire.environment.core.jobs import named
 from enpire.errors import EnpireError
 from enpire.evolution.audit.check import Check, RecordedCampaign
 from enpire.evolution.audit.decisions import seeds

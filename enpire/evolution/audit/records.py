@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
-from enpire.environment.jobs import named
+from enpire.environment.core.jobs import named
 from enpire.errors import EnpireError, StoreError
 from enpire.evolution.audit.check import Check, RecordedCampaign, repeated, whole
 from enpire.evolution.experiments.events import FIRST

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from enpire.environment import Controller, Readings
-from enpire.environment.acting import checked
-from enpire.environment.controller import ChunkedController, show
+from enpire.environment.core.controller import ChunkedController, show
+from enpire.environment.stations.action_selector import checked
 from enpire.errors import PolicyError, PolicyFault
 from enpire.twin.twin import Rows
 from enpire.types import Float32Array, Image

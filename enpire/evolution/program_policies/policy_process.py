@@ -23,7 +23,7 @@ from pathlib import Path
 
 import numpy as np
 
-from enpire.environment.sensing import Readings
+from enpire.environment.control.sensing import Readings
 from enpire.errors import PolicyFault
 from enpire.evolution.program_policies import policy_worker
 from enpire.evolution.program_policies.policy_worker import ANSWER, QUESTION

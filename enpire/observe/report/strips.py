@@ -8,7 +8,7 @@ from dataclasses import replace
 import cv2
 import numpy as np
 
-from enpire.environment.eyes import GRAPHICS_ERRORS
+from enpire.environment.cameras.twin_cameras import GRAPHICS_ERRORS
 from enpire.errors import EnpireError, StoreError
 from enpire.observe.filming import EpisodeReplay, TwinCamera, frames_at, of_row
 from enpire.observe.picture import Viewpoint

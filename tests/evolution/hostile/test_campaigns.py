@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from enpire.environment.jobs import named
+from enpire.environment.core.jobs import named
 from enpire.errors import CampaignError, RecipeError, StoreError
 from enpire.evolution.agents.tools import Tools
 from enpire.evolution.audit import audit

@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 
 from enpire.environment import Job, Readings, Stations
-from enpire.environment.varied_arms import VariedArms
+from enpire.environment.resets.varied_arms import VariedArms
 from enpire.errors import PolicyError, StoreError
 from enpire.evolution.program_policies import policy_worker
 from enpire.evolution.program_policies.policy_process import PolicyLimits, PolicyProcess

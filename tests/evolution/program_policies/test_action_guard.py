@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from enpire.environment import Job
-from enpire.environment.controller import ChunkedController
+from enpire.environment.core.controller import ChunkedController
 from enpire.evolution.program_policies.action_guard import guarded
 from enpire.types import Episode, Outcome, Purpose
 from tests.environment.reach import Speed, reach_stations

@@ -10,7 +10,7 @@ import pytest
 
 from enpire.certification.examination import Counts, TaskExamination
 from enpire.environment import Job, RandomActions, Readings, ResetMode, Stations, build_stations
-from enpire.environment.running import StationPhase
+from enpire.environment.stations.episode_state import StationPhase
 from enpire.errors import ResetFailed
 from enpire.types import Purpose
 

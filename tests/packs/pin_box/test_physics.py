@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from enpire.environment import Demonstrations, Job, Readings, Stations, build_stations
-from enpire.environment.running import StationPhase
+from enpire.environment.stations.episode_state import StationPhase
 from enpire.types import Episode, FloatArray, Outcome, Purpose
 from tests.packs.starting import Watching, finish, welds
 

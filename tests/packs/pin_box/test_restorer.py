@@ -9,7 +9,7 @@ import pytest
 
 from enpire.certification.examination import Counts, TaskExamination
 from enpire.environment import Job, ResetMode, Stations, build_stations
-from enpire.environment.restoring import TRIES
+from enpire.environment.resets.physical_reset import TRIES
 from enpire.types import Episode, Float32Array, FloatArray, Outcome, Purpose
 
 from .samples import module

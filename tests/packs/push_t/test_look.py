@@ -10,7 +10,7 @@ import pytest
 
 from enpire.certification.hostile import scenes
 from enpire.environment import CameraView, Evidence, Stations, build_stations
-from enpire.environment.eyes import TwinEyes
+from enpire.environment.cameras.twin_cameras import TwinEyes
 from enpire.types import Outcome, PredicateState, Verdict
 from tests.graphics import eyes_of
 

@@ -9,7 +9,7 @@ import pytest
 
 from enpire.certification.controllers import Nothing
 from enpire.environment import Stations, build_stations
-from enpire.environment.stations import StationPhase
+from enpire.environment.stations.stations import StationPhase
 from enpire.types import FloatArray, Outcome
 from tests.packs.starting import Watching, begin, finish, wait
 

@@ -11,7 +11,7 @@ from enpire.certification.episodes import run
 from enpire.certification.fakes import CAMERAS, SENSORS, Faker, FakeResult, show
 from enpire.certification.verifier import Audit
 from enpire.environment import CartesianControl, Job, Stations, build_stations
-from enpire.environment.eyes import TwinEyes
+from enpire.environment.cameras.twin_cameras import TwinEyes
 from enpire.types import PredicateState, Purpose
 from tests.graphics import eyes_of
 

@@ -10,7 +10,7 @@ import pytest
 
 from enpire.certification.controllers import Nothing
 from enpire.environment import Demonstrations, Readings, Stations, build_stations
-from enpire.environment.stations import StationPhase
+from enpire.environment.stations.stations import StationPhase
 from enpire.policies.skill import SkillController
 from enpire.types import Float32Array, FloatArray, Outcome
 from tests.packs.starting import Watching, begin, finish, wait

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from enpire.environment import Demonstrations, Job, Readings, Stations, Task, build_stations
-from enpire.environment.stations import StationPhase
+from enpire.environment.stations.stations import StationPhase
 from enpire.types import Episode, FloatArray, Outcome, Purpose
 from tests.packs.starting import Watching, finish, welds
 

@@ -45,7 +45,7 @@ class EnpireEnv(EnvConfig):
         cameras: tuple[str, ...] = ()
         if self.images:
             from enpire.environment import build_stations
-            from enpire.environment.sight import sight_of
+            from enpire.environment.core.policy_cameras import sight_of
 
             stations = build_stations(self.task, 1, 1)
             sight = sight_of(stations.task, stations.sensors, self.images)

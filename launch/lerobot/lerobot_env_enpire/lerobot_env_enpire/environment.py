@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 import enpire.gymnasium  # noqa: F401  before MuJoCo is: it says how to render
 from enpire.datasets.pictures import Cameras
-from enpire.environment.sight import TwinGlances
+from enpire.environment.core.policy_cameras import TwinGlances
 from enpire.gymnasium.environment import TaskEnv
 
 Seen = dict[str, Any]

@@ -1,0 +1,1 @@
+"""Actions become setpoints, and sensors become readings, period by period."""

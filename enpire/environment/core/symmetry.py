@@ -1,0 +1,197 @@
+"""How what a task observes changes where its whole scene is moved.
+
+Most tasks stay the same task where arm and objects are turned about the vertical together, or
+shifted. A pack says so in `symmetry.toml`, and whoever learns may learn from moved moments too, so
+that fewer demonstrations go further. The file decides no episode, so it is no part of a pack's
+hash.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Self
+
+from enpire.environment.control.cartesian_control import ActionSpec
+from enpire.environment.core.station_backend import StationBackend, Tasked
+from enpire.environment.core.task import Task
+from enpire.errors import PackError
+from enpire.packs.finder import SYMMETRY
+from enpire.packs.toml import Table
+
+TURNS = ("rx", "ry", "rz")
+UPRIGHT = (0.0, 0.0, 1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class ObservedPoint:
+    """A place in the world: entries of an observation, two (x, y) or three.
+
+    An entry is (place - centre) / unit; centre: as many numbers [m].
+    """
+
+    entries: tuple[int, ...]
+    unit: float
+    centre: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ObservedRotation:
+    """A rotation vector: three entries of an observation, each in `unit` [rad].
+
+    up: the world's vertical in the axes that it is given along. sines: its length is the sine of
+    the angle, as `frames.rotation_vector` has it, and not the angle.
+    """
+
+    entries: tuple[int, int, int]
+    unit: float
+    up: tuple[float, float, float] = UPRIGHT
+    sines: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class ObservedYaw:
+    """An angle about the vertical: an entry of an observation, in `unit` [rad].
+
+    sines: it is the angle's sine, and not the angle.
+    """
+
+    entry: int
+    unit: float
+    sines: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Symmetry:
+    """What moves with the scene, and how far it may be moved.
+
+    turn: about the vertical, at most, either way [rad]. shift: along the world's axes, likewise
+    [m]. vectors: entries of an observation along x and y, in one unit, (x, y) each; heights do not
+    change. actions: entries of an action, likewise.
+    """
+
+    turn: float
+    shift: tuple[float, float, float]
+    vectors: tuple[tuple[int, int], ...] = ()
+    points: tuple[ObservedPoint, ...] = ()
+    rotations: tuple[ObservedRotation, ...] = ()
+    yaws: tuple[ObservedYaw, ...] = ()
+    actions: tuple[tuple[int, int], ...] = ()
+
+    def to_json(self) -> str:
+        """Return it as text, for another process."""
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """Return the inverse of `to_json`."""
+        said = _frozen(json.loads(text))
+        kinds = {"points": ObservedPoint, "rotations": ObservedRotation, "yaws": ObservedYaw}
+        parts = {name: tuple(kind(**each) for each in said[name]) for name, kind in kinds.items()}
+        return cls(**{**said, **parts})
+
+
+def _frozen(value: Any) -> Any:
+    """Return it with tuples for lists, however deep."""
+    if isinstance(value, dict):
+        return {key: _frozen(each) for key, each in value.items()}
+    return tuple(map(_frozen, value)) if isinstance(value, list) else value
+
+
+def symmetry_of(stations: StationBackend) -> Symmetry | None:
+    """Return that of the task there; None where its pack names none.
+
+    Raises:
+        PackError: `symmetry.toml` does not parse, or names what the task does not observe.
+    """
+    return read_symmetry(stations.task) if isinstance(stations, Tasked) else None
+
+
+def read_symmetry(task: Task) -> Symmetry | None:
+    """Return what a task's pack says of it in `symmetry.toml`; None where it says nothing."""
+    path = task.folder / SYMMETRY
+    return _parsed(Table.read(path), task) if path.is_file() else None
+
+
+def _parsed(table: Table, task: Task) -> Symmetry:
+    table.require_known("turn", "shift", "vectors", "points", "rotations", "yaws")
+    turn, shift = table.number("turn"), table.numbers("shift", 3)
+    if not (0.0 <= turn <= math.pi + 1e-3 and min(shift) >= 0.0):
+        raise PackError(f"{table.where}: turn is from 0 to pi, and no shift is below 0")
+    names = _Names(table.where, task.observation_names)
+    stems = table.texts("vectors") if table.has("vectors") else ()
+    return Symmetry(
+        turn=turn,
+        shift=(shift[0], shift[1], shift[2]),
+        vectors=tuple(names.plane(stem) for stem in stems),
+        points=tuple(_point(each, stem, names) for stem, each in _named(table, "points")),
+        rotations=tuple(_rotation(each, stem, names) for stem, each in _named(table, "rotations")),
+        yaws=tuple(_yaw(each, name, names) for name, each in _named(table, "yaws")),
+        actions=_planes(task.actions, table.where),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Names:
+    """The names of a task's observations."""
+
+    where: str
+    names: Sequence[str]
+
+    def entry(self, name: str) -> int:
+        """Return the place of a name; raises PackError where it is not observed."""
+        if name not in self.names:
+            raise PackError(f"{self.where}: the task observes no {name}: {', '.join(self.names)}")
+        return self.names.index(name)
+
+    def plane(self, stem: str) -> tuple[int, int]:
+        """Return the entries of `stem` along x and y."""
+        return self.entry(f"{stem}_x"), self.entry(f"{stem}_y")
+
+
+def _named(table: Table, key: str) -> list[tuple[str, Table]]:
+    if not table.has(key):
+        return []
+    inner = table.table(key)
+    return [(stem, inner.table(stem)) for stem in inner.names]
+
+
+def _unit(table: Table) -> float:
+    unit = table.number("unit")
+    if unit <= 0.0:
+        raise PackError(f"{table.where}: unit is {unit}, and must be above 0")
+    return unit
+
+
+def _point(table: Table, stem: str, names: _Names) -> ObservedPoint:
+    table.require_known("unit", "centre")
+    entries: tuple[int, ...] = names.plane(stem)
+    if f"{stem}_z" in names.names:
+        entries = (*entries, names.entry(f"{stem}_z"))
+    return ObservedPoint(entries, _unit(table), table.numbers("centre", len(entries)))
+
+
+def _rotation(table: Table, stem: str, names: _Names) -> ObservedRotation:
+    table.require_known("unit", "up", "sines")
+    rx, ry, rz = (names.entry(f"{stem}_{axis}") for axis in TURNS)
+    x, y, z = table.numbers("up", 3) if table.has("up") else UPRIGHT
+    if abs(math.hypot(x, y, z) - 1.0) > 1e-3:
+        raise PackError(f"{table.where}: up is {[x, y, z]}, and no unit vector")
+    return ObservedRotation((rx, ry, rz), _unit(table), (x, y, z), table.flag("sines", True))
+
+
+def _yaw(table: Table, name: str, names: _Names) -> ObservedYaw:
+    table.require_known("unit", "sines")
+    return ObservedYaw(names.entry(name), _unit(table), table.flag("sines", True))
+
+
+def _planes(actions: ActionSpec, where: str) -> tuple[tuple[int, int], ...]:
+    """Return the entries of actions that turn with the scene."""
+    for arm in actions.arms:
+        for scale in (arm.translation, arm.rotation):
+            if scale[0] != scale[1]:
+                raise PackError(f"{where}: an action's steps along x and y are not the same")
+    firsts = (7 * arm + part for arm in range(len(actions.arms)) for part in (0, 3))
+    return tuple((first, first + 1) for first in firsts)

@@ -1,0 +1,1 @@
+"""Gymnasium environments as stations, and functions as policies."""

@@ -1,0 +1,81 @@
+"""A policy that somebody wrote as a function, on stations of a task pack.
+
+On stations of a Gymnasium environment the same file runs beside the environment, which then says
+what it would do (`gym_stations.ScriptedActions`).
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+
+from enpire.environment.control.sensing import Readings
+from enpire.environment.core.faults import described
+from enpire.environment.core.station_backend import StationBackend, Tasked
+from enpire.environment.gym_bridge.gym_worker import Acts, Unsuitable, script_of
+from enpire.errors import PolicyError, UsageError
+from enpire.twin.twin import Rows
+from enpire.types import Float32Array
+
+
+class ScriptedPolicy:
+    """Acts by a file: `begin(task)` once an episode, or `act(observation)`; see `script_of`.
+
+    An observation has the shape (obs,), in the order of the task's `observation_names`; an action
+    (act,), in [-1, 1].
+    """
+
+    def __init__(
+        self, path: str, stations: StationBackend, begin: Callable[[Any], Acts] | None = None
+    ) -> None:
+        """Raise UsageError unless there is such a file, with either of the two.
+
+        begin: of a script that is at hand already, whose code is in that file.
+        """
+        try:
+            self._begin = begin or script_of(path)
+        except Unsuitable as error:
+            raise UsageError(str(error)) from error
+        self._path, self._size = path, stations.action_size
+        self._task: Any = stations.task if isinstance(stations, Tasked) else None
+        self._acts: dict[int, Acts] = {}
+
+    @classmethod
+    def of(cls, acts: Any, stations: StationBackend) -> Self:
+        """Act by an object instead of a file: it has `begin(task)`, or is `act(observation)`."""
+        begin = getattr(acts, "begin", None)
+        code = acts if inspect.isroutine(acts) or inspect.isclass(acts) else type(acts)
+        try:
+            path = inspect.getsourcefile(code) or "?"
+        except TypeError:  # compiled, or typed in
+            path = "?"
+        return cls(path, stations, begin if callable(begin) else lambda _: acts)
+
+    def begin(self, row: int, rng: np.random.Generator, exploration: float) -> None:
+        """Begin the script anew; raises PolicyError where it fails."""
+        with self._named():
+            self._acts[row] = self._begin(self._task)
+
+    def act(self, rows: Rows, observations: Float32Array, readings: Readings) -> Float32Array:
+        """Each episode's own action; raises PolicyError for one of another shape, or for none."""
+        with self._named():
+            actions = [
+                np.asarray(self._acts[row](seen), dtype=np.float32)
+                for row, seen in zip(rows.tolist(), observations, strict=True)
+            ]
+        if wrong := [action.shape for action in actions if action.shape != (self._size,)]:
+            raise PolicyError(f"{self._path}: an action has shape {wrong[0]}, not ({self._size},)")
+        return np.stack(actions).clip(-1.0, 1.0)
+
+    @contextmanager
+    def _named(self) -> Iterator[None]:
+        """Say in which line of the script something went wrong, and what."""
+        try:
+            yield
+        except Exception as error:
+            raise PolicyError(described(error, Path(self._path).parent)) from error

@@ -1,0 +1,1 @@
+"""How a scene and its arms are put back, varied and perturbed."""

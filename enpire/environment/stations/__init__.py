@@ -1,0 +1,1 @@
+"""Simulated stations, and the phases of an episode: reset, execute, verify."""

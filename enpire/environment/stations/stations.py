@@ -1,0 +1,584 @@
+"""The stations of one process, each in its own phase of its own episode.
+
+A station runs reset → execute → verify and is then free for the next episode at once; nobody waits
+for another. One `tick` is one control period of every busy station: look at those that have landed,
+tell those that execute under one controller in one call what to do, and carry their physics over
+the period. `StepScheduler` says when and on which thread.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import starmap
+
+import numpy as np
+
+from enpire.environment.cameras.camera import Eyes
+from enpire.environment.control.cartesian_control import CartesianControl
+from enpire.environment.control.chunk_executor import ChunkExecutor
+from enpire.environment.control.sensing import Readings, SensorNoise, Sensors
+from enpire.environment.control.step_scheduler import StepScheduler
+from enpire.environment.core.controller import (
+    ChunkedController,
+    Controller,
+    Demonstrations,
+    PeriodCommand,
+    SupervisedController,
+    intervened,
+    needs_pictures,
+    rewound,
+    show,
+)
+from enpire.environment.core.jobs import LOOKS, Job
+from enpire.environment.core.policy_cameras import EVERY, Glances, Sight
+from enpire.environment.core.task import Parameter, Task
+from enpire.environment.resets.perturbation import Perturbation
+from enpire.environment.stations.action_selector import ActionSelector
+from enpire.environment.stations.episode_state import EpisodeState, StationPhase
+from enpire.environment.stations.resets import ResetMode, Resets
+from enpire.environment.stations.verifier import Verifier, too_hard
+from enpire.packs import Robot, World
+from enpire.twin import Twin, compose
+from enpire.twin.scene import Scene
+from enpire.twin.twin import Rows
+from enpire.types import (
+    GIVEN_UP,
+    LOST,
+    NO_PICTURES,
+    Episode,
+    Float32Array,
+    FloatArray,
+    Outcome,
+    Times,
+    Verdict,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Sensed:
+    """Stations in the middle of a control period: what they see, before anything acts on it.
+
+    rows: the stations that execute, or did until now. executing: positions in `rows` of those that
+    go on, and wait for an action. readings and jacobian: those of `rows`.
+    """
+
+    rows: Rows
+    executing: list[int]
+    readings: Readings
+    jacobian: FloatArray
+
+
+class Stations:
+    """n stations of one task on one twin."""
+
+    def __init__(
+        self,
+        task: Task,
+        world: World,
+        robot: Robot,
+        stations: int,
+        threads: int = 0,
+        packs: dict[str, str] | None = None,
+        reset: ResetMode = ResetMode.FAST,
+        perturbation: Perturbation | None = None,
+    ) -> None:
+        """Compile the scene and make `stations` of it; raises PackError if it does not compile.
+
+        packs: content hashes by pack, written into every episode. threads: 0 is one a processor.
+        perturbation: a change to every episode, on top of what it draws.
+        """
+        self.task = task
+        self._perturbation = perturbation
+        build = task.build if perturbation is None else partial(perturbation.build, task)
+        scene = compose(world, robot, build)
+        self.twin = self._twin(scene, stations, threads)
+        self.period = 1.0 / task.control_hz
+        self.substeps = round(self.period / scene.model.opt.timestep)
+        self.control = CartesianControl(
+            self.twin, task.actions, self.period, task.reset_actions, task.reset_stretch
+        )
+        longest = task.time_limit + task.probe_limit + 2 * self.period
+        periods = round(longest / self.period)
+        self.sensors = Sensors(self.control, task.tracked, self._noise, periods)
+        self.packs = dict(packs or {})
+        self.execute_periods = round(task.time_limit / self.period)
+        self._running: dict[int, EpisodeState] = {}
+        self._planted = type(task).plant is not Task.plant
+        self._autopilot = ChunkExecutor(self.sensors, self.substeps, task.force_limit)
+        self._periods = StepScheduler(
+            self.twin.crew, self._think, lambda row, most: self.fly(row, most), self._goes_on
+        )
+        self._resets = self._made_resets()
+        self._acting = ActionSelector(task)
+        self._judging = Verifier(task, self.control, self.period, self._periods)
+        self.reset = reset
+        self.glances: Glances | None = None  # what takes pictures for policies, if anything does
+        self.aside: dict[int, str] = {}  # stations whose reset failed for good, and why
+        self._standing: set[int] = set()  # stations with a scene that skills can begin from
+        task.prepare(self.twin)
+
+    def _made_resets(self) -> Resets:
+        """What puts their scenes back."""
+        return Resets(self.task, self.sensors, self.period, self._planted, self._perturbation)
+
+    def _twin(self, scene: Scene, stations: int, threads: int) -> Twin:
+        """What the stations are on."""
+        return Twin(scene, stations, threads)
+
+    @property
+    def _noise(self) -> SensorNoise:
+        """That is added to what sensors say."""
+        noise = self.task.noise
+        return noise if self._perturbation is None else self._perturbation.noise(noise)
+
+    def __len__(self) -> int:
+        return self.twin.stations
+
+    @property
+    def idle(self) -> list[int]:
+        """Stations without an episode that can take one."""
+        taken = self._running.keys() | self.aside.keys()
+        return [row for row in range(len(self)) if row not in taken]
+
+    def phase(self, row: int) -> StationPhase:
+        """Where in its episode a station is."""
+        running = self._running.get(row)
+        return StationPhase.IDLE if running is None else running.phase
+
+    def tries(self, row: int) -> int:
+        """How often a station's reset has been tried for its episode so far."""
+        running = self._running.get(row)
+        return 0 if running is None else running.tries
+
+    @property
+    def busy(self) -> bool:
+        """Whether any episode is under way."""
+        return bool(self._running)
+
+    @property
+    def attended(self) -> bool:
+        """Whether somebody may have a hand in an episode under way."""
+        return any(running.attended is not None for running in self._running.values())
+
+    @property
+    def name(self) -> str:
+        """The task's."""
+        return self.task.name
+
+    @property
+    def eyes(self) -> Eyes | None:
+        """Through which a task that looks is verified; None: by sensors."""
+        return self._judging.eyes
+
+    @eyes.setter
+    def eyes(self, eyes: Eyes | None) -> None:
+        self._judging.eyes = eyes
+
+    @property
+    def verified_by(self) -> str:
+        """What verdicts are come by with, for a person."""
+        return "cameras" if self.eyes is not None and self.task.looks else "sensors only"
+
+    @property
+    def sight(self) -> Sight | None:
+        """What policies see by cameras; None: what a tracker says."""
+        return None if self.glances is None else self.glances.sight
+
+    @property
+    def observation_size(self) -> int:
+        """Entries of an observation."""
+        return len(self.task.observation_names)
+
+    @property
+    def action_size(self) -> int:
+        """Entries of an action."""
+        return self.task.actions.size
+
+    @property
+    def steps_done(self) -> int:
+        """Of the simulation, by all stations together."""
+        return self.twin.substeps_done
+
+    @property
+    def repeatable(self) -> bool:
+        """Whether the same seed gives the same episode to the last bit."""
+        return self.reset is ResetMode.FAST
+
+    @property
+    def live(self) -> bool:
+        """A twin's time stands still while a policy thinks."""
+        return False
+
+    @property
+    def starter(self) -> tuple[str, Controller]:
+        """Who shows how it is done, by name."""
+        return "demonstrator", Demonstrations(self.task)
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """Of the task's skill script; none if it has no such script."""
+        return self.task.parameters
+
+    def begin(self, row: int, job: Job) -> None:
+        """Start an episode on an idle station; its reset begins with the next tick.
+
+        A physical one begins from what the last episode left there. The first episode of a station
+        finds a scene that somebody has set up, and so does the first after `recover`.
+
+        Whatever a task's own code raises for one station, in here or later, ends the episode as
+        invalid, with file and line, and sets the station aside.
+        """
+        streams = job.streams()
+        planner = job.controller if isinstance(job.controller, ChunkedController) else None
+        attended = job.controller if isinstance(job.controller, SupervisedController) else None
+        running = EpisodeState(job, streams, planner=planner, attended=attended)
+        self._running[row] = running
+        if self.glances is not None:
+            self.glances.begin(row, streams.looks)
+        physical = self.reset is ResetMode.PHYSICAL and row in self._standing
+        with running.blamed(self.task.folder):
+            self._resets.begin(row, running, physical)
+        job.controller.begin(row, streams.exploration, job.exploration)
+
+    def recover(self, row: int) -> None:
+        """Take a station back that was set aside: somebody has set its scene up."""
+        self.aside.pop(row, None)
+        self._standing.discard(row)
+
+    def restoring(self, row: int) -> bool:
+        """Whether a station's episode began, or begins, with a physical reset."""
+        running = self._running.get(row)
+        return running is not None and running.target is not None
+
+    def abort(self, reason: str) -> list[Episode]:
+        """End every episode under way, labelled aborted; returns them."""
+        self.wait()
+        verdict = Verdict(Outcome.ABORTED, reason=reason)
+        return [self._finish(row, verdict) for row in sorted(self._running)]
+
+    def lose(self, row: int, reason: str) -> Episode:
+        """A station is lost in the middle of its episode: that ends, and the station is aside."""
+        self.wait()
+        self._running[row].lost = True
+        return self._finish(row, Verdict(Outcome.INVALID, stage=LOST, reason=reason))
+
+    def tick(self, ahead: int = 0) -> list[Episode]:
+        """One control period of every busy station; returns the episodes that ended.
+
+        The physics of the period may still be under way; `wait` before looking at the twin.
+        Stations may run up to `ahead` periods ahead of the ticks, which keeps threads busy and
+        changes no episode: one that ends is returned by the tick it belongs to.
+
+        Raises:
+            PolicyError: a controller returned a wrong shape or a value that is not a number. The
+                episodes under way are untouched: `abort` them.
+        """
+        self._periods.tick(list(self._running), ahead)
+        return self.ended()
+
+    def _goes_on(self, row: int) -> bool:
+        """Whether a station is in the middle of its episode."""
+        running = self._running.get(row)
+        return running is not None and running.verdict is None
+
+    def _think(self, rows: list[int]) -> list[int]:
+        """Look at stations that have landed and decide; returns those that go on."""
+        sensed, due = self._look(rows)
+        return due if sensed is None else due + self._decide(self._glance(sensed))
+
+    def _glance(self, sensed: Sensed) -> Sensed:
+        """Those of the stations whose policy has its picture, if it needs one; others wait."""
+        if self.glances is None:
+            return sensed
+        executing = [i for i in sensed.executing if not self._postponed(int(sensed.rows[i]))]
+        return replace(sensed, executing=executing)
+
+    def _postponed(self, row: int) -> bool:
+        """Whether a station waits for its picture; shows it to who acts, once it has come.
+
+        A picture belongs to the period: its clock stands still until it is there.
+        """
+        state, glances = self._running[row], self.glances
+        last = state.pictured[-1] if state.pictured else -EVERY
+        if glances is None or len(state.plan):
+            return False
+        new = len(state.actions) - last < EVERY
+        if new and not needs_pictures(state.job.controller, row):
+            return False
+        if state.glance is None:
+            state.glance = glances.glance(row)
+            if not state.glance.done():
+                self._periods.postpone(row)
+                state.glance.add_done_callback(lambda _: self._periods.release(row))
+                return True
+        picture, state.glance = state.glance.result(), None
+        state.pictures.append(picture)
+        state.pictured.append(len(state.actions))
+        show(state.job.controller, row, picture)
+        return False
+
+    def fly(self, row: int, most: int) -> int:
+        """Carry a station over a period, and on while it settles or has a plan; over how many.
+
+        A plan ends early at whatever is not just its next period: that is for `_think`.
+        """
+        running = self._running[row]
+        if running.phase is StationPhase.RESET:
+            alone = min(most - 1, running.alone)
+            self.twin.fly(row, (1 + alone) * self.substeps)
+            running.settling += alone
+            running.reset += alone
+            return 1 + alone
+        left = min(most - 1, len(running.plan), self.execute_periods - running.execute)
+        if left <= 0 or self._planted:
+            self.twin.fly(row, self.substeps)
+            return 1
+        readings, sent = self._autopilot.fly(row, running.plan[:left], running.execute)
+        followed = len(running.follow(readings))
+        running.moved(readings.axes, sent)
+        return 1 + followed
+
+    def sense(self, rows: list[int]) -> Sensed | None:
+        """The first part of a control period of some busy stations; the second is `act`.
+
+        For who has to say something in between; `tick` is both. Those that reset or verify are on
+        their way when it returns. None if no other is left.
+        """
+        self.twin.wait(rows)
+        sensed, due = self._look(rows)
+        self.twin.launch(due, self.substeps)
+        return sensed
+
+    def act(self, sensed: Sensed) -> None:
+        """The second part: the controllers of stations that execute say what they do.
+
+        Raises:
+            PolicyError: as `tick` does.
+        """
+        self.twin.launch(self._decide(sensed), self.substeps)
+
+    def _look(self, rows: list[int]) -> tuple[Sensed | None, list[int]]:
+        """What stations that have landed see; and those that go on without a decision."""
+        self._interrupt(rows)
+        states = {row: self._running[row] for row in rows if self._running[row].verdict is None}
+        if self._planted:
+            for row, state in states.items():
+                if state.glance is not None:
+                    continue  # in this period it was
+                with state.blamed(self.task.folder):
+                    self.task.plant(self.twin, row)
+        resetting = [row for row, state in states.items() if state.phase is StationPhase.RESET]
+        if resetting:
+            self._resets.period_over(resetting, [states[row] for row in resetting])
+        seen = [row for row, state in states.items() if state.phase is not StationPhase.RESET]
+        sensed = self._sense(np.array(seen)) if seen else None
+        going_on = [
+            row
+            for row, state in states.items()
+            if (state.phase is not StationPhase.EXECUTE or state.waiting) and state.verdict is None
+        ]
+        return sensed, going_on
+
+    def _interrupt(self, rows: list[int]) -> None:
+        """End the episodes of stations on which nothing can go on."""
+        for row in self.twin.landed(rows):
+            self._running[row].verdict = Verdict(Outcome.INVALID, reason="physics diverged")
+            self._running[row].verify += 1  # the verdict takes a period of its own
+            self._running[row].diverged = True
+
+    def _decide(self, sensed: Sensed) -> list[int]:
+        """What stations that execute do: move their setpoints; returns those that go on."""
+        executing = sensed.executing
+        if not executing:
+            return []
+        rows, readings, jacobian = sensed.rows, sensed.readings, sensed.jacobian
+        if len(executing) < len(rows):
+            rows, readings, jacobian = rows[executing], readings.at(executing), jacobian[executing]
+        states = [self._running[row] for row in rows.tolist()]
+        actions = self._acting.choose(rows, states, readings)
+        self.control.apply(rows, actions, jacobian, readings.wrist_force)
+        joints, sent = readings.axes, self.control.command[rows].reshape(len(rows), -1)
+        for i, state in enumerate(states):
+            state.moved(joints[i : i + 1], sent[i : i + 1])
+        pairs = zip(rows.tolist(), states, strict=True)
+        return [row for row, state in pairs if state.verdict is None]
+
+    def ended(self) -> list[Episode]:
+        """Episodes that have their verdict; their stations are idle from now on."""
+        judged = [
+            (row, running.verdict)
+            for row, running in self._running.items()
+            if running.verdict is not None
+        ]
+        if not judged:  # as nearly always
+            return []
+        early = self._periods.early
+        return [self._finish(row, verdict) for row, verdict in judged if not early(row)]
+
+    def place(self, row: int, variation: FloatArray, poses: FloatArray | None = None) -> None:
+        """Write a scene into an idle station, as a fast reset does before it settles.
+
+        poses: the draw that what skills bring about is taken from, if it is another.
+        """
+        self._resets.place(row, variation, poses)
+
+    def wait(self) -> None:
+        """Wait for the physics that is under way."""
+        self._periods.wait()
+        self.twin.wait(range(len(self)))
+
+    def _sense(self, rows: Rows) -> Sensed | None:
+        """Read the sensors, see who is done, and let those that verify do so."""
+        states = [self._running[row] for row in rows.tolist()]
+        for row, state in zip(rows.tolist(), states, strict=True):
+            if state.again:
+                self._begin_again(row, state)
+        longest = self.sensors.periods  # overtime sees the same white noise again
+        periods = [(state.execute + state.verify) % longest for state in states]
+        readings, jacobian = self.sensors.read(rows, periods)
+        executed = [i for i, state in enumerate(states) if state.phase is StationPhase.EXECUTE]
+        if executed:
+            self._stop(states, readings)
+            self._give_up(states, readings)
+            self._attend(rows, states)
+        verifying = [i for i, state in enumerate(states) if state.phase is StationPhase.VERIFY]
+        if verifying:
+            self._judging.period_over(rows, states, verifying, readings, jacobian)
+        if not executed:
+            return None
+        if len(executed) < len(rows):
+            states = [states[i] for i in executed]
+            rows, readings, jacobian = rows[executed], readings.at(executed), jacobian[executed]
+        going_on = [
+            i
+            for i, state in enumerate(states)
+            if state.phase is StationPhase.EXECUTE and state.verdict is None and not state.waiting
+        ]
+        return Sensed(rows, going_on, readings, jacobian)
+
+    def _stop(self, states: list[EpisodeState], readings: Readings) -> None:
+        """End executions that look done, are out of time, or press too hard."""
+        ready = self.task.ready(readings).tolist()
+        for state, done, hands in zip(states, ready, readings.wrist_force.tolist(), strict=True):
+            if state.phase is not StationPhase.EXECUTE:
+                continue
+            felt = max(starmap(math.hypot, hands))
+            if felt > self.task.force_limit:
+                state.verdict = too_hard(felt, self.task.force_limit)
+                state.verify += 1
+            elif (done and not len(state.plan)) or state.execute >= self._limit(state.job):
+                state.phase = StationPhase.VERIFY
+
+    def _give_up(self, states: list[EpisodeState], readings: Readings) -> None:
+        """End executions that their jobs give up, before the controller is asked again."""
+        for i, state in enumerate(states):
+            ask = state.job.give_up
+            if (
+                ask is None
+                or len(state.plan)
+                or state.phase is not StationPhase.EXECUTE
+                or state.verdict
+            ):
+                continue
+            look = LOOKS * state.execute // self.execute_periods
+            if look <= state.looked:
+                continue
+            state.looked = look
+            (seen,) = self.task.observe(readings.row(i))
+            reason = ask(seen, state.execute / self.execute_periods)
+            if reason is not None:
+                state.verdict = Verdict(Outcome.ABORTED, stage=GIVEN_UP, reason=reason)
+                state.verify += 1  # the verdict takes a period of its own
+
+    def _attend(self, rows: Rows, states: list[EpisodeState]) -> None:
+        """Have executions wait, or end, where a person says so."""
+        for row, state in zip(rows.tolist(), states, strict=True):
+            if state.attended is None or state.phase is not StationPhase.EXECUTE or state.verdict:
+                continue
+            word = state.attended.word(row)
+            state.waiting = word is PeriodCommand.WAIT
+            state.waited += state.waiting
+            if word is PeriodCommand.DONE:
+                state.phase = StationPhase.VERIFY
+            elif word is PeriodCommand.DISCARD:
+                state.verdict = Verdict(Outcome.ABORTED, reason="discarded by who had the hands")
+                state.verify += 1  # the verdict takes a period of its own
+
+    def _limit(self, job: Job) -> int:
+        """Control periods that an episode may execute."""
+        return self.execute_periods + round(job.overtime / self.period)
+
+    def _begin_again(self, row: int, state: EpisodeState) -> None:
+        """Another attempt, by a controller that knows nothing of the last one."""
+        if state.unseen:
+            state.record(self.task.observe(Readings.joined(state.unseen)))
+        state.begin_again()
+        state.job.controller.begin(row, state.streams.exploration, state.job.exploration)
+
+    def _leave(self, row: int, running: EpisodeState, verdict: Verdict) -> None:
+        """Note what an episode leaves behind: a scene to put back, none, or one beyond help."""
+        self._resets.end_try(row, running)  # aborted in the middle of a reset
+        unplaced = running.phase is StationPhase.RESET and running.target is None
+        if running.diverged or unplaced:
+            self._standing.discard(row)
+        else:
+            self._standing.add(row)
+        if running.lost:
+            self.aside[row] = verdict.reason
+
+    def _finish(self, row: int, verdict: Verdict) -> Episode:
+        running = self._running.pop(row)
+        self._periods.leave(row)
+        self._leave(row, running, verdict)
+        if running.unseen:
+            running.record(self.task.observe(Readings.joined(running.unseen)))
+        job, length = running.job, len(running.actions)
+        rewards = np.zeros(length, dtype=np.float32)
+        if verdict.outcome is Outcome.SUCCESS and length:
+            rewards[-1] = 1.0
+        actions = np.array(running.actions, np.float32).reshape(-1, self.action_size)
+        if running.attended is not None:
+            running.attended.ended(row)
+        return Episode(
+            id=job.id,
+            task=self.task.name,
+            seed=job.seed,
+            purpose=job.purpose,
+            policy=job.policy,
+            round=job.round,
+            station=row,
+            verdict=verdict,
+            times=Times(
+                self.period * running.reset,
+                self.period * (running.executed + running.execute + running.waited),
+                self.period * (running.verified + running.verify),
+            ),
+            observations=np.array(running.observations, np.float32).reshape(
+                -1, self.observation_size
+            ),
+            actions=actions.clip(-1.0, 1.0),  # as they were carried out
+            stamps=self.period * np.arange(length, dtype=np.float64),
+            rewards=rewards,
+            exploration=job.exploration,
+            packs=self.packs,
+            variant=job.variant,
+            forked=job.forked,
+            attempts=running.attempt,
+            staleness=job.staleness,
+            intervened=intervened(job.controller, row, length),
+            rewound=rewound(job.controller, row, length),
+            pictures=np.array(running.pictures, np.uint8) if running.pictures else NO_PICTURES,
+            pictured=np.array(running.pictured, np.int64),
+            joints=self._axes(running.joints, length),
+            setpoints=self._axes(running.setpoints, length),
+        )
+
+    def _axes(self, parts: list[FloatArray], length: int) -> Float32Array:
+        """Rows (length, axes) of an episode; NaN for actions that a faulty policy cut off."""
+        rows = np.full((length, self.control.command[0].size), np.nan, np.float32)
+        if parts:
+            joined = np.concatenate(parts)[:length]
+            rows[: len(joined)] = joined
+        return rows

@@ -1,0 +1,104 @@
+"""The last phase of an episode: what the task does to find out, what is seen, and the verdict."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from enpire.environment.cameras.camera import CameraView, Eyes
+from enpire.environment.control.cartesian_control import CartesianControl
+from enpire.environment.control.sensing import Readings
+from enpire.environment.control.step_scheduler import StepScheduler
+from enpire.environment.core.faults import TOO_LONG, WatchedCall, expire, within
+from enpire.environment.core.task import Evidence, Task
+from enpire.environment.stations.episode_state import EpisodeState
+from enpire.twin.twin import Rows
+from enpire.types import Float32Array, FloatArray, Outcome, Predicate, Verdict
+
+LOOKS = 3  # at most, while the verifier is unsure
+
+
+class Verifier:
+    """Probes, looks and judges on one twin's stations.
+
+    eyes: through which a task that looks is verified; None: by sensors.
+    """
+
+    def __init__(
+        self, task: Task, control: CartesianControl, period: float, periods: StepScheduler
+    ) -> None:
+        """period: of control [s]. periods: hold a station that is looked at."""
+        self.task, self.control, self.period = task, control, period
+        self.eyes: Eyes | None = None
+        self._periods = periods
+
+    def period_over(
+        self,
+        rows: Rows,
+        states: list[EpisodeState],
+        verifying: list[int],
+        readings: Readings,
+        jacobian: FloatArray,
+    ) -> None:
+        """One control period of the `verifying` ones of these stations."""
+        actions = np.zeros((len(rows), self.task.actions.size), dtype=np.float32)
+        for i in verifying:
+            with states[i].blamed(self.task.folder):
+                self._verify(int(rows[i]), states[i], readings.row(i), actions[i])
+        moving = [i for i in verifying if states[i].verdict is None and not states[i].looks]
+        if moving:
+            no_force = np.zeros_like(readings.wrist_force[moving])  # a probe minds its own pull
+            self.control.apply(rows[moving], actions[moving], jacobian[moving], no_force)
+
+    def _verify(
+        self, row: int, state: EpisodeState, readings: Readings, action: Float32Array
+    ) -> None:
+        state.verify += 1  # the verdict takes a period of its own
+        state.evidence.append(readings)
+        if state.look is not None:
+            verdict = state.look.result()
+            if state.looks < LOOKS and verdict.undecided:
+                self._look_at(row, state)
+            else:
+                self._judged(state, verdict)
+            return
+        evidence = Evidence(state.evidence, self.period)
+        probe = self.task.probe(evidence) if evidence.elapsed < self.task.probe_limit else None
+        if probe is not None:
+            action[:] = probe
+        elif self.eyes is not None and self.task.looks:
+            self._look_at(row, state)
+        else:
+            task = self.task
+            self._judged(state, within(TOO_LONG, lambda: task.judge(evidence), task.folder))
+
+    def _judged(self, state: EpisodeState, verdict: Verdict) -> None:
+        """The end of an episode, or of an attempt."""
+        if verdict.outcome is Outcome.FAILURE and state.attempt < state.job.attempts:
+            state.again = True
+        else:
+            state.verdict = verdict
+
+    def _look_at(self, row: int, state: EpisodeState) -> None:
+        """Have the cameras' thread judge; the station stands still meanwhile, others go on."""
+        if self.eyes is None:
+            return
+        task, period, readings = self.task, self.period, tuple(state.evidence)
+        call = WatchedCall()
+
+        def judge(views: list[CameraView]) -> Verdict:
+            call.begin()
+            untracked = [one.untracked() for one in readings]
+            return task.judge_views(Evidence(untracked, period, views))
+
+        self._periods.hold(row)
+        state.looks += 1
+        state.look = self.eyes.look(row, Evidence(readings, period).elapsed, judge)
+        expire(state.look, TOO_LONG, call, f"{task.folder / 'task.py'}: judge_views")
+        state.look.add_done_callback(lambda _: self._periods.release(row))
+
+
+def too_hard(force: float, most: float) -> Verdict:
+    """What a wrist that has felt more than `most` [N] ends an episode with."""
+    limit = Predicate("force", force, most, "N", at_least=False)
+    reason = f"wrist force {force:.0f} N above the limit of {limit.threshold:.0f} N"
+    return Verdict(Outcome.FAILURE, (limit,), stage="stopped", reason=reason)
