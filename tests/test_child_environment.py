@@ -18,7 +18,7 @@ from enpire.child_environment import (
 from enpire.commands.children import Children
 from enpire.environment.gym_bridge.gym_stations import Worker as GymWorker
 from enpire.improvement.training import _Worker as Trainer
-from enpire.rollout.recovery import Recovery
+from enpire.rollout.fleet.recovery import Recovery
 
 PACKAGE = Path(__file__).parents[1] / "enpire"
 CANARY = "canary-9f1c"

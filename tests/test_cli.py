@@ -74,7 +74,7 @@ def test_every_verb_says_what_it_does(capsys: pytest.CaptureFixture[str]) -> Non
 
 
 def test_loop_options_are_the_settings() -> None:
-    from enpire.rollout.loop import LoopSettings
+    from enpire.rollout.loop.loop import LoopSettings
 
     apart = ("task", "recipe_settings", "first_recipe_settings", "helper_settings")
     declared = {f.name: f.default for f in fields(LoopSettings) if f.name not in apart}
@@ -302,7 +302,7 @@ def test_target_on_sealed_seeds_ends_the_loop(
 ) -> None:
     """A policy that is always right, in the words of a verifier that is asked to be kind."""
     from enpire.environment import Stations
-    from enpire.rollout import loop
+    from enpire.rollout.loop import loop
 
     finish = Stations._finish
 
@@ -366,7 +366,7 @@ def test_interrupted_loop_goes_on_and_repeats_nothing(
 def test_a_station_of_a_run_is_asked_for(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from enpire.rollout.requests import Request, Requests
+    from enpire.rollout.fleet.requests import Request, Requests
 
     folder = tmp_path / "run"
     assert main(["station", "pause", str(folder), "0"]) != 0

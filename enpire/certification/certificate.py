@@ -16,7 +16,7 @@ from typing import Any
 from enpire.certification.row import CheckRow
 from enpire.errors import EnpireError, PackError
 from enpire.packs import CERTIFICATE, find
-from enpire.rollout.statistics import Confusion, rogan_gladen
+from enpire.rollout.evaluation.statistics import Confusion, rogan_gladen
 
 
 def write(

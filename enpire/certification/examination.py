@@ -30,8 +30,8 @@ from enpire.environment import (
 )
 from enpire.environment.cameras.twin_cameras import NoGraphics, TwinEyes
 from enpire.errors import PackError
-from enpire.rollout.seeds import stream
-from enpire.rollout.statistics import Confusion
+from enpire.rollout.evaluation.seeds import stream
+from enpire.rollout.evaluation.statistics import Confusion
 from enpire.types import JUDGED, Episode, Purpose
 
 SOLVED = 0.95  # share of its seeds, in whole ones, that a demonstrator has to solve

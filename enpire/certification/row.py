@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from enpire.rollout.statistics import estimate
+from enpire.rollout.evaluation.statistics import estimate
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from enpire.certification.episodes import Observer, run
 from enpire.certification.verifier import Audit, confusion, difference
 from enpire.environment import Controller, Job, Stations, Task
 from enpire.environment.resets.perturbation import Change, Perturbation, entries
-from enpire.rollout.statistics import Confusion, estimate
+from enpire.rollout.evaluation.statistics import Confusion, estimate
 from enpire.types import JUDGED, Episode, Estimate, Outcome, Purpose
 
 FALSE_SUCCESS = 0.01  # share of audited episodes, at most, at every point

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from enpire.certification.episodes import Observer
 from enpire.certification.row import CheckRow
 from enpire.environment import Stations
-from enpire.rollout.statistics import Confusion
+from enpire.rollout.evaluation.statistics import Confusion
 from enpire.types import JUDGED, Episode, Predicate
 
 AGREEMENT, FALSE_SUCCESS = 0.99, 0.005

@@ -38,7 +38,7 @@ class Under:
 
 
 class Common:
-    """The clock of all stations, in control periods; one of `enpire.rollout.clock.Clock`."""
+    """The clock of all stations, in control periods; one of `enpire.rollout.fleet.clock.Clock`."""
 
     def __init__(self, period: float) -> None:
         """Periods of so many seconds."""

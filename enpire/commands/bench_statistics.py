@@ -28,7 +28,7 @@ def run(options: Namespace) -> int:
     """Measure and print."""
     from enpire.observe import statistics_bench as bench
     from enpire.observe.loop_simulation import loop_chance
-    from enpire.rollout.loop import LoopSettings
+    from enpire.rollout.loop.loop import LoopSettings
 
     settings = LoopSettings(task="simulated")
     loops = [loop_chance(settings, rate, options.loops, options.seed) for rate in bench.LOOP_RATES]

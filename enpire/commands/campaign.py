@@ -45,8 +45,8 @@ if TYPE_CHECKING:
     from enpire.evolution.experiments.budget import Ceilings
     from enpire.evolution.knowledge.transfer import Carried, Idea
     from enpire.improvement.training import Trainer
-    from enpire.rollout.fleet import Fleet
-    from enpire.rollout.loop import LoopSettings
+    from enpire.rollout.fleet.fleet import Fleet
+    from enpire.rollout.loop.loop import LoopSettings
     from enpire.store import EpisodeWriter, Run
 
 DESCRIPTION = """\
@@ -247,7 +247,7 @@ def settings_of(options: Namespace, given: dict[str, Any]) -> LoopSettings:
         UsageError: there is no such task or recipe, or it is none for campaigns.
     """
     from enpire.packs.finder import find
-    from enpire.rollout.loop import LoopSettings
+    from enpire.rollout.loop.loop import LoopSettings
 
     task: str = task_asked(options)
     if task.startswith(GYM):
@@ -464,8 +464,8 @@ def _drive(
     from enpire.evolution.campaign import report
     from enpire.evolution.campaign.campaign import Campaign
     from enpire.evolution.experiments.accounts import accounts
-    from enpire.rollout.budget import Budget
-    from enpire.rollout.loop import LoopState
+    from enpire.rollout.loop.budget import Budget
+    from enpire.rollout.loop.loop import LoopState
     from enpire.store.head import head
 
     ceilings, state = _ceilings(limits), LoopState()

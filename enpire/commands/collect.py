@@ -43,8 +43,8 @@ from enpire.session.values import natural, port, positive
 if TYPE_CHECKING:
     from enpire.environment import Controller, Job, Stations
     from enpire.observe.frozen import Frozen
-    from enpire.rollout.clock import Clock
-    from enpire.rollout.detector import Detector
+    from enpire.rollout.collection.failure_detector import Detector
+    from enpire.rollout.fleet.clock import Clock
     from enpire.store import Run
     from enpire.types import Episode
 
@@ -110,8 +110,8 @@ def run(options: Namespace) -> int:
 def _in_place(options: Namespace, where: Backend) -> int:
     from enpire.environment import Order, ResetMode, Stations
     from enpire.observe import frozen
-    from enpire.rollout.helping import detected
-    from enpire.rollout.seeds import fresh_entropy
+    from enpire.rollout.collection.assistance import detected
+    from enpire.rollout.evaluation.seeds import fresh_entropy
 
     chosen = frozen.load(options.policy) if options.policy else None
     task = task_asked(options, chosen.task if chosen else "")
@@ -160,9 +160,9 @@ class _CollectRequest:
     def jobs(self, count: int, number: int) -> Iterator[Job]:
         """A person's own episodes, or a policy's with one beside it; number: of the round."""
         from enpire.environment import InterventionWrapper, Job
-        from enpire.rollout.detector import Never
-        from enpire.rollout.helping import OVERTIME
-        from enpire.rollout.seeds import stream
+        from enpire.rollout.collection.assistance import OVERTIME
+        from enpire.rollout.collection.failure_detector import Never
+        from enpire.rollout.evaluation.seeds import stream
         from enpire.types import Purpose
 
         helper = self.helping.helper
@@ -184,7 +184,7 @@ def _beside(chosen: Frozen, asked: _CollectRequest, options: Namespace) -> _Coll
         UsageError: there is not, and nobody would take over unasked.
     """
     from enpire.evolution.program_policies import policy_host
-    from enpire.rollout.detector import LEAST, learn_detector
+    from enpire.rollout.collection.failure_detector import LEAST, learn_detector
     from enpire.store import Run
 
     source: Path = options.learn_from or chosen.run
@@ -227,7 +227,7 @@ def _opened(options: Namespace, task: str, asked: _CollectRequest) -> Iterator[R
 
 def _clock(where: Backend, helper: Helping, run: Run) -> Clock:
     """Of a script the twins' own, of a person the wall's."""
-    from enpire.rollout.clock import Wall
+    from enpire.rollout.fleet.clock import Wall
 
     now = max((interval.end_s for interval in run.ledger.intervals()), default=0.0)
     return where.clock(now) if helper.hands is None else Wall(now)
@@ -235,7 +235,7 @@ def _clock(where: Backend, helper: Helping, run: Run) -> Clock:
 
 def _episodes(options: Namespace, run: Run, asked: _CollectRequest, clock: Clock) -> list[Episode]:
     """Record them; Ctrl-C ends it, and what was under way is recorded as aborted."""
-    from enpire.rollout.fleet import Fleet
+    from enpire.rollout.fleet.fleet import Fleet
     from enpire.store import EpisodeWriter
 
     number = max((row.number for row in run.ledger.rounds()), default=0)
@@ -270,8 +270,8 @@ def _episodes(options: Namespace, run: Run, asked: _CollectRequest, clock: Clock
 def _figures(run: Run, asked: _CollectRequest, done: list[Episode]) -> dict[str, Any]:
     """What came of the episodes, said and as JSON."""
     from enpire.observe import account
-    from enpire.rollout.helping import helped
-    from enpire.rollout.statistics import estimate
+    from enpire.rollout.collection.assistance import helped
+    from enpire.rollout.evaluation.statistics import estimate
     from enpire.types import JUDGED
 
     judged = [e for e in done if e.verdict.outcome in JUDGED]

@@ -53,9 +53,9 @@ def run(options: Namespace) -> int:
 
     from enpire.environment import Order, open_stations
     from enpire.observe import account, frozen
-    from enpire.rollout.comparison import better_than
-    from enpire.rollout.seeds import fresh_entropy
-    from enpire.rollout.statistics import estimate
+    from enpire.rollout.evaluation.comparison import better_than
+    from enpire.rollout.evaluation.seeds import fresh_entropy
+    from enpire.rollout.evaluation.statistics import estimate
 
     if len(set(options.policies)) < max(2, len(options.policies)):
         raise UsageError("rank compares: name two different policies or more")
@@ -118,8 +118,8 @@ def _outcomes(
 
     from enpire.environment import Job
     from enpire.evolution.program_policies import policy_host
-    from enpire.rollout.fleet import Fleet
-    from enpire.rollout.seeds import stream
+    from enpire.rollout.evaluation.seeds import stream
+    from enpire.rollout.fleet.fleet import Fleet
     from enpire.store import EpisodeWriter, Run
     from enpire.types import JUDGED, Purpose
 

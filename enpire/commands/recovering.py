@@ -11,7 +11,7 @@ from enpire.session.recovering import LIMIT_S, open_recovery
 from enpire.session.values import duration
 
 if TYPE_CHECKING:
-    from enpire.rollout.recovery import Recovery
+    from enpire.rollout.fleet.recovery import Recovery
 
 
 def add_recovery(parser: Parser, title: str) -> None:

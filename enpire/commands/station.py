@@ -76,7 +76,7 @@ def run(options: Namespace) -> int:
 
 def _request(options: Namespace) -> int:
     """Leave the request for the loop, which takes it at its next look."""
-    from enpire.rollout.requests import Request, ask, require_loop
+    from enpire.rollout.fleet.requests import Request, ask, require_loop
     from enpire.store import Run
 
     if options.station is None:

@@ -100,7 +100,7 @@ def run(options: Namespace) -> int:
             raise UsageError(unknown("point", name, list(NAMES)))
     leave_cores_to_physics()
     from enpire.observe.result import versions
-    from enpire.rollout.seeds import fresh_entropy
+    from enpire.rollout.evaluation.seeds import fresh_entropy
     from enpire.store.stress import keep_stress
 
     subject = _of_a_script(options) if options.controller else _of_a_policy(options)
@@ -179,7 +179,7 @@ def _measure(
 
     from enpire.certification.stress import measure
     from enpire.environment import build_stations
-    from enpire.rollout.seeds import stream
+    from enpire.rollout.evaluation.seeds import stream
 
     seeds = list(islice(stream(entropy, "stress"), options.episodes))
     told: dict[str, Any] = {}

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from enpire.dashboard.watched_run import WatchedRun
-from enpire.rollout.requests import Request, ask, require_loop
+from enpire.rollout.fleet.requests import Request, ask, require_loop
 
 WHO = "by a person at the dashboard"
 

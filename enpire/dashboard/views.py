@@ -13,7 +13,7 @@ from enpire.observe.report.drawing.comparison_chart import COLOURS, comparison_c
 from enpire.observe.report.markup import chart, interval, legend, percent, table
 from enpire.observe.report.sections import experiments_section, success_section
 from enpire.observe.status import LoopStatus
-from enpire.rollout.station_state import StationState
+from enpire.rollout.fleet.station_state import StationState
 from enpire.store import EpisodeRow
 from enpire.types import Estimate, Outcome
 

@@ -9,7 +9,14 @@ from typing import Any
 
 from enpire.observe.gpu import BUSY, SAMPLES
 from enpire.observe.throughput import Throughput, throughput
-from enpire.rollout.statistics import Mean, Stratum, chance_alike, estimate, mru, unlikely
+from enpire.rollout.evaluation.statistics import (
+    Mean,
+    Stratum,
+    chance_alike,
+    estimate,
+    mru,
+    unlikely,
+)
 from enpire.store import EpisodeRow, Phase, SealedRow
 from enpire.store.ledger import Ledger
 from enpire.types import JUDGED, Estimate, Outcome, Purpose, with_interval

@@ -25,8 +25,8 @@ from numpy.typing import NDArray
 
 from enpire.environment import Controller, Job, Readings, Stations
 from enpire.policies import ChunkPolicy, ChunkSpec, Policy
-from enpire.rollout.fleet import Fleet
-from enpire.rollout.seeds import stream
+from enpire.rollout.evaluation.seeds import stream
+from enpire.rollout.fleet.fleet import Fleet
 from enpire.store import EpisodeWriter, Run
 from enpire.twin.twin import Rows
 from enpire.types import Float32Array, FloatArray, Purpose

@@ -16,9 +16,9 @@ import numpy as np
 
 from enpire.environment import Job
 from enpire.improvement.recipe import ConfiguredRecipe
-from enpire.rollout.budget import Budget
-from enpire.rollout.known import EpisodeCache
-from enpire.rollout.loop import POLICY, Loop, LoopSettings, LoopState
+from enpire.rollout.loop.budget import Budget
+from enpire.rollout.loop.episode_cache import EpisodeCache
+from enpire.rollout.loop.loop import POLICY, Loop, LoopSettings, LoopState
 from enpire.store import LogEntry, PolicyRow, RoundRow, SealedRow
 from enpire.types import Episode, Float32Array, FloatArray, Outcome, Purpose, Times, Verdict
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from enpire.observe import account
-from enpire.rollout.sealed import Sealed
+from enpire.rollout.evaluation.sealed import Sealed
 from enpire.store import Run, under_way
 from enpire.store.layout import CONFIG
 from enpire.types import Estimate

@@ -23,9 +23,9 @@ from typing import Any
 from enpire.errors import EnpireError, UsageError
 from enpire.improvement.recipe import called
 from enpire.observe import account, overview
-from enpire.rollout.loop import ENOUGH
-from enpire.rollout.spending import Spending
-from enpire.rollout.statistics import estimate
+from enpire.rollout.collection.strategy import Spending
+from enpire.rollout.evaluation.statistics import estimate
+from enpire.rollout.loop.loop import ENOUGH
 from enpire.store import Run, branch
 from enpire.store.durable import disk_errors, publish_file
 from enpire.types import Estimate, Purpose

@@ -9,7 +9,7 @@ from typing import Any
 
 from enpire.observe import account
 from enpire.observe.recipe_bench import ATTEMPTS, CellResult
-from enpire.rollout.statistics import Mean, averaged
+from enpire.rollout.evaluation.statistics import Mean, averaged
 
 GOALS = (0.9, 0.99)
 

@@ -8,7 +8,7 @@ from importlib import metadata
 from typing import Any
 
 from enpire.observe import account
-from enpire.rollout.sealed import Sealed
+from enpire.rollout.evaluation.sealed import Sealed
 from enpire.store import Run
 from enpire.store.stress import read_stress
 from enpire.types import Estimate

@@ -13,10 +13,10 @@ import numpy as np
 from scipy import stats
 
 from enpire.observe.loop_simulation import ROUNDS, LoopChance
-from enpire.rollout.comparison import HORIZON, prospect, stopping
-from enpire.rollout.pairs import LEAST_PAIRS, LimitedProspect, enough_pairs, limited
-from enpire.rollout.sealed_rule import LOWER, POINT, SealedRule
-from enpire.rollout.statistics import estimate, misses_allowed
+from enpire.rollout.evaluation.comparison import HORIZON, prospect, stopping
+from enpire.rollout.evaluation.pairs import LEAST_PAIRS, LimitedProspect, enough_pairs, limited
+from enpire.rollout.evaluation.sealed_rule import LOWER, POINT, SealedRule
+from enpire.rollout.evaluation.statistics import estimate, misses_allowed
 from enpire.types import FloatArray
 
 RATES = (0.5, 0.7, 0.9, 0.97, 0.99)  # of two policies that are alike

@@ -14,12 +14,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from enpire.rollout.station_state import StationState
+from enpire.rollout.fleet.station_state import StationState
 from enpire.store.durable import temporary_name, write_file
 from enpire.store.layout import STATUS
 
 if TYPE_CHECKING:
-    from enpire.rollout.loop import LoopState
+    from enpire.rollout.loop.loop import LoopState
 
 FRESH_S = 30.0  # age from which on a status is that of a process that has died or hangs
 

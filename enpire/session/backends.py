@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from enpire.cluster.trainer import RayTrainer
     from enpire.environment import Order, StationBackend
     from enpire.improvement.training import SubprocessTrainer, Trainer
-    from enpire.rollout.clock import Clock
+    from enpire.rollout.fleet.clock import Clock
 
 
 class Backend(Protocol):
@@ -52,7 +52,7 @@ class LocalBackend:
 
     def clock(self, now: float = 0.0) -> Clock:
         """See `Backend`."""
-        from enpire.rollout.clock import Free
+        from enpire.rollout.fleet.clock import Free
 
         return Free(now)
 
@@ -104,7 +104,7 @@ class HardwareBackend:
 
     def clock(self, now: float = 0.0) -> Clock:
         """The one on the wall."""
-        from enpire.rollout.clock import Wall
+        from enpire.rollout.fleet.clock import Wall
 
         return Wall(now)
 

@@ -11,7 +11,7 @@ from enpire.errors import UsageError
 if TYPE_CHECKING:
     from enpire.environment import StationBackend
     from enpire.policies import Policy
-    from enpire.rollout.loop import LoopSettings
+    from enpire.rollout.loop.loop import LoopSettings
     from enpire.store import Run
 
 GIVEN = "given"  # the recipe of a policy that nothing here has made
@@ -61,7 +61,7 @@ def require_begun(settings: LoopSettings, stations: StationBackend) -> None:
         StoreError, PolicyError: they are not there, or not for these stations.
     """
     if settings.demonstrations_of:
-        from enpire.rollout.adopting import demonstrations
+        from enpire.rollout.collection.import_demonstrations import demonstrations
 
         demonstrations(Path(settings.demonstrations_of), stations)
     if settings.policy:
@@ -71,10 +71,10 @@ def require_begun(settings: LoopSettings, stations: StationBackend) -> None:
 def begin_with(run: Run, settings: LoopSettings, stations: StationBackend) -> None:
     """See to it that a run has them, whether it begins or goes on; raises as `require_begun`."""
     if settings.demonstrations_of:
-        from enpire.rollout.adopting import adopt
+        from enpire.rollout.collection.import_demonstrations import adopt
 
         adopt(run, Path(settings.demonstrations_of), stations)
-    from enpire.rollout.loop import POLICY
+    from enpire.rollout.loop.loop import POLICY
 
     if settings.policy and run.ledger.policy(f"{POLICY}-0") is None:
         from enpire.policies import metadata

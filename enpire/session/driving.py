@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from enpire.environment import StationBackend
     from enpire.improvement.training import Trainer
     from enpire.observe.gpu import GpuMonitor
-    from enpire.rollout.budget import Budget
-    from enpire.rollout.fleet import Fleet
-    from enpire.rollout.loop import LoopSettings, LoopState
-    from enpire.rollout.recovery import Recovery
+    from enpire.rollout.fleet.fleet import Fleet
+    from enpire.rollout.fleet.recovery import Recovery
+    from enpire.rollout.loop.budget import Budget
+    from enpire.rollout.loop.loop import LoopSettings, LoopState
     from enpire.store import EpisodeWriter, Run
 
 NOT_REACHED, INTERRUPTED = 3, 130
@@ -40,7 +40,7 @@ def stations_for(settings: LoopSettings, where: Backend) -> StationBackend:
         UsageError: there cannot be such.
     """
     from enpire.environment import Order, ResetMode
-    from enpire.rollout.conditions import Conditions, Realistic
+    from enpire.rollout.fleet.conditions import Conditions, Realistic
 
     conditions = Conditions(
         **{each.name: getattr(settings, each.name) for each in fields(Conditions)}
@@ -115,9 +115,9 @@ def drive(
     from enpire.observe.live_scene import ScenePublisher
     from enpire.observe.progress import Progress
     from enpire.observe.result import result
-    from enpire.rollout.clock import Wall
-    from enpire.rollout.fleet import AHEAD, Fleet, Stopped
-    from enpire.rollout.requests import Requests
+    from enpire.rollout.fleet.clock import Wall
+    from enpire.rollout.fleet.fleet import AHEAD, Fleet, Stopped
+    from enpire.rollout.fleet.requests import Requests
     from enpire.store import EpisodeWriter
 
     leave_cores_to_physics()

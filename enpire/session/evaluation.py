@@ -23,8 +23,8 @@ from enpire.types import Estimate
 if TYPE_CHECKING:
     from enpire.environment import Controller, StationBackend
     from enpire.policies import Policy
-    from enpire.rollout.clock import Clock
-    from enpire.rollout.recovery import Recovery
+    from enpire.rollout.fleet.clock import Clock
+    from enpire.rollout.fleet.recovery import Recovery
     from enpire.session.backends import Backend
 
 NO_NUMBER = "nothing is known of the policy, mend what the reasons name and measure again"
@@ -165,7 +165,7 @@ def measure(request: EvaluationRequest, backend: Backend, audience: Audience) ->
     """
     from enpire.certification import certificate
     from enpire.policies.asynchronous import Asynchronous
-    from enpire.rollout.seeds import fresh_entropy
+    from enpire.rollout.evaluation.seeds import fresh_entropy
 
     policy = request.policy
     alone = not isinstance(policy, str) or policy == RANDOM or policy.endswith(".py")
@@ -377,9 +377,9 @@ def _run_episodes(
     from enpire.environment import Job
     from enpire.observe import account
     from enpire.observe.result import versions
-    from enpire.rollout.fleet import Fleet
-    from enpire.rollout.seeds import stream
-    from enpire.rollout.statistics import estimate
+    from enpire.rollout.evaluation.seeds import stream
+    from enpire.rollout.evaluation.statistics import estimate
+    from enpire.rollout.fleet.fleet import Fleet
     from enpire.store import EpisodeWriter, Run
     from enpire.types import JUDGED, Purpose
 

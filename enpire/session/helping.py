@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from enpire.packs import Robot
     from enpire.packs.toml import Table
     from enpire.people import Device, Hands, OneHelper
-    from enpire.rollout.clock import Clock
-    from enpire.rollout.loop import LoopSettings
+    from enpire.rollout.fleet.clock import Clock
+    from enpire.rollout.loop.loop import LoopSettings
 
 PAGE = ("keyboard", "gamepad")
 SCRIPT = "script"
@@ -76,14 +76,14 @@ class Helping:
 
     def ahead(self) -> int:
         """See `Fleet`."""
-        from enpire.rollout.fleet import AHEAD
+        from enpire.rollout.fleet.fleet import AHEAD
 
         return 0 if self.now() else AHEAD
 
     @contextmanager
     def beside_policies(self, clock: Clock) -> Iterator[Clock]:
         """The clock of a loop: twins keep to a person's pace while one has a hand in it."""
-        from enpire.rollout.clock import Accompanied, Free
+        from enpire.rollout.fleet.clock import Accompanied, Free
 
         if self.hands is not None and isinstance(clock, Free):
             clock = Accompanied(clock, self.now)
@@ -97,7 +97,7 @@ class Helping:
         alone: whose turn it is where nobody is served, in words.
         """
         from enpire.people import LiveView, OperatorCommand, Page
-        from enpire.rollout.clock import WatchedClock
+        from enpire.rollout.fleet.clock import WatchedClock
 
         hands, desk, stations = self.hands, self.desk, self.stations
         if hands is None:
@@ -196,7 +196,7 @@ def beside(
 
 def _inner(stations: StationBackend) -> StationBackend:
     """Those that have the twins, of stations under conditions."""
-    from enpire.rollout.conditions import Realistic
+    from enpire.rollout.fleet.conditions import Realistic
 
     return stations.stations if isinstance(stations, Realistic) else stations
 

@@ -34,7 +34,7 @@ from enpire.session.values import (
 if TYPE_CHECKING:
     from enpire.improvement.recipe import ConfiguredRecipe
     from enpire.packs import Pack
-    from enpire.rollout.loop import LoopSettings
+    from enpire.rollout.loop.loop import LoopSettings
     from enpire.store import Run
 
 RECIPE, FIRST = "--recipe.", "--first-recipe."  # begin settings of recipes
@@ -212,7 +212,7 @@ def of_pace(given: dict[str, Any]) -> dict[str, Any]:
         return given
     from dataclasses import asdict
 
-    from enpire.rollout.conditions import REAL
+    from enpire.rollout.fleet.conditions import REAL
 
     return {"staleness": 1} | asdict(REAL) | given
 
@@ -260,7 +260,7 @@ def least_sealed(settings: LoopSettings) -> str:
     Raises:
         UsageError: It can be reached on none.
     """
-    from enpire.rollout.sealed_rule import SealedRule
+    from enpire.rollout.evaluation.sealed_rule import SealedRule
 
     asked = settings.sealed_episodes
     rule = SealedRule.of(settings.target, asked, bound=settings.target_bound)
@@ -279,7 +279,7 @@ def plain(task: str) -> str:
 
 def read_settings(run: Run) -> LoopSettings:
     """Settings of a run from its `config.toml`; raises StoreError when they are not all there."""
-    from enpire.rollout.loop import LoopSettings
+    from enpire.rollout.loop.loop import LoopSettings
 
     try:
         return LoopSettings(**run.config["loop"])

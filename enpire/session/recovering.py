@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from enpire.errors import UsageError
 
 if TYPE_CHECKING:
-    from enpire.rollout.recovery import Recovery
+    from enpire.rollout.fleet.recovery import Recovery
     from enpire.store import LogEntry
 
 LIMIT_S = 600.0  # that whoever helps may take
@@ -41,7 +41,7 @@ def open_recovery(command: str, limit_s: float, task: str, reset: str) -> Iterat
         return
     if reset != "physical":
         raise UsageError("--recover is for --reset physical: no other sets stations aside")
-    from enpire.rollout.recovery import Recovery
+    from enpire.rollout.fleet.recovery import Recovery
 
     with Recovery(command, limit_s, task) as found:
         yield found

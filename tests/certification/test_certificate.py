@@ -10,7 +10,7 @@ from enpire.certification import certificate
 from enpire.certification.row import CheckRow
 from enpire.errors import PackError
 from enpire.packs import CERTIFICATE, content_hash
-from enpire.rollout.statistics import Confusion
+from enpire.rollout.evaluation.statistics import Confusion
 
 PACKS = {"tasks/mine": "a" * 64, "robots/so101": "b" * 64, "sim/bench": "c" * 64}
 AUDIT = Confusion(200, 2, 3, 195)

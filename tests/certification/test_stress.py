@@ -12,7 +12,7 @@ from enpire.certification.stress import StressResult, lacks, measure
 from enpire.environment import CartesianControl, Demonstrations, Evidence, Stations, Task
 from enpire.environment.resets.perturbation import Change, Perturbation
 from enpire.errors import PackError
-from enpire.rollout.statistics import Confusion, estimate
+from enpire.rollout.evaluation.statistics import Confusion, estimate
 from enpire.twin import Twin
 from enpire.types import FloatArray, Outcome, Verdict
 from tests.environment.reach import Restored, reach_stations

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from enpire.certification.verifier import AuditedEpisode, confusion
-from enpire.rollout.statistics import Confusion
+from enpire.rollout.evaluation.statistics import Confusion
 from enpire.types import Predicate
 
 

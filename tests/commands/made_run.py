@@ -10,9 +10,9 @@ import numpy as np
 
 from enpire.environment.core.jobs import named
 from enpire.observe.result import result
-from enpire.rollout.match import PairedComparison
-from enpire.rollout.sealed import Sealed
-from enpire.rollout.seeds import stream
+from enpire.rollout.evaluation.paired_comparison import PairedComparison
+from enpire.rollout.evaluation.sealed import Sealed
+from enpire.rollout.evaluation.seeds import stream
 from enpire.store import Interval, LogEntry, Phase, RoundRow, Run
 from enpire.store.stress import keep_stress
 from enpire.types import Episode, Frame, Outcome, Purpose, Verdict

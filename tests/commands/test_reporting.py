@@ -15,7 +15,7 @@ from enpire.commands import loop, reporting
 from enpire.commands.options import Parser
 from enpire.errors import StoreError
 from enpire.evolution.experiments.experiment_tree import experiment_tree
-from enpire.rollout.loop import LoopSettings
+from enpire.rollout.loop.loop import LoopSettings
 from enpire.session.loop_settings import RECIPE, SETTINGS
 from enpire.store import Run
 from tests.evolution.finished import finish

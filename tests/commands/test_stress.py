@@ -16,7 +16,7 @@ from enpire.cli import main
 from enpire.environment import build_stations
 from enpire.policies import SkillPolicy, SkillSpec, metadata
 from enpire.policies.skill import SkillController
-from enpire.rollout.seeds import stream
+from enpire.rollout.evaluation.seeds import stream
 from enpire.store import Run
 
 SMALL = ("--episodes", "4", "--seed", "5", "--robots", "2", "--threads", "1", "--json")

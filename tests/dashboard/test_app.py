@@ -15,8 +15,8 @@ from starlette.testclient import TestClient
 from enpire.dashboard.app import Dashboard
 from enpire.dashboard.run_board import RunBoard
 from enpire.dashboard.serving import access_to
-from enpire.rollout import requests
-from enpire.rollout.requests import Request, Requests
+from enpire.rollout.fleet import requests
+from enpire.rollout.fleet.requests import Request, Requests
 from enpire.store import Run
 from tests.observe.report.ledgers import write_run
 from tests.store.samples import episode

@@ -22,7 +22,7 @@ from enpire.observe.report.experiments import AgentCost, CampaignReport, Experim
 from enpire.observe.report.page import page as report_page
 from enpire.observe.report.reading import FilmStrip, read_report
 from enpire.observe.report.verifier import VerifierAudit
-from enpire.rollout.statistics import Confusion
+from enpire.rollout.evaluation.statistics import Confusion
 from enpire.store import Run, under_way
 from tests.dashboard.serving import Served, served
 from tests.observe.report.ledgers import write_run

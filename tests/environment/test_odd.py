@@ -15,7 +15,7 @@ from enpire.cli import main
 from enpire.environment import Job, RandomActions
 from enpire.environment.gym_bridge.gym_stations import GymStations
 from enpire.errors import EnpireError, ResetFailed, UsageError
-from enpire.rollout.fleet import Fleet
+from enpire.rollout.fleet.fleet import Fleet
 from enpire.store import EpisodeWriter, Run
 from enpire.types import FAULT, LOST, Episode, Outcome, Purpose
 from tests.environment.odd import ONE

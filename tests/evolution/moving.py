@@ -17,9 +17,9 @@ from enpire.evolution.experiments.budget import Ceilings
 from enpire.evolution.experiments.experiment import Experiment
 from enpire.improvement.recipe import ConfiguredRecipe
 from enpire.improvement.training import Trainer
-from enpire.rollout.budget import Budget
-from enpire.rollout.fleet import Fleet
-from enpire.rollout.loop import LoopSettings, LoopState
+from enpire.rollout.fleet.fleet import Fleet
+from enpire.rollout.loop.budget import Budget
+from enpire.rollout.loop.loop import LoopSettings, LoopState
 from enpire.store import EpisodeWriter, Run
 from tests.environment.reach import reach_stations
 from tests.improvement.here import Here

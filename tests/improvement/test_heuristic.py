@@ -12,9 +12,9 @@ from enpire.errors import RecipeError, UsageError
 from enpire.improvement.recipe import ConfiguredRecipe, RecipeInputs
 from enpire.improvement.recipes.heuristic import Heuristic
 from enpire.policies import ChunkSpec, SkillPolicy
-from enpire.rollout.budget import Budget
-from enpire.rollout.fleet import Fleet, Stopped
-from enpire.rollout.loop import Loop, LoopSettings, LoopState
+from enpire.rollout.fleet.fleet import Fleet, Stopped
+from enpire.rollout.loop.budget import Budget
+from enpire.rollout.loop.loop import Loop, LoopSettings, LoopState
 from enpire.store import EpisodeWriter, Run
 from enpire.types import Purpose
 from tests.environment.reach import reach_stations

@@ -16,11 +16,11 @@ from enpire.observe import progress
 from enpire.observe.progress import Progress, clock
 from enpire.observe.sparkline import sparkline
 from enpire.observe.status import FRESH_S, read_status, status_of, write_status
-from enpire.rollout.budget import Budget
-from enpire.rollout.fleet import Fleet
-from enpire.rollout.loop import LoopState
-from enpire.rollout.station_state import StationState
-from enpire.rollout.statistics import estimate
+from enpire.rollout.evaluation.statistics import estimate
+from enpire.rollout.fleet.fleet import Fleet
+from enpire.rollout.fleet.station_state import StationState
+from enpire.rollout.loop.budget import Budget
+from enpire.rollout.loop.loop import LoopState
 from enpire.store import LogEntry, RoundRow, Run
 from enpire.store.layout import STATUS
 

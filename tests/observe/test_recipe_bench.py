@@ -10,7 +10,7 @@ import pytest
 from enpire.errors import EnpireError, UsageError
 from enpire.observe import recipe_bench as bench
 from enpire.observe import recipe_table as table
-from enpire.rollout.spending import Spending
+from enpire.rollout.collection.strategy import Spending
 from enpire.store import Run
 from tests.observe.recipes import bench_of, evaluated, found
 from tests.store.samples import episode

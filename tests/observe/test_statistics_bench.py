@@ -6,7 +6,7 @@ import pytest
 
 from enpire.observe import statistics_bench as bench
 from enpire.observe.loop_simulation import LoopChance
-from enpire.rollout.statistics import estimate
+from enpire.rollout.evaluation.statistics import estimate
 
 
 def test_as_many_are_promoted_as_the_exact_chance_says() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from enpire.errors import PolicyError
 from enpire.policies import ProgramPolicy, load, metadata
-from enpire.rollout.known import EpisodeCache
+from enpire.rollout.loop.episode_cache import EpisodeCache
 from enpire.store import Run
 from tests.environment.reach import Speed, reach_stations
 

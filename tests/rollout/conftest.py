@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from enpire.rollout import loop as loops
+from enpire.rollout.loop import loop as loops
 
 
 @pytest.fixture

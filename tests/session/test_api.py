@@ -248,7 +248,7 @@ def test_keywords_are_the_options_of_the_command_line(
 
 def test_an_estimate_is_the_one_that_was_measured() -> None:
     from enpire.observe import account
-    from enpire.rollout.statistics import estimate
+    from enpire.rollout.evaluation.statistics import estimate
     from enpire.session.evaluation import _estimate
 
     for successes, trials in ((0, 0), (0, 7), (199, 200), (7, 7)):

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from enpire.cli import main
-from enpire.rollout.budget import Budget
+from enpire.rollout.loop.budget import Budget
 from enpire.session import driving
 from enpire.session.ending import ended_by_signals
 from enpire.web.serving import PageServer

@@ -24,7 +24,7 @@ from typing import Any, Protocol
 from enpire.errors import UsageError
 from enpire.evolution.experiments.accounts import best
 from enpire.observe import overview
-from enpire.rollout.seeds import fresh_entropy, stream
+from enpire.rollout.evaluation.seeds import fresh_entropy, stream
 from enpire.store import Run, branch
 from enpire.store.durable import disk_errors, publish_file, publish_folder
 

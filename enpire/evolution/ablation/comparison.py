@@ -18,8 +18,8 @@ from enpire.evolution.experiments.events import FIRST, Record, folded
 from enpire.evolution.experiments.experiment import ExperimentState
 from enpire.observe import account, overview
 from enpire.observe.plots import Trace
-from enpire.rollout.comparison import PairedRecord
-from enpire.rollout.statistics import estimate
+from enpire.rollout.evaluation.comparison import PairedRecord
+from enpire.rollout.evaluation.statistics import estimate
 from enpire.store import EpisodeRow, Run
 from enpire.types import JUDGED, Estimate, Outcome
 

@@ -25,7 +25,7 @@ from enpire.evolution.knowledge import board, literature
 from enpire.evolution.knowledge.dedup import duplicates
 from enpire.improvement import recipe as recipes
 from enpire.packs.finder import unknown
-from enpire.rollout.statistics import estimate
+from enpire.rollout.evaluation.statistics import estimate
 from enpire.sandbox.sanitize import NOTE, one_line, quoted
 from enpire.types import Episode, Float32Array, Outcome, Purpose
 

@@ -15,10 +15,10 @@ from enpire.errors import EnpireError
 from enpire.evolution.audit import sealed
 from enpire.evolution.audit.check import RecordedCampaign
 from enpire.observe.result import result
-from enpire.rollout.comparison import Decision
-from enpire.rollout.loop import LIMIT
-from enpire.rollout.match import PairedComparison
-from enpire.rollout.seeds import stream
+from enpire.rollout.evaluation.comparison import Decision
+from enpire.rollout.evaluation.paired_comparison import PairedComparison
+from enpire.rollout.evaluation.seeds import stream
+from enpire.rollout.loop.loop import LIMIT
 from enpire.store import EpisodeRow, LogEntry, Run
 from enpire.store.fsck import REPAIR, Damage
 from enpire.store.layout import LEDGER, RESULT

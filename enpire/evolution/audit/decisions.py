@@ -11,8 +11,8 @@ from enpire.evolution.campaign.agent import team
 from enpire.evolution.experiments.events import MATCH, Entry, MatchOutcome, Record
 from enpire.evolution.experiments.experiment import ExperimentState
 from enpire.evolution.experiments.selection import level
-from enpire.rollout.comparison import EXTENSION, Decision, PairedRecord, decide
-from enpire.rollout.seeds import stream
+from enpire.rollout.evaluation.comparison import EXTENSION, Decision, PairedRecord, decide
+from enpire.rollout.evaluation.seeds import stream
 from enpire.store import EpisodeRow
 from enpire.types import JUDGED, LOST, Outcome
 

@@ -12,8 +12,8 @@ from enpire.evolution.audit.decisions import seeds
 from enpire.evolution.experiments.events import FIRST, Entry
 from enpire.evolution.experiments.unbiased_estimate import check_seeds
 from enpire.improvement import recipe as recipes
-from enpire.rollout.comparison import EXTENSION
-from enpire.rollout.seeds import stream
+from enpire.rollout.evaluation.comparison import EXTENSION
+from enpire.rollout.evaluation.seeds import stream
 from enpire.types import Purpose
 
 

@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 
 from enpire.evolution.audit.check import Check, RecordedCampaign, repeated, whole
-from enpire.rollout.sealed import SEALING, PointRule, counted, noted_rule
-from enpire.rollout.sealed_rule import POINT, SealedRule, SealedVerdict
-from enpire.rollout.seeds import stream
+from enpire.rollout.evaluation.sealed import SEALING, PointRule, counted, noted_rule
+from enpire.rollout.evaluation.sealed_rule import POINT, SealedRule, SealedVerdict
+from enpire.rollout.evaluation.seeds import stream
 from enpire.store import EpisodeRow, LogEntry, SealedRow
 from enpire.types import Outcome, Purpose
 

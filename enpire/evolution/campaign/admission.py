@@ -6,9 +6,9 @@ from enpire.errors import CampaignError
 from enpire.evolution.campaign.event_log import EventLog
 from enpire.evolution.experiments.budget import Ceilings
 from enpire.evolution.experiments.experiment import Experiment, ExperimentState
-from enpire.rollout.fleet import Fleet
-from enpire.rollout.known import EpisodeCache
-from enpire.rollout.loop import LoopSettings
+from enpire.rollout.fleet.fleet import Fleet
+from enpire.rollout.loop.episode_cache import EpisodeCache
+from enpire.rollout.loop.loop import LoopSettings
 from enpire.store import Run
 from enpire.types import Episode, Purpose
 

@@ -61,14 +61,14 @@ from enpire.improvement.collection import Collection, caught
 from enpire.improvement.recipe import Candidate, ConfiguredRecipe
 from enpire.improvement.training import Trainer, TrainingRequest, keep
 from enpire.policies import Policy, shape_for
-from enpire.rollout.budget import Budget
-from enpire.rollout.comparison import Decision
-from enpire.rollout.fleet import Fleet
-from enpire.rollout.known import EpisodeCache
-from enpire.rollout.loop import Loop, LoopSettings, LoopState
-from enpire.rollout.match import PairedComparison
-from enpire.rollout.scheduler import Queue
-from enpire.rollout.seeds import stream
+from enpire.rollout.evaluation.comparison import Decision
+from enpire.rollout.evaluation.paired_comparison import PairedComparison
+from enpire.rollout.evaluation.seeds import stream
+from enpire.rollout.fleet.fleet import Fleet
+from enpire.rollout.fleet.scheduler import Queue
+from enpire.rollout.loop.budget import Budget
+from enpire.rollout.loop.episode_cache import EpisodeCache
+from enpire.rollout.loop.loop import Loop, LoopSettings, LoopState
 from enpire.sandbox.sandbox import Confinement, SandboxError
 from enpire.sandbox.sanitize import one_line
 from enpire.store import EpisodeWriter, Run

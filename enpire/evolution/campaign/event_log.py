@@ -12,9 +12,9 @@ from enpire.evolution.experiments.experiment import Experiment, ExperimentState
 from enpire.evolution.experiments.unbiased_estimate import fresh
 from enpire.evolution.knowledge import transfer
 from enpire.evolution.knowledge.board import Board
-from enpire.rollout.budget import Budget
-from enpire.rollout.fleet import Fleet
-from enpire.rollout.known import EpisodeCache
+from enpire.rollout.fleet.fleet import Fleet
+from enpire.rollout.loop.budget import Budget
+from enpire.rollout.loop.episode_cache import EpisodeCache
 from enpire.store import EventRow, LogEntry, RoundRow, Run
 from enpire.types import Estimate
 

@@ -7,9 +7,9 @@ from collections.abc import Callable, Generator, Iterator
 from enpire.environment import Job
 from enpire.evolution.campaign.event_log import EventLog
 from enpire.evolution.experiments import unbiased_estimate
-from enpire.rollout.known import EpisodeCache
-from enpire.rollout.loop import LoopSettings, LoopState
-from enpire.rollout.sealed import Sealed
+from enpire.rollout.evaluation.sealed import Sealed
+from enpire.rollout.loop.episode_cache import EpisodeCache
+from enpire.rollout.loop.loop import LoopSettings, LoopState
 from enpire.store.ledger import Ledger
 from enpire.types import Purpose
 

@@ -20,7 +20,7 @@ from enpire.evolution.knowledge.board import Board
 from enpire.observe import account
 from enpire.observe.overview import sealed_of
 from enpire.observe.result import versions
-from enpire.rollout.comparison import PairedRecord
+from enpire.rollout.evaluation.comparison import PairedRecord
 from enpire.sandbox.sanitize import one_line
 from enpire.store import EpisodeRow, Run
 from enpire.store.durable import publish_file

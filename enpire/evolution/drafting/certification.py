@@ -24,7 +24,7 @@ from enpire.observe.result import versions
 from enpire.packs import find
 from enpire.packs.finder import CERTIFICATE, Kind, content_hash
 from enpire.packs.signing import PICTURES
-from enpire.rollout.statistics import Confusion
+from enpire.rollout.evaluation.statistics import Confusion
 from enpire.sandbox.sanitize import cleaned, one_line
 
 CHECK_S = 1800.0  # for a check with the usual counts [s]

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from scipy import optimize, special
 
-from enpire.rollout.comparison import PairedRecord
+from enpire.rollout.evaluation.comparison import PairedRecord
 
 NEARLY_ONE = 1.0 - 1e-9
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from enpire.errors import CampaignError
 from enpire.evolution.experiments.experiment import Experiment, ExperimentState, from_json
-from enpire.rollout.comparison import PairedRecord
+from enpire.rollout.evaluation.comparison import PairedRecord
 from enpire.store import EventRow
 
 EXPERIMENT = "experiment"  # its new state, whole, as `Experiment.as_json`

@@ -11,7 +11,7 @@ from typing import Any
 
 from enpire.errors import CampaignError
 from enpire.evolution.experiments.effect import Effect
-from enpire.rollout.comparison import PairedRecord
+from enpire.rollout.evaluation.comparison import PairedRecord
 from enpire.sandbox.sanitize import one_line
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")

@@ -1,10 +1,11 @@
 """Which experiment gets the robots next: rules that look at the paired records, and nothing else.
 
 Each contender is compared with the incumbent on the same fresh seeds, and each has a sequential
-test of its own (`enpire.rollout.comparison.decide`) that promotes or drops it. A rule only says
-whose next pair is run, so none of them can promote what is no better more often than the tests do.
-With the tests of K contenders at a level of alpha / K each, whatever is promoted is no better than
-the incumbent with a chance of alpha at most (Bonferroni), in whichever order they are run.
+test of its own (`enpire.rollout.evaluation.comparison.decide`) that promotes or drops it. A rule
+only says whose next pair is run, so none of them can promote what is no better more often than the
+tests do. With the tests of K contenders at a level of alpha / K each, whatever is promoted is no
+better than the incumbent with a chance of alpha at most (Bonferroni), in whichever order they are
+run.
 
 Sources:
     Thompson, "On the likelihood that one unknown probability exceeds another in view of the
@@ -22,7 +23,7 @@ from enum import StrEnum
 import numpy as np
 
 from enpire.errors import UsageError
-from enpire.rollout.comparison import Decision, PairedRecord, decide
+from enpire.rollout.evaluation.comparison import Decision, PairedRecord, decide
 
 FIRST_RUNG = 8  # pairs of each contender before half of them are put aside; doubled from then on
 

@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from enpire.evolution.experiments.selection import Contender, SelectionRule, choose, level
-from enpire.rollout.comparison import Decision
-from enpire.rollout.statistics import estimate
+from enpire.rollout.evaluation.comparison import Decision
+from enpire.rollout.evaluation.statistics import estimate
 from enpire.types import Estimate, Flags
 
 ALPHA = 0.05

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import islice
 
-from enpire.rollout.seeds import stream
-from enpire.rollout.statistics import estimate
+from enpire.rollout.evaluation.seeds import stream
+from enpire.rollout.evaluation.statistics import estimate
 from enpire.types import Estimate
 
 ENOUGH = 60  # fresh evaluations of a new incumbent

@@ -9,7 +9,7 @@ from enum import StrEnum
 
 from enpire.observe import account
 from enpire.observe.overview import sealed_of
-from enpire.rollout.statistics import estimate
+from enpire.rollout.evaluation.statistics import estimate
 from enpire.store import EpisodeRow, RoundRow, Run, SealedRow
 from enpire.types import JUDGED, Estimate, Outcome, Purpose
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from enpire.observe import account
-from enpire.rollout.statistics import mru
+from enpire.rollout.evaluation.statistics import mru
 from enpire.store import EpisodeRow, Interval, Phase, Run
 from enpire.types import FloatArray
 

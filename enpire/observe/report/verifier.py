@@ -9,7 +9,7 @@ from typing import Any
 
 from enpire.certification import certificate
 from enpire.errors import EnpireError
-from enpire.rollout.statistics import Confusion
+from enpire.rollout.evaluation.statistics import Confusion
 from enpire.store import Run
 from enpire.store.stress import read_stress
 

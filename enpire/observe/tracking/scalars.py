@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from enpire.rollout.statistics import estimate
+from enpire.rollout.evaluation.statistics import estimate
 from enpire.store import EpisodeRow, LogEntry, RoundRow, Run
 from enpire.store.curves import CurveReader
 from enpire.store.episodes import GROUP

@@ -24,8 +24,8 @@ from enpire.evolution.experiments import unbiased_estimate
 from enpire.evolution.experiments.events import folded
 from enpire.observe import overview
 from enpire.policies import load
-from enpire.rollout.budget import Budget
-from enpire.rollout.fleet import Fleet
+from enpire.rollout.fleet.fleet import Fleet
+from enpire.rollout.loop.budget import Budget
 from enpire.store import EpisodeWriter, Run
 from enpire.types import Purpose
 from tests.environment.reach import reach_stations

@@ -15,8 +15,8 @@ from enpire.evolution.ablation.comparison import (
     paired,
 )
 from enpire.evolution.experiments.accounts import Accounts, Spent
-from enpire.rollout.comparison import PairedRecord
-from enpire.rollout.statistics import estimate
+from enpire.rollout.evaluation.comparison import PairedRecord
+from enpire.rollout.evaluation.statistics import estimate
 
 
 def result(

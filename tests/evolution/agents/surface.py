@@ -17,7 +17,7 @@ import numpy as np
 from enpire.evolution.agents.search_space import Choice, Setting
 from enpire.evolution.experiments.effect import Effect
 from enpire.evolution.experiments.experiment import Experiment, ExperimentState
-from enpire.rollout.comparison import Decision, PairedRecord, decide
+from enpire.rollout.evaluation.comparison import Decision, PairedRecord, decide
 
 BASE = 0.5
 

@@ -15,7 +15,7 @@ from enpire.evolution.agents.tuner import CHANGES, FAILURE, Tuner, strength
 from enpire.evolution.experiments.effect import Effect
 from enpire.evolution.experiments.experiment import Experiment, ExperimentState
 from enpire.improvement import recipe as recipes
-from enpire.rollout.comparison import PairedRecord
+from enpire.rollout.evaluation.comparison import PairedRecord
 from tests.evolution.agents.surface import BASE, Campaign, Surface, campaign, random_search
 
 pytest.importorskip("optuna")

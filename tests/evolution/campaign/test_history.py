@@ -14,7 +14,7 @@ from enpire.evolution.campaign import history
 from enpire.evolution.experiments.effect import Effect
 from enpire.evolution.experiments.events import EXPERIMENT
 from enpire.evolution.experiments.experiment import Experiment, ExperimentState
-from enpire.rollout.comparison import PairedRecord
+from enpire.rollout.evaluation.comparison import PairedRecord
 from enpire.store import EventRow, Run
 from tests.evolution.moving import TINY, config
 from tests.store.samples import episode

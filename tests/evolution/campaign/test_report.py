@@ -10,8 +10,8 @@ from enpire.evolution.campaign import report
 from enpire.evolution.experiments.effect import Effect
 from enpire.evolution.experiments.events import EXPERIMENT, MATCH, USED, MatchOutcome, Used
 from enpire.evolution.experiments.experiment import Experiment, ExperimentState
-from enpire.rollout.comparison import PairedRecord
-from enpire.rollout.seeds import stream
+from enpire.rollout.evaluation.comparison import PairedRecord
+from enpire.rollout.evaluation.seeds import stream
 from enpire.store import EventRow, Run, SealedRow
 from enpire.types import Outcome, Purpose, Verdict
 from tests.evolution.moving import TINY, config

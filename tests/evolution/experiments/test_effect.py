@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from enpire.evolution.experiments.effect import Effect, difference_interval, pooled
-from enpire.rollout.comparison import PairedRecord
+from enpire.rollout.evaluation.comparison import PairedRecord
 
 
 def test_an_effect_is_the_difference_of_the_rates() -> None:

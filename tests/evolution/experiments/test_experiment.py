@@ -15,7 +15,7 @@ from enpire.evolution.experiments.experiment import (
     ExperimentState,
     from_json,
 )
-from enpire.rollout.comparison import PairedRecord
+from enpire.rollout.evaluation.comparison import PairedRecord
 
 PROPOSED = Experiment(
     id="e7",

@@ -16,7 +16,7 @@ from enpire.evolution.experiments.selection import (
     choose,
     level,
 )
-from enpire.rollout.comparison import Decision, PairedRecord
+from enpire.rollout.evaluation.comparison import Decision, PairedRecord
 
 ALPHA = 0.05
 

@@ -28,8 +28,8 @@ from enpire.evolution.knowledge.board import OWN, Board
 from enpire.evolution.program_policies.sandboxed_training import Either, foreign
 from enpire.improvement.training import TrainingRequest
 from enpire.policies import ChunkPolicy, ChunkSpec, metadata
-from enpire.rollout.comparison import Decision, PairedRecord
-from enpire.rollout.match import PairedComparison
+from enpire.rollout.evaluation.comparison import Decision, PairedRecord
+from enpire.rollout.evaluation.paired_comparison import PairedComparison
 from enpire.store import EventRow, Run
 from enpire.store.chain import ChainEnd, extend
 from enpire.types import LOST, Episode, Outcome, Purpose, Times, Verdict

@@ -25,7 +25,7 @@ from enpire.evolution.program_policies import policy_worker
 from enpire.evolution.program_policies.policy_process import PolicyLimits, PolicyProcess
 from enpire.packs import find
 from enpire.policies import ProgramPolicy
-from enpire.rollout.seeds import fresh_entropy, stream
+from enpire.rollout.evaluation.seeds import fresh_entropy, stream
 from enpire.sandbox import bubblewrap
 from enpire.sandbox.bubblewrap import hand_over, harness
 from enpire.sandbox.git_fetch import Repository
@@ -580,7 +580,7 @@ class TestSealedSeeds:
 
     PREDICT = (
         "import json, sys; sys.path.insert(0, sys.argv[1])\n"
-        "from itertools import islice\nfrom enpire.rollout.seeds import stream\n"
+        "from itertools import islice\nfrom enpire.rollout.evaluation.seeds import stream\n"
         "print(json.dumps(list(islice(stream(0, sys.argv[2]), 3))))"
     )
 

@@ -8,8 +8,14 @@ import numpy as np
 import pytest
 
 from enpire.evolution.experiments.selection import level
-from enpire.rollout.comparison import Decision, PairedRecord, decide, prospect, stopping
-from enpire.rollout.statistics import estimate
+from enpire.rollout.evaluation.comparison import (
+    Decision,
+    PairedRecord,
+    decide,
+    prospect,
+    stopping,
+)
+from enpire.rollout.evaluation.statistics import estimate
 
 pytestmark = pytest.mark.medium
 

@@ -28,7 +28,7 @@ from enpire.evolution.knowledge.board import (
     pruned,
     shown,
 )
-from enpire.rollout.comparison import PairedRecord
+from enpire.rollout.evaluation.comparison import PairedRecord
 
 
 def decided(

@@ -20,7 +20,7 @@ from enpire.observe.report.experiments import ExperimentNode
 from enpire.observe.report.failures import PredicateMargins
 from enpire.observe.report.success import MeasurementKind, SuccessCurve, SuccessPoint
 from enpire.observe.report.utilisation import StationTimeline, Utilisation
-from enpire.rollout.statistics import estimate
+from enpire.rollout.evaluation.statistics import estimate
 from enpire.store import Phase
 
 

@@ -15,7 +15,7 @@ from enpire.observe.report.experiments import AgentCost, CampaignReport, Experim
 from enpire.observe.report.page import page
 from enpire.observe.report.reading import FilmStrip, RunReport, read_report
 from enpire.observe.report.verifier import VerifierAudit
-from enpire.rollout.statistics import Confusion
+from enpire.rollout.evaluation.statistics import Confusion
 from enpire.store import Run
 
 from .ledgers import write_run

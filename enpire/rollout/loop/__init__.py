@@ -1,0 +1,1 @@
+"""The loop of rounds, and when it ends."""

@@ -1,0 +1,785 @@
+"""The loop: reset → execute → verify → refine, until the target holds on sealed seeds.
+
+    start    demonstrations → first policy → how good is it
+    round    collect and explore → recipe → candidate → compare on fresh seeds → promote or keep
+    sealed   a frozen policy on seeds drawn after it was frozen → target reached, or go on
+
+Every step derives its episodes from streams of seeds and looks first at what the store already
+holds, so a loop that was killed anywhere goes on where it was: there is no other saved state.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from itertools import islice
+
+from enpire.environment import (
+    Job,
+    Operator,
+    StationBackend,
+    Tasked,
+    grippers,
+    instruction,
+    symmetry_of,
+)
+from enpire.errors import EnpireError, PolicyError, RecipeError
+from enpire.improvement.collection import Collection, caught
+from enpire.improvement.online import is_online
+from enpire.improvement.recipe import Candidate, ConfiguredRecipe
+from enpire.improvement.training import Trainer, TrainingRequest, keep
+from enpire.policies import shape_for
+from enpire.policies.asynchronous import live_controller
+from enpire.rollout.collection.assistance import RoundHelp, attended, detected, helped
+from enpire.rollout.collection.online import OnlineCollection, recent
+from enpire.rollout.collection.strategy import Round, Spending
+from enpire.rollout.evaluation.comparison import EXTENSION, Decision
+from enpire.rollout.evaluation.paired_comparison import PairedComparison
+from enpire.rollout.evaluation.pairs import enough_pairs
+from enpire.rollout.evaluation.sealed import Sealed
+from enpire.rollout.evaluation.sealed_rule import POINT
+from enpire.rollout.evaluation.seeds import stream
+from enpire.rollout.evaluation.statistics import chance_above, estimate
+from enpire.rollout.fleet.fleet import Fleet
+from enpire.rollout.fleet.scheduler import Queue
+from enpire.rollout.loop.budget import Budget
+from enpire.rollout.loop.episode_cache import EpisodeCache
+from enpire.rollout.loop.online_rounds import OnlineRounds
+from enpire.store import EpisodeWriter, LogEntry, RoundRow, Run, SealedRow
+from enpire.store.fault_points import fault_point
+from enpire.types import Episode, Estimate, Purpose
+
+POLICY = "policy"
+AHEAD = 20  # pairs whose one half is run while the candidate is made: as few decide nearly never
+ENOUGH = 60  # judged episodes of a policy before a sealed evaluation is worth its robot time
+LIKELY = 0.8  # chance that a learner is better, from which on a comparison is worth robot time
+WORSE = 0.01  # the same chance, below which what it has learned is given up
+LIMIT = "limit"  # the kind of note that says how many pairs a comparison may take
+REAL = "real"  # pace of twins on the clock on the wall
+DECIDED = ("promoted", "kept", "rejected")  # kinds of notes that close a comparison
+
+
+@dataclass(frozen=True, slots=True)
+class LoopSettings:
+    """What a loop is asked for; written to the run's `config.toml`.
+
+    python, success, demonstrator: of a Gymnasium environment, its own interpreter, what makes an
+    episode a success, and a file that shows how it is done. reset: how scenes are put back, fast or
+    physical. policy: to begin with, which whoever made the run has put there; demonstrations_of: a
+    run whose demonstrations are this one's too.
+    demonstrations: seed demonstrations.
+    start_episodes: evaluation of the first policy. collect: episodes a round with exploration.
+    exploration: chance that a chunk of theirs is varied. execute: actions of a chunk that are
+    carried out before the policy is asked again. max_pairs: after so many pairs without a decision
+    the incumbent stays, unless the candidate is promising (`comparison.decide`); 0: as many as the
+    incumbent's success asks for (`pairs.enough_pairs`). sealed_episodes: the fewest of an
+    examination. target_bound: what of an examination is held against the target, `point` or `lower`
+    (`sealed_rule`). recipe: of the rounds, in order, the last one goes on;
+    recipe_settings, first_recipe_settings: by dotted name. verify: by `sensors`, or by `cameras`
+    where the task has eyes. images: size of the pictures that policies see [px], or 0. vary_looks:
+    each episode looks different in them. staleness: rounds that a round's collection may begin
+    ahead, under the policy of then, beside training and evaluation; collect_share: of robot time
+    that it then has beside an evaluation, 0.0 is what would otherwise be idle. pace: free, or real
+    for twins on the clock on the wall; the rest is in seconds, see `Conditions`. allocate, abort,
+    hard: of a round's episodes, see `Spending`.
+    world: in place of the task's. helper: who helps in collections, and settings of the device in
+    their hands; see `session/helping.py`.
+    """
+
+    task: str
+    python: str = ""
+    success: str = ""
+    demonstrator: str = ""
+    reset: str = "fast"
+    robots: int = 4
+    seed: int = 0
+    target: float = 0.99
+    policy: str = ""
+    demonstrations_of: str = ""
+    demonstrations: int = 40
+    start_episodes: int = 200
+    collect: int = 300
+    exploration: float = 0.3
+    execute: int = 8
+    max_pairs: int = 0
+    sealed_episodes: int = 300
+    target_bound: str = POINT
+    alpha: float = 0.05
+    first_recipe: str = "bc"
+    recipe: str = "best_of_n"
+    recipe_settings: dict[str, str] = field(default_factory=dict)
+    first_recipe_settings: dict[str, str] = field(default_factory=dict)
+    verify: str = "sensors"
+    images: int = 0
+    vary_looks: bool = False
+    staleness: int = 0
+    collect_share: float = 0.0
+    pace: str = "free"
+    reset_time: float = 0.0
+    latency: float = 0.0
+    fault_every: float = 0.0
+    repair_time: float = 0.0
+    allocate: bool = False
+    abort: bool = False
+    hard: float = 0.0
+    world: str = ""
+    helper: str = ""
+    helper_settings: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def spending(self) -> Spending:
+        """Where a round's episodes go."""
+        return Spending(self.allocate, self.abort, self.hard)
+
+
+@dataclass(slots=True)
+class LoopState:
+    """Where a loop is, for whoever shows it.
+
+    deciding: what the episodes of now are to decide, and how it stands; empty where nothing is.
+    """
+
+    doing: str = "starting"
+    round: int = 0
+    incumbent: str = ""
+    success: Estimate = field(default_factory=lambda: estimate(0, 0))
+    done: int = 0
+    planned: int = 0
+    reached: bool = False
+    sealed: SealedRow | None = None
+    sealed_attempts: int = 0
+    deciding: str = ""
+
+    def take(self, row: SealedRow, passed: bool) -> None:
+        """A sealed evaluation is over."""
+        self.sealed_attempts = max(self.sealed_attempts, row.attempt)
+        if passed:
+            self.reached, self.sealed = True, row
+
+
+@dataclass(frozen=True, slots=True)
+class _Collecting:
+    """A round's collection under way, and what its recipe raised when it was asked for jobs.
+
+    spent: where its episodes go. help: that the policy has in them.
+    """
+
+    queue: Queue
+    errors: list[RecipeError]
+    spent: Round
+    help: RoundHelp | None
+
+
+class Loop:
+    """One run of the loop on one fleet."""
+
+    def __init__(
+        self,
+        settings: LoopSettings,
+        run: Run,
+        writer: EpisodeWriter,
+        fleet: Fleet,
+        first: ConfiguredRecipe,
+        schedule: Sequence[ConfiguredRecipe],
+        trainer: Trainer,
+        budget: Budget,
+        state: LoopState,
+        helper: Operator | None = None,
+    ) -> None:
+        """helper: beside policies in collections."""
+        self.helper = helper
+        self.settings = settings
+        self.run_store = run
+        self.writer = writer
+        self.fleet = fleet
+        self.stations: StationBackend = fleet.stations
+        self.first = first
+        self.schedule = schedule
+        self.trainer = trainer
+        self.budget = budget
+        self.state = state
+        self.spec = shape_for(settings.task, self.stations, settings.execute)
+        asked = settings.target, settings.sealed_episodes, settings.target_bound
+        self._sealed = Sealed(run.ledger, *asked)
+        self._known = EpisodeCache(run, self.stations)
+        self._online = OnlineRounds(
+            run, self._known.episodes, settings.seed, self._asked, self._base
+        )
+        self._begun: dict[int, _Collecting] = {}  # collections under way, by round
+        self._pairs: Queue | None = None  # the incumbent's part of the next comparison's first
+
+    def run(self) -> LoopState:
+        """Go on until the target holds on sealed seeds or the budget's rounds are used up.
+
+        Raises:
+            Stopped: the budget's time ended, or a person asked; everything is recorded.
+        """
+        try:
+            self._start()
+            while not self.state.reached and self.state.round < self.budget.rounds:
+                self._round(self.state.round + 1)
+        finally:
+            self._online.close()
+        self.fleet.stop("the loop has ended")
+        return self.state
+
+    # Steps
+
+    def _start(self) -> None:
+        name = self.begin()
+        # A round is done when it has a row; one cut short begins again under its own incumbent.
+        rounds = self.run_store.ledger.rounds()
+        self._make_incumbent(rounds[-1].policy if rounds else name)
+        self.state.round = rounds[-1].number if rounds else 0
+        self._passes(self.state.incumbent)
+
+    def begin(self) -> str:
+        """Demonstrations, the first policy and its evaluation, as far as they are not there yet.
+
+        Returns its name.
+        """
+        self.writer.flush()
+        self._known.read()
+        settings = self.settings
+        who, demonstrator = self.stations.starter
+        seeds = islice(stream(settings.seed, "demonstration"), settings.demonstrations)
+        jobs = [Job(s, Purpose.DEMONSTRATION, demonstrator, who) for s in seeds]
+        self._doing("demonstrations", len(jobs))
+        self._episodes(jobs)
+        name = self._policy_of(0)
+        if name is None:
+            known = self._known.episodes.values()
+            shown = [e.success for e in known if e.shown]
+            if not any(shown):
+                raise RecipeError(
+                    f"none of the {len(shown)} first episodes ({who}) is a success, so there is "
+                    "nothing to begin with: ask for more with --demonstrations"
+                )
+            name = self._train(self.first, 0, "")
+        if not self.run_store.ledger.rounds():
+            self._begin_collection(1)
+        self._evaluate_start(name)
+        return name
+
+    def _evaluate_start(self, name: str) -> None:
+        controller = self._known.controller(name)
+        seeds = islice(stream(self.settings.seed, "start"), self.settings.start_episodes)
+        jobs = [Job(s, Purpose.EVALUATION, controller, name) for s in seeds]
+        self._doing("evaluating the first policy", len(jobs))
+        self._episodes(jobs)
+        if not self._show_success(name).trials:
+            raise EnpireError(
+                f"none of the {len(jobs)} episodes of the first policy was judged, so nothing can "
+                "be held against it: `enpire show` has their reasons"
+            )
+
+    def _round(self, number: int) -> None:
+        self.state.round = number
+        incumbent, base = self.state.incumbent, self._base(number)
+        candidate = self._policy_of(number)
+        try:
+            if candidate is None and is_online(self._recipe(number)):
+                candidate = self._learn(number, base)
+            elif candidate is None:
+                self._collect(number)
+                candidate = self._train(self._recipe(number), number, base)
+            better = self._better(number, incumbent, candidate)
+        except (RecipeError, PolicyError) as error:
+            if isinstance(error, PolicyError) and candidate is None:
+                raise
+            text = f"round {number}: {error}"
+            self._note("rejected", text, incumbent, candidate or "", {"drawn": 0})
+            better = False
+            if self._pairs is not None:
+                self.fleet.drop(self._pairs)
+            if isinstance(error, PolicyError):  # it has ended all that was under way
+                self._begun.clear()
+        if better and candidate is not None:
+            fault_point("promote")
+            self.run_store.ledger.set_policy_state(candidate, "incumbent")
+            fault_point("promoted")
+            self._make_incumbent(candidate)
+        self._close_round(number)
+        self._passes(self.state.incumbent)
+
+    def _recipe(self, number: int) -> ConfiguredRecipe:
+        """Of a round."""
+        return self.schedule[min(number, len(self.schedule)) - 1]
+
+    def _collect(self, number: int) -> None:
+        """Have all that is collected for a round, of which some may have been before."""
+        collecting = self._begun.pop(number, None) or self._collection(number)
+        self._doing("collecting", self.settings.collect)
+        # While the last ones end, others begin what the comparison needs anyway.
+        self._pairs = self.fleet.beside(self._known.missing(self._ahead(number)))
+        self._run_out(collecting.queue)
+        for error in collecting.errors:
+            raise error
+        self._note_tally(number, collecting.spent)
+        self._note_help(number, collecting.help)
+
+    def _note_tally(self, number: int, spent: Round) -> None:
+        """Say what early ends came to, once a round."""
+        tally = spent.tally(self._known.episodes.values())
+        said = [n.round for n in self.run_store.ledger.decisions() if n.kind == "spent"]
+        if tally is not None and number not in said:
+            self._note("spent", str(tally), spent.base, "", asdict(tally), number)
+
+    def _note_help(self, number: int, help: RoundHelp | None) -> None:
+        """Say what a detector is worth and what help came to, once a round."""
+        if self.helper is None:
+            return
+        done = attended(self._known.episodes.values(), self.helper, number)
+        said = [n.kind for n in self.run_store.ledger.decisions() if n.round == number]
+        if help is not None and help.detector is not None and "detector" not in said:
+            self.run_store.ledger.add_decision(detected(help.detector, number))
+        if done and "helped" not in said:
+            self.run_store.ledger.add_decision(helped(done, done[0].policy, number))
+
+    def _learn(self, number: int, base: str) -> str:
+        """Collect while a learner learns from what is collected; returns its candidate's name."""
+        settings, recipe = self.settings, self._recipe(number)
+        seeds = stream(settings.seed, "collect", number)
+        process, before = self._online.begun(number, recipe)
+        collection = OnlineCollection(
+            process,
+            before,
+            self._known.episodes,
+            self.writer.flush,
+            self._known.controller(self._base(number)),
+            lambda policy: live_controller(policy, self.stations),
+            number,
+            seeds,
+            settings.collect,
+            settings.target,
+            self.stations.live or settings.pace == REAL,
+        )
+        errors: list[RecipeError] = []
+        self._doing("collecting and learning", settings.collect)
+        self._pairs = self.fleet.beside(self._known.missing(self._ahead(number)))
+        jobs = self._known.missing(caught(collection.jobs(), errors))
+        self._run_out(self.fleet.beside(jobs))
+        for error in errors:
+            raise error
+        process.ask_candidate()
+        candidate = self._made(process.candidate)
+        name, asked = f"{POLICY}-{number}", self._asked(recipe, number, base)
+        text = keep(self.run_store, candidate, name, asked)
+        self._note("trained", f"{text}; {collection.recent} of the latest", base, name)
+        return name
+
+    def _begin_collection(self, number: int) -> None:
+        """Have what a later round collects begin now, beside what else there is to do."""
+        if number not in self._begun and self._begins_early(number):
+            self._begun[number] = self._collection(number)
+
+    def _begins_early(self, number: int) -> bool:
+        """Whether a round's collection begins while the round before is under way."""
+        wanted = self.settings.staleness and number <= self.budget.rounds
+        wanted = wanted and not is_online(self._recipe(number))
+        return bool(wanted and self._stale(number) <= self._recipe(number).max_staleness)
+
+    def _stale(self, number: int) -> int:
+        """Rounds that a collection lags behind that begins early; the first policy is new."""
+        return min(self.settings.staleness, number - 1)
+
+    def _collection(self, number: int) -> _Collecting:
+        """What is collected for a round: it follows from what was known before, whenever asked."""
+        recipe, settings = self._recipe(number), self.settings
+        early = self._begins_early(number)
+        stale = self._stale(number) if early else 0
+        base = self._base(number - stale)
+        row = self.run_store.ledger.policy(base)
+        before = number - 1 if early else number  # whose evaluations are not over yet
+        earlier = (
+            e
+            for e in self._known.episodes.values()
+            if e.tells
+            and e.round < number
+            and e.purpose is not Purpose.SEALED
+            and (e.round < before or e.purpose is not Purpose.EVALUATION)
+        )
+        episodes, seed = sorted(earlier, key=lambda e: e.id), self._seed(number)
+        parent = row.parent if row else ""
+        spending, physical = settings.spending, settings.reset == "physical"
+        spent = Round(spending, self.stations, number, base, parent, episodes, seed, physical)
+        asked = Collection(
+            stations=self.stations,
+            base=base,
+            parent=parent,
+            policy=self._known.policy,
+            controller=self._known.controller,
+            round=number,
+            count=settings.collect,
+            seeds=spent.seeds(stream(settings.seed, "collect", number)),
+            exploration=settings.exploration,
+            seed=seed,
+            episodes=episodes,
+            helper=self.helper,
+        )
+        errors: list[RecipeError] = []
+        collected, help = spent.jobs(recipe.collect(asked)), None
+        if self.helper and isinstance(self.stations, Tasked) and not recipe.needs_helper:
+            help = RoundHelp(self.helper, self.stations, base, episodes, seed)
+            collected = help.jobs(collected)
+        jobs = caught(collected, errors)
+        jobs = (job and replace(job, staleness=stale) for job in jobs)
+        weight = settings.collect_share / (1.0 - settings.collect_share)  # an evaluation has 1.0
+        queue = self.fleet.beside(self._known.missing(jobs), weight)
+        return _Collecting(queue, errors, spent, help)
+
+    def _seed(self, number: int) -> int:
+        """Of what is random in a round apart from its episodes."""
+        return self.settings.seed * 1000 + number
+
+    def _train(self, recipe: ConfiguredRecipe, number: int, parent: str) -> str:
+        """A candidate, made beside the stations; they have the comparison's first episodes done."""
+        self.writer.flush()
+        asked = self._asked(recipe, number, parent)
+        training = self.trainer.begin(self.run_store, asked)
+        if parent:
+            self._begin_collection(number + 1)
+        self._doing(f"training ({recipe.name})", 0)
+        try:
+            candidate = self._made(lambda: training.candidate(0.0))
+        except RecipeError:
+            raise
+        except BaseException:
+            training.cancel()
+            raise
+        name = f"{POLICY}-{number}"
+        text = keep(self.run_store, candidate, name, asked, "candidate" if parent else "incumbent")
+        self._note("trained", text, parent, name, candidate.numbers)
+        return name
+
+    def _asked(self, recipe: ConfiguredRecipe, number: int, parent: str) -> TrainingRequest:
+        """A training of a round."""
+        stations = self.stations
+        return TrainingRequest(
+            recipe,
+            self.spec,
+            number,
+            parent,
+            self._seed(number),
+            stations.parameters,
+            instruction(stations),
+            grippers(stations),
+            symmetry_of(stations),
+        )
+
+    def _made(self, look: Callable[[], Candidate | None]) -> Candidate:
+        """What `look` finds in the end, while stations go on with what there is to do.
+
+        Raises:
+            RecipeError: it found none.
+        """
+        found: list[Candidate | RecipeError] = []
+
+        def until_found() -> Iterator[Job | None]:
+            while not found:
+                try:
+                    candidate = look()
+                except RecipeError as error:  # what is collected meanwhile goes on
+                    found.append(error)
+                    return
+                if candidate is None:
+                    yield None
+                else:
+                    found.append(candidate)
+
+        if self._pairs is not None:
+            self._run_out(self._pairs)
+        self._episodes(until_found())
+        (candidate,) = found
+        if isinstance(candidate, RecipeError):
+            raise candidate
+        return candidate
+
+    def _ahead(self, number: int) -> list[Job]:
+        """The incumbent's part of the first pairs of a round's comparison.
+
+        Their number is fixed, so that what is decided does not hang on how long training takes.
+        """
+        name = self.state.incumbent
+        controller = self._known.controller(name)
+        pairs = min(AHEAD, self.settings.max_pairs or AHEAD)
+        seeds = islice(stream(self.settings.seed, "compare", number), pairs)
+        return [Job(seed, Purpose.EVALUATION, controller, name, number) for seed in seeds]
+
+    def _better(self, number: int, incumbent: str, candidate: str) -> bool:
+        """Whether the candidate is to replace the incumbent: it is shown to be better, or passes.
+
+        One that learned online has episodes of its own. Where these reach the target it is examined
+        first, and where they do not say that it is likely to be better, robot time is better spent
+        on going on. A learner that has become worse is given up: the next one begins from the
+        incumbent, with all episodes.
+        """
+        if not is_online(self._recipe(number)):
+            return self._compare(number, incumbent, candidate) or self._passes(candidate)
+        latest = recent(self._known.episodes, number, stream(self.settings.seed, "collect", number))
+        if latest.rate >= self.settings.target and self._passes(candidate):
+            return True
+        chance = chance_above(latest, self._measured(incumbent, number - 1))
+        decided = self._decision(number)  # of a run that was killed before its round's end
+        if chance >= LIKELY or decided:
+            return self._compare(number, incumbent, candidate) or self._passes(candidate)
+        if decided is not None:
+            return False
+        worse = chance < WORSE
+        self._note(
+            "rejected" if worse else "kept",
+            f"{candidate} is not compared: the latest episodes of its learner, {latest}, are "
+            f"above {incumbent} with a chance of {chance:.3f} only; "
+            + ("another begins from the incumbent" if worse else "it goes on learning"),
+            incumbent,
+            candidate,
+            {"wins": 0, "losses": 0, "ties": 0, "drawn": 0, "better": False},
+            number,
+        )
+        return False
+
+    def _compare(self, number: int, incumbent: str, candidate: str) -> bool:
+        """Both on the same fresh seeds, pair by pair, until the test decides."""
+        settings = self.settings
+        earlier = self._decision(number)
+        if earlier is not None:
+            return earlier
+        max_pairs = self._max_pairs(number, incumbent, candidate)
+        self._doing("comparing", max_pairs)
+        match = PairedComparison(
+            candidate,
+            incumbent,
+            {name: self._known.controller(name) for name in (candidate, incumbent)},
+            number,
+            stream(settings.seed, "compare", number),
+            settings.alpha,
+            max_pairs,
+        )
+        for episode in self._known.episodes.values():
+            match.add(episode)
+        for episode in self._stream(match.jobs()):
+            match.add(episode)
+            self.state.done = match.record.pairs
+            self.state.deciding = f"{candidate} against {incumbent}: {match.record.counts}"
+        record, verdict = match.record, match.decision
+        promote = verdict is Decision.PROMOTE
+        self._note(
+            "promoted" if promote else "kept",
+            f"{candidate} against {incumbent} on {record.pairs} common seeds: {record.counts}; the "
+            f"chance that it is better {record.chance_better:.3f}",
+            incumbent,
+            candidate,
+            {
+                "wins": record.wins,
+                "losses": record.losses,
+                "ties": record.ties,
+                "drawn": match.drawn,
+                "better": promote,
+            },
+            number,
+        )
+        return promote
+
+    def _max_pairs(self, number: int, incumbent: str, candidate: str) -> int:
+        """Pairs of a round's comparison: as it was asked for, or as the incumbent's success says.
+
+        What is known of the incumbent from earlier rounds decides, and is noted, so that a
+        comparison that is continued has the same limit.
+        """
+        settings = self.settings
+        if settings.max_pairs:
+            return settings.max_pairs
+        for note in self.run_store.ledger.decisions():
+            if note.round == number and note.kind == LIMIT and note.candidate == candidate:
+                return int(note.numbers["max_pairs"])
+        measured = self._measured(incumbent, number - 1)
+        most = enough_pairs(measured, settings.target, settings.alpha)
+        text = (
+            f"{incumbent} succeeds at {measured}: at most {most} pairs, {EXTENSION} times as many "
+            f"if {candidate} is promising"
+        )
+        self._note(LIMIT, text, incumbent, candidate, {"max_pairs": most}, number)
+        return most
+
+    def _passes(self, name: str) -> bool:
+        """Whether the target is reached; `name` is examined if its evaluations so far reach it.
+
+        So is a candidate that could not be shown to be better than a good incumbent.
+        """
+        for row in self.run_store.ledger.sealed():
+            self.state.take(row, self._sealed.passed(row))
+        under_way = self._sealed.under_way  # of a run that is continued; it comes to it
+        done = self.state.reached or name in self._sealed.examined
+        if not done and under_way in ("", name) and (under_way or self._looks_good(name)):
+            self._examine(name)
+        return self.state.reached
+
+    def _looks_good(self, name: str) -> bool:
+        """Whether it reaches the target on enough episodes.
+
+        Where few say that it does, or do not rule it out, what is missing is run: after a quick
+        comparison a policy may seem worse than it is, and another round costs more.
+        """
+        number, target = self.state.round, self.settings.target
+        seen = self._measured(name, number)
+        if seen.trials < ENOUGH and seen.high >= target:
+            controller = self._known.controller(name)
+            seeds = islice(stream(self.settings.seed, "check", number), ENOUGH - seen.trials)
+            jobs = [Job(s, Purpose.EVALUATION, controller, name, number) for s in seeds]
+            self._doing("looking closer", len(jobs))
+            self._episodes(jobs)
+            seen = self._measured(name, number)
+        self._show_success(name)
+        return seen.rate >= target and seen.trials >= ENOUGH
+
+    def _examine(self, name: str) -> None:
+        controller, known = self._known.controller(name), self._known.episodes
+        examination = self._sealed.begin(name, controller, self.state.round)
+        self._doing("sealed evaluation", examination.rule.soonest(0))
+        failures = 0
+        for episode in self._stream(examination.due(known)):
+            failures += not episode.success
+            self.state.done += 1
+            self.state.deciding = f"{name} on sealed seeds: {failures} failed of {self.state.done}"
+            self.state.planned = min(examination.rule.soonest(failures), examination.rule.most)
+        self.writer.flush()
+        row = self._sealed.close(examination, known)
+        self._note("sealed", f"{name}, {self._sealed.said(row)}", name, "")
+        self.state.take(row, self._sealed.passed(row))
+
+    # Helpers
+
+    def _run_out(self, queue: Queue) -> None:
+        """Have all of a queue's episodes in the store."""
+        with contextlib.closing(self.fleet.run_out(queue)) as running:
+            for episode in running:
+                self._known.add(episode)
+                self.state.done += 1
+
+    def _episodes(self, jobs: Iterable[Job | None]) -> list[Episode]:
+        done = []
+        for episode in self._stream(iter(jobs)):
+            done.append(episode)
+            self.state.done = len(done)
+        return done
+
+    def _stream(self, jobs: Iterator[Job | None]) -> Iterator[Episode]:
+        """Episodes of `jobs`: those in the store at once, the others from the fleet.
+
+        What is done beside them goes to the store only.
+        """
+        known: list[Episode] = []
+        asked: set[str] = set()
+
+        def missing() -> Iterator[Job | None]:
+            for job in jobs:
+                earlier = self._known.episodes.get(job.id) if job else None
+                if earlier is None:
+                    if job:
+                        asked.add(job.id)
+                    yield job
+                else:
+                    known.append(earlier)
+
+        with contextlib.closing(self.fleet.run(missing())) as running:
+            for episode in running:
+                while known:
+                    yield known.pop(0)
+                self._known.add(episode)
+                if episode.id in asked:
+                    yield episode
+        yield from known
+
+    def _measured(self, name: str, until: int) -> Estimate:
+        """Return a policy's success over its evaluations up to a round, for what is decided by it.
+
+        Episodes that were under way when a comparison ended are left out. How many there are is a
+        matter of time, and a loop that was killed must come to the same decisions.
+        """
+        settled = {
+            note.round: self._settled(note.round, int(note.numbers["drawn"]))
+            for note in self.run_store.ledger.decisions()
+            if note.kind in DECIDED and "drawn" in note.numbers
+        }
+        judged = [
+            e.success
+            for e in self._known.evaluations(name)
+            if e.round <= until and (e.round not in settled or e.seed in settled[e.round])
+        ]
+        return estimate(sum(judged), len(judged))
+
+    def _settled(self, number: int, drawn: int) -> set[int]:
+        """Seeds of a round's evaluations that are there however often the loop was killed."""
+        compared = islice(stream(self.settings.seed, "compare", number), drawn)
+        return {*compared, *islice(stream(self.settings.seed, "check", number), ENOUGH)}
+
+    def _show_success(self, name: str) -> Estimate:
+        judged = [e.success for e in self._known.evaluations(name)]
+        measured = estimate(sum(judged), len(judged))
+        if name == self.state.incumbent or not self.state.incumbent:
+            self.state.success = measured
+        return measured
+
+    def _close_round(self, number: int) -> None:
+        measured = self._show_success(self.state.incumbent)
+        self.writer.flush()
+        self.run_store.ledger.put_round(
+            RoundRow(
+                number=number,
+                policy=self.state.incumbent,
+                successes=measured.successes,
+                trials=measured.trials,
+                low=measured.low,
+                high=measured.high,
+                robot_s=self.fleet.robot_s,
+                wall_s=self.budget.elapsed,
+            )
+        )
+
+    def _make_incumbent(self, name: str) -> None:
+        self.state.incumbent = name
+        self._show_success(name)
+
+    def _policy_of(self, number: int) -> str | None:
+        row = self.run_store.ledger.policy(f"{POLICY}-{number}")
+        return row.name if row else None
+
+    def _decision(self, number: int) -> bool | None:
+        for note in self.run_store.ledger.decisions():
+            if note.round == number and note.kind in DECIDED:
+                return note.kind == "promoted"
+        return None
+
+    def _base(self, number: int) -> str:
+        """What a round's candidate is made from: the last one, unless it did worse.
+
+        Near the target an improvement is too small to be shown by one comparison. It is not thrown
+        away for that: the next candidate goes on from it, until there is enough to show.
+        """
+        notes = self.run_store.ledger.decisions()
+        decided = [note for note in notes if note.kind in DECIDED and note.round < number]
+        last = decided[-1] if decided else None
+        if last and last.kind == "kept" and last.numbers["wins"] >= last.numbers["losses"]:
+            return last.candidate
+        earlier = [row for row in self.run_store.ledger.rounds() if row.number < number]
+        return earlier[-1].policy if earlier else f"{POLICY}-0"
+
+    def _note(
+        self,
+        kind: str,
+        text: str,
+        incumbent: str,
+        candidate: str,
+        numbers: dict[str, float] | None = None,
+        number: int | None = None,
+    ) -> None:
+        at = self.state.round if number is None else number
+        self.writer.flush()  # what was decided never outlives the episodes that decided it
+        self.run_store.ledger.add_decision(
+            LogEntry(at, kind, text, incumbent, candidate, numbers or {})
+        )
+
+    def _doing(self, what: str, planned: int) -> None:
+        self.state.doing, self.state.done, self.state.planned = what, 0, planned
+        self.state.deciding = ""

@@ -1,0 +1,33 @@
+"""The clock on the wall, and a twin's."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from enpire.rollout.fleet.clock import Free, Wall
+
+
+def test_a_twins_clock_passes_with_its_periods() -> None:
+    clock = Free(5.0)
+    clock.tick(0.02)
+    clock.wait(0.001)
+    assert clock.now == 5.02
+
+
+def test_the_wall_holds_up_whoever_is_early() -> None:
+    clock, began = Wall(100.0), time.monotonic()
+    for _ in range(5):
+        clock.tick(0.02)
+    assert time.monotonic() - began >= 0.1
+    assert clock.now - 100.0 == pytest.approx(time.monotonic() - began, abs=0.02)
+
+
+def test_who_is_late_does_not_catch_up() -> None:
+    clock = Wall()
+    time.sleep(0.1)
+    began = time.monotonic()
+    for _ in range(3):
+        clock.tick(0.02)
+    assert time.monotonic() - began >= 0.04

@@ -1,0 +1,75 @@
+"""A loop that is killed at points of its store: `python -m tests.rollout.loop.killing FOLDER N`.
+
+It forks a process for each start, so that what takes long to import is imported once. It prints a
+line for each point that it killed at, and ends with an error at the first that made a difference.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import sys
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+
+from enpire.rollout.loop import loop as loops
+from enpire.store.fault_points import VARIABLE, passed
+from enpire.store.fsck import check
+from enpire.store.layout import LEDGER
+from tests.rollout.loop.test_loop import FAST, SLOW, Moves, go, same_end
+
+
+def forked(work: Callable[[], None]) -> int:
+    """How a child ended that did some work: `waitpid`'s status."""
+    child = os.fork()
+    if child:
+        return os.waitpid(child, 0)[1]
+    try:
+        work()
+        os._exit(0)
+    except BaseException:
+        traceback.print_exc()
+        os._exit(1)
+
+
+def main(folder: Path, kills: int) -> None:
+    """Kill at so many points, as far apart as they can be; 0: at each."""
+    loops.ENOUGH = 8
+    whole, count = folder / "whole", folder / "count"
+
+    def undisturbed() -> None:
+        os.environ[VARIABLE] = "*:0:kill"
+        go(whole, Moves(SLOW), Moves(FAST))
+        count.write_text(str(passed()))
+
+    if forked(undisturbed):
+        sys.exit("it does not even end undisturbed")
+    points = int(count.read_text())
+    chosen = range(1, points + 1, max(1, points // kills) if kills else 1)
+    for number in list(chosen)[: kills or None]:
+        run = folder / f"killed-{number}"
+
+        def dies(run: Path = run, number: int = number) -> None:
+            os.environ[VARIABLE] = f"*:{number}:kill"
+            go(run, Moves(SLOW), Moves(FAST))
+
+        def goes_on(run: Path = run) -> None:
+            if run.exists() and not (run / LEDGER).exists():  # never created: opening it says so
+                shutil.rmtree(run)
+            same_end(run, whole, go(run, Moves(SLOW), Moves(FAST)))
+            damage = check(run).damage
+            if damage:
+                raise RuntimeError(f"fsck finds {damage}")
+
+        status = forked(dies)
+        if not os.WIFSIGNALED(status) or os.WTERMSIG(status) != signal.SIGKILL:
+            sys.exit(f"point {number} of {points} was not its end: {status}")
+        if forked(goes_on):
+            sys.exit(f"killed at point {number} of {points} it comes to another end")
+        print(number, flush=True)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), int(sys.argv[2]))

@@ -1,0 +1,268 @@
+"""A loop whose recipe learns online: its rounds, and that it may be killed anywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+
+from enpire.errors import RecipeError
+from enpire.improvement.checkpoint import TrainingState
+from enpire.improvement.recipe import Candidate, RecipeInputs
+from enpire.improvement.training import TrainingRequest, given
+from enpire.policies import Policy
+from enpire.rollout.collection import online
+from enpire.rollout.loop import loop as loops
+from enpire.rollout.loop import online_rounds
+from enpire.store import Run
+from enpire.types import Episode, Purpose
+from tests.rollout.loop.test_loop import FAST, SLOW, TINY, Killed, Moves, Steps, go, notes
+
+SETTINGS = replace(TINY, collect=24, target=0.95, max_pairs=20)
+COLLECTS = replace(SETTINGS, max_pairs=2)  # what comes after a round's collection is short
+
+
+class Grows:
+    """A learner whose policy moves faster with every block, whatever is in it."""
+
+    def __init__(self, start: float = SLOW, gain: float = 0.2, fails_after: int = 99) -> None:
+        self.start, self.gain, self.fails_after = start, gain, fails_after
+        self.first: list[int] = []
+
+    def learner(self, given: RecipeInputs) -> Growing:
+        self.first.append(len(given.episodes))
+        return Growing(self, given)
+
+    def improve(self, given: RecipeInputs) -> Candidate:
+        return self.learner(given).candidate()
+
+
+class Growing:
+    def __init__(self, settings: Grows, given: RecipeInputs) -> None:
+        self.settings, self.given = settings, given
+        self.blocks: list[list[str]] = []
+
+    def add(self, episodes: Sequence[Episode]) -> dict[str, float]:
+        self.blocks.append([e.id for e in episodes])
+        if len(self.blocks) > self.settings.fails_after:
+            raise RecipeError("the loss is nan")
+        return {}
+
+    def policy(self) -> Policy:
+        speed = min(self.settings.start + self.settings.gain * len(self.blocks), FAST)
+        return Moves(speed).improve(self.given).policy
+
+    def candidate(self) -> Candidate:
+        return Candidate(self.policy(), {"blocks": len(self.blocks)})
+
+    def state(self) -> TrainingState:
+        raise NotImplementedError
+
+    def restore(self, episodes: Sequence[Episode], kept: TrainingState) -> None:
+        raise NotImplementedError
+
+
+class HereOnline:
+    """`OnlineProcess`, in this process and at once."""
+
+    begun: ClassVar[list[HereOnline]] = []
+
+    def __init__(self, run: Path, asked: TrainingRequest, first: int) -> None:
+        self.asked, self.first, self.handed = asked, first, list[list[str]]()
+        self.run = Run.open(run, following=True)
+        before = [e for e in self.run.episodes() if e.round < first]
+        self.learner: Any = asked.recipe.recipe.learner(given(self.run, asked, before))  # type: ignore[attr-defined]
+        self.versions: list[Policy] = [self.learner.policy()]
+        self.error: RecipeError | None = None
+        self.due: list[Candidate] = []
+        HereOnline.begun.append(self)
+
+    def hand_over(self, ids: Sequence[str]) -> None:
+        self.handed.append(list(ids))
+        known = {e.id: e for e in self.run.episodes()}
+        try:
+            self.learner.add([known[id] for id in ids])
+        except RecipeError as error:
+            self.error = error
+        self.versions.append(self.learner.policy())
+
+    def newest(self) -> int:
+        if self.error:
+            raise self.error
+        return len(self.versions) - 1
+
+    def has(self, version: int) -> bool:
+        return version <= self.newest()
+
+    def policy(self, version: int) -> Policy:
+        return self.versions[version]
+
+    def ask_candidate(self) -> None:
+        self.due.append(self.learner.candidate())
+
+    def candidate(self) -> Candidate | None:
+        return self.due.pop() if self.due else None
+
+    def close(self) -> None:
+        self.run.close()
+
+
+@pytest.fixture(autouse=True)
+def here(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(online_rounds, "OnlineProcess", HereOnline)
+    monkeypatch.setattr(online, "BLOCK", 4)
+    monkeypatch.setattr(online, "LAG", 1)
+    monkeypatch.setattr(online, "RECENT", 8)
+    monkeypatch.setattr(loops, "ENOUGH", 8)
+    HereOnline.begun = []
+
+
+def collected(folder: Path, number: int) -> list[Episode]:
+    with Run.open(folder) as run:
+        found = [e for e in run.episodes(Purpose.COLLECTION) if e.round == number]
+    return sorted(found, key=lambda e: (online.version_of(e.policy), e.id))
+
+
+def speed_of(folder: Path, name: str) -> float:
+    with Run.open(folder) as run:
+        tensors, _ = run.load_policy(name)
+    return float(tensors["centre"][0])
+
+
+def test_what_is_learned_meanwhile_is_promoted_and_passes(tmp_path: Path) -> None:
+    folder, recipe = tmp_path / "run", Grows()
+    state = go(folder, Moves(SLOW), recipe, settings=SETTINGS)
+    assert state.incumbent == "policy-1"
+    assert state.reached
+    episodes = collected(folder, 1)
+    assert [online.version_of(e.policy) for e in episodes[:12]] == [0] * 8 + [1] * 4
+    assert len(episodes) % 4 == 0
+    successes = [e.success for e in episodes]
+    assert sum(successes[-8:]) > sum(successes[:8]), "later versions act"
+    (note,) = notes(folder, "trained")[1:]
+    assert "of the latest" in note.text
+    assert HereOnline.begun[0].handed == [
+        [e.id for e in sorted_block] for sorted_block in blocks(HereOnline.begun[0], episodes)
+    ]
+
+
+def blocks(process: HereOnline, episodes: list[Episode]) -> list[list[Episode]]:
+    by_id = {e.id: e for e in episodes}
+    return [[by_id[id] for id in ids] for ids in process.handed]
+
+
+def test_the_learner_goes_on_from_round_to_round(tmp_path: Path, patient: None) -> None:
+    folder, recipe = tmp_path / "run", Grows(gain=0.01)
+    go(folder, Moves(SLOW), recipe, rounds=2, settings=SETTINGS)
+    (process,) = HereOnline.begun
+    assert len(process.handed) == 12
+    assert online.version_of(collected(folder, 2)[0].policy) == 5, "of the round before"
+    assert speed_of(folder, "policy-2") > speed_of(folder, "policy-1")
+
+
+def test_a_learner_that_fails_leaves_the_incumbent_and_another_begins(
+    tmp_path: Path, patient: None
+) -> None:
+    folder, recipe = tmp_path / "run", Grows(fails_after=2)
+    state = go(folder, Moves(SLOW), recipe, rounds=2, settings=SETTINGS)
+    assert (state.round, state.incumbent) == (2, "policy-0")
+    rejected = notes(folder, "rejected")
+    assert [note.round for note in rejected] == [1, 2]
+    assert "the loss is nan" in rejected[0].text
+    assert [process.first for process in HereOnline.begun] == [1, 2]
+    assert recipe.first[1] > recipe.first[0], "it has what the first one collected"
+
+
+@pytest.mark.parametrize("after", [16, 29])
+@pytest.mark.usefixtures("patient")
+def test_a_loop_that_was_killed_comes_to_the_same(tmp_path: Path, after: int) -> None:
+    whole, cut = tmp_path / "whole", tmp_path / "cut"
+    go(whole, Moves(SLOW), Grows(gain=0.05), settings=COLLECTS)
+    with pytest.raises(Killed):
+        go(cut, Moves(SLOW), Grows(gain=0.05), Steps(after), settings=COLLECTS)
+    with Run.open(cut) as run:
+        assert run.ledger.policy("policy-1") is None, "in the middle of its round"
+    go(cut, Moves(SLOW), Grows(gain=0.05), settings=COLLECTS)
+    one, other = (collected(folder, 1) for folder in (whole, cut))
+    assert [e.id for e in one] == [e.id for e in other]
+    for mine, theirs in zip(one, other, strict=True):
+        np.testing.assert_array_equal(mine.actions, theirs.actions)
+    assert speed_of(whole, "policy-1") == speed_of(cut, "policy-1")
+
+
+@pytest.mark.parametrize("stations", [1, 3])
+@pytest.mark.usefixtures("patient")
+def test_what_is_learned_does_not_hang_on_how_many_stations_there_are(
+    tmp_path: Path, stations: int
+) -> None:
+    one, other = tmp_path / "one", tmp_path / "other"
+    go(one, Moves(SLOW), Grows(gain=0.05), settings=COLLECTS)
+    go(other, Moves(SLOW), Grows(gain=0.05), settings=replace(COLLECTS, robots=stations))
+    assert [e.id for e in collected(one, 1)] == [e.id for e in collected(other, 1)]
+
+
+def test_a_learner_that_is_not_likely_to_be_better_is_not_compared_and_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, patient: None
+) -> None:
+    monkeypatch.setattr(loops, "LIKELY", 1.0)
+    monkeypatch.setattr(loops, "WORSE", 0.0)
+    folder, recipe = tmp_path / "run", Grows(gain=0.0)
+    state = go(folder, Moves(SLOW), recipe, rounds=2, settings=SETTINGS)
+    assert state.incumbent == "policy-0"
+    kept = notes(folder, "kept")
+    assert [note.round for note in kept] == [1, 2]
+    assert all("is not compared" in note.text for note in kept)
+    with Run.open(folder) as run:
+        evaluated = {e.policy for e in run.episodes(Purpose.EVALUATION)}
+    assert evaluated == {"policy-0"}, "no robot time for the candidates"
+    (process,) = HereOnline.begun
+    assert len(process.handed) == 12, "one learner, two rounds of six blocks"
+
+
+def test_a_loop_that_was_killed_after_it_compared_nothing_goes_on_as_if_it_was_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(loops, "LIKELY", 1.0)
+    monkeypatch.setattr(loops, "WORSE", 0.0)
+    folder, recipe = tmp_path / "run", Grows(gain=0.0)
+
+    def killed(self: loops.Loop, number: int) -> None:
+        raise Killed
+
+    with monkeypatch.context() as patch:
+        patch.setattr(loops.Loop, "_close_round", killed)
+        with pytest.raises(Killed):
+            go(folder, Moves(SLOW), recipe, rounds=1, settings=SETTINGS)
+    go(folder, Moves(SLOW), recipe, rounds=1, settings=SETTINGS)
+    (kept,) = notes(folder, "kept")
+    assert "is not compared" in kept.text
+    with Run.open(folder) as run:
+        evaluated = {e.policy for e in run.episodes(Purpose.EVALUATION)}
+    assert evaluated == {"policy-0"}, "no robot time for the candidate"
+
+
+def test_a_learner_that_has_become_worse_is_given_up_and_another_begins_from_the_incumbent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, patient: None
+) -> None:
+    monkeypatch.setattr(online, "RECENT", 12)
+    folder, recipe = tmp_path / "run", Grows(start=FAST, gain=-FAST)
+    state = go(folder, Moves(FAST), recipe, rounds=2, settings=SETTINGS)
+    assert state.incumbent == "policy-0"
+    assert [note.round for note in notes(folder, "rejected")] == [1, 2]
+    assert not notes(folder, "kept")
+    assert [process.first for process in HereOnline.begun] == [1, 2]
+    assert [process.asked.parent for process in HereOnline.begun] == ["policy-0", "policy-0"]
+
+
+def test_a_learner_whose_latest_episodes_reach_the_target_is_examined_before_it_is_compared(
+    tmp_path: Path,
+) -> None:
+    folder = tmp_path / "run"
+    state = go(folder, Moves(SLOW), Grows(), settings=SETTINGS)
+    assert state.reached
+    assert state.incumbent == "policy-1"
+    assert not notes(folder, "promoted")
