@@ -20,16 +20,16 @@ from enpire.environment.gym_bridge.gym_stations import Worker as GymWorker
 from enpire.improvement.training import _Worker as Trainer
 from enpire.rollout.fleet.recovery import Recovery
 
-PACKAGE = Path(__file__).parents[1] / "enpire"
+ROOT = Path(__file__).parents[1]
 CANARY = "canary-9f1c"
 
 OTHERS = {
-    "agent_loop/remote.py": "within a sandbox, which has an environment of its own",
-    "agent_loop/workspace.py": "within a sandbox",
-    "sandbox/sandbox.py": "asks bubblewrap for its version",
-    "observe/gpu.py": "nvidia-smi",
-    "observe/safety_bench.py": "a bench's own processes",
-    "observe/wire_bench.py": "a bench's own processes",
+    "enpire/agent_loop/remote.py": "within a sandbox, which has an environment of its own",
+    "enpire/agent_loop/workspace.py": "within a sandbox",
+    "enpire/sandbox/sandbox.py": "asks bubblewrap for its version",
+    "enpire/observe/gpu.py": "nvidia-smi",
+    "benchmarks/safety.py": "a bench's own processes",
+    "benchmarks/wire.py": "a bench's own processes",
 }
 """Files that start processes without naming an environment, and why they may."""
 
@@ -135,8 +135,9 @@ def _without_environment(path: Path) -> list[int]:
 
 def test_whoever_starts_a_process_says_with_which_environment() -> None:
     found = {
-        path.relative_to(PACKAGE).as_posix(): lines
-        for path in PACKAGE.rglob("*.py")
+        path.relative_to(ROOT).as_posix(): lines
+        for part in ("enpire", "benchmarks")
+        for path in (ROOT / part).rglob("*.py")
         if (lines := _without_environment(path))
     }
     assert set(found) - set(OTHERS) == set(), "give env=child_environment()"

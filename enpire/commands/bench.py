@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
+import importlib
 import tempfile
 from argparse import Namespace
 from pathlib import Path
+from types import ModuleType
 
-from enpire.commands import (
-    bench_data,
-    bench_fit,
-    bench_fleet,
-    bench_policy,
-    bench_recipes,
-    bench_safety,
-    bench_selection,
-    bench_statistics,
-)
+import enpire
 from enpire.commands.options import Parser, add_start, print_json, task_asked
 from enpire.errors import UsageError
 from enpire.packs.finder import unknown
@@ -41,7 +34,8 @@ loader on the same episodes.
 policy: how quickly a policy of LeRobot's answers and fine-tunes, through ours and by LeRobot's own
 loop, on the GPU where there is one: --policy DIR, or a SmolVLA with random weights (--size).
 fit: how well parameters that are hidden in twins are found again: arms', and those of an object
-that they handle. Each draw is kept; the same command goes on where it was."""
+that they handle. Each draw is kept; the same command goes on where it was.
+All but twin need a checkout."""
 
 SUBJECTS = [
     "data",
@@ -54,6 +48,13 @@ SUBJECTS = [
     "statistics",
     "twin",
 ]
+IN_CHECKOUT = (Path(enpire.__file__).parents[1] / "benchmarks" / "verbs").is_dir()  # not in wheels
+WITH_OPTIONS = ["recipes", "fleet", "statistics", "safety", "data", "policy", "fit"]
+
+
+def _subject(name: str) -> ModuleType:
+    """Return the module of a bench; all but `twin` have one, in a checkout."""
+    return importlib.import_module(f"benchmarks.verbs.{name}")
 
 
 def add_options(parser: Parser) -> None:
@@ -78,19 +79,17 @@ def add_options(parser: Parser) -> None:
         "--block-s", type=more_than_zero, default=1.4, metavar="S", help="length, default 1.4"
     )
     group.add_argument("--seed", type=natural, default=0, metavar="N", help="default 0")
-    bench_recipes.add_options(parser)
-    bench_fleet.add_options(parser)
-    bench_statistics.add_options(parser)
-    bench_safety.add_options(parser)
-    bench_data.add_options(parser)
-    bench_policy.add_options(parser)
-    bench_fit.add_options(parser)
+    if IN_CHECKOUT:
+        for name in WITH_OPTIONS:
+            _subject(name).add_options(parser)
 
 
 def run(options: Namespace) -> int:
     """Measure and print."""
     if options.subject not in SUBJECTS:
         raise UsageError(unknown("subject", options.subject, SUBJECTS))
+    if options.subject != "twin" and not IN_CHECKOUT:
+        raise UsageError(f"bench {options.subject} is not installed: run it from a checkout")
     with progress_bar(f"bench {options.subject}"):
         return _measure(options)
 
@@ -98,21 +97,8 @@ def run(options: Namespace) -> int:
 def _measure(options: Namespace) -> int:
     if options.subject == "fleet":
         options.task = options.task or "pin_box"
-        return bench_fleet.run(options)
-    if options.subject == "recipes":
-        return bench_recipes.run(options)
-    if options.subject == "statistics":
-        return bench_statistics.run(options)
-    if options.subject == "selection":
-        return bench_selection.run(options)
-    if options.subject == "safety":
-        return bench_safety.run(options)
-    if options.subject == "fit":
-        return bench_fit.run(options)
-    if options.subject == "policy":
-        return bench_policy.run(options)
-    if options.subject == "data":
-        return bench_data.run(options)
+    if options.subject != "twin":
+        return int(_subject(options.subject).run(options))
     from enpire.environment import build_stations
     from enpire.observe import frozen
     from enpire.observe.bench import bench_twin

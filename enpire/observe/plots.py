@@ -9,9 +9,6 @@ from pathlib import Path
 import matplotlib as mpl
 from matplotlib.figure import Figure
 
-from enpire.observe.recipe_bench import CellResult
-from enpire.observe.recipe_table import GOALS, RecipeLine
-
 SIZE = (7.0, 4.2)  # inches
 FEW = 10  # names, which have a hue each
 
@@ -61,23 +58,3 @@ def success_against(
         axes.set_xlim(left=0)
         axes.legend(fontsize=7, ncols=2, loc="lower right")
         figure.savefig(path, dpi=130)
-
-
-def success_against_hours(of: Sequence[RecipeLine], path: Path) -> None:
-    """One task: each recipe's success against robot-hours.
-
-    Raises:
-        OSError: the file cannot be written.
-    """
-
-    def trace(result: CellResult) -> Trace:
-        hours, rates = zip(*((h, e.rate) for h, e in result.curve), strict=True)
-        return Trace(hours, rates, result.sealed.rate)
-
-    success_against(
-        {line.recipe: [trace(result) for result in line.results] for line in of},
-        "robot-hours, sealed evaluations apart",
-        f"{of[0].task}: incumbents by round, and on sealed seeds (diamonds)",
-        GOALS,
-        path,
-    )

@@ -1,7 +1,7 @@
 """Everything a run stores held against everything else; nothing is changed.
 
 What needs to know how a loop decides, promotions and sealed evaluations, is held against the
-episodes a layer above (`enpire.observe.fsck`).
+episodes a layer above (`enpire.evolution.audit.conclusions`).
 """
 
 from __future__ import annotations

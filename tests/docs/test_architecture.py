@@ -20,7 +20,7 @@ PAGES = sorted(
 LINK = re.compile(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)")
 PLACEHOLDER = re.compile(r"/[A-Z]+(?:/|$)")
 IN_REPOSITORY = re.compile(
-    r"`((?:enpire|docs|tests|tasks|robots|sim|agents|launch)/[\w./-]*\w/?)(?:::\w+)?`"
+    r"`((?:enpire|benchmarks|docs|tests|tasks|robots|sim|agents|launch)/[\w./-]*\w/?)(?:::\w+)?`"
 )
 
 
@@ -45,7 +45,17 @@ def test_files_that_a_page_names_are_there(page: Path) -> None:
 
 def test_pages_that_code_speaks_of_are_there() -> None:
     kinds = ("*.py", "*.toml", "*.md", "*.service", "*.html", "*.css")
-    parts = ("enpire", "tasks", "robots", "sim", "agents", "launch", "examples", "tests")
+    parts = (
+        "enpire",
+        "benchmarks",
+        "tasks",
+        "robots",
+        "sim",
+        "agents",
+        "launch",
+        "examples",
+        "tests",
+    )
     files = [one for part in parts for kind in kinds for one in (ROOT / part).rglob(kind)]
     named = {
         page: file

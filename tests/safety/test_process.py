@@ -15,9 +15,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from benchmarks import safety as bench
 from enpire.cli import main
 from enpire.errors import SafetyError, StoreError, UsageError
-from enpire.observe import safety_bench as bench
 from enpire.safety.client import StationClient
 from enpire.safety.following import EVERY_S, Following
 from enpire.safety.launch import Supervision

@@ -481,8 +481,8 @@ RECORDS = (
     ),
     Act(
         "edits-how-seeds-are-drawn",
-        "os.makedirs(given['package'] + '/rollout', exist_ok=True)\n"
-        "open(given['package'] + '/rollout/seeds.py', 'a')",
+        "os.makedirs(given['package'] + '/rollout/evaluation', exist_ok=True)\n"
+        "open(given['package'] + '/rollout/evaluation/seeds.py', 'a')",
         "Read-only file system|Permission denied",
         less={"package": "."},
     ),

@@ -30,7 +30,7 @@ def run(options: Namespace) -> int:
         raise UsageError("bench data reads the pictures of a run: --run RUN")
     import torch
 
-    from enpire.datasets.bench import bench_data
+    from benchmarks.data import bench_data
     from enpire.observe.result import versions
     from enpire.store import Run
 

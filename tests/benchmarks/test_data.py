@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from enpire.datasets.bench import batches, bench_data, dataset, held, shapes
+from benchmarks.data import batches, bench_data, dataset, held, shapes
 from enpire.datasets.exported import export
 from enpire.errors import StoreError
 from enpire.improvement.data import seen_examples

@@ -10,7 +10,7 @@ from enpire.commands.options import print_json
 
 def run(options: Namespace) -> int:
     """Measure and print; the options are those of `enpire bench statistics`."""
-    from enpire.evolution.experiments import selection_bench as bench
+    from benchmarks import selection as bench
 
     rows = list(bench.measure(options.runs, options.seed))
     print(bench.markdown(rows))

@@ -12,9 +12,9 @@ from enpire.commands.twin_options import arms_of, handling_of
 from enpire.session.values import more_than_zero, natural, positive
 
 if TYPE_CHECKING:
+    from benchmarks.fit import Draw
     from enpire.identification.arms import ArmsModel, Handling
     from enpire.identification.motion import Waves
-    from enpire.observe.fit_bench import Draw
 
 RATE = 100.0  # of setpoints [Hz]
 
@@ -46,7 +46,7 @@ def add_options(parser: Parser) -> None:
 
 def run(options: Namespace) -> int:
     """Fit the draws that are missing, one of each case in turn; print the table."""
-    from enpire.observe import fit_bench as bench
+    from benchmarks import fit as bench
     from enpire.packs import available
 
     tasks = available("tasks")
@@ -88,10 +88,10 @@ def _waves(folder: Path, arms: ArmsModel, options: Namespace) -> Waves:
     """The motion that tells most, or a random one; looked for once."""
     import numpy as np
 
+    from benchmarks import fit as bench
     from enpire.identification.explore import Information, explore
     from enpire.identification.motion import draw
     from enpire.identification.play import ArmNoise
-    from enpire.observe import fit_bench as bench
 
     found = bench.kept_waves(folder)
     if found is None:
@@ -109,12 +109,12 @@ def _measure(
 ) -> Draw:
     import numpy as np
 
+    from benchmarks.fit import Draw
     from enpire.identification.arms import Handling
     from enpire.identification.handle import Moves, handling
     from enpire.identification.hidden import recover, recover_handling
     from enpire.identification.motion import draw, motion
     from enpire.identification.play import ArmNoise
-    from enpire.observe.fit_bench import Draw
 
     rng = np.random.default_rng((options.seed, number))
     scene = _alone(arms).scene
@@ -129,7 +129,7 @@ def _measure(
 
 
 def _line(found: Draw) -> str:
-    from enpire.observe import fit_bench as bench
+    from benchmarks import fit as bench
 
     of_all = bench.rows([found])[-1]
     return (

@@ -16,8 +16,8 @@ from enpire.errors import EnpireError, LockedError, UsageError
 from enpire.session.values import duration, more_than_zero, natural, positive
 
 if TYPE_CHECKING:
-    from enpire.observe.recipe_bench import Budget, CellFile, CellResult, RecipeCell
-    from enpire.observe.recipe_table import RecipeLine
+    from benchmarks.recipe_table import RecipeLine
+    from benchmarks.recipes import Budget, CellFile, CellResult, RecipeCell
 
 TASKS = "pick_cube,zip_tie,pin_box,push_t"
 FLOW = "bc:policy=flow"  # bc has made the first policy; what it makes of another kind
@@ -94,9 +94,9 @@ def add_options(parser: Parser) -> None:
 
 def run(options: Namespace) -> int:
     """Run what is missing, print the table, write it where asked."""
+    from benchmarks import recipe_table as table
+    from benchmarks import recipes as bench
     from enpire.improvement import recipe as recipes
-    from enpire.observe import recipe_bench as bench
-    from enpire.observe import recipe_table as table
     from enpire.packs import available, find
 
     tasks = options.tasks.split(",")
@@ -174,7 +174,7 @@ def _complete(cell: RecipeCell, options: Namespace, children: Children) -> None:
 
     What it begins with is waited for where another bench is at it, a cell is left to that one.
     """
-    from enpire.observe import recipe_bench as bench
+    from benchmarks import recipes as bench
 
     first = bench.first_part(cell)
     with _taken(first.folder, children) as ours:
@@ -231,7 +231,7 @@ def _measure(
     name: of the file that says so. How many are added hangs on how many there are, not on how they
     went.
     """
-    from enpire.observe import recipe_bench as bench
+    from benchmarks import recipes as bench
 
     missing = asked - bench.measured(cell, name, attempts).trials
     if missing > 0:
@@ -253,7 +253,7 @@ def _limits(options: Namespace) -> list[str]:
 
 def _loop(cell: RecipeCell, options: Namespace, limits: Sequence[str], children: Children) -> None:
     """Begin the cell's run, or go on with it; first a child of a bench that was killed may end."""
-    from enpire.observe.recipe_bench import LOG, ended
+    from benchmarks.recipes import LOG, ended
 
     if not children.alone(cell.run) or ended(cell):
         return
@@ -271,8 +271,8 @@ def _loop(cell: RecipeCell, options: Namespace, limits: Sequence[str], children:
 
 
 def _write(options: Namespace, lines: Sequence[RecipeLine]) -> None:
-    from enpire.observe import recipe_table as table
-    from enpire.observe.plots import success_against_hours
+    from benchmarks import recipe_table as table
+    from benchmarks.recipe_plots import success_against_hours
     from enpire.observe.result import versions
 
     path: Path = options.write

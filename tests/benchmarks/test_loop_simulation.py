@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from enpire.observe.loop_simulation import SimulatedLoop, loop_chance, simulate
+from benchmarks.loop_simulation import SimulatedLoop, loop_chance, simulate
 from enpire.rollout.evaluation.statistics import estimate
 from enpire.rollout.loop.loop import LoopSettings
 

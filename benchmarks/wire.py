@@ -3,7 +3,7 @@
 In the same run, at the same time and rate, on the same kind of topic and to the same subscriber:
 a process that publishes, and one that is a policy, whose setpoints go through mailbox, supervisor
 and driver. A simulated station is at the other end, too. As a module it is one of these processes:
-`python -m enpire.observe.wire_bench bare|policy|subscriber STATION.toml SECONDS`, each with the
+`python -m benchmarks.wire bare|policy|subscriber STATION.toml SECONDS`, each with the
 station's real-time priority, as its streamer has it; it prints what it sent or heard when. The
 subscriber ends with its standard input.
 """
@@ -114,7 +114,7 @@ def measure(folder: Path, seconds: float, realtime: str = "") -> Wired:
 def _once(station: StationFile, seconds: float) -> Wired | None:
     """None if the station stopped."""
     words = str(station.path), str(seconds)
-    subscriber = _process("enpire.observe.wire_bench", "subscriber", *words)
+    subscriber = _process("benchmarks.wire", "subscriber", *words)
     try:
         if _line(subscriber) != READY:
             raise DriverError("the bench's subscriber does not start")
@@ -122,9 +122,7 @@ def _once(station: StationFile, seconds: float) -> Wired | None:
             client = StationClient(supervision.folder)
             supervision.ask("arm")
             until(lambda: client.status().mode is Mode.ARMED, WAIT_S)
-            programs = [
-                _process("enpire.observe.wire_bench", kind, *words) for kind in ("bare", "policy")
-            ]
+            programs = [_process("benchmarks.wire", kind, *words) for kind in ("bare", "policy")]
             sent = [_stamps(program.communicate()[0] or "{}") for program in programs]
         heard = _stamps(subscriber.communicate()[0])
     finally:

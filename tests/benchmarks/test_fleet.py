@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from enpire.observe import fleet_bench as bench
+from benchmarks import fleet as bench
 from enpire.store import Interval, Phase, Run, SealedRow
 from enpire.types import Purpose
 from tests.store.samples import episode

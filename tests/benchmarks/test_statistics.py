@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from enpire.observe import statistics_bench as bench
-from enpire.observe.loop_simulation import LoopChance
+from benchmarks import statistics as bench
+from benchmarks.loop_simulation import LoopChance
 from enpire.rollout.evaluation.statistics import estimate
 
 

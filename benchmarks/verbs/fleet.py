@@ -30,7 +30,7 @@ def add_options(parser: Parser) -> None:
 
 def run(options: Namespace) -> int:
     """Run the loops that are missing, all at once as none is in another's way; print the table."""
-    from enpire.observe import fleet_bench as bench
+    from benchmarks import fleet as bench
     from enpire.packs import find
 
     task = find("tasks", options.task).name

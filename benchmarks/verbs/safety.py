@@ -32,7 +32,7 @@ def add_options(parser: Parser) -> None:
 
 def run(options: Namespace) -> int:
     """Measure and print."""
-    from enpire.observe import safety_bench as bench
+    from benchmarks import safety as bench
 
     wish = f"priority = {options.priority}" if options.priority else ""
     if options.wire:
@@ -53,10 +53,10 @@ def run(options: Namespace) -> int:
 
 
 def _wire(options: Namespace, wish: str) -> int:
-    from enpire.observe import wire_bench
+    from benchmarks import wire
 
     with tempfile.TemporaryDirectory() as folder:
-        measured = wire_bench.measure(Path(folder), SECONDS, wish)
+        measured = wire.measure(Path(folder), SECONDS, wish)
     print(measured.markdown())
     if options.json:
         print_json(measured.as_json())

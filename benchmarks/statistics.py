@@ -12,7 +12,7 @@ from itertools import pairwise
 import numpy as np
 from scipy import stats
 
-from enpire.observe.loop_simulation import ROUNDS, LoopChance
+from benchmarks.loop_simulation import ROUNDS, LoopChance
 from enpire.rollout.evaluation.comparison import HORIZON, prospect, stopping
 from enpire.rollout.evaluation.pairs import LEAST_PAIRS, LimitedProspect, enough_pairs, limited
 from enpire.rollout.evaluation.sealed_rule import LOWER, POINT, SealedRule

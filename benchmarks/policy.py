@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from enpire.datasets.bench import held
+from benchmarks.data import held
 from enpire.datasets.exported import BACKEND, export
 from enpire.datasets.made_up import made_up, shapes, smooth_pictures
 from enpire.improvement.recipes.finetune import FineTuner, FineTuning, Windows, adapted

@@ -12,7 +12,7 @@ from enpire.commands.options import Parser, print_json
 from enpire.session.values import natural, positive
 
 if TYPE_CHECKING:
-    from enpire.datasets.policy_bench import LearningSpeed
+    from benchmarks.policy import LearningSpeed
     from enpire.policies import LeRobotPolicy
 
 STATE, ACTION, CAMERAS = 14, 8, ("scene", "wrist")  # of the SmolVLA that is made
@@ -49,7 +49,7 @@ def run(options: Namespace) -> int:
     """Measure and print."""
     import torch
 
-    from enpire.datasets.policy_bench import Effort, bench_policy
+    from benchmarks.policy import Effort, bench_policy
     from enpire.observe.result import versions
 
     torch.set_num_threads(1)  # as who trains beside a fleet

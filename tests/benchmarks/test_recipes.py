@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks import recipe_table as table
+from benchmarks import recipes as bench
 from enpire.errors import EnpireError, UsageError
-from enpire.observe import recipe_bench as bench
-from enpire.observe import recipe_table as table
 from enpire.rollout.collection.strategy import Spending
 from enpire.store import Run
-from tests.observe.recipes import bench_of, evaluated, found
+from tests.benchmarks.recipes import bench_of, evaluated, found
 from tests.store.samples import episode
 
 

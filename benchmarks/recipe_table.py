@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
+from benchmarks.recipes import ATTEMPTS, CellResult
 from enpire.observe import account
-from enpire.observe.recipe_bench import ATTEMPTS, CellResult
 from enpire.rollout.evaluation.statistics import Mean, averaged
 
 GOALS = (0.9, 0.99)

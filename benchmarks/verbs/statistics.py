@@ -26,8 +26,8 @@ def add_options(parser: Parser) -> None:
 
 def run(options: Namespace) -> int:
     """Measure and print."""
-    from enpire.observe import statistics_bench as bench
-    from enpire.observe.loop_simulation import loop_chance
+    from benchmarks import statistics as bench
+    from benchmarks.loop_simulation import loop_chance
     from enpire.rollout.loop.loop import LoopSettings
 
     settings = LoopSettings(task="simulated")

@@ -7,10 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from benchmarks import fit as bench
+from benchmarks.fit import Draw
 from enpire.errors import StoreError
 from enpire.identification.motion import Waves
-from enpire.observe import fit_bench as bench
-from enpire.observe.fit_bench import Draw
 
 DRAW = Draw(
     "so101",

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from enpire.datasets.policy_bench import RANK, Effort, bench_policy
+from benchmarks.policy import RANK, Effort, bench_policy
 from enpire.policies import LeRobotPolicy
 from enpire.policies.lerobot.blank import SIZES, smolvla
 from tests.policies.lerobots import folder_of

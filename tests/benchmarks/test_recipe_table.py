@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from enpire.observe import recipe_bench as bench
-from enpire.observe import recipe_table as table
+from benchmarks import recipe_table as table
+from benchmarks import recipes as bench
 from enpire.observe.plots import success_against_hours
-from tests.observe.recipes import bench_of, evaluated, found
+from tests.benchmarks.recipes import bench_of, evaluated, found
 
 
 @pytest.fixture

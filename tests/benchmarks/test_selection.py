@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from enpire.evolution.experiments import selection_bench as bench
+from benchmarks import selection as bench
 from enpire.evolution.experiments.selection import DEFAULT, SelectionRule
 
 EASY = bench.SearchScene("easy", 0.2, (0.2, 0.95, 0.1))

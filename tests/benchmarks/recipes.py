@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from enpire.observe import recipe_bench as bench
-from enpire.observe import recipe_table as table
+from benchmarks import recipe_table as table
+from benchmarks import recipes as bench
 from enpire.store import LogEntry, RoundRow, Run
 from enpire.types import Outcome, Purpose, Verdict
 from tests.store.samples import episode

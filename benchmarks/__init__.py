@@ -1,0 +1,1 @@
+"""Benches of `enpire bench` that need a checkout: the documents report what they measure."""
