@@ -119,7 +119,7 @@ def _run(argv: list[str]) -> int:
         from enpire.packs.finder import unknown
 
         raise UsageError(unknown("verb", verb, list(VERBS)))
-    from enpire.commands.options import Parser
+    from enpire.commands.options.parser import Parser
 
     module, line = VERBS[verb]
     command = importlib.import_module(f"enpire.commands.{module}")

@@ -13,7 +13,7 @@ import os
 from pathlib import Path
 
 from enpire.cli import EXIT_CODES, VERBS
-from enpire.commands.options import Parser
+from enpire.commands.options.parser import Parser
 
 PAGE = Path(__file__).parents[1] / "docs" / "reference" / "verbs.md"
 

@@ -20,7 +20,7 @@ import numpy as np
 import pytest
 
 from enpire.cli import INTERRUPTED, VERBS, main
-from enpire.commands.closing import resume_command
+from enpire.commands.helpers.summary import resume_command
 from enpire.session.loop_settings import SETTINGS
 from enpire.store import Run
 from enpire.types import Episode, Outcome, Purpose, Verdict

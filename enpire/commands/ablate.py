@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 from enpire.child_environment import named_secrets
 from enpire.commands import campaign as campaigns
-from enpire.commands.children import Children
-from enpire.commands.closing import program
-from enpire.commands.options import Parser, add_start, finite, print_json
+from enpire.commands.helpers.children import Children
+from enpire.commands.helpers.summary import program
+from enpire.commands.options.parser import Parser, add_start, finite, print_json
 from enpire.errors import EnpireError, UsageError
 from enpire.session.backends import LocalBackend
 from enpire.session.driving import NOT_REACHED, stations_for

@@ -6,7 +6,7 @@ from argparse import Namespace
 from dataclasses import asdict
 from pathlib import Path
 
-from enpire.commands.options import Parser, print_json
+from enpire.commands.options.parser import Parser, print_json
 from enpire.session.progress_bar import progress_bar
 
 DESCRIPTION = """\

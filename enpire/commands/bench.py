@@ -9,7 +9,7 @@ from pathlib import Path
 from types import ModuleType
 
 import enpire
-from enpire.commands.options import Parser, add_start, print_json, task_asked
+from enpire.commands.options.parser import Parser, add_start, print_json, task_asked
 from enpire.errors import UsageError
 from enpire.packs.finder import unknown
 from enpire.session.progress_bar import progress_bar

@@ -9,7 +9,7 @@ from argparse import Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from enpire.commands.options import Parser, print_json
+from enpire.commands.options.parser import Parser, print_json
 from enpire.errors import SafetyError, UsageError
 from enpire.session.progress_bar import counted, progress_bar
 from enpire.session.values import more_than_zero, positive

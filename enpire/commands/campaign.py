@@ -11,12 +11,12 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from enpire.commands.closing import program
-from enpire.commands.json_lines import json_lines
-from enpire.commands.options import Parser, add_trust, print_notes, task_asked
-from enpire.commands.reporting import report_line
-from enpire.commands.signing import say_unsigned
-from enpire.commands.tracking import add_tracking, require_tracking
+from enpire.commands.helpers.json_lines import json_lines
+from enpire.commands.helpers.pack_signing import say_unsigned
+from enpire.commands.helpers.report_file import report_line
+from enpire.commands.helpers.summary import program
+from enpire.commands.options.parser import Parser, add_trust, print_notes, task_asked
+from enpire.commands.options.tracking import add_tracking, require_tracking
 from enpire.errors import StoreError, UsageError
 from enpire.packs.finder import GYM
 from enpire.session.backends import LocalBackend

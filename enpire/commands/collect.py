@@ -11,7 +11,8 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from enpire.commands.options import (
+from enpire.commands.helpers.pack_signing import say_unsigned
+from enpire.commands.options.parser import (
     Parser,
     add_start,
     add_trust,
@@ -19,8 +20,7 @@ from enpire.commands.options import (
     print_notes,
     task_asked,
 )
-from enpire.commands.places import add_arms, place
-from enpire.commands.signing import say_unsigned
+from enpire.commands.options.places import add_arms, place
 from enpire.errors import UsageError
 from enpire.packs.finder import GYM
 from enpire.session.backends import Backend

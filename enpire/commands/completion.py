@@ -7,7 +7,7 @@ from argparse import Action, Namespace
 from pathlib import Path
 from typing import Any
 
-from enpire.commands.options import Parser
+from enpire.commands.options.parser import Parser
 
 SHELLS = ("bash", "zsh", "fish")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import Namespace
 from pathlib import Path
 
-from enpire.commands.options import Parser
+from enpire.commands.options.parser import Parser
 from enpire.session.progress_bar import progress_bar
 
 DESCRIPTION = """\

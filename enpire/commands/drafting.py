@@ -8,7 +8,7 @@ from argparse import Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from enpire.commands.closing import program
+from enpire.commands.helpers.summary import program
 from enpire.errors import UsageError
 from enpire.session.driving import NOT_REACHED
 from enpire.session.ending import ended_by_signals

@@ -5,10 +5,10 @@ from __future__ import annotations
 from argparse import Namespace
 from pathlib import Path
 
-from enpire.commands.menagerie import add_menagerie, use_menagerie
-from enpire.commands.options import Parser, add_start, add_trust, print_json
-from enpire.commands.places import add_arms, add_cluster, place
-from enpire.commands.recovering import add_recovery
+from enpire.commands.options.menagerie import add_menagerie, use_menagerie
+from enpire.commands.options.parser import Parser, add_start, add_trust, print_json
+from enpire.commands.options.places import add_arms, add_cluster, place
+from enpire.commands.options.recovery import add_recovery
 from enpire.session.graphics import choose_graphics
 from enpire.session.loop_settings import SETTINGS
 from enpire.session.telling import PERSON

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from enpire.commands.bars import leave_bars_out
-from enpire.commands.options import Parser, add_trust
+from enpire.commands.helpers.progress_bars import leave_bars_out
+from enpire.commands.options.parser import Parser, add_trust
 from enpire.errors import StoreError, UsageError
 from enpire.packs.finder import GYM
 from enpire.session.graphics import choose_graphics

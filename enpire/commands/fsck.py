@@ -8,7 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from enpire.commands.options import Parser, print_json
+from enpire.commands.options.parser import Parser, print_json
 from enpire.session.progress_bar import progress_bar
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from enpire.commands.options import Parser, add_start, task_asked
+from enpire.commands.options.parser import Parser, add_start, task_asked
 from enpire.errors import UsageError
 from enpire.packs.finder import GYM
 from enpire.session.graphics import choose_graphics

@@ -6,14 +6,14 @@ from argparse import Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from enpire.commands.closing import resume_command, summary
-from enpire.commands.json_lines import json_lines
-from enpire.commands.menagerie import add_menagerie, use_menagerie
-from enpire.commands.options import Parser, add_start, add_trust, task_asked
-from enpire.commands.places import add_arms, add_cluster, again, place
-from enpire.commands.recovering import add_recovery
-from enpire.commands.reporting import report_line
-from enpire.commands.tracking import add_tracking, require_tracking
+from enpire.commands.helpers.json_lines import json_lines
+from enpire.commands.helpers.report_file import report_line
+from enpire.commands.helpers.summary import resume_command, summary
+from enpire.commands.options.menagerie import add_menagerie, use_menagerie
+from enpire.commands.options.parser import Parser, add_start, add_trust, task_asked
+from enpire.commands.options.places import add_arms, add_cluster, again, place
+from enpire.commands.options.recovery import add_recovery
+from enpire.commands.options.tracking import add_tracking, require_tracking
 from enpire.errors import UsageError
 from enpire.session.driving import INTERRUPTED, NOT_REACHED
 from enpire.session.graphics import choose_graphics

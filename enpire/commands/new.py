@@ -10,8 +10,8 @@ import shutil
 from argparse import Namespace
 from pathlib import Path
 
-from enpire.commands.least import make_least
-from enpire.commands.options import Parser
+from enpire.commands.helpers.least_pack import make_least
+from enpire.commands.options.parser import Parser
 from enpire.errors import UsageError
 from enpire.packs.finder import (
     CERTIFICATE,

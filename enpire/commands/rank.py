@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from enpire.commands.options import Parser, add_trust, print_json
+from enpire.commands.options.parser import Parser, add_trust, print_json
 from enpire.errors import EnpireError, UsageError
 from enpire.session.graphics import choose_graphics
 from enpire.session.loop_settings import SETTINGS

@@ -7,7 +7,7 @@ import sys
 from argparse import Namespace
 from pathlib import Path
 
-from enpire.commands.options import Parser
+from enpire.commands.options.parser import Parser
 from enpire.commands.tasks import first_line
 from enpire.errors import UsageError
 from enpire.packs.finder import unknown

@@ -6,8 +6,8 @@ import os
 from argparse import Namespace
 from pathlib import Path
 
-from enpire.commands.menagerie import add_menagerie, use_menagerie
-from enpire.commands.options import Parser, add_start, task_asked
+from enpire.commands.options.menagerie import add_menagerie, use_menagerie
+from enpire.commands.options.parser import Parser, add_start, task_asked
 from enpire.errors import StoreError, UsageError
 from enpire.session.progress_bar import progress_bar
 from enpire.session.values import any_number, more_than_zero, natural, positive

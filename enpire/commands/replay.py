@@ -7,7 +7,7 @@ from argparse import Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from enpire.commands.options import Parser
+from enpire.commands.options.parser import Parser
 from enpire.errors import StoreError, UsageError
 from enpire.session.graphics import choose_graphics
 from enpire.session.progress_bar import counted, progress_bar

@@ -5,9 +5,9 @@ from __future__ import annotations
 from argparse import Namespace
 from pathlib import Path
 
-from enpire.commands.options import Parser
-from enpire.commands.printing import find_browser, print_page
-from enpire.commands.reporting import FILE, write_report
+from enpire.commands.helpers.pdf import find_browser, print_page
+from enpire.commands.helpers.report_file import FILE, write_report
+from enpire.commands.options.parser import Parser
 from enpire.errors import UsageError
 from enpire.session.graphics import choose_graphics
 from enpire.session.progress_bar import progress_bar

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from argparse import Namespace
 
-from enpire.commands.options import Parser
+from enpire.commands.options.parser import Parser
 
 DESCRIPTION = "The robots that can be found, a line each."
 

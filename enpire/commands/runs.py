@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import Namespace
 from pathlib import Path
 
-from enpire.commands.options import Parser, print_json
+from enpire.commands.options.parser import Parser, print_json
 from enpire.session.progress_bar import counted
 
 DESCRIPTION = "The runs in a folder: task, state, success of the best policy, robot-hours."

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from argparse import Namespace
 
-from enpire.commands.options import Parser, add_start, add_trust, task_asked
+from enpire.commands.options.parser import Parser, add_start, add_trust, task_asked
 from enpire.errors import UsageError
 from enpire.session.ending import ended_by_signals
 from enpire.session.graphics import choose_graphics

@@ -7,7 +7,7 @@ from argparse import Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from enpire.commands.options import Parser, print_json
+from enpire.commands.options.parser import Parser, print_json
 from enpire.session.progress_bar import progress_bar
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from argparse import Namespace
 from datetime import date
 from pathlib import Path
 
-from enpire.commands.options import Parser
+from enpire.commands.options.parser import Parser
 from enpire.errors import SafetyError, UsageError
 from enpire.session.progress_bar import progress_bar
 from enpire.session.values import more_than_zero, natural

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from enpire.commands.options import Parser, add_start, add_trust, print_json, task_asked
-from enpire.commands.signing import say_unsigned
+from enpire.commands.helpers.pack_signing import say_unsigned
+from enpire.commands.options.parser import Parser, add_start, add_trust, print_json, task_asked
 from enpire.errors import UsageError
 from enpire.packs.finder import GYM, unknown
 from enpire.session.graphics import choose_graphics

@@ -11,7 +11,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from enpire.commands.options import Parser, add_start, print_json, task_asked
+from enpire.commands.options.parser import Parser, add_start, print_json, task_asked
 from enpire.errors import EnpireError, PackError, UsageError
 from enpire.packs.finder import AT_START, unknown
 from enpire.session.graphics import choose_graphics
@@ -66,7 +66,7 @@ def run(options: Namespace) -> int:
     if options.action not in ACTIONS:
         raise UsageError(unknown("action", options.action, ACTIONS))
     if options.action == "sign":
-        from enpire.commands.signing import sign
+        from enpire.commands.helpers.pack_signing import sign
 
         return sign(options, task_asked(options))
     names = options.checks.split(",") if options.checks is not None else NAMES

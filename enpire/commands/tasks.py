@@ -6,7 +6,7 @@ import ast
 from argparse import Namespace
 from pathlib import Path
 
-from enpire.commands.options import Parser
+from enpire.commands.options.parser import Parser
 
 DESCRIPTION = """\
 The tasks that can be found, a line each, from where the first of each name is. A task is certified

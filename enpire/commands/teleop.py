@@ -8,7 +8,7 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from enpire.commands.options import Parser
+from enpire.commands.options.parser import Parser
 from enpire.errors import SafetyError, UsageError
 from enpire.session.values import more_than_zero
 

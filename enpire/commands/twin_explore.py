@@ -7,8 +7,8 @@ from argparse import Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from enpire.commands.options import Parser
-from enpire.commands.twin_options import add_arms, add_task, arms_of, handling_of
+from enpire.commands.options.parser import Parser
+from enpire.commands.options.twin import add_arms, add_task, arms_of, handling_of
 from enpire.errors import UsageError
 from enpire.session.values import more_than_zero, natural, positive
 

@@ -6,8 +6,8 @@ from argparse import Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from enpire.commands.options import Parser, print_json
-from enpire.commands.twin_options import (
+from enpire.commands.options.parser import Parser, print_json
+from enpire.commands.options.twin import (
     add_arms,
     add_recordings,
     add_task,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from argparse import Namespace
 from pathlib import Path
 
-from enpire.commands.options import Parser, print_json
-from enpire.commands.twin_options import add_arms, add_recordings, arms_of, recorded
+from enpire.commands.options.parser import Parser, print_json
+from enpire.commands.options.twin import add_arms, add_recordings, arms_of, recorded
 from enpire.session.progress_bar import counted
 from enpire.session.values import more_than_zero
 

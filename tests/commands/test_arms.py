@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from enpire.cli import main
-from enpire.commands.options import Parser
-from enpire.commands.places import add_arms, add_cluster, again
+from enpire.commands.options.parser import Parser
+from enpire.commands.options.places import add_arms, add_cluster, again
 from enpire.environment import Order
 from enpire.errors import UsageError
 from enpire.session.backends import HardwareBackend

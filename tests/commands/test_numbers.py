@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from enpire.cli import VERBS, main
-from enpire.commands.options import Parser
+from enpire.commands.options.parser import Parser
 from enpire.errors import UsageError
 from enpire.session.values import LARGEST
 

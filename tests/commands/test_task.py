@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from enpire.cli import main
-from enpire.commands.least import without
+from enpire.commands.helpers.least_pack import without
 from enpire.commands.task import NAMES
 
 GOOD = (Path(__file__).parents[1] / "environment" / "reach.py").read_text()

@@ -10,7 +10,7 @@ from types import ModuleType, SimpleNamespace
 import pytest
 
 from enpire.commands import loop, station
-from enpire.commands.options import Parser
+from enpire.commands.options.parser import Parser
 
 FILES = sorted((Path(__file__).parents[2] / "launch" / "ros2").glob("*.launch.py"))
 VALUES = {

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from enpire.cli import VERBS
-from enpire.commands.options import Parser
+from enpire.commands.options.parser import Parser
 
 FOLDER = Path(__file__).parents[2] / "launch" / "systemd"
 UNITS = sorted(FOLDER.glob("*.service"))

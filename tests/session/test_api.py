@@ -14,7 +14,7 @@ import pytest
 import torch
 
 import enpire
-from enpire.commands.options import Parser
+from enpire.commands.options.parser import Parser
 from enpire.errors import PolicyError, StoreError, UsageError
 from enpire.session import api
 from enpire.session.improvement import LoopEnd

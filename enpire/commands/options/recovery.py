@@ -6,7 +6,7 @@ from argparse import Namespace
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
-from enpire.commands.options import Parser
+from enpire.commands.options.parser import Parser
 from enpire.session.recovering import LIMIT_S, open_recovery
 from enpire.session.values import duration
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from enpire.commands.closing import summary
+from enpire.commands.helpers.summary import summary
 from enpire.observe.throughput import throughput
 from enpire.store import LogEntry, PolicyRow, RoundRow, Run
 from enpire.types import Outcome, Purpose, Verdict

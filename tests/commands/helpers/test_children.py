@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from enpire.commands.children import Children
+from enpire.commands.helpers.children import Children
 from enpire.store.lock import WriterLock
 
 

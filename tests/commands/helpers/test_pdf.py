@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from enpire.commands.printing import BROWSERS, find_browser, print_page
+from enpire.commands.helpers.pdf import BROWSERS, find_browser, print_page
 from enpire.errors import StoreError, UsageError
 
 CHROMIUM = next((path for name in BROWSERS if (path := shutil.which(name))), "")

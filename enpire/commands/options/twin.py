@@ -6,7 +6,7 @@ from argparse import Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from enpire.commands.options import Parser
+from enpire.commands.options.parser import Parser
 from enpire.errors import UsageError
 
 if TYPE_CHECKING:

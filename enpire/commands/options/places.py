@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from enpire.commands.options import Parser
+from enpire.commands.options.parser import Parser
 from enpire.session.backends import Backend, open_backend
 
 MOTION = {"--confirm-motion": "confirm_motion", "--dry-run": "dry_run"}

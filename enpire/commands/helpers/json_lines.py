@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, redirect_stdout
 from typing import Any
 
-from enpire.commands.options import finite
+from enpire.commands.options.parser import finite
 from enpire.session.telling import Emit
 
 

@@ -6,7 +6,7 @@ from argparse import ArgumentTypeError
 
 import pytest
 
-from enpire.commands.options import Parser, add_start, task_asked
+from enpire.commands.options.parser import Parser, add_start, task_asked
 from enpire.errors import UsageError
 from enpire.policies import ChunkSpec
 from enpire.session.values import CHUNK, of_a_chunk

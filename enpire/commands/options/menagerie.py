@@ -7,7 +7,7 @@ from argparse import Namespace
 from importlib.util import find_spec
 from pathlib import Path
 
-from enpire.commands.options import Parser
+from enpire.commands.options.parser import Parser
 from enpire.errors import UsageError
 
 

@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 from enpire.cli import main
-from enpire.commands import loop, reporting
-from enpire.commands.options import Parser
+from enpire.commands import loop
+from enpire.commands.helpers import report_file
+from enpire.commands.options.parser import Parser
 from enpire.errors import StoreError
 from enpire.evolution.experiments.experiment_tree import experiment_tree
 from enpire.rollout.loop.loop import LoopSettings
@@ -46,7 +47,7 @@ def test_the_command_that_does_a_loop_again_asks_for_the_same() -> None:
         recipe_settings={"good": "0.9"},
     )
     budget = {"max_time": 5400.0, "max_robot_hours": 0.7}
-    command = reporting.command_of({"loop": asdict(settings), "budget": budget})
+    command = report_file.command_of({"loop": asdict(settings), "budget": budget})
     given = _given(command)
     for name, (read, default, _) in SETTINGS.items():
         value = getattr(given, name)
@@ -57,9 +58,9 @@ def test_the_command_that_does_a_loop_again_asks_for_the_same() -> None:
 
 
 def test_who_has_no_settings_has_no_command() -> None:
-    assert reporting.command_of({}) == ""
+    assert report_file.command_of({}) == ""
     command = ["enpire", "campaign", "--task", "a b"]
-    assert reporting.command_of({"campaign": {"command": command}}) == shlex.join(command)
+    assert report_file.command_of({"campaign": {"command": command}}) == shlex.join(command)
 
 
 def test_report_writes_a_page_where_it_is_told(
@@ -84,16 +85,16 @@ def test_a_report_that_cannot_be_written_spoils_nothing(
         raise StoreError("the disk is full")
 
     with write_run(tmp_path / "run") as run:
-        assert reporting.report_line(run).startswith(f"report: {tmp_path}")
-        monkeypatch.setattr(reporting, "write_report", fail)
-        line = reporting.report_line(run)
+        assert report_file.report_line(run).startswith(f"report: {tmp_path}")
+        monkeypatch.setattr(report_file, "write_report", fail)
+        line = report_file.report_line(run)
     assert "not written (StoreError: the disk is full)" in line
     assert "enpire report" in line
 
 
 def test_episodes_without_arrays_have_no_frames_and_a_reason(tmp_path: Path) -> None:
     with write_run(tmp_path / "run") as run:
-        text = reporting.write_report(run).read_text(encoding="utf-8")
+        text = report_file.write_report(run).read_text(encoding="utf-8")
     assert "No frames: " in text
 
 
@@ -102,7 +103,7 @@ def test_a_campaign_s_page_has_its_experiments(tmp_path: Path) -> None:
     finish(tmp_path / "run")
     with Run.open(tmp_path / "run") as run:
         tree = experiment_tree(run)
-        text = reporting.write_report(run, frames=False).read_text(encoding="utf-8")
+        text = report_file.write_report(run, frames=False).read_text(encoding="utf-8")
     kept = [node for node in tree.experiments if node.state == "kept"]
     assert kept
     assert all(node.effect is not None and node.pairs for node in kept)

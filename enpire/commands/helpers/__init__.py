@@ -1,0 +1,1 @@
+"""What several verbs do: run others of them, say how something ended, write a page."""

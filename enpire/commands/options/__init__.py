@@ -1,0 +1,1 @@
+"""Options that several verbs have, and how all of them are read."""
