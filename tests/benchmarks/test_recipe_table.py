@@ -9,7 +9,7 @@ import pytest
 
 from benchmarks import recipe_table as table
 from benchmarks import recipes as bench
-from enpire.observe.plots import success_against_hours
+from benchmarks.recipe_plots import success_against_hours
 from tests.benchmarks.recipes import bench_of, evaluated, found
 
 
