@@ -12,7 +12,7 @@ import os
 import sys
 
 from enpire import __version__
-from enpire.errors import EnpireError, UsageError
+from enpire.errors import EnpireError, UsageError, printable
 
 VERBS = {
     "loop": ("loop", "improve a policy until it holds its target on sealed seeds"),
@@ -63,6 +63,7 @@ exit codes:
   130  interrupted (Ctrl-C, SIGTERM, SIGHUP)"""
 
 INTERRUPTED = 130
+LONGEST_MESSAGE = 20_000  # characters: a page of what MuJoCo or LeRobot says is whole
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -72,7 +73,7 @@ def main(argv: list[str] | None = None) -> int:
     try:
         return _run(sys.argv[1:] if argv is None else argv)
     except EnpireError as error:
-        print(f"enpire: {error}", file=sys.stderr)
+        print(f"enpire: {printable(str(error), LONGEST_MESSAGE)}", file=sys.stderr)
         return error.exit_code
     except MemoryError:
         print(

@@ -63,3 +63,14 @@ class DriverError(EnpireError):
 
 class SafetyError(EnpireError):
     """What is asked for is not allowed on this station, now: nothing moves."""
+
+
+LONGEST_TEXT = 600  # characters that others wrote, in one message
+
+
+def printable(text: str, most: int = LONGEST_TEXT) -> str:
+    """A text of others for a message: without what a terminal or a file would choke on."""
+    kept = text[:most] + (" etc" if len(text) > most else "")
+    return "".join(
+        c if c.isprintable() or c in "\n\t" else c.encode("unicode_escape").decode() for c in kept
+    )

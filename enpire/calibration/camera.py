@@ -103,7 +103,7 @@ def _without(said: dict[str, Any], name: str) -> dict[str, Any]:
 def _parsed(text: str) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise PackError(f"the station's file does not parse: {error}") from error
 
 

@@ -34,7 +34,7 @@ def read_shots(folder: Path, axes: int) -> list[tuple[Image, FloatArray]]:
     path = folder / LIST
     try:
         shots = [Shot(**row) for row in json.loads(path.read_text(encoding="utf-8"))]
-    except (OSError, ValueError, TypeError) as error:
+    except (OSError, ValueError, TypeError, RecursionError) as error:
         raise UsageError(f"{path} holds no recorded pictures: {error}") from error
     found = []
     for shot in shots:

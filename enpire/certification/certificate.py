@@ -58,7 +58,7 @@ def audit(task: str, packs: Mapping[str, str]) -> Confusion | None:
         return Confusion(**content["verifier"]["mixed"])
     except (EnpireError, OSError):  # the task is not here any more, or was never certified
         return None
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise PackError(f"{path} is no certificate ({error}): delete it") from error
 
 

@@ -22,6 +22,7 @@ LARGEST = 1e6  # of any entry: numbers that large are a fault, in whichever unit
 SPIKE, ENTRY = 1000.0, 1.0  # how many times an entry's own spread it may be off; at least of that
 ROUNDED = 1e-5  # an action may be beyond 1 by so much
 STARTS, NEARBY = 10.0, 1.0  # how far from a task's own starts one may be: of their spread, and else
+STILL = 10  # frames of an episode in which something changes
 FEWEST = 200  # frames from which it can be told which way actions move things
 CLEAR, AGAINST = 0.5, 0.15  # correlations: in the task, and the other way in a dataset
 RATE = 0.01  # share by which two rates may differ
@@ -67,11 +68,15 @@ class Allowed:
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """Entries of a column, in the task's order, by their names there. said: what was assumed."""
+    """Entries of a column, in the task's order, by their names there.
+
+    width: how many entries the column has there. said: what was assumed.
+    """
 
     column: str
     entries: tuple[int, ...]
     names: tuple[str, ...]
+    width: int
     said: str = ""
 
 
@@ -116,10 +121,11 @@ def choose(
         )
     every = tuple(range(len(names)))
     if called == names:
-        return Chosen(column, every, names)
+        return Chosen(column, every, names, len(names))
     if allowed.accept_names:
         other = "without names" if called is None else f"called {_few(called)}"
-        return Chosen(column, every, names, f"{column} in its own order, {other}")
+        said = f"{column} in its own order, {other}"
+        return Chosen(column, every, names, len(names), said)
     if called is None:
         raise StoreError(
             f"{folder} does not name the entries of {column}; {wanted.task} calls them "
@@ -146,7 +152,10 @@ def choose(
 def names_of(said: Any) -> tuple[str, ...] | None:
     """Names of a column's entries, in each form that datasets have; None without any."""
     if isinstance(said, dict):
-        if said and all(isinstance(place, int) for place in said.values()):
+        places = list(said.values())
+        if places and all(type(place) is int for place in places):
+            if len(set(places)) != len(places):
+                return None  # nobody knows their order
             return tuple(str(name) for name in sorted(said, key=lambda name: said[name]))
         groups = list(said.values())
         if all(isinstance(group, list) for group in groups):
@@ -161,15 +170,36 @@ def require_sound(frames: Frames, chosen: Chosen, values: FloatArray) -> None:
     _refuse(frames, chosen, values, ~np.isfinite(values), "a finite number is needed")
     large = np.abs(values) > LARGEST
     _refuse(frames, chosen, values, large, f"nothing is larger than {LARGEST:g}")
-    if len(values) > 1 and (values == values[0]).all():
+    kept = values.astype(np.float32)  # what is left of them: 1e-300 is 0
+    if len(kept) > 1 and (kept == kept[0]).all():
         raise StoreError(
             f"{frames.folder}: {chosen.column} is the same in all {len(values)} frames: nothing "
             "was recorded there"
         )
+    for extent in frames.extents if chosen.column != ACTION else ():
+        mine = kept[extent.first : extent.end]
+        if len(mine) >= STILL and (mine == mine[0]).all():
+            raise StoreError(
+                f"{frames.folder}: episode {extent.index}: {chosen.column} is the same in all "
+                f"{len(mine)} frames: nothing was recorded there: delete it from the dataset"
+            )
     middle = np.median(values, axis=0)
     low, high = np.quantile(values, (0.05, 0.95), axis=0)
     far = np.abs(values - middle) > SPIKE * np.maximum(high - low, ENTRY)
     _refuse(frames, chosen, values, far, f"that is {SPIKE:g} times what this entry else spreads")
+
+
+def told_twice(frames: Frames, values: FloatArray) -> str:
+    """How many episodes are copies of another one, for a person; values: all that is in them."""
+    parts = [values[extent.first : extent.end].tobytes() for extent in frames.extents]
+    copies = len(parts) - len(set(parts))
+    if not copies:
+        return ""
+    return (
+        f"{copies} of {len(parts)} episodes are copies of others"
+        if copies > 1
+        else (f"1 of {len(parts)} episodes is a copy of another")
+    )
 
 
 def within_one(frames: Frames, chosen: Chosen, values: FloatArray, clip: bool) -> str:
@@ -267,15 +297,25 @@ def successes(
     """
     if allowed.success == EVERY:
         return [True] * len(frames.extents), f"all taken as successes (--success-column {EVERY})"
-    column = allowed.success or next((n for n in (SUCCESS, NEXT_SUCCESS) if n in features), "")
+    there = [name for name in (SUCCESS, NEXT_SUCCESS) if name in features]
+    column = allowed.success or (there[0] if there else "")
     if not column:
         raise StoreError(
             f"{frames.folder} does not say which episodes are successes (no column {SUCCESS}, no "
             f"{NEXT_SUCCESS}): name one with --success-column NAME; --success-column {EVERY} if "
             "each of them is"
         )
-    flags = frames.flags(column)
-    return [_success(frames, column, flags, i) for i in range(len(frames.extents))], f"by {column}"
+    found = _by_column(frames, column)
+    for other in there[1:] if not allowed.success else ():
+        said = _by_column(frames, other)
+        differ = [i for i, (one, two) in enumerate(zip(found, said, strict=True)) if one != two]
+        if differ:
+            raise StoreError(
+                f"{frames.folder}: episode {frames.extents[differ[0]].index}: {column} says "
+                f"{str(found[differ[0]]).lower()} and {other} says {str(said[differ[0]]).lower()}: "
+                "name the one that counts with --success-column"
+            )
+    return found, f"by {column}"
 
 
 def success_columns(features: Mapping[str, Any], allowed: Allowed) -> list[str]:
@@ -287,6 +327,11 @@ def success_columns(features: Mapping[str, Any], allowed: Allowed) -> list[str]:
             f"there is no column {allowed.success}; there are {_few(sorted(features), 30)}"
         )
     return [allowed.success]
+
+
+def _by_column(frames: Frames, column: str) -> list[bool]:
+    flags = frames.flags(column)
+    return [_success(frames, column, flags, i) for i in range(len(frames.extents))]
 
 
 def _success(frames: Frames, column: str, flags: Flags, episode: int) -> bool:
@@ -318,10 +363,11 @@ def _by_name(
         )
     entries = tuple(theirs.index(name) for name in names)
     if entries == tuple(range(len(called))) and tuple(called) == names:
-        return Chosen(column, entries, names)
+        return Chosen(column, entries, names, len(called))
     left = len(called) - len(entries)
     other = f", {left} of its entries left out" if left else ""
-    return Chosen(column, entries, names, f"{column} put in order by its names{other}")
+    said = f"{column} put in order by its names{other}"
+    return Chosen(column, entries, names, len(called), said)
 
 
 def _refuse(frames: Frames, chosen: Chosen, values: FloatArray, bad: Flags, needed: str) -> None:

@@ -7,7 +7,7 @@ missing. What does not fit together is an error that names file, episode, column
 from __future__ import annotations
 
 import json
-import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +26,10 @@ VERSION = "v3."  # begins the `codebase_version` of what is read here
 DATA_PATH = "data/chunk-{chunk_index:03d}/file-{file_index:03d}.parquet"
 INDEX, FRAME, EPISODE, TIME = "index", "frame_index", "episode_index", "timestamp"
 PLACES = (INDEX, FRAME, EPISODE, TIME)  # columns that say where a frame belongs
+LONGEST_PATH = 1000  # letters
+FASTEST = 1e5  # frames a second that make sense, at most
+# What a path of data may name, and how many digits wide: it comes from a file of somebody else's.
+_FIELD = re.compile(r"\{(chunk_index|file_index)(:0?\d{0,2}d)?\}")
 _CHUNK, _FILE, _FROM, _TO = (
     *("data/chunk_index", "data/file_index"),
     *("dataset_from_index", "dataset_to_index"),
@@ -100,6 +104,15 @@ class Frames:
             values = column.to_numpy(zero_copy_only=False).astype(np.float64)
         return values.reshape(len(self), count), pa.types.is_integer(kind)
 
+    def single(self, name: str) -> FloatArray:
+        """A column of one number in each row, (frames,); raises StoreError for another count."""
+        values, _ = self.numbers(name)
+        if values.shape[1] != 1:
+            raise StoreError(
+                f"{self.folder}: {name} has {values.shape[1]} entries in each row, and one is due"
+            )
+        return values[:, 0]
+
     def flags(self, name: str) -> NDArray[np.bool_]:
         """A column of truth values, (frames,); as numbers they are 0 or 1.
 
@@ -111,6 +124,11 @@ class Frames:
         if _is_list(column.type) and len(column.flatten()) == len(self):
             column = column.flatten()
             self._require_full(name, column)
+        if pa.types.is_nested(column.type):
+            raise StoreError(
+                f"{self.folder}: {name} is of type {column.type}: true or false is needed, one in "
+                "each row"
+            )
         values: NDArray[Any] = column.to_numpy(zero_copy_only=False)
         if not pa.types.is_boolean(column.type):
             wrong = [row for row, value in enumerate(values.tolist()) if value not in (0, 1)]
@@ -139,11 +157,13 @@ def describe(folder: Path) -> Description:
         StoreError: there is none, of another version, or its description makes no sense.
     """
     path = folder / INFO
+    if path.exists() and not path.is_file():  # a pipe would be waited for
+        raise StoreError(f"{path} cannot be read: it is no file")
     try:
         said = json.loads(path.read_text("utf-8-sig"))
     except (FileNotFoundError, NotADirectoryError):
         raise StoreError(f"{folder} holds no LeRobot dataset ({INFO})") from None
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise StoreError(f"{path} cannot be read: {error}") from error
     if not isinstance(said, dict) or not isinstance(said.get("features"), dict):
         raise StoreError(f"{path} describes no dataset: it has no table `features`")
@@ -155,8 +175,10 @@ def describe(folder: Path) -> Description:
         )
     fps: Any = said.get("fps")
     number = isinstance(fps, int | float) and not isinstance(fps, bool)
-    if not number or not math.isfinite(fps) or fps <= 0:
-        raise StoreError(f"{path}: fps is {fps!r}: a number above 0 is needed")
+    if not number or not 0 < fps <= FASTEST:  # false of what is no number, too
+        raise StoreError(
+            f"{path}: fps is {fps!r:.40}: a number above 0 is needed, and {FASTEST:g} at most"
+        )
     features = {str(name): about for name, about in said["features"].items()}
     wrong = [name for name, about in features.items() if not isinstance(about, dict)]
     if wrong:
@@ -165,12 +187,16 @@ def describe(folder: Path) -> Description:
     odd = [n for n, shape in shapes.items() if not (shape is None or isinstance(shape, list))]
     if odd:
         raise StoreError(f"{path}: the feature {odd[0]} has shape {shapes[odd[0]]!r}, and no list")
+    data_path = said.get("data_path") or DATA_PATH
+    plain = isinstance(data_path, str) and len(data_path) <= LONGEST_PATH
+    if not plain or set("{}\0") & set(_FIELD.sub("", data_path)):
+        raise StoreError(f"{path}: data_path is {data_path!r:.80}, and names no file")
     return Description(
         float(fps),
         features,
         _count(path, said, "total_episodes"),
         _count(path, said, "total_frames"),
-        str(said.get("data_path") or DATA_PATH),
+        data_path,
     )
 
 
@@ -196,7 +222,7 @@ def read_frames(folder: Path, said: Description, columns: Sequence[str]) -> Fram
 
 def require_paced(frames: Frames, rates: Sequence[float]) -> None:
     """Raises StoreError unless frames follow one another at one of these rates [Hz]."""
-    stamps = frames.numbers(TIME)[0][:, 0]
+    stamps = frames.single(TIME)
     found = [_out_of_pace(frames, stamps, rate) for rate in rates]
     if all(found):
         raise StoreError(f"{frames.folder}: {found[0]}")
@@ -226,15 +252,12 @@ def _extents(folder: Path, said: Description) -> tuple[Extent, ...]:
     found: list[Extent] = []
     for path in files:
         for row in _read(path, names).to_pylist():
-            wrong = [name for name in names if not isinstance(row[name], int)]
+            wrong = [n for n in names if not isinstance(row[n], int) or isinstance(row[n], bool)]
             if wrong:
                 raise StoreError(f"{path}: {wrong[0]} is {row[wrong[0]]!r}, and no whole number")
-            try:
-                data = said.data_path.format(chunk_index=row[_CHUNK], file_index=row[_FILE])
-            except (KeyError, IndexError, ValueError) as error:
-                raise StoreError(
-                    f"{folder / INFO}: data_path is {said.data_path!r}, and names no file"
-                ) from error
+            if row[EPISODE] < 0:
+                raise StoreError(f"{path}: an episode is called {row[EPISODE]}: count from 0")
+            data = said.data_path.format(chunk_index=row[_CHUNK], file_index=row[_FILE])
             place = row[EPISODE], row[_FROM], row[_TO], row["length"]
             found.append(Extent(*place, folder / data))
     if not found:
@@ -273,7 +296,7 @@ def _require_apart(frames: Frames, said: Description) -> None:
 
 def _require_in_place(frames: Frames) -> None:
     """Each row says itself that it is where its episode has it."""
-    index, frame, episode = (frames.numbers(name)[0][:, 0] for name in (INDEX, FRAME, EPISODE))
+    index, frame, episode = (frames.single(name) for name in (INDEX, FRAME, EPISODE))
     for extent in frames.extents:
         rows = np.arange(extent.first, extent.end)
         for name, values, due in (
@@ -296,9 +319,11 @@ def _read(path: Path, columns: Sequence[str]) -> pa.Table:
         raise StoreError(f"{path} is missing")
     try:
         with pq.ParquetFile(path) as file:
-            lacking = [name for name in columns if name not in file.schema_arrow.names]
-            if lacking:
-                raise StoreError(f"{path} lacks the column {lacking[0]}")
+            there = file.schema_arrow.names
+            odd = [name for name in columns if there.count(name) != 1]
+            if odd:
+                how = "has two of" if odd[0] in there else "lacks"
+                raise StoreError(f"{path} {how} the column {odd[0]}")
             return file.read(columns=list(columns))
     except (pa.ArrowException, OSError) as error:
         raise StoreError(f"{path} cannot be read: {str(error).splitlines()[0]}") from error

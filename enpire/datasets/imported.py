@@ -18,6 +18,7 @@ from enpire.types import Episode, FloatArray, Outcome, Purpose, Times, Verdict
 BY = "imported"  # the policy of an episode whose dataset does not say
 HELP = "intervention"
 SEEDS = 2**63  # a seed is below
+LONGEST_NAME = 200  # letters, of a policy
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +63,7 @@ def demonstrations(folder: Path, wanted: TaskInterface, allowed: Allowed | None 
             task=wanted.task,
             seed=_seed(frames, extent, SEED in told),
             purpose=Purpose.DEMONSTRATION,
-            policy=str((frames.plain(POLICY, extent.first) if POLICY in told else "") or BY),
+            policy=_policy(frames, extent, POLICY in told),
             round=0,
             station=0,
             verdict=_verdict(success),
@@ -75,8 +76,18 @@ def demonstrations(folder: Path, wanted: TaskInterface, allowed: Allowed | None 
         )
         for extent, success in zip(frames.extents, good, strict=True)
     )
+    twice = fitting.told_twice(frames, np.hstack(pair))
     pictures = any(name.startswith(PICTURES) for name in said.features)
-    assumed = [by, paced, *(one.said for one in chosen), whole_seen, whole_done, clipped, moved]
+    assumed = [
+        by,
+        paced,
+        *(one.said for one in chosen),
+        whole_seen,
+        whole_done,
+        clipped,
+        moved,
+        twice,
+    ]
     assumed += ["without its pictures"] if pictures else []
     return Imported(made, tuple(text for text in assumed if text))
 
@@ -84,25 +95,39 @@ def demonstrations(folder: Path, wanted: TaskInterface, allowed: Allowed | None 
 def _values(frames: Frames, chosen: Chosen) -> tuple[FloatArray, str]:
     """Entries of a column, (frames, n), sound, and what was assumed of them."""
     values, whole = frames.numbers(chosen.column)
-    if values.shape[1] <= max(chosen.entries):
+    if values.shape[1] != chosen.width:
         raise StoreError(
             f"{frames.folder}: {chosen.column} has {values.shape[1]} entries in each row, and "
-            f"meta/info.json says {max(chosen.entries) + 1} or more"
+            f"meta/info.json says {chosen.width}"
         )
     values = values[:, chosen.entries]
     fitting.require_sound(frames, chosen, values)
     return values, f"{chosen.column} of integers" if whole else ""
 
 
+def _policy(frames: Frames, extent: Extent, there: bool) -> str:
+    value: Any = frames.plain(POLICY, extent.first) if there else None
+    if value in (None, ""):
+        return BY
+    if not isinstance(value, str) or len(value) > LONGEST_NAME or not value.isprintable():
+        raise StoreError(
+            f"{frames.folder}: episode {extent.index}: its {POLICY} is {value!r:.60}: a name is "
+            "needed, or no such column"
+        )
+    return value
+
+
 def _seed(frames: Frames, extent: Extent, there: bool) -> int:
     if not there:
         return extent.index
     value: Any = frames.plain(SEED, extent.first)
-    if not isinstance(value, int) or not 0 <= value < SEEDS:
+    if type(value) is not int or not 0 <= value < SEEDS:
         raise StoreError(
             f"{frames.folder}: episode {extent.index}: its {SEED} is {value!r}: a whole number "
             "of at least 0 is needed, or no such column"
         )
+    if len(frames.table[SEED].slice(extent.first, extent.length).unique()) > 1:
+        raise StoreError(f"{frames.folder}: episode {extent.index}: its {SEED} changes within it")
     return value
 
 

@@ -17,7 +17,7 @@ from enpire.environment.core.task import Task
 from enpire.environment.resets.perturbation import Perturbation
 from enpire.environment.stations.resets import ResetMode
 from enpire.environment.stations.stations import Stations
-from enpire.errors import PackError, UsageError
+from enpire.errors import PackError, UsageError, printable
 from enpire.packs import Pack, available, find, load_robot, load_world
 from enpire.packs.finder import AT_START, FROM_START, GYM
 from enpire.packs.modules import PREFIX, import_of_pack
@@ -194,5 +194,8 @@ def _import(pack: Pack, path: Path) -> ModuleType:
     package = f"{PREFIX}{pack.folder.name}_{pack.sha256[:12]}"
     try:
         return import_of_pack(package, path)
-    except Exception as error:
-        raise PackError(f"{where(error, pack.folder)}: {type(error).__name__}: {error}") from error
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # sys.exit, too: it would end the command without a word
+        said = printable(f"{type(error).__name__}: {error}")
+        raise PackError(f"{where(error, pack.folder)}: {said}") from error

@@ -13,15 +13,15 @@ import pkgutil
 import traceback
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, is_dataclass, replace
 from pathlib import Path
 from types import ModuleType
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
 from enpire.environment import Job, Parameter, StationBackend, Symmetry
-from enpire.errors import EnpireError, PackError, RecipeError, UsageError
+from enpire.errors import EnpireError, PackError, RecipeError, UsageError, printable
 from enpire.improvement import recipes
 from enpire.improvement.checkpoint import NOWHERE, Checkpoint
 from enpire.improvement.collection import Collection
@@ -31,6 +31,9 @@ from enpire.packs.modules import import_file
 from enpire.policies import ChunkPolicy, ChunkSpec, LeRobotPolicy, PictureSpec, Policy, base_of
 from enpire.renamed import renamed
 from enpire.types import Episode, Purpose
+
+SHOWN = 80  # characters of a value in a message
+LONGEST_NAME = 255  # bytes, of a file
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,8 +134,15 @@ class ConfiguredRecipe:
             candidate = self.recipe.improve(given)
         if not isinstance(candidate, Candidate):
             raise RecipeError(f"{self.name} returned a {type(candidate).__name__}, no Candidate")
+        policy: Any = candidate.policy
+        if (
+            isinstance(policy, type)
+            or not hasattr(policy, "spec")
+            or not hasattr(policy, "tensors")
+        ):
+            raise RecipeError(f"{self.name}: its candidate's policy is {policy!r:.80}")
         require_sound(candidate.policy, given.spec)
-        return candidate
+        return replace(candidate, numbers=_numbers(self.name, candidate.numbers))
 
     def require(self, stations: StationBackend) -> None:
         """As `Collector.require`; any stations will do for who collects nothing of its own."""
@@ -169,11 +179,11 @@ class ConfiguredRecipe:
         """Whatever the recipe's own code raises is a RecipeError that says where."""
         try:
             yield
-        except EnpireError:  # its own, or the end of the run
+        except (EnpireError, KeyboardInterrupt, GeneratorExit):  # its own, or the end of the run
             raise
-        except Exception as error:
+        except BaseException as error:  # sys.exit, too: it would end the run without a word
             at = traceback.extract_tb(error.__traceback__)[-1]
-            what = f"{type(error).__name__}: {error}"
+            what = why(error)
             raise RecipeError(f"{self.name}: {at.filename}:{at.lineno}: {what}") from error
 
 
@@ -233,6 +243,8 @@ def find(name: str) -> ConfiguredRecipe:
     Raises:
         UsageError: there is none, or its file does not import; the message says where.
     """
+    if "\0" in name:
+        raise UsageError(f"{name!r:.80} is no recipe: a name or a file has no NUL")
     if _of_a_file(name):
         path = Path(name).resolve()
         module = _import(path)
@@ -281,11 +293,48 @@ def remade(source: str, settings: Mapping[str, str]) -> ConfiguredRecipe:
 
 
 def _made(module: ModuleType, where: str) -> Recipe:
+    made: Any = getattr(module, "RECIPE", None)
+    if not (
+        isinstance(made, type) and is_dataclass(made) and callable(getattr(made, "improve", 0))
+    ):
+        has = "no RECIPE" if made is None else f"RECIPE = {printable(repr(made), SHOWN)}"
+        raise UsageError(f"{where} is no recipe: it has {has}, and a dataclass with improve is due")
     try:
-        recipe: Recipe = module.RECIPE()
-    except AttributeError:
-        raise UsageError(f"{where} is no recipe: it has no RECIPE, a dataclass") from None
-    return recipe
+        recipe: Any = made()
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        raise UsageError(f"{where}: {made.__name__}() does not come about: {why(error)}") from error
+    found: Recipe = recipe
+    return found
+
+
+def why(error: BaseException) -> str:
+    """What others' code raised, for a message."""
+    try:
+        said = str(error)
+    except Exception:
+        said = "an error that does not say what it is"
+    return printable(f"{type(error).__name__}: {said}")
+
+
+def _numbers(name: str, said: Any) -> dict[str, float]:
+    """What a training showed; raises RecipeError unless it is finite numbers by their names."""
+    try:
+        numbers = {key: float(value) for key, value in said.items()}
+        wrong = [key for key, value in numbers.items() if not math.isfinite(value)]
+        wrong += [key for key in numbers if not isinstance(key, str)]
+        wrong += [key for key, value in said.items() if isinstance(value, str)]
+    except (AttributeError, TypeError, ValueError, OverflowError) as error:
+        raise RecipeError(
+            f"{name}: its candidate's numbers are no numbers: {why(error)}"
+        ) from error
+    if wrong:
+        raise RecipeError(
+            f"{name}: of its candidate's numbers {wrong[0]!r:.40} is {said[wrong[0]]!r:.40}: "
+            "finite numbers by their names are needed; has training diverged?"
+        )
+    return numbers
 
 
 def _of_a_file(name: str) -> bool:
@@ -293,8 +342,8 @@ def _of_a_file(name: str) -> bool:
 
 
 def _called(path: Path) -> str:
-    if not path.is_file():
-        raise UsageError(f"{path} is not there: --recipe takes a name or a file")
+    if len(path.name) > LONGEST_NAME or not path.is_file():
+        raise UsageError(f"{path!s:.300} is not there: --recipe takes a name or a file")
     return f"{path.stem}@{hashlib.sha256(path.read_bytes()).hexdigest()[:8]}"
 
 
@@ -304,10 +353,12 @@ def _import(path: Path) -> ModuleType:
         return import_file(name, path)
     except PackError as error:
         raise UsageError(str(error)) from error
-    except Exception as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # sys.exit, too
         at = [f for f in traceback.extract_tb(error.__traceback__) if f.filename == str(path)]
         line = error.lineno if isinstance(error, SyntaxError) else at[-1].lineno if at else 1
-        raise UsageError(f"{path}:{line}: {type(error).__name__}: {error}") from error
+        raise UsageError(f"{path}:{line or 1}: {why(error)}") from error
 
 
 __getattr__ = renamed(__name__, {"Given": "RecipeInputs", "Named": "ConfiguredRecipe"})

@@ -13,8 +13,10 @@ from typing import Any
 
 import tyro
 
-from enpire.errors import UsageError
+from enpire.errors import UsageError, printable
 
+LARGEST = 2**63 - 1  # of whole numbers
+SHOWN = 20  # digits of one in a message
 FLAG = "recipe"  # what an option begins with: --recipe.training.lr 3e-4
 
 
@@ -26,7 +28,8 @@ def configured[T](recipe: T, settings: Mapping[str, str]) -> tuple[T, set[str]]:
 
     Raises:
         UsageError: a name that fits several, or a value that is none of the setting's type, no
-            finite number, or a count below nought.
+            finite number, too large, or below nought where the default is above; or the recipe's
+            fields are no settings.
     """
     known = list(_names(recipe))
     taken = {key: name for key in settings if (name := _meant(key, known))}
@@ -35,6 +38,8 @@ def configured[T](recipe: T, settings: Mapping[str, str]) -> tuple[T, set[str]]:
     try:
         with contextlib.redirect_stderr(told), contextlib.redirect_stdout(told):
             made = tyro.cli(_options(recipe), args=arguments, use_underscores=True)
+    except Exception as error:  # a field of a type that there is not, in a file of somebody's
+        raise _no_settings(recipe, error) from error
     except SystemExit:
         why = re.search(r"Error parsing (\S+): (.*)", told.getvalue())
         message = f"{why[1]}: {why[2].strip(' │')}" if why else _one_line(told.getvalue())
@@ -49,6 +54,10 @@ def _require_sense(name: str, value: Any, default: Any) -> None:
     """Raises UsageError for a number that is none, or a count below nought."""
     if isinstance(value, float) and not math.isfinite(value) and value != default:
         raise UsageError(f"--{FLAG}.{name}: {value} is no finite number")
+    if isinstance(default, float) and isinstance(value, float) and value < 0 < default:
+        raise UsageError(f"--{FLAG}.{name}: {value:g} is below nought; by default it is {default}")
+    if isinstance(value, int) and abs(value) > LARGEST:
+        raise UsageError(f"--{FLAG}.{name}: {str(value)[:SHOWN]}: at most {LARGEST} is taken")
     count = isinstance(default, int) and not isinstance(default, bool) and default >= 0
     if count and isinstance(value, int) and value < 0:
         raise UsageError(f"--{FLAG}.{name}: {value} is below nought; by default it is {default}")
@@ -62,10 +71,18 @@ def defaults(recipe: Any) -> dict[str, str]:
 def described(recipe: Any) -> str:
     """All settings with types and defaults, for a person."""
     told = io.StringIO()
-    with contextlib.redirect_stdout(told), contextlib.suppress(SystemExit):
-        tyro.cli(_options(recipe), args=["--help"], use_underscores=True)
+    try:
+        with contextlib.redirect_stdout(told), contextlib.suppress(SystemExit):
+            tyro.cli(_options(recipe), args=["--help"], use_underscores=True)
+    except Exception as error:
+        raise _no_settings(recipe, error) from error
     lines = told.getvalue().splitlines()
     return "\n".join(lines[next(i for i, line in enumerate(lines) if "recipe" in line) :])
+
+
+def _no_settings(recipe: Any, error: Exception) -> UsageError:
+    said = printable(f"{type(error).__name__}: {error}")
+    return UsageError(f"the fields of {type(recipe).__name__} cannot be settings: {said}")
 
 
 def _one_line(told: str) -> str:

@@ -29,6 +29,7 @@ from enpire.model_gateway.usage import Usage
 from enpire.packs.toml import Table
 
 MILLION = 1_000_000
+DEAREST = 1e6  # dollars for a million tokens
 PROMPT = (  # classes that a prompt is counted in; none of them holds another
     *("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens"),
     *("prompt_tokens", "promptTokenCount"),
@@ -53,7 +54,10 @@ class Rates:
         if not table.has("long"):
             return cls(_numbers(table))
         long = table.table("long")
-        return cls(_numbers(table), long.number("over"), _numbers(long))
+        over = long.number("over")
+        if over < 0:
+            raise PackError(f"{long.where}: over is a count of tokens, found {over:g}")
+        return cls(_numbers(table), over, _numbers(long))
 
     def of(self, classes: Mapping[str, int]) -> Mapping[str, float]:
         """Those that an answer is priced by."""
@@ -84,7 +88,7 @@ class Prices:
         return cls(
             table.text("date"),
             usual,
-            {name: within.text(name) for name in within.names} if within else {},
+            _holders(within) if within else {},
             {name: Rates.read(models.table(name)) for name in models.names} if models else {},
         )
 
@@ -103,5 +107,24 @@ class Prices:
         return sum(count * prices.get(name, 0.0) for name, count in alone.items()) / MILLION
 
 
+def _holders(table: Table) -> dict[str, str]:
+    """The class that holds a class; raises PackError for one that holds itself."""
+    holders = {name: table.text(name) for name in table.names}
+    for name in holders:
+        at, seen = name, {name}
+        while (at := holders.get(at, "")) and at not in seen:
+            seen.add(at)
+        if at:
+            raise PackError(f"{table.where}: {name} is within itself: its tokens cost nothing then")
+    return holders
+
+
 def _numbers(table: Table) -> dict[str, float]:
-    return {name: table.number(name) for name in table.names if name not in ABOUT}
+    prices = {name: table.number(name) for name in table.names if name not in ABOUT}
+    for name, price in prices.items():
+        if not 0.0 <= price <= DEAREST:
+            raise PackError(
+                f"{table.where}: {name} must be dollars for a million tokens, 0 to {DEAREST:g}; "
+                f"found {price:g}"
+            )
+    return prices

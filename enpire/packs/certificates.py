@@ -27,7 +27,7 @@ def changed_packs(folder: Path) -> tuple[str, ...] | None:
         return tuple(name for name, sha256 in packs.items() if _now(name, folder) != sha256)
     except FileNotFoundError:
         return None
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise PackError(f"{path} is no certificate ({error}): delete it") from error
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+import re
 from dataclasses import dataclass, fields
 from pathlib import Path
 
@@ -18,6 +19,8 @@ FASTEST, HARDEST = (
 )  # of any arm's joint: three times what the quickest have [rad/s, rad/s^2]
 QUICKEST, REACH = 5.0, 10.0  # of its hand, and how far off anything of a bench may be [m/s, m]
 TURN = 6.3  # a joint's whole turn to either side [rad]
+WIDEST = 1e5  # of a gripper's setpoint, in its own unit: an encoder's ticks are fewer
+NAME = re.compile(r"[\w-]+")  # of an arm
 UNIT = 1e-3  # by which the length of a quaternion may differ from 1
 
 
@@ -95,6 +98,8 @@ def load_robot(pack: Pack) -> Robot:
     arms = tuple(_arm(row, pack.folder, other) for row in rows)
     if len({arm.name for arm in arms}) != len(arms):
         raise PackError(f"{pack.folder / 'robot.toml'}: two arms have the same name")
+    if not all(NAME.fullmatch(arm.name) for arm in arms):
+        raise PackError(f"{pack.folder / 'robot.toml'}: an arm's name has letters, digits, _ and -")
     joints = len(arms[0].home)
     if any(len(arm.home) != joints for arm in arms):
         raise PackError(f"{pack.folder / 'robot.toml'}: home needs {joints} joints in every arm")
@@ -177,6 +182,7 @@ def _both(sha256: str, other: Menagerie | None) -> str:
 def _arm(table: Table, folder: Path, other: Menagerie | None) -> Arm:
     table.require_known("name", "model", "position", "quaternion", "home", "gripper_range")
     closed, opened = table.numbers("gripper_range", 2)
+    _require_within(table, "gripper_range", (closed, opened), WIDEST, "of its unit")
     if closed == opened:
         raise PackError(f"{table.where}: gripper_range is closed and open; both are {closed:g}")
     home, turn = table.numbers("home"), table.numbers("quaternion", 4)

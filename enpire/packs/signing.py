@@ -47,7 +47,7 @@ def signature(pack: Pack) -> Signature | None:
     try:
         kept = json.loads((pack.folder / SIGNATURE).read_text(encoding="utf-8"))
         found = Signature(**kept)
-    except (OSError, ValueError, TypeError):
+    except (OSError, ValueError, TypeError, RecursionError):
         return None
     if not all(isinstance(v, str) and v for v in asdict(found).values()):
         return None

@@ -5,13 +5,14 @@ from __future__ import annotations
 import difflib
 import math
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
 from enpire.errors import PackError
 
 T = TypeVar("T")
+LARGEST = 2**63 - 1  # of whole numbers: TOML has no larger one
 
 
 class Table:
@@ -24,12 +25,20 @@ class Table:
     @classmethod
     def read(cls, path: Path) -> Table:
         """Parse `path`; raises PackError with file and line."""
+        if path.exists() and not path.is_file():  # a pipe would be waited for
+            raise PackError(f"{path} does not parse: it is no file")
         try:
-            return cls(tomllib.loads(path.read_text("utf-8-sig")), str(path))
+            values = tomllib.loads(path.read_text("utf-8-sig"))
         except FileNotFoundError as error:
             raise PackError(f"{path} is missing") from error
-        except (OSError, ValueError) as error:  # a folder; bad TOML, or no UTF-8
+        except (OSError, ValueError, RecursionError) as error:  # bad TOML, no UTF-8, too deep
             raise PackError(f"{path} does not parse: {error}") from error
+        for key, value in _leaves(values):
+            if isinstance(value, str) and "\0" in value:
+                raise PackError(f"{path}: {key} has a character that no name has, NUL")
+            if type(value) is int and abs(value) > LARGEST:
+                raise PackError(f"{path}: {key} has {len(str(abs(value)))} digits: too large")
+        return cls(values, str(path))
 
     @property
     def values(self) -> dict[str, Any]:
@@ -129,6 +138,15 @@ class Table:
             found = "is missing" if value is None else f"is {value!r}"
             raise PackError(f"{self._where}: {key} {found}, expected {kind.__name__}")
         return value
+
+
+def _leaves(node: Any, key: str = "") -> Iterator[tuple[str, Any]]:
+    """Every value that holds no other, and the key that it stands under."""
+    if not isinstance(node, dict | list):
+        yield key, node
+        return
+    for name, value in node.items() if isinstance(node, dict) else ((key, each) for each in node):
+        yield from _leaves(value, name)
 
 
 def _over(above: dict[str, Any], below: dict[str, Any]) -> dict[str, Any]:

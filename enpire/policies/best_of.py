@@ -97,7 +97,7 @@ class ChooserSpec:
         try:
             spec = cls(**json.loads(text))
             return replace(spec, varied=tuple(spec.varied), lags=tuple(spec.lags))
-        except (ValueError, TypeError) as error:
+        except (ValueError, TypeError, RecursionError) as error:
             raise PolicyError(f"not a chooser's description: {error}") from error
 
 

@@ -54,7 +54,7 @@ class ComposedSpec:
         """The inverse of `to_json`; raises PolicyError for anything else."""
         try:
             return cls(**json.loads(text))
-        except (ValueError, TypeError) as error:
+        except (ValueError, TypeError, RecursionError) as error:
             raise PolicyError(f"not a composed policy's description: {error}") from error
 
 

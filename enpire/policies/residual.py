@@ -80,7 +80,7 @@ class ResidualPolicy(Composed[Correction]):
         """See `Composed`."""
         try:
             return Correction(CorrectionSpec(**json.loads(shape)))
-        except (ValueError, TypeError) as error:
+        except (ValueError, TypeError, RecursionError) as error:
             raise PolicyError(f"not a residual's description: {error}") from error
 
     @property

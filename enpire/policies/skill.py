@@ -37,7 +37,7 @@ class SkillSpec:
         try:
             values = json.loads(text)
             return cls(**{**values, "names": tuple(values["names"])})
-        except (ValueError, TypeError, KeyError) as error:
+        except (ValueError, TypeError, KeyError, RecursionError) as error:
             raise PolicyError(f"not a skill's description: {error}") from error
 
 

@@ -43,7 +43,7 @@ class ChunkSpec:
             values = json.loads(text)
             widths = {k: tuple(v) for k, v in values.items() if isinstance(v, list)}
             return cls(**{**values, **widths, "hidden": tuple(values["hidden"])})
-        except (ValueError, TypeError, KeyError, AttributeError) as error:
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
             raise PolicyError(f"not a policy's description: {error}") from error
 
 

@@ -109,7 +109,7 @@ class SpecialistPolicy(Composed[Quick]):
             said = json.loads(shape)
             quick = ChunkSpec.from_json(json.dumps(said.pop("quick")))
             return Quick(SpecialistSpec(quick=quick, **said))
-        except (ValueError, TypeError, KeyError, AttributeError) as error:
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
             raise PolicyError(f"not a specialist's description: {error!r}") from error
 
     @property

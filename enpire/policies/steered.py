@@ -99,7 +99,7 @@ class SteeredPolicy(Composed[NoiseSteering]):
         """See `Composed`."""
         try:
             return NoiseSteering(SteeringSpec(**json.loads(shape)))
-        except (ValueError, TypeError) as error:
+        except (ValueError, TypeError, RecursionError) as error:
             raise PolicyError(f"not a steered policy's description: {error}") from error
 
     @property

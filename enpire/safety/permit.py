@@ -51,7 +51,7 @@ def permit(station: StationFile, confirm_motion: bool, dry_run: bool, day: date)
         passed = Passed(said["day"], said["sha256"], tuple(said["findings"]))
     except FileNotFoundError:
         raise SafetyError(f"{station.path} has not been checked: {check}") from None
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise StoreError(f"{station.passed} is no record of a check ({error}): {check}") from error
     if passed.sha256 != station.sha256:
         raise SafetyError(f"{station.path} or its robot has changed since its check: {check}")

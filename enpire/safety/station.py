@@ -36,6 +36,7 @@ from enpire.errors import PackError
 from enpire.packs import Robot, find, load_robot
 from enpire.packs.finder import DRIVERS as DRIVERS_FILE
 from enpire.packs.finder import unknown
+from enpire.packs.robot import REACH
 from enpire.packs.toml import Table
 from enpire.safety.geometry import Box
 from enpire.safety.limits import SafetyLimits, narrowed, of_robot
@@ -44,6 +45,7 @@ from enpire.types import FloatArray
 
 RATE = 100.0
 RATES = (20.0, 500.0)
+CORES = 4096  # of any machine
 _KEYS = {"driver", "robot", "rate", "wire", "park", "cameras"}
 _TABLES = {"limits", "watchdogs", "realtime", "keep_out", "calibration", *DRIVERS}
 
@@ -139,7 +141,7 @@ def load_station(path: Path) -> StationFile:
         park=_park(table, robot, limits),
         limits=limits,
         boxes=tuple(map(_box, table.tables("keep_out"))) if table.has("keep_out") else (),
-        cameras=table.texts("cameras") if table.has("cameras") else (),
+        cameras=_cameras(table),
         calibrated=_calibrated(table, robot),
         verifier=watch.has("verifier"),
         ages=_ages(watch),
@@ -165,6 +167,13 @@ def _park(table: Table, robot: Robot, limits: SafetyLimits) -> FloatArray:
     return park
 
 
+def _cameras(table: Table) -> tuple[str, ...]:
+    names = table.texts("cameras") if table.has("cameras") else ()
+    if len(set(names)) != len(names) or not all(name.strip() for name in names):
+        raise PackError(f"{table.where}: cameras are each called by a name of its own")
+    return names
+
+
 def _calibrated(table: Table, robot: Robot) -> dict[str, CameraCalibration]:
     if not table.has("calibration"):
         return {}
@@ -188,14 +197,20 @@ def _realtime(table: Table) -> RealTimeSettings:
     if not table.has("realtime"):
         return RealTimeSettings()
     said = table.table("realtime")
-    values = {key: int(said.number(key)) for key in said.names}
-    if set(values) - {"cpu", "priority"} or not 1 <= values.get("priority", 1) <= 99:
+    values = {key: said.number(key) for key in said.names}
+    whole = all(value.is_integer() for value in values.values())
+    within = 1 <= values.get("priority", 1) <= 99 and 0 <= values.get("cpu", 0) < CORES
+    if set(values) - {"cpu", "priority"} or not (whole and within):
         raise PackError(f"{said.where}: cpu, a core's number, and priority, 1 to 99")
-    return RealTimeSettings(**values)
+    return RealTimeSettings(**{key: int(value) for key, value in values.items()})
 
 
 def _box(table: Table) -> Box:
     low, high = table.numbers("low", 3), table.numbers("high", 3)
     if not (np.isfinite([low, high]).all() and (np.array(low) < np.array(high)).all()):
         raise PackError(f"{table.where}: every number of low must be below that of high")
+    if max(np.abs([low, high]).min(axis=0)) > REACH:
+        raise PackError(
+            f"{table.where}: a box that begins beyond {REACH:g} m keeps nothing out: in m, no mm"
+        )
     return Box(table.text("name"), (low[0], low[1], low[2]), (high[0], high[1], high[2]))

@@ -173,6 +173,8 @@ def of_task(pack: Pack) -> dict[str, Any]:
     result: dict[str, Any] = {}
     for name, value in said.items():
         recipe = name.removesuffix("_settings")
+        if name in OF_RECIPES and not (isinstance(value, str) and value.strip()):
+            raise PackError(f"{path}: {name} is {value!r:.80}: the name of a recipe, or a file")
         if name in OF_RECIPES:
             result[name] = found_from(pack.folder, str(value))
         elif name in OF_TASK:

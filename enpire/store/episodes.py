@@ -244,7 +244,7 @@ def read_journal(files: zarr3.Files) -> dict[str, Any] | None:
         journal = dict(attributes["journal"])
         said = journal.pop("sha256")
         plain = {**files, GROUP: zarr3.group_file({**attributes, "journal": journal})}
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, RecursionError) as error:
         raise StoreError(f"its {GROUP} does not parse ({error!r})") from error
     if digest(plain) != said:
         raise StoreError("it is not what was written (its own sha256 differs)")

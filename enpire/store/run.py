@@ -503,7 +503,7 @@ def config_text(config: Mapping[str, Any]) -> str:
 def _read_config(path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise StoreError(
             f"{path} does not parse ({error}): correct it, or take the one of a copy of the run"
         ) from error

@@ -1,4 +1,7 @@
-"""Policies over openpi's websocket protocol: the same actions, and no stall that hangs."""
+"""Policies over openpi's websocket protocol: the same actions, and no stall that hangs.
+
+Servers that are slightly wrong are in `tests/inputs/servers.py`.
+"""
 
 from __future__ import annotations
 
@@ -20,6 +23,7 @@ import torch
 
 from enpire.cli import main
 from enpire.environment import Job, Sight, Stations, build_stations
+from enpire.environment.beyond import Beyond
 from enpire.errors import PolicyError, UsageError
 from enpire.observe import frozen
 from enpire.policies import (
@@ -39,7 +43,6 @@ from enpire.policies import (
     metadata,
 )
 from enpire.policies.asynchronous import inferring
-from enpire.policies.beyond import Beyond
 from enpire.policies.driver import ChunkRequest, PolicyState
 from enpire.policies.realtime import joining
 from enpire.policies.remote import RemotePolicy, RemoteSpec, is_address
@@ -247,33 +250,6 @@ def test_a_server_of_others_is_asked_as_openpis_client_does(stations) -> None:
     assert set(asked[0]) == {"state", "prompt"}
     assert asked[0]["state"].shape == (stations.observation_size,)
     assert asked[0]["prompt"] == stations.task.instruction
-
-
-@pytest.mark.parametrize(
-    ("answer", "said"),
-    [
-        (answers(5, 3), r"shape \(5, 3\); an array of shape \(\w+, 7\) is needed"),
-        (answers(5, 9), r"shape \(5, 9\)"),
-        (answers(0, 7), r"shape \(0, 7\)"),
-        (answers(7), r"shape \(7,\)"),
-        (answers(1, 5, 7), r"shape \(1, 5, 7\)"),
-        (answers(), r"shape \(\)"),
-        (lambda c, _: c.send(pack({"action": np.zeros((5, 7))})), "no `actions`, but action"),
-        (lambda c, _: c.send(pack({"actions": [[0.0] * 7] * 5})), "which is a list of 5"),
-        (lambda c, _: c.send(pack({"actions": None})), "which is a NoneType"),
-        (lambda c, _: c.send(pack({})), "but nothing"),
-        (lambda c, _: c.send(pack({"actions": np.full((5, 7), np.nan)})), "action 0 is nan"),
-        (lambda c, _: c.send(pack({"actions": np.full((5, 7), np.inf)})), "finite.* is inf"),
-        (lambda c, _: c.send("Traceback ...\nValueError: no such key"), "no such key"),
-        (lambda c, _: c.send(b"\xc1"), "msgpack"),
-        (lambda c, _: c.close(), "gone"),
-    ],
-)
-def test_what_is_no_answer_is_told_before_the_first_episode(stations, answer, said) -> None:
-    with listening(foreign(answer)) as address:
-        controller = RemotePolicy.find(address).controller(stations)
-        with pytest.raises(PolicyError, match=f"(?s){said}.*nothing was measured"):
-            controller.begin(0, np.random.default_rng(0), 0.0)
 
 
 @pytest.mark.parametrize(

@@ -87,7 +87,7 @@ def certified(pack: Pack) -> list[dict[str, Any]]:
         missed = [row["check"] for row in rows if row["passed"] is False]
     except OSError:
         raise PackError(f"{pack.name} has no certificate: {again}") from None
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         raise PackError(f"{pack.folder / CERTIFICATE} is no certificate: {again}") from None
     if of != pack.sha256 or not rows:
         raise PackError(f"the certificate of {pack.name} is not for what it is now: {again}")

@@ -11,8 +11,10 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from enpire.drivers.wire import Objects
+from enpire.packs.robot import REACH
 from enpire.types import FloatArray, Image
 
+FARTHEST = 1e3  # that a joint stands or moves [rad or m, and a second]: no joint does
 UNIT = 0.01  # by which the length of a quaternion may differ from 1
 
 
@@ -27,9 +29,10 @@ class Names:
     def ordered(self, state: Any) -> tuple[FloatArray, FloatArray, FloatArray] | None:
         """Position, velocity and effort of a JointState, (axes,) each.
 
-        None if an axis is missing, is there twice, or where it stands is no number: such a message
-        counts as none, and the watchdog of joint states sees the gap. An effort that a message does
-        not say is NaN; a velocity that it does not say, or says as NaN, is nought.
+        None if an axis is missing, is there twice, or where it stands is no number that a joint
+        has, and if there are not as many velocities or efforts as names, or none at all: such a
+        message counts as none, and the watchdog of joint states sees the gap. An effort that a
+        message does not say is NaN; a velocity that it does not say, or says as NaN, is nought.
         """
         names = tuple(state.name)
         if names not in self._orders:
@@ -39,14 +42,16 @@ class Names:
         order = self._orders[names]
         if order is None or len(state.position) != len(names):
             return None
+        if not {len(state.velocity), len(state.effort)} <= {0, len(names)}:
+            return None
         position = np.asarray(state.position, np.float64)[order]
-        if not np.isfinite(position).all():
+        if not (np.abs(position) <= FARTHEST).all():
             return None
         velocity: FloatArray = np.zeros(len(order))
         if len(state.velocity) == len(names):
             velocity = np.asarray(state.velocity, np.float64)[order]
             velocity[np.isnan(velocity)] = 0.0  # of a controller that has no such interface
-            if not np.isfinite(velocity).all():
+            if not (np.abs(velocity) <= FARTHEST).all():
                 return None
         effort: FloatArray = np.full(len(order), np.nan)
         if len(state.effort) == len(names):
@@ -97,14 +102,14 @@ def poses(objects: Objects, stamp: Any, frame: str = "world") -> Any:
 
 
 def objects_of(message: Any, stamp: int) -> Objects | None:
-    """The poses of a PoseArray, or None where one is no pose; stamp: monotonic ns."""
+    """The poses of a PoseArray, or None where one is no pose of a bench; stamp: monotonic ns."""
     position = np.array([[p.position.x, p.position.y, p.position.z] for p in message.poses])
     turn = [
         (p.orientation.w, p.orientation.x, p.orientation.y, p.orientation.z) for p in message.poses
     ]
     quaternions = np.array(turn, np.float64).reshape(-1, 4)
     lengths = np.linalg.norm(quaternions, axis=1)
-    if not (np.isfinite(position).all() and (np.abs(lengths - 1.0) < UNIT).all()):
+    if not ((np.abs(position) <= REACH).all() and (np.abs(lengths - 1.0) < UNIT).all()):
         return None
     rotation = Rotation.from_quat(quaternions, scalar_first=True).as_matrix()
     return Objects(stamp, position.reshape(-1, 3), rotation.reshape(-1, 3, 3))

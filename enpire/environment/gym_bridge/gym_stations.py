@@ -29,6 +29,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from enpire.child_environment import child_environment
+from enpire.environment.beyond import Beyond
 from enpire.environment.control.sensing import Readings
 from enpire.environment.core.controller import Controller, RandomActions, intervened, rewound
 from enpire.environment.core.jobs import Job
@@ -127,6 +128,7 @@ class ScriptedActions:
 
     def __init__(self) -> None:
         """Nothing is suggested yet."""
+        self.beyond = Beyond("the demonstrator")
         self.suggested: dict[int, Float32Array] = {}  # by its stations, for each one's next action
 
     def begin(self, row: int, rng: np.random.Generator, exploration: float) -> None:
@@ -134,7 +136,9 @@ class ScriptedActions:
 
     def act(self, rows: Rows, observations: Float32Array, readings: Readings) -> Float32Array:
         """What was suggested."""
-        return np.stack([self.suggested[row] for row in rows.tolist()])
+        actions = np.stack([self.suggested[row] for row in rows.tolist()])
+        self.beyond.count(actions)
+        return actions
 
 
 class GymStations:
@@ -498,7 +502,7 @@ class Worker:
         """The last line that it wrote to stderr, if any."""
         self._said.seek(0)
         lines = self._said.read().decode(errors="replace").strip().splitlines()
-        return f"; its last words: {lines[-1]}" if lines else ""
+        return f"; its last words: {gym_worker.printable(lines[-1])}" if lines else ""
 
 
 @dataclass(frozen=True, slots=True)

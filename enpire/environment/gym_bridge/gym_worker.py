@@ -20,13 +20,24 @@ import struct
 import sys
 import traceback
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from importlib import metadata
 from typing import Any, BinaryIO
 from urllib.parse import unquote
 
 import gymnasium
 import numpy as np
-from gymnasium.spaces import Box, Dict, Space, flatten, flatten_space
+from gymnasium.spaces import (
+    Box,
+    Dict,
+    Discrete,
+    MultiBinary,
+    MultiDiscrete,
+    Space,
+    Tuple,
+    flatten,
+    flatten_space,
+)
 from numpy.typing import NDArray
 
 Vector = NDArray[np.float64]
@@ -39,6 +50,10 @@ HZ = 25.0  # of an environment that does not say
 RATES = (1e-3, 1e5)  # steps a second that make sense
 CALLS = 3  # of a traceback, the last
 WORDS = 80  # characters of a value in a message
+LONGEST_TEXT = 600  # characters of a message
+WIDEST = 1e9  # of a bound of actions: what is beyond says that there is none
+LARGEST = 1e20  # of what is seen or earned: more is what a simulation shows that has come apart
+NUMBERS = "biufO"  # of NumPy's types; objects are looked at one by one
 
 
 class Unsuitable(Exception):
@@ -115,6 +130,10 @@ def arguments(query: str) -> dict[str, Any]:
     return found
 
 
+def _alike(space: Box) -> bool:
+    return bool((space.low == space.high).all())
+
+
 class Spaces:
     """Vectors for an environment's observations and actions.
 
@@ -125,6 +144,13 @@ class Spaces:
         """Raises Unsuitable where these are no vectors of fixed length."""
         if not (isinstance(action, Box) and np.isfinite([action.low, action.high]).all()):
             raise Unsuitable(f"its actions are {action}: a Box with bounds is needed; wrap it")
+        if np.abs([action.low, action.high]).max(initial=0) > WIDEST:
+            raise Unsuitable(
+                f"its actions are {action}: bounds beyond {WIDEST:g} are none, and an action is a "
+                "share of them; wrap it"
+            )
+        if action.low.size and ((action.low > action.high).any() or _alike(action)):
+            raise Unsuitable(f"its actions are {action}: nothing lies between its bounds; wrap it")
         seen = without_images(observation)
         if seen is None:
             raise Unsuitable(
@@ -161,7 +187,7 @@ class Spaces:
             raise Misfit(
                 f"its observation has {flat.size} numbers, and {self.observation} are declared"
             )
-        bad = np.flatnonzero(~np.isfinite(flat))
+        bad = np.flatnonzero(~(np.abs(flat) <= LARGEST))
         if len(bad):
             raise Misfit(f"entry {bad[0]} of its observation is {flat[bad[0]]}")
         return flat
@@ -170,10 +196,12 @@ class Spaces:
         """An action in [-1, 1], shape (act,), as the environment takes it."""
         low, high = self._low, self._high
         scaled = low + 0.5 * (action.reshape(low.shape) + 1.0) * (high - low)
+        if self._action.dtype.kind in "iu":
+            scaled = np.rint(scaled)
         return scaled.clip(low, high).astype(self._action.dtype)
 
     def unscaled(self, action: Any) -> Vector:
-        """An action as the environment takes it, in [-1, 1]: the inverse of `scaled`.
+        """An action as the environment takes it: the inverse of `scaled`, beyond [-1, 1] too.
 
         Raises:
             Misfit: it is not of the space's shape, or not of finite numbers.
@@ -183,7 +211,7 @@ class Spaces:
         if wrong or not np.isfinite(taken).all():
             raise Misfit(f"its script's action{wrong or ' is ' + short(action)}")
         half = np.maximum(self._high - self._low, 1e-12) / 2
-        return ((taken - self._low) / half - 1.0).clip(-1.0, 1.0).reshape(-1)
+        return ((taken - self._low) / half - 1.0).clip(-WIDEST, WIDEST).reshape(-1)
 
     def about(self, env: Any, stations: int) -> dict[str, Any]:
         """What is told of an environment before anything else."""
@@ -208,20 +236,26 @@ def without_images(space: Space[Any]) -> Space[Any] | None:
 
 def rate(metadata: Any) -> float:
     """Steps a second, as an environment's metadata say; raises Unsuitable for nonsense."""
+    if not isinstance(metadata or {}, dict):
+        raise Unsuitable(f"its metadata are {short(metadata)}, and no dictionary; wrap it")
     said = (metadata or {}).get("render_fps")
     if said is None:
         return HZ
-    number = isinstance(said, (int, float, np.number)) and not isinstance(said, bool)
+    number = isinstance(said, (int, float, np.integer, np.floating)) and not isinstance(said, bool)
     if not number or not RATES[0] <= said <= RATES[1]:
         raise Unsuitable(
-            f"its metadata say render_fps={said!r}, and a number of steps a second is needed: "
+            f"its metadata say render_fps={short(said)}, and a number of steps a second is needed: "
             "give it one, or none, in a wrapper"
         )
     return float(said)
 
 
 def unlike(space: Space[Any], value: Any) -> str:
-    """How a value's shape differs from what its space declares; empty if it does not."""
+    """How a value differs from what its space declares, in shape or type; empty if it does not.
+
+    Gymnasium would make a number of it all the same: of text, of a fraction where whole numbers
+    are declared, of a choice that is not there.
+    """
     if isinstance(space, Dict):
         if not isinstance(value, dict):
             return f" is {short(value)}, and {short(space)} is declared"
@@ -238,13 +272,66 @@ def unlike(space: Space[Any], value: Any) -> str:
             return f" is ragged, and shape {space.shape} is declared"
         if shape != space.shape:
             return f" has shape {shape}, and {space.shape} is declared"
+        kind = np.asarray(value).dtype
+        if kind.kind not in NUMBERS or _masked(value):
+            return f" is {short(value)}, and numbers are declared"
+        if space.dtype.kind in "iub" and not _whole(space, value):
+            return f" is {short(value)}, which is not in {short(space)}"
+    elif isinstance(space, Tuple):
+        if not isinstance(value, (tuple, list, np.ndarray)) or len(value) != len(space.spaces):
+            return f" is {short(value)}, and {short(space)} is declared"
+        for place, (inner, one) in enumerate(zip(space.spaces, value)):  # noqa: B905  Python 3.9
+            wrong = unlike(inner, one)
+            if wrong:
+                return f", its part {place},{wrong}"
+    elif isinstance(space, (Discrete, MultiDiscrete, MultiBinary)) and not _among(space, value):
+        return f" is {short(value)}, which is not in {short(space)}"
     return ""
+
+
+def _masked(value: Any) -> bool:
+    return isinstance(value, np.ma.MaskedArray) and bool(np.any(value.mask))
+
+
+def _whole(space: Box, value: Any) -> bool:
+    """Whether nothing of a value is lost in a space of whole numbers."""
+    try:
+        plain = np.asarray(value, dtype=np.float64)
+        return bool((plain.astype(space.dtype) == plain).all())
+    except (TypeError, ValueError):
+        return False
+
+
+def _among(space: Space[Any], value: Any) -> bool:
+    """Whether a value is one of those that a space of choices has; one number may be in a list."""
+    plain = np.asarray(value)
+    if plain.dtype.kind not in "iufb" or _masked(value):
+        return False
+    if isinstance(space, Discrete):
+        low = int(space.start)
+        return bool(
+            plain.size == 1
+            and plain.dtype.kind != "f"
+            and (plain >= low).all()
+            and (plain < low + int(space.n)).all()
+        )
+    return bool(
+        plain.shape == space.shape
+        and space.contains(plain.astype(space.dtype))
+        and (plain.astype(space.dtype) == plain).all()
+    )
 
 
 def short(value: Any) -> str:
     """A value for a message."""
-    text = " ".join(repr(value).split())
+    text = printable(" ".join(repr(value).split()))
     return text if len(text) <= WORDS else text[: WORDS - 4] + " etc"
+
+
+def printable(text: str) -> str:
+    """A text that others wrote, for a message: without what a terminal or a file would choke on."""
+    kept = text[:LONGEST_TEXT] + (" etc" if len(text) > LONGEST_TEXT else "")
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in kept)
 
 
 class Single:
@@ -274,7 +361,11 @@ class Single:
         }
 
     def suggest(self, row: int) -> Vector:
-        """What the script would do now, in [-1, 1]; raises Misfit where that makes no sense."""
+        """What the script would do now, scaled so that an action is in [-1, 1].
+
+        Raises:
+            Misfit: that makes no sense.
+        """
         if self._acts is None:
             self._acts = _begun(self._begin, self._env)
         return self._spaces.unscaled(self._acts(self._seen))
@@ -287,7 +378,8 @@ class Single:
         self._steps, self._acts = 0, None
         # Some draw their task before they pass the seed on: the generator has to have it by then.
         # Others draw from generators that belong to nobody.
-        self._env.unwrapped.np_random, _ = gymnasium.utils.seeding.np_random(seed)
+        with suppress(AttributeError):  # of one that has its own, which nobody sets
+            self._env.unwrapped.np_random, _ = gymnasium.utils.seeding.np_random(seed)
         np.random.seed(seed)  # noqa: NPY002
         random.seed(seed)
         result = self._env.reset(seed=seed)
@@ -428,7 +520,7 @@ def parts(result: Any, what: str, names: tuple[str, ...]) -> Any:
 
 
 def told(
-    reward: Any, terminated: Any, truncated: Any, success: tuple[str, Any] | None
+    reward: Any, terminated: Any, truncated: Any, success: Sequence[tuple[str, Any]]
 ) -> dict[str, Any]:
     """What came of a step. success: see `said`.
 
@@ -438,22 +530,24 @@ def told(
         Misfit: any of the others makes no sense.
     """
     try:
-        number = float(np.asarray(reward, dtype=np.float64).reshape(()))
-    except (TypeError, ValueError):
+        plain = np.asarray(reward).reshape(())
+        if plain.dtype.kind not in NUMBERS or _masked(reward):
+            raise TypeError
+        number = float(plain.astype(np.float64))
+    except (TypeError, ValueError, OverflowError):
         raise Misfit(f"its reward is {short(reward)}: a number is needed") from None
-    if not np.isfinite(number):
+    if not abs(number) <= LARGEST:
         raise Misfit(f"its reward is {number}")
     found: dict[str, Any] = {
         "reward": number,
         "terminated": flag("terminated", terminated),
         "truncated": flag("truncated", truncated),
-        "success": None,
+        "success": None,  # of one that is not told, too
     }
-    if success is not None:
-        try:
-            found["success"] = flag(*success)
-        except Misfit as misfit:
-            found["unclear"] = str(misfit)
+    try:
+        found["success"] = agreed(success)
+    except Misfit as misfit:
+        found["unclear"] = str(misfit)
     return found
 
 
@@ -463,27 +557,45 @@ def flag(name: str, value: Any) -> bool:
         plain = np.asarray(value).reshape(()).item()
     except ValueError:
         plain = None
-    if not isinstance(plain, (bool, int, float)) or plain not in (0, 1):
+    masked = _masked(value)
+    if masked or not isinstance(plain, (bool, int, float)) or plain not in (0, 1):
         raise Misfit(f"{name} is {short(value)}: true or false is needed, or 1 or 0")
     return bool(plain)
 
 
-def said(info: Any, keys: Sequence[str]) -> tuple[str, Any] | None:
-    """By which of `keys` an info says whether it was a success, and what; None if it does not."""
+def agreed(success: Sequence[tuple[str, Any]]) -> bool | None:
+    """Whether it was a success, by the first of what an info says; None if it says nothing.
+
+    Raises:
+        Misfit: that is neither true nor false, or another key says the contrary.
+    """
+    if not success:
+        return None
+    first, value = success[0]
+    found = flag(first, value)
+    for key, other in success[1:]:
+        try:
+            contrary = flag(key, other) != found
+        except Misfit:  # of another meaning
+            continue
+        if contrary:
+            raise Misfit(f"{first} is {found} and {key} is {not found}: --success info:KEY tells")
+    return found
+
+
+def said(info: Any, keys: Sequence[str]) -> list[tuple[str, Any]]:
+    """By which of `keys` an info says whether it was a success, and what."""
     if not isinstance(info, dict):
         raise Misfit(f"its info is {short(info)}, and no dictionary")
-    found = ((key, info[key]) for key in keys if info.get(key) is not None)
-    return next(found, None)
+    return [(key, info[key]) for key in keys if info.get(key) is not None]
 
 
-def said_of(infos: dict[str, Any], row: int, keys: Sequence[str]) -> tuple[str, Any] | None:
+def said_of(infos: dict[str, Any], row: int, keys: Sequence[str]) -> list[tuple[str, Any]]:
     """The same of one environment of a vector; `_KEY` is who says KEY at all."""
     if "final_info" in infos and infos["_final_info"][row]:  # it has reset itself in this step
         return said_of(infos["final_info"], row, keys)
-    for key in keys:
-        if key in infos and ("_" + key not in infos or infos["_" + key][row]):
-            return None if infos[key][row] is None else (key, infos[key][row])
-    return None
+    there = [k for k in keys if k in infos and ("_" + k not in infos or infos["_" + k][row])]
+    return [(key, infos[key][row]) for key in there if infos[key][row] is not None]
 
 
 def versions(made: type) -> str:
@@ -548,11 +660,16 @@ def failed(error: Exception) -> dict[str, Any]:
     if isinstance(error, Misfit):
         return {"raised": str(error)}
     frames = traceback.extract_tb(error.__traceback__)
-    text = f"{type(error).__name__}: {error} ({frames[-1].filename}:{frames[-1].lineno})"
-    if not str(error):  # an assertion says where it was, and no more
+    try:
+        why = str(error)
+    except Exception:
+        why = "an error that does not say what it is"
+    place = f"({frames[-1].filename}:{frames[-1].lineno})"
+    text = f"{type(error).__name__}: {printable(why)} {place}"
+    if not why:  # an assertion says where it was, and no more
         calls = [f"{frame.filename}:{frame.lineno} {frame.line}" for frame in frames[-CALLS:]]
         text = f"{type(error).__name__} at {', from '.join(reversed(calls))}"
-    return {"raised": f"raised {text}"}
+    return {"raised": f"raised {printable(text)}"}
 
 
 def main() -> None:

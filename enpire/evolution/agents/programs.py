@@ -41,6 +41,7 @@ KEYS = (  # of it
     *("models", "prices", "starts", "memory_gib", "hours"),
 )
 MODEL_KEYS = ("name", "url", "url_from", "allowed", "header", "prefix", "key", "key_from")
+MEMORY_GIB, HOURS, STARTS = (1 / 64, 2**16), (1e-3, 1e5), (1, 10_000)  # from and to
 WORKSPACES = "workspaces"  # of a run
 OUTPUT = "output.txt"  # beside a workspace, not in it
 UNLIMITED = 10**15  # tokens
@@ -90,6 +91,9 @@ def load_program(pack: Pack) -> Program:
     table.require_known(*KEYS)
     command = table.texts("command")
     file, own, found = _installed(command[0], path)
+    models = tuple(_upstream(row, path) for row in _rows(table, "models"))
+    if len({model.name for model in models}) != len(models):
+        raise PackError(f"{path}: two models have the same name")
     prompt = pack.folder / table.text("prompt", "prompt.md")
     if not prompt.is_file():
         raise PackError(f"{path}: prompt {prompt.name} is not in the pack")
@@ -101,12 +105,12 @@ def load_program(pack: Pack) -> Program:
         files=_texts(table, "files"),
         environment=found | _texts(table, "environment"),
         readable=(*own, *map(Path, table.texts("readable") if table.has("readable") else ())),
-        upstreams=tuple(_upstream(row, path) for row in _rows(table, "models")),
+        upstreams=models,
         prices=Prices.read(table.table("prices")) if table.has("prices") else Prices(),
-        starts=int(_above_nought(table, "starts", 3)),
+        starts=_starts(table),
         limits=SandboxLimits(
-            memory=int(_above_nought(table, "memory_gib", 8) * GIB),
-            wall_s=_above_nought(table, "hours", 12) * 3600,
+            memory=int(_within(table, "memory_gib", 8, *MEMORY_GIB) * GIB),
+            wall_s=_within(table, "hours", 12, *HOURS) * 3600,
         ),
     )
 
@@ -221,6 +225,9 @@ def _texts(table: Table, key: str) -> dict[str, str]:
     if not table.has(key):
         return {}
     inner = table.table(key)
+    odd = [name for name in inner.names if not name or "=" in name or "\0" in name]
+    if odd:
+        raise PackError(f"{inner.where}: {odd[0]!r} is no name")
     return {name: inner.text(name) for name in inner.names}
 
 
@@ -245,10 +252,19 @@ def _installed(command: str, path: Path) -> tuple[str, tuple[Path, ...], dict[st
     return str(file), (packages[-1], folder), {"PATH": f"{folder}:{PATH}"}
 
 
-def _above_nought(table: Table, key: str, default: float) -> float:
+def _starts(table: Table) -> int:
+    value = _within(table, "starts", 3, *STARTS)
+    if not value.is_integer():
+        raise PackError(f"{table.where}: starts must be a whole number, found {value:g}")
+    return int(value)
+
+
+def _within(table: Table, key: str, default: float, least: float, most: float) -> float:
     value = table.number(key, default)
-    if value <= 0.0:
-        raise PackError(f"{table.where}: {key} must be above 0, found {value:g}")
+    if not least <= value <= most:
+        raise PackError(
+            f"{table.where}: {key} must be above 0, of {least:g} to {most:g}, found {value:g}"
+        )
     return value
 
 

@@ -113,7 +113,7 @@ def read(folder: Path) -> Carried | None:
         said = json.loads(text)
         ideas = [_idea(**each) for each in said["ideas"]]
         return Carried(**{**said, "findings": tuple(said["findings"]), "ideas": tuple(ideas)})
-    except (ValueError, TypeError, KeyError) as error:
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
         raise CampaignError(f"{path} is damaged ({error!r}): restore it from a copy") from error
 
 

@@ -9,8 +9,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from enpire.environment.beyond import Beyond
 from enpire.policies.asked import Answers, ChunkSampler
-from enpire.policies.beyond import Beyond
 from enpire.policies.driver import PolicyState
 from enpire.policies.lerobot.model import LeRobotModel
 from enpire.policies.lerobot.policy import LeRobotSpec

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from enpire.errors import PolicyError
-from enpire.policies.lerobot.normalising import require_statistics
+from enpire.policies.lerobot.normalising import require_statistics, require_steps
 
 CONFIG, WEIGHTS = "config.json", "model.safetensors"
 PROCESSORS = ("policy_preprocessor.json", "policy_postprocessor.json")
@@ -21,6 +21,9 @@ PICTURES = "observation.images."  # and a camera's name
 BLANK = PICTURES + "empty_camera_"  # begins a camera that is not there (`empty_cameras`)
 RENAMES = "rename_observations_processor"  # the step by which inputs get a policy's own names
 
+COUNTS = ("chunk_size", "horizon", "n_action_steps", "n_obs_steps")  # of a config
+MOST = 10_000  # of each
+STEEPEST = 10.0  # coefficient of a temporal ensemble: beyond, only one chunk counts
 Files = Mapping[str, bytes]
 
 
@@ -71,8 +74,14 @@ def read(folder: Path) -> dict[str, bytes]:
 
 
 def write(files: Files, folder: Path) -> None:
-    """The inverse of `read`, into a folder that is there."""
+    """The inverse of `read`, into a folder that is there.
+
+    Raises:
+        PolicyError: a file's name leads elsewhere.
+    """
     for name, data in files.items():
+        if Path(name).name != name or name in (".", ".."):
+            raise PolicyError(f"a policy's file is called {name!r:.80}, which leads elsewhere")
         (folder / name).write_bytes(data)
 
 
@@ -91,6 +100,11 @@ def shapes(files: Files) -> Shapes:
         seen = {name: _feature(each) for name, each in config["input_features"].items()}
         (action,) = config["output_features"][ACTION]["shape"]
         kind = str(config["type"])
+        others = sorted(config["output_features"].keys() - {ACTION})
+        modes = dict(config.get("normalization_mapping") or {})
+        _require_sizes(config)
+    if others:
+        raise PolicyError(f"this {kind} policy answers with {', '.join(others)} beside {ACTION}")
     shown = {n: shape for n, (what, shape) in seen.items() if what == "VISUAL" and BLANK not in n}
     with _as_lerobot_writes(PROCESSORS[0]):
         given = _given(before)
@@ -110,8 +124,10 @@ def shapes(files: Files) -> Shapes:
     width = shaped.pop()[0] if shaped else 0
     with _as_lerobot_writes(PROCESSORS[0]):
         require_statistics(files, PROCESSORS[0], before, seen_by)
+        require_steps(PROCESSORS[0], before, {n: modes.get(seen[n][0]) for n in seen_by})
     with _as_lerobot_writes(PROCESSORS[1]):
         require_statistics(files, PROCESSORS[1], after, {ACTION: int(action)})
+        require_steps(PROCESSORS[1], after, {ACTION: modes.get("ACTION")})
     return Shapes(kind, width, int(action), cameras, size)
 
 
@@ -122,6 +138,17 @@ def _as_lerobot_writes(name: str) -> Iterator[None]:
         yield
     except (LookupError, TypeError, ValueError, AttributeError) as error:
         raise PolicyError(f"{name} is not that of a policy of LeRobot's: {error!r}") from error
+
+
+def _require_sizes(config: Mapping[str, Any]) -> None:
+    """Raise PolicyError for a count that no policy has, before memory is set aside for it."""
+    for name in COUNTS:
+        value = config.get(name)
+        if isinstance(value, int) and not 1 <= value <= MOST:
+            raise PolicyError(f"{CONFIG} has {name}: {str(value)[:20]}; 1 to {MOST} is taken")
+    forgetting = config.get("temporal_ensemble_coeff")
+    if isinstance(forgetting, int | float) and not abs(forgetting) <= STEEPEST:
+        raise PolicyError(f"{CONFIG} has temporal_ensemble_coeff: {forgetting}")
 
 
 def _given(before: Any) -> dict[str, str]:
@@ -159,7 +186,7 @@ def _feature(said: Mapping[str, Any]) -> tuple[str, tuple[int, ...]]:
 def _json(files: Files, name: str) -> Any:
     try:
         return json.loads(files[name])
-    except (KeyError, ValueError) as error:
+    except (KeyError, ValueError, RecursionError) as error:
         raise PolicyError(f"the policy's {name} is missing or no JSON: {error}") from error
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import inspect
 import io
+import json
 import logging
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,7 +20,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from enpire.errors import PolicyError
+from enpire.errors import PolicyError, printable
 from enpire.policies.device import device, mixed
 from enpire.policies.lerobot import folder
 from enpire.types import Float32Array, FloatArray, Image
@@ -60,11 +61,15 @@ class LeRobotModel:
                 config = PreTrainedConfig.from_pretrained(path)
                 config.device = str(device())
                 with _without_downloads(config):
-                    network = get_policy_class(config.type).from_pretrained(path, config=config)
+                    # strict: what the file lacks would be random numbers, without a word
+                    network = get_policy_class(config.type).from_pretrained(
+                        path, config=config, strict=True
+                    )
                 there = {"device_processor": {"device": config.device}}
                 before, after = make_pre_post_processors(
                     config, str(path), preprocessor_overrides=there
                 )
+            _require_fractions(network, files[folder.WEIGHTS])
         return cls(network, config, before, after, folder.shapes(files).cameras)
 
     def save(self) -> dict[str, bytes]:
@@ -162,6 +167,11 @@ class LeRobotModel:
                 f"the {self.config.type} policy predicts actions of shape {actions.shape}, and "
                 f"{self.execute} of them are to be carried out"
             )
+        if not np.isfinite(actions).all():
+            raise PolicyError(
+                f"the {self.config.type} policy predicts actions that are no finite numbers: its "
+                "weights or its statistics are none, or it was shown what it has never seen"
+            )
         return actions
 
     def _predict(self, batch: dict[str, Any], seed: int, noise: Tensor | None) -> Tensor:
@@ -201,6 +211,20 @@ class LeRobotModel:
             if {"min", "max"} <= stats.keys():
                 return (_array(stats["max"]) - _array(stats["min"])) / 4
         return np.full(action, 0.5)
+
+
+def _require_fractions(network: Any, weights: bytes) -> None:
+    """Raise PolicyError for whole numbers in a file where the network has fractions."""
+    header = json.loads(weights[8 : 8 + int.from_bytes(weights[:8], "little")])
+    whole = {name for name, about in header.items() if str(about.get("dtype", "F"))[0] in "IUB"}
+    wrong = sorted(
+        n for n, v in network.state_dict().items() if n in whole and v.is_floating_point()
+    )
+    wrong = [name for name in wrong if not header[name]["dtype"].startswith("BF")]
+    if wrong:
+        raise PolicyError(
+            f"{folder.WEIGHTS} has whole numbers for {wrong[0]}, and fractions are due"
+        )
 
 
 def _array(values: Any) -> FloatArray:
@@ -253,6 +277,5 @@ def _blamed(what: str) -> Iterator[None]:
             f"LeRobot cannot {what} the policy ({error}): pip install 'enpire[vla]'"
         ) from error
     except Exception as error:
-        raise PolicyError(
-            f"LeRobot cannot {what} the policy: {type(error).__name__}: {error}"
-        ) from error
+        said = printable(f"{type(error).__name__}: {error}")
+        raise PolicyError(f"LeRobot cannot {what} the policy: {said}") from error

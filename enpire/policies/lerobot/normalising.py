@@ -14,6 +14,8 @@ import numpy as np
 from enpire.errors import PolicyError
 
 STEPS = ("normalizer_processor", "unnormalizer_processor")
+LARGEST_EPS = 0.1  # that a spread is divided by more
+FRACTIONS = (".mean", ".std")  # statistics that whole numbers would cut off
 NEEDS = {  # of a mode, the statistics that it takes
     "MEAN_STD": ("mean", "std"),
     "MIN_MAX": ("min", "max"),
@@ -46,6 +48,29 @@ def require_statistics(
             needed = NEEDS.get(str(modes.get(about.get("type"), "IDENTITY")), ())
             for statistic in needed:
                 _require(name, feature, size, statistic, there)
+            _require_order(name, feature, needed, there)
+        eps = config.get("eps", 0.0)
+        if not 0.0 <= eps <= LARGEST_EPS:
+            raise PolicyError(f"{name} normalises with eps = {eps}: 0 to {LARGEST_EPS:g} is taken")
+
+
+def require_steps(name: str, said: Any, modes: Mapping[str, str | None]) -> None:
+    """See whether a processor normalises, once, what the config says is normalised.
+
+    name, said: of its file, and what that holds. modes: of each feature, in the config.
+
+    Raises:
+        PolicyError: no step does, or several do.
+    """
+    steps = [step for step in said["steps"] if step.get("registry_name") in STEPS]
+    for feature, mode in modes.items():
+        count = sum(feature in ((step.get("config") or {}).get("features") or {}) for step in steps)
+        if count > 1 or (not count and NEEDS.get(str(mode))):
+            how = "several times" if count else "nowhere"
+            raise PolicyError(
+                f"{name} normalises {feature} {how}, and the config says {mode}: LeRobot would "
+                "act on numbers of another size. Save the policy again, with its processors"
+            )
 
 
 def _require(name: str, feature: str, size: int, statistic: str, there: Mapping[str, Any]) -> None:
@@ -64,6 +89,19 @@ def _require(name: str, feature: str, size: int, statistic: str, there: Mapping[
         raise PolicyError(f"{name} has {key} that is no finite number")
 
 
+def _require_order(name: str, feature: str, needed: tuple[str, ...], there: Any) -> None:
+    """Raise PolicyError for a spread below nought, a range backwards, or no spread at all."""
+    if not needed:
+        return
+    first, last = (np.asarray(there[f"{feature}.{each}"], np.float64).ravel() for each in needed)
+    spread = last if needed == NEEDS["MEAN_STD"] else last - first
+    if (spread < 0).any() or not spread.any():
+        raise PolicyError(
+            f"{name} has {feature}.{needed[-1]} of {', '.join(f'{v:g}' for v in last[:6])}: a "
+            f"spread below nought, or none at all, is none of a dataset's ({feature}.{needed[0]})"
+        )
+
+
 def _statistics(files: Mapping[str, bytes], name: str, file: str) -> dict[str, Any]:
     """By `FEATURE.STATISTIC`; none where a step keeps none."""
     from safetensors import SafetensorError
@@ -74,6 +112,10 @@ def _statistics(files: Mapping[str, bytes], name: str, file: str) -> dict[str, A
     if file not in files:
         raise PolicyError(f"{name} keeps its statistics in {file}, which is missing")
     try:
-        return {key: tensor.double().numpy() for key, tensor in load(files[file]).items()}
+        found = load(files[file])
+        whole = [n for n, t in found.items() if n.endswith(FRACTIONS) and not t.is_floating_point()]
+        if whole:
+            raise PolicyError(f"{file}, of {name}, has {whole[0]} in whole numbers")
+        return {key: tensor.double().numpy() for key, tensor in found.items()}
     except (SafetensorError, ValueError) as error:
         raise PolicyError(f"{file}, of {name}, cannot be read: {error}") from error

@@ -51,7 +51,7 @@ class LeRobotSpec:
         try:
             values = json.loads(text)
             return cls(**values | {"cameras": tuple(values.get("cameras", ()))})
-        except (ValueError, TypeError, AttributeError) as error:
+        except (ValueError, TypeError, AttributeError, RecursionError) as error:
             raise PolicyError(f"not a LeRobot policy's description: {error}") from error
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
-from enpire.errors import PolicyError, ServerFault, UsageError
+from enpire.errors import PolicyError, ServerFault, UsageError, printable
 from enpire.policies.remote.wire import LONGEST, pack, unpack
 
 if TYPE_CHECKING:
@@ -19,6 +20,9 @@ OPEN_S = 10.0  # for one try
 CLOSE_S = 0.1  # who stalls is not waited for
 HANG_UPS = 3  # connections that may be lost under one question
 TOKEN = "ENPIRE_POLICY_TOKEN"  # the variable that holds what a server asks for
+QUIET = logging.getLogger(f"{__name__}.websockets")  # what goes wrong is told by us
+QUIET.addHandler(logging.NullHandler())
+QUIET.propagate = False
 REFUSED = range(400, 500)  # answers that do not change by asking again
 
 
@@ -101,6 +105,7 @@ class PolicyClient:
         connection = self._connection
         if connection is None:
             raise RuntimeError("connected, and yet not")
+        _require_silence(connection)
         for request in requests:
             connection.send(pack(request))
         return [_answer(connection.recv(max(end - time.monotonic(), 0.0))) for _ in requests]
@@ -120,6 +125,7 @@ class PolicyClient:
                 additional_headers={"Authorization": f"Bearer {token}"} if token else None,
                 ping_interval=None,  # each question has its own time
                 compression=None,
+                logger=QUIET,
                 max_size=LONGEST,
                 proxy=None,
                 open_timeout=within,
@@ -129,21 +135,32 @@ class PolicyClient:
             self.metadata = _answer(connection.recv(within))
         except InvalidURI as error:
             raise UsageError(f"{self.address} is no address: ws://HOST:PORT") from error
-        except (TimeoutError, WebSocketException) as error:
-            self._opened.close()
+        except (TimeoutError, WebSocketException, AssertionError) as error:
+            self._opened.close()  # an assertion is websockets', of one that speaks no HTTP
             if isinstance(error, InvalidStatus) and error.response.status_code in REFUSED:
-                said = (error.response.body or b"").decode(errors="replace").strip()
+                said = printable((error.response.body or b"").decode(errors="replace").strip())
                 raise PolicyError(
                     f"the policy's server at {self.address} refuses: {said[:200] or error}; a "
                     f"token is taken from {TOKEN}"
                 ) from error
-            raise ConnectionError(f"it does not say what it is: {error or 'silence'}") from error
+            raise ConnectionError(
+                f"it does not say what it is: {str(error) or 'silence'}"
+            ) from error
         connection.socket.settimeout(self._timeout)  # of what is sent: who does not read stalls
         self._connection = connection
+
+
+def _require_silence(connection: ClientConnection) -> None:
+    """Raise PolicyError for a message that came unasked: it would pass for the next answer."""
+    try:
+        connection.recv(0)
+    except TimeoutError:
+        return
+    raise PolicyError("it sent a message that nobody asked for; answers cannot be told apart")
 
 
 def _answer(data: str | bytes) -> dict[str, Any]:
     if isinstance(data, str):  # openpi's servers say so what went wrong
         lines = data.strip().splitlines() or ["nothing"]
-        raise PolicyError(f"it says: {lines[-1]}")
+        raise PolicyError(f"it says: {printable(lines[-1])}")
     return unpack(data)

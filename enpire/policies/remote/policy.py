@@ -32,8 +32,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from enpire.environment import StationBackend, instruction
-from enpire.errors import PolicyError, ServerFault, UsageError
-from enpire.policies.beyond import Beyond
+from enpire.environment.beyond import Beyond
+from enpire.errors import PolicyError, ServerFault, UsageError, printable
 from enpire.policies.driver import ChunkRequest, PolicyState
 from enpire.policies.remote.client import PolicyClient
 from enpire.policies.remote.wire import LONGEST
@@ -43,8 +43,16 @@ from enpire.types import Float32Array
 
 SCHEMES = ("ws", "wss")
 SAYS = "enpire"  # in the metadata of our servers: the version of what else they say
+VERSION = 1
+FAULTS = (
+    "error",
+    "exception",
+    "traceback",
+)  # in an answer: whatever else is in it counts for nought
 SEVERAL = ("spread", "cameras", "called")  # what of a spec there may be any number of
 PICTURE = "observation/"  # begins what a camera's picture is called
+LONGEST_ADDRESS = 2000  # letters
+SHOWN = 100  # characters of a value in a message
 LARGEST = 1e6  # of an action: what is larger is as far beyond 1
 WHOLE = 10**6  # actions to carry out: the whole chunk, however long
 MOST = {
@@ -117,9 +125,11 @@ class RemoteSpec:
                 f"the policy at {self.address} would be asked with {request} bytes at a time; "
                 f"{LONGEST} is the most"
             )
-        if len(self.spread) not in (0, self.action) or not np.isfinite(self.spread).all():
+        spread = np.array(self.spread, np.float64)
+        if len(spread) not in (0, self.action) or not ((spread >= 0) & (spread < np.inf)).all():
             raise PolicyError(
-                f"the policy at {self.address} says a spread that is not {self.action} numbers"
+                f"the policy at {self.address} says a spread that is not {self.action} numbers "
+                "of 0 or more"
             )
 
     def to_json(self) -> str:
@@ -133,7 +143,7 @@ class RemoteSpec:
             values = json.loads(text)
             several = {name: tuple(values.get(name, ())) for name in SEVERAL}
             return cls(**{**values, **several})
-        except (ValueError, TypeError, AttributeError) as error:
+        except (ValueError, TypeError, AttributeError, RecursionError) as error:
             raise PolicyError(f"not a remote policy's description: {error}") from error
 
     def chunked(self, observation: int, action: int) -> ChunkSpec:
@@ -226,7 +236,7 @@ class RemoteController(SeeingController):
         self._remote, self._actions, self._told = spec, chunked.action, told
         self._client = PolicyClient(spec.address, spec.timeout, spec.patience)
         self._tried = False  # since the last fault
-        self._length = 0  # of its chunks; 0: none has come
+        self._length = spec.chunk  # of its chunks; 0: it does not say, and none has come
         self.beyond = Beyond(f"the policy at {spec.address}")
 
     def begin(self, row: int, rng: np.random.Generator, exploration: float) -> None:
@@ -305,6 +315,10 @@ class RemoteController(SeeingController):
     def _actions_of(self, answer: dict[str, Any]) -> Float32Array:
         """The chunk of one answer, (chunk, act); raises ServerFault for what is none."""
         actions: Any = answer.get("actions")
+        for name in FAULTS:
+            if answer.get(name):
+                said = printable(repr(answer[name]), SHOWN)
+                raise ServerFault(f"{self._remote.address} answers with {name}: {said}")
         needed = f"an array of shape ({self._length or 'k'}, {self._actions}) is needed"
         if not isinstance(actions, np.ndarray):
             there = "actions" in answer
@@ -315,6 +329,8 @@ class RemoteController(SeeingController):
             raise ServerFault(
                 f"{self._remote.address} answers with `actions` of shape {actions.shape}; {needed}"
             )
+        if actions.dtype.kind == "b":
+            raise ServerFault(f"{self._remote.address} answers with truth values; {needed}")
         bad = np.argwhere(~np.isfinite(actions))
         if len(bad):
             row, entry = bad[0]
@@ -339,8 +355,14 @@ def _asked(reference: str) -> RemoteSpec:
     try:
         parts = urlsplit(reference)
         _ = parts.port  # looked at when it is asked for
-    except ValueError as error:
+        (parts.hostname or "").encode("idna")
+    except ValueError as error:  # a host that has no such name, too
         raise UsageError(f"{reference} is no address of a policy: {error}") from None
+    if parts.fragment or len(reference) > LONGEST_ADDRESS:
+        raise UsageError(
+            f"{reference:.80} is no address of a policy: without #, and {LONGEST_ADDRESS} letters "
+            "at most"
+        )
     said = dict(parse_qsl(parts.query, keep_blank_values=True))
     known = {
         "execute": int,
@@ -373,6 +395,18 @@ def _asked(reference: str) -> RemoteSpec:
     return RemoteSpec(f"{parts.scheme}://{parts.netloc}{parts.path}", **values)
 
 
+def _count(value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise TypeError(f"{printable(repr(value), SHOWN)} is no whole number")
+    return value
+
+
+def _name(value: Any) -> str:
+    if not isinstance(value, str) or not value.isprintable():
+        raise TypeError(f"{printable(repr(value), SHOWN)} is no name")
+    return value
+
+
 def _told(asked: RemoteSpec, metadata: dict[str, Any], reference: str) -> RemoteSpec:
     """What was asked for, with what a server of ours said of itself; of others there is a hash."""
     values = asdict(asked)
@@ -382,11 +416,18 @@ def _told(asked: RemoteSpec, metadata: dict[str, Any], reference: str) -> Remote
         return RemoteSpec(**values)
     numbers = ("observation", "action", "history", "stride", "chunk", "execute")
     try:
-        values |= {name: int(metadata[name]) for name in numbers}
-        values |= {name: str(metadata[name]) for name in ("task", "policy")}
+        if metadata[SAYS] != VERSION:
+            raise ValueError(
+                f"it says {printable(repr(metadata[SAYS]), SHOWN)}, and {VERSION} is known"
+            )
+        values |= {name: _count(metadata[name]) for name in numbers}
+        values |= {name: _name(metadata[name]) for name in ("task", "policy")}
         values["spread"] = tuple(float(value) for value in metadata["spread"])
-        values |= {name: int(metadata.get(name, values[name])) for name in ("size", "looks")}
-        values["cameras"] = tuple(str(name) for name in metadata.get("cameras", ()))
+        values |= {name: _count(metadata.get(name, values[name])) for name in ("size", "looks")}
+        cameras = metadata.get("cameras", [])
+        if not isinstance(cameras, list):
+            raise TypeError(f"cameras are {printable(repr(cameras), SHOWN)}, and no list")
+        values["cameras"] = tuple(map(_name, cameras))
         values["called"] = ()
     except (KeyError, TypeError, ValueError, ArithmeticError) as error:
         raise PolicyError(

@@ -28,7 +28,7 @@ from enpire.policies.composed import BASES, eyes
 from enpire.policies.driver import ChunkRequest, PolicyController, PolicyState
 from enpire.policies.policy import Policy
 from enpire.policies.remote.client import TOKEN
-from enpire.policies.remote.policy import PICTURE, SAYS
+from enpire.policies.remote.policy import PICTURE, SAYS, VERSION
 from enpire.policies.remote.waiting import Waiting
 from enpire.policies.remote.wire import pack, unpack
 from enpire.policies.seeing import SeeingController, seen_there
@@ -39,7 +39,6 @@ from enpire.web.serving import PageServer
 from enpire.web.websocket import LimitedWebSocket
 
 LOG = logging.getLogger(__name__)
-VERSION = 1
 STATES = ("observation/state", "state", "observation.state")
 SAID = ("task", "observation", "action", "history", "stride", "chunk", "execute")
 MOST = 16  # requests that are answered in one go

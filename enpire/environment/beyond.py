@@ -1,4 +1,4 @@
-"""How much of what a policy answers is beyond what a station carries out."""
+"""How much of what a policy or a script asks for is beyond what a station carries out."""
 
 from __future__ import annotations
 

@@ -1,0 +1,138 @@
+"""Command lines, paths and surroundings that are slightly wrong, through `enpire.cli.main`.
+
+Every numeric option is in `tests/commands/test_numbers.py`, variables of a shell in
+`test_surroundings.py` there.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+from enpire.cli import main
+from enpire.store import Run
+from tests.inputs.entry import REFUSED, TAKEN, Input
+
+EVAL = ("eval", "--policy", "random", "--task")
+IMPORT = ("import", "lerobot")
+MINE = "ws://127.0.0.1:1?patience=0.3"
+
+
+def one(
+    name: str, words: tuple[str, ...], said: str, put: Callable[[Path], object] = lambda _: None
+) -> Input:
+    """An entry: a command line that is given in a folder. put: what is there before."""
+
+    def give(folder: Path) -> tuple[str, str]:
+        put(folder)
+        before, told = Path.cwd(), io.StringIO()
+        os.chdir(folder)
+        try:
+            with contextlib.redirect_stderr(told), contextlib.redirect_stdout(io.StringIO()):
+                code = main(list(words))
+        finally:
+            os.chdir(before)
+        text = told.getvalue()
+        assert "Traceback" not in text
+        assert "\x1b[2J" not in text
+        return (REFUSED if code in (1, 2) else TAKEN), text
+
+    return Input(name, give, said)
+
+
+def file(name: str, content: bytes = b"") -> Callable[[Path], object]:
+    """A file that is there."""
+    return lambda folder: (folder / name).write_bytes(content)
+
+
+def a_run(broken: str = "", content: bytes = b"") -> Callable[[Path], object]:
+    """A run that is there, with another content of one of its files."""
+
+    def put(folder: Path) -> None:
+        Run.create(folder / "run", {}).close()
+        if broken:
+            (folder / "run" / broken).write_bytes(content)
+
+    return put
+
+
+def linked(folder: Path) -> None:
+    """A link to itself."""
+    (folder / "run").symlink_to(folder / "run")
+
+
+ALL = (
+    one("no such verb", ("lop",), "did you mean loop"),
+    one("no such option", ("loop", "--task", "zip_tie", "--taks", "x"), "--taks"),
+    one("a task of no name", (*EVAL, ""), "is given nothing"),
+    one("a task that is none", (*EVAL, "zip_ti"), "did you mean zip_tie"),
+    one("a task that clears the screen", (*EVAL, "\x1b[2J"), r"unknown task '.x1b"),
+    one("an environment of no name", (*EVAL, "gym:"), "gym:"),
+    one("an environment that is none", (*EVAL, "gym:No/Such-v0"), "No/Such"),
+    one("a module that is none", (*EVAL, "gym:no.such:X-v0"), "No module named 'no'"),
+    one("a module above", (*EVAL, "gym:..:X-v0"), "gym:"),
+    one("no key", (*EVAL, "gym:CartPole-v1?=3"), "no KEY=VALUE"),
+    one("a key of another", (*EVAL, "gym:CartPole-v1?nobody=3"), "nobody"),
+    one("actions of choices", (*EVAL, "gym:CartPole-v1"), "a Box with bounds"),
+    one("a rule that is none", (*EVAL, "gym:X", "--success", "often"), "is no rule"),
+    one("a return that is none", (*EVAL, "gym:X", "--success", "return>=nan"), "is no rule"),
+    one("an endless return", (*EVAL, "gym:X", "--success", "return>=1e999"), "is no rule"),
+    one("no interpreter", (*EVAL, "gym:X", "--python", "/no/such"), "does not start"),
+    one("a folder as interpreter", (*EVAL, "gym:X", "--python", "/tmp"), "does not start"),
+    one("an interpreter of a pack", (*EVAL, "zip_tie", "--python", "python"), "are for gym:"),
+    one("a task's path without a pack", (*EVAL, "./"), "is no task pack"),
+    one("a server that is not there", ("eval", "--policy", MINE), "no policy's server"),
+    one("a policy that is a file", ("eval", "--policy", "file"), "file", file("file")),
+    one("a policy of no run", ("eval", "--policy", "no:p1"), "no run at"),
+    one("a run that is a link to itself", ("show", "run"), "run", linked),
+    one("a run without a policy", ("eval", "--policy", "run"), "no policy yet", a_run()),
+    one(
+        "a run whose settings do not parse",
+        ("show", "run"),
+        "config.toml does not parse",
+        a_run("config.toml", b"x = "),
+    ),
+    one(
+        "a run whose settings are too deep",
+        ("show", "run"),
+        "config.toml does not parse",
+        a_run("config.toml", b"x = " + b"[" * 5000),
+    ),
+    one("a run whose ledger is none", ("show", "run"), "ledger", a_run("ledger.sqlite", b"x" * 99)),
+    one("a dataset that is none", (*IMPORT, ".", "r", "--task", "zip_tie"), "no LeRobot dataset"),
+    one("a dataset that is a file", (*IMPORT, "f", "r", "--task", "zip_tie"), "no LeR", file("f")),
+    one("no dataset", (*IMPORT, "no", "r", "--task", "zip_tie"), "no LeRobot dataset"),
+    one("names without =", (*IMPORT, ".", "r", "--task", "x", "--rename", "a"), "THEIRS=OURS"),
+    one("a recipe that is none", ("recipes", "show", "lookahed"), "did you mean lookahead"),
+    one("a recipe of no file", ("recipes", "show", "./no.py"), "is not there"),
+    one(
+        "a recipe that exits",
+        ("recipes", "show", "./r.py"),
+        "r.py:1: SystemExit",
+        file("r.py", b"raise SystemExit(0)"),
+    ),
+    one(
+        "a loop by a recipe that exits",
+        ("loop", "--task", "pick_cube", "--recipe", "./r.py"),
+        "r.py:1: SystemExit",
+        file("r.py", b"raise SystemExit(3)"),
+    ),
+    one(
+        "a task that exits",
+        ("task", "check", "./"),
+        "task.py:1: SystemExit",
+        file("task.py", b"raise SystemExit(0)"),
+    ),
+    one("a station that is none", ("station", "check", "lab.toml"), "no such file"),
+    one(
+        "a station that is too deep",
+        ("station", "check", "lab.toml"),
+        "does not parse",
+        file("lab.toml", b"x = " + b"[" * 5000),
+    ),
+    one("an agent that is none", ("campaign", "--task", "zip_tie", "--agents", "clode"), "clode"),
+    one("a folder of no runs", ("report", "."), "is not a run folder"),
+)

@@ -1,0 +1,271 @@
+"""LeRobot datasets that are slightly wrong: the kinds of `tests/datasets/wrong.py`, and more."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from enpire.datasets import Allowed, demonstrations
+from tests.datasets import wrong
+from tests.datasets.wrong import DATA, KINDS, META, STATE, Made, column, info, names, put, times
+from tests.inputs.entry import REFUSED, TAKEN, TOLD, Input
+
+PLAIN = ("by next.success",)
+Spoil = Callable[[Made], object]
+
+
+def given(
+    spoil: Spoil, folder: Path, after: Callable[[Path], object] = lambda _: None, **allowed: Any
+) -> tuple[str, str]:
+    """A good dataset that was spoiled, before and after it was written."""
+    made = wrong.good()
+    spoil(made)
+    after(made.write(folder))
+    found = demonstrations(folder, wrong.WANTED, Allowed(**allowed))
+    for episode in found.episodes:
+        assert np.isfinite(episode.observations).all()
+        assert np.isfinite(episode.actions).all()
+    return (TAKEN if found.said == PLAIN else TOLD), "; ".join(found.said)
+
+
+def one(name: str, spoil: Spoil, words: str, ends: str = REFUSED, **more: Any) -> Input:
+    """An entry."""
+    return Input(name, lambda folder: given(spoil, folder, **more), words, ends)
+
+
+def nothing(_: Made) -> None:
+    """As it was."""
+
+
+def file(path: str, content: bytes) -> Callable[[Path], object]:
+    """A file that has something else in it."""
+    return lambda folder: (folder / path).write_bytes(content)
+
+
+def pipe(path: str) -> Callable[[Path], object]:
+    """A pipe in place of a file: who reads it waits for ever."""
+
+    def put_there(folder: Path) -> None:
+        (folder / path).unlink()
+        os.mkfifo(folder / path)
+
+    return put_there
+
+
+def column_twice(path: str, name: str) -> Callable[[Path], object]:
+    """A file with two columns of one name."""
+
+    def spoil(folder: Path) -> None:
+        table = pq.read_table(folder / path)
+        pq.write_table(table.append_column(name, table[name]), folder / path)
+
+    return spoil
+
+
+def listed(values: Any, of: pa.DataType) -> pa.Array:
+    """Rows of lists."""
+    return pa.array(values, pa.list_(of))
+
+
+def more_column(name: str, values: Any) -> Spoil:
+    """A column that the description has, too."""
+
+    def spoil(made: Made) -> None:
+        made.columns[name] = values
+        made.info["features"][name] = {"dtype": "x", "shape": [1], "names": None}
+
+    return spoil
+
+
+def every_episode(name: str, by: int) -> Spoil:
+    """Episodes are called otherwise, by their table and by their rows."""
+
+    def spoil(made: Made) -> None:
+        for episode in made.episodes:
+            episode[name] += by
+        made.columns[name] = made.columns[name] + by
+
+    return spoil
+
+
+def shape(said: Any) -> Spoil:
+    """How wide the description says that a state is."""
+    return lambda made: made.info["features"][STATE].update(shape=said)
+
+
+def copied(made: Made) -> None:
+    """Episode 1 is episode 0 once more."""
+    for name in (STATE, "action"):
+        made.columns[name][10:20] = made.columns[name][:10]
+
+
+def still(made: Made) -> None:
+    """Nothing moves in episode 1."""
+    made.columns[STATE][10:20] = made.columns[STATE][10]
+
+
+def file_of(key: str, value: Any) -> Spoil:
+    """Where episodes are said to be."""
+    return lambda made: [episode.update({key: value}) for episode in made.episodes]
+
+
+def contrary(made: Made) -> None:
+    """Two columns of success, one against the other."""
+    more_column("success", np.ones(40, bool))(made)
+
+
+def twice_named(made: Made) -> None:
+    made.info["features"][STATE]["names"] = ["a", "b", "hand_z", "gripper"]
+
+
+KNOWN = tuple(Input(kind.name, partial(given, kind.spoil), kind.words) for kind in KINDS)
+MORE = (
+    one("a rate of 400 digits", info(fps=10**400), "fps is 1000"),
+    one("a rate of 1e308", info(fps=1e308), "fps is 1e"),
+    one("a path with an attribute", info(data_path="{chunk_index.x}"), "names no file"),
+    one("a path with an index", info(data_path="{chunk_index[0]}"), "names no file"),
+    one("a path a gigabyte wide", info(data_path="{chunk_index:0999999999d}"), "names no file"),
+    one("a path of 5000 letters", info(data_path="d" * 5000), "names no file"),
+    one("a path with NUL", info(data_path="a\0b"), "names no file"),
+    one("a path that is a list", info(data_path=["x"]), "names no file"),
+    one("a path that leads to a folder", info(data_path="data"), "data is missing"),
+    one("a file of nobody's", info(data_path="/etc/passwd"), "passwd cannot be read"),
+    one(
+        "a description too deep",
+        nothing,
+        "cannot be read: maximum",
+        after=file("meta/info.json", b"[" * 100_000),
+    ),
+    one(
+        "a description in UTF-16",
+        nothing,
+        "info.json cannot be read",
+        after=file("meta/info.json", json.dumps(wrong.good().info).encode("utf-16")),
+    ),
+    one(
+        "a description after a byte order mark",
+        nothing,
+        "by next.success",
+        TAKEN,
+        after=file("meta/info.json", b"\xef\xbb\xbf" + json.dumps(wrong.good().info).encode()),
+    ),
+    one(
+        "a number of 6000 digits",
+        nothing,
+        "cannot be read: Exceeds",
+        after=file("meta/info.json", b'{"fps":' + b"9" * 6000 + b"}"),
+    ),
+    one("a description that is a pipe", nothing, "it is no file", after=pipe("meta/info.json")),
+    one("data that are a pipe", nothing, "is missing", after=pipe(DATA)),
+    one("data that were not fetched", nothing, "cannot be read", after=file(DATA, b"version htt")),
+    one("data of no bytes", nothing, "cannot be read", after=file(DATA, b"")),
+    one("two columns of one name", nothing, "two of the", after=column_twice(DATA, "action")),
+    one("two lengths", nothing, "two of the", after=column_twice(META, "length")),
+    one("a count that is a fraction", info(total_frames=40.0), "no count"),
+    one("a state wider than it says", column(STATE, lambda v: np.hstack([v, v])), "8 entries"),
+    one("an action wider than it says", column("action", lambda v: np.hstack([v, v])), "6 entries"),
+    one("states of no entry", column(STATE, lambda v: listed([[]] * 40, pa.float32())), "has 0"),
+    one(
+        "states as structures", column(STATE, lambda v: pa.array([{"x": 1.0}] * 40)), "type struct"
+    ),
+    one("states within lists", column(STATE, lambda v: pa.array([[[1.0]]] * 40)), "numbers are"),
+    one("states that are truths", column(STATE, lambda v: pa.array((v > 0).tolist())), "type bool"),
+    one("states of nothing", column(STATE, lambda v: pa.nulls(40)), "has no value"),
+    one(
+        "states of half precision",
+        column(STATE, lambda v: listed(v.astype(np.float16).tolist(), pa.float16())),
+        "by next.success",
+        TAKEN,
+    ),
+    one(
+        "states of a fixed width",
+        column(STATE, lambda v: pa.array(v.tolist(), pa.list_(pa.float32(), 4))),
+        "by next.success",
+        TAKEN,
+    ),
+    one("states too small to be kept", column(STATE, lambda v: v * 1e-300), "the same in all 40"),
+    one("an arm that stands still for an episode", still, "episode 1: .*delete it"),
+    one("an episode that is there twice", copied, "1 of 4 episodes is a copy", TOLD),
+    one(
+        "success as pairs",
+        column("next.success", lambda v: pa.array([[bool(x), True] for x in v])),
+        "one in each row",
+    ),
+    one("success by the state", nothing, "one in each row", success=STATE),
+    one("success by no column", nothing, "no column timestamp", success="timestamp"),
+    one("success of nothing", column("next.success", lambda v: pa.nulls(40)), "has no value"),
+    one(
+        "success as bytes",
+        column("next.success", lambda v: pa.array([b"1" if x else b"0" for x in v])),
+        "b'0'",
+    ),
+    one("two columns of success that differ", contrary, "episode 2: .*--success-column"),
+    one(
+        "two columns of success, one named",
+        contrary,
+        "by success",
+        TOLD,
+        success="success",
+    ),
+    one("time in milliseconds", column("timestamp", lambda t: t * 1000), "is 40 s where"),
+    one("time that stands", column("timestamp", lambda t: t * 0), "is 0 s where"),
+    one(
+        "time since 1970, too coarse",
+        column("timestamp", lambda t: (t + np.float32(1.7e9)).astype(np.float32)),
+        "a gap, or another rate",
+    ),
+    one(
+        "time since 1970",
+        column("timestamp", lambda t: t.astype(float) + 1.7e9),
+        "by next.success",
+        TAKEN,
+    ),
+    one(
+        "time as pairs",
+        column("timestamp", lambda t: listed([[float(x), 0] for x in t], pa.float32())),
+        "one is due",
+    ),
+    one(
+        "time of no entry",
+        column("timestamp", lambda t: listed([[]] * 40, pa.float32())),
+        "one is due",
+    ),
+    one(
+        "time as dates",
+        column("timestamp", lambda t: pa.array((t * 1e6).astype("M8[us]"))),
+        "numbers are needed",
+    ),
+    one("names all in one place", names(STATE, dict.fromkeys(wrong.OBSERVATION, 0)), "not name"),
+    one("names in places that are truths", names(STATE, {"hand_x": True, "a": False}), "not name"),
+    one("names in lists of lists", names(STATE, [list(wrong.OBSERVATION)]), "otherwise than"),
+    one("names that are numbers", names(STATE, [0, 1, 2, 3]), "otherwise than"),
+    one("names in capitals", names(STATE, [n.upper() for n in wrong.OBSERVATION]), "HAND_X for"),
+    one("names with a space", names(STATE, [f"{n} " for n in wrong.OBSERVATION]), "--rename"),
+    one("two renamed to one", twice_named, "twice", rename={"a": "hand_x", "b": "hand_x"}),
+    one("a shape that is text", shape("4"), "and no list"),
+    one("a shape of text", shape(["4"]), "fits a task"),
+    one("a shape below nought", shape([-4]), "fits a task"),
+    one("a shape beyond memory", shape([10**18]), "fits a task"),
+    one("a seed too large", more_column("seed", pa.array([2**63] * 40, pa.uint64())), "its seed"),
+    one("a seed that is a truth", more_column("seed", np.ones(40, bool)), "its seed is True"),
+    one("a seed that changes", more_column("seed", np.arange(40)), "changes within"),
+    one("a policy that is a number", more_column("policy", np.arange(40)), "a name is needed"),
+    one("a policy of 100000 letters", more_column("policy", ["x" * 10**5] * 40), "a name is"),
+    one("a policy that clears the screen", more_column("policy", ["\x1b[2J"] * 40), "a name is"),
+    one("help that is 2", more_column("intervention", np.full(40, 2)), "intervention is"),
+    one("episodes from -1", every_episode("episode_index", -1), "count from 0"),
+    one("episodes from 1", every_episode("episode_index", 1), "by next.success", TAKEN),
+    one("a file that is a truth", file_of("data/file_index", True), "no whole number"),
+    one("a file below nought", file_of("data/file_index", -1), "is missing"),
+    one("a state of 1e38", put(STATE, 3, 1, 1e38), "nothing is larger"),
+    one("states in micrometres", times(STATE, 1e6), "another unit"),
+)
+ALL = (*KNOWN, *MORE)

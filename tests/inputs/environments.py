@@ -1,0 +1,363 @@
+"""Gymnasium environments that are slightly wrong, in this process: its worker is called, not run.
+
+What ends a process is in `tests/environment/test_odd.py`, which runs workers.
+"""
+
+from __future__ import annotations
+
+import fractions
+import json
+import types
+from collections import namedtuple
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from gymnasium.spaces import (
+    Box,
+    Dict,
+    Discrete,
+    Graph,
+    MultiBinary,
+    MultiDiscrete,
+    Sequence,
+    Text,
+    Tuple,
+)
+
+from enpire.environment import Job, RandomActions, gym_stations, gym_worker
+from enpire.environment.gym_stations import GymStations
+from enpire.types import FAULT, Outcome, Purpose
+from tests.environment.odd import Odd
+from tests.inputs.entry import INVALID, REFUSED, TAKEN, Input
+
+STEPS = 10_050  # of the longest episode, and some
+TWO = Box(-5, 5, (2,), np.float64)
+
+
+class Worker:
+    """In place of `gym_stations.Worker`: what it is asked is answered here, as JSON has it."""
+
+    make: Callable[[], Any]
+
+    def __init__(self, env_id: str, stations: int, python: str, key: str = "", *_: str) -> None:
+        self.about: dict[str, Any] = {}
+        self._keys = (key,) if key else gym_worker.SAYS
+
+    def started(self) -> None:
+        try:
+            self._env = gym_worker.Single(type(self).make(), self._keys)
+        except Exception as error:
+            raise gym_stations._fault("odd", gym_worker.failed(error)) from error
+        self.about = json.loads(json.dumps(self._env.about))
+
+    def ask(self, seeds: dict, actions: dict, scripted: list) -> None:
+        self._asked = seeds, actions
+
+    def answer(self) -> dict[int, Any]:
+        try:
+            came = self._env.tick(*self._asked)
+        except Exception as error:
+            raise gym_stations._fault("odd", gym_worker.failed(error)) from error
+        return {
+            row: (json.loads(json.dumps(told)), np.asarray(seen, "<f8"))
+            for row, (told, seen) in came.items()
+        }
+
+    def close(self) -> None:
+        """Nothing runs."""
+
+
+def episode(make: Callable[[], Any], success: str = "") -> tuple[str, str]:
+    """How an episode ends, by stations, and why."""
+    before = gym_stations.Worker
+    gym_stations.Worker = type("Here", (Worker,), {"make": staticmethod(make)})
+    try:
+        stations = GymStations("gym:odd", 1, success=success)
+        controller = RandomActions(stations.action_size)
+        stations.begin(0, Job(5, Purpose.EVALUATION, controller, "p"))
+        done = next(found for _ in range(STEPS) if (found := stations.tick()))[0]
+    finally:
+        gym_stations.Worker = before
+    assert np.isfinite(done.observations).all()
+    assert np.isfinite(done.actions).all()
+    verdict = done.verdict
+    if verdict.outcome is Outcome.INVALID:
+        assert verdict.stage == FAULT
+        return INVALID, verdict.reason
+    return TAKEN, f"{verdict.outcome} {verdict.reason}"
+
+
+class Made(Odd):
+    """The line, with another part. step: instead of its own; seen: what it shows, from the end."""
+
+    def __init__(
+        self,
+        space: Any = TWO,
+        seen: Any = None,
+        action: Any = None,
+        meta: Any = None,
+        step: Callable[[Made], Any] | None = None,
+        **returned: Any,
+    ) -> None:
+        super().__init__()
+        self.observation_space, self._seen = space, seen
+        self._returned, self._instead = returned, step
+        if action is not None:
+            self.action_space = action
+        if meta is not None:
+            self.metadata = meta
+
+    def _observation(self) -> Any:
+        return super()._observation() if self._seen is None else self._seen
+
+    def step(self, action: np.ndarray) -> Any:
+        seen, *_ = super().step(np.resize(np.asarray(action, float), 1))
+        over = self._steps >= 8
+        if self._instead is not None:
+            return self._instead(self)
+        said = {"reward": 0.0, "terminated": over, "truncated": False}
+        said = {"observation": seen, **said, "info": {"is_success": over}}
+        return tuple((said | self._returned).values())
+
+
+def one(name: str, words: str, ends: str = INVALID, success: str = "", **part: Any) -> Input:
+    """An entry: the line with another part."""
+    return Input(name, lambda _: episode(lambda: Made(**part), success), words, ends)
+
+
+def odd(kind: str, words: str, ends: str = INVALID, success: str = "") -> Input:
+    """An entry: a kind of `tests/environment/odd.py`."""
+    return Input(kind, lambda _: episode(lambda: Odd(kind), success), words, ends)
+
+
+def spoiled(name: str, words: str, ends: str, **attributes: Any) -> Input:
+    """An entry: actions of a space whose bounds were written over."""
+
+    def make() -> Made:
+        space = Box(0, 1, (1,), np.float32)
+        for key, value in attributes.items():
+            setattr(space, key, np.array(value, np.float32))
+        return Made(action=space)
+
+    return Input(name, lambda _: episode(make), words, ends)
+
+
+def raising(name: str, error: BaseException, words: str) -> Input:
+    """An entry: a step that raises."""
+
+    def step(_: Made) -> None:
+        raise error
+
+    return one(name, words, step=step)
+
+
+class Speechless(Exception):
+    """Does not say what it is."""
+
+    def __str__(self) -> str:
+        raise ValueError("no words")
+
+
+class OwnGenerator(Odd):
+    """Its generator is a property that nobody sets."""
+
+    @property
+    def np_random(self) -> np.random.Generator:
+        return np.random.default_rng(0)
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
+        self._goal, self._point, self._steps = 0.0, 0.0, 0
+        return np.zeros(2), {}
+
+
+class Seedless(Odd):
+    """Of before there were seeds."""
+
+    def reset(self) -> Any:
+        return np.zeros(2), {}
+
+
+def itself(made: Made) -> Any:
+    """Calls itself without end."""
+    return made.step(np.zeros(1))
+
+
+STEP = namedtuple("STEP", "observation reward terminated truncated info")
+SHAPES = r"has shape {}, and \(2,\) is declared"
+FLOATS = np.finfo(np.float32).max
+PARTS = Tuple((Box(-5, 5, (2,)), Box(-5, 5, (1,))))
+KNOWN = (
+    odd("success_nan", "is_success is nan: true or false is needed"),
+    odd("success_text", "is_success is 'False'"),
+    odd("success_two", "is_success is 2"),
+    odd("success_list", r"is_success is \[True, False\]"),
+    odd("success_one", "success", TAKEN),
+    odd("success_array", "success", TAKEN),
+    odd("success_numpy", "success", TAKEN),
+    odd("bare_action", "success", TAKEN),
+    odd("reward_nan", "reward is nan"),
+    odd("reward_infinite", "reward is inf"),
+    odd("reward_none", "reward is nan|reward is None"),
+    odd("reward_text", "reward is 'much'"),
+    odd("reward_pair", "reward is array"),
+    odd("ended_nan", "terminated is nan"),
+    odd("ended_text", "terminated is 'False'"),
+    odd("ended_none", "terminated is None"),
+    odd("info_list", "info is .*no dictionary"),
+    odd("shorter", SHAPES.format(r"\(1,\)")),
+    odd("longer", SHAPES.format(r"\(3,\)")),
+    odd("flat", SHAPES.format(r"\(\)")),
+    odd("folded", SHAPES.format(r"\(1, 2\)")),
+    odd("none", SHAPES.format(r"\(\)")),
+    odd("text", SHAPES.format(r"\(\)")),
+    odd("ragged", "is ragged"),
+    odd("words", "numbers are declared"),
+    odd("seen_nan", "entry 1 of its observation is nan"),
+    odd("seen_infinite", "entry 0 of its observation is -inf"),
+    odd("reset_shorter", SHAPES.format(r"\(1,\)")),
+    odd("varying", SHAPES.format(r"\(1,\)")),
+    odd("old_step", "step returned 4 values, not"),
+    odd("old_reset", "reset returned ndarray, not"),
+    odd("raises", r"raised RuntimeError: out of cheese \(.*odd\.py:\d+\)"),
+    odd("asserts", r"raised AssertionError at .*odd\.py:\d+ assert self\._steps < 0.*, from "),
+    odd("reset_raises", "raised RuntimeError: no scene"),
+    odd("in_the_middle", "was 1 at step 3: --success any", TAKEN),
+    odd("other_key", "--success info:KEY", REFUSED),
+    odd("succeed", "success", TAKEN),
+    *(
+        odd(f"rate_{kind}", "render_fps=", REFUSED)
+        for kind in ("negative", "nothing", "text", "nan", "infinite", "flag", "list")
+    ),
+    odd("no_action", "no entry", REFUSED),
+    odd("nothing_seen", "no entry", REFUSED),
+)
+MORE = (
+    one("an observation of 1e300", "is 1e.300", seen=np.array([0, 1e300])),
+    one("an observation of 1e30", "is 1e.30", seen=np.array([0, 1e30])),
+    one("text that looks like numbers", "numbers are declared", seen=np.array(["0.1", "0.2"])),
+    one("bytes that look like numbers", "numbers are declared", seen=np.array([b"1", b"2"])),
+    one("complex numbers", "numbers are declared", seen=np.array([1j, 0.2])),
+    one("dates", "numbers are declared", seen=np.array(["2020", "2021"], "M8[Y]")),
+    one("a mask", "numbers are declared", seen=np.ma.masked_array([0.1, 0.2], [True, False])),
+    one("an entry of None", "is nan", seen=[None, 0.1]),
+    one("objects that are numbers", "success", TAKEN, seen=np.array([0.1, 0.2], object)),
+    one(
+        "fractions where whole numbers are declared",
+        "is not in Box",
+        space=Box(-5, 5, (2,), np.int64),
+        seen=np.array([0.7, 0.2]),
+    ),
+    one(
+        "300 in a byte",
+        "is not in Box",
+        space=Box(0, 255, (2,), np.uint8),
+        seen=np.array([300, -1]),
+    ),
+    one("a choice", "success", TAKEN, space=Discrete(4), seen=2),
+    one("a choice in a list", "success", TAKEN, space=Discrete(4), seen=np.array([2])),
+    one("a choice below nought", "is not in Discrete", space=Discrete(4), seen=-1),
+    one("a choice beyond", "is not in Discrete", space=Discrete(4), seen=4),
+    one("a choice that is a fraction", "is not in Discrete", space=Discrete(4), seen=1.0),
+    one("a choice that is none", "is not in Discrete", space=Discrete(4), seen=float("nan")),
+    one("two choices", "is not in Discrete", space=Discrete(4), seen=[1, 2]),
+    one(
+        "choices beyond",
+        "is not in MultiD",
+        space=MultiDiscrete([3, 3]),
+        seen=np.array([4, 0]),
+    ),
+    one(
+        "choices below nought",
+        "is not in MultiD",
+        space=MultiDiscrete([3, 3]),
+        seen=np.array([-1, 0]),
+    ),
+    one("a bit of 2", "is not in MultiBinary", space=MultiBinary(2), seen=np.array([2, 0])),
+    one("half a bit", "is not in MultiBinary", space=MultiBinary(2), seen=np.array([0.5, 0])),
+    one("parts swapped", "part 0", space=PARTS, seen=(np.zeros(1), np.zeros(2))),
+    one("a part missing", "is declared", space=PARTS, seen=(np.zeros(2),)),
+    one("a part too many", "is declared", space=PARTS, seen=(np.zeros(2), np.zeros(1), 1)),
+    one("a key missing", "lacks 'b'", space=Dict(a=TWO, b=TWO), seen={"a": np.zeros(2)}),
+    one("a key more", "success", TAKEN, space=Dict(a=TWO), seen={"a": np.zeros(2), "b": 3}),
+    one("None within", "'a', is None", space=Dict(a=Dict(b=TWO)), seen={"a": None}),
+    one("letters of no set", "not in", space=Dict(t=Text(5), a=TWO), seen={"t": "é", "a": [0, 0]}),
+    one("a sequence", "no fixed vector", REFUSED, space=Sequence(TWO), seen=()),
+    one("a graph", "no fixed vector", REFUSED, space=Graph(Box(-1, 1, (2,)), None)),
+    one("a space that is none", "Unknown space", REFUSED, space=3),
+    one("a reward of text", "reward is '0.5'", reward="0.5"),
+    one("a reward of bytes", "reward is b'0.5'", reward=b"0.5"),
+    one("a complex reward", "a number is needed", reward=np.complex128(1 + 2j)),
+    one("a reward of 1e308", "reward is 1e.308", reward=1e308),
+    one("a reward of 400 digits", "a number is needed", reward=10**400),
+    one("a masked reward", "a number is needed", reward=np.ma.masked),
+    one("a reward of time", "a number is needed", reward=np.timedelta64(3, "s")),
+    one("a reward of one entry", "success", TAKEN, reward=np.array([1.0])),
+    one("a return of text", "reward is '9'", success="return>=5", reward="9"),
+    one("terminated is 2", "terminated is 2", terminated=2),
+    one("terminated is complex", "terminated is", terminated=1 + 0j),
+    one("an info of None", "no dictionary", info=None),
+    one("an info that is a view", "no dictionary", info=types.MappingProxyType({"is_success": 1})),
+    one("success twice, alike", "success", TAKEN, info={"is_success": True, "success": 1}),
+    one("success and failure", "--success info:KEY", info={"is_success": True, "success": False}),
+    one("failure and success", "--success info:KEY", info={"is_success": False, "success": True}),
+    one(
+        "success and failure, one named",
+        "success",
+        TAKEN,
+        "info:success",
+        info={"is_success": False, "success": True},
+    ),
+    one("a masked success", "is_success is masked", info={"is_success": np.ma.masked}),
+    one("nearly a success", "is_success is 1.0000001", info={"is_success": 1.0000001}),
+    one("a success of bytes", "is_success is b'1'", info={"is_success": b"1"}),
+    one("a success that is a function", "is_success is <fun", info={"is_success": lambda: True}),
+    one("a success of no entry", "is_success is array", info={"is_success": np.array([])}),
+    one("a success within", "is_success is {", info={"is_success": {"a": True}}),
+    one("a success in capitals", "--success info:KEY", REFUSED, info={"Success": True}),
+    one(
+        "a named tuple", "success", TAKEN, step=lambda _: STEP(np.zeros(2), 0, 1, 0, {"success": 1})
+    ),
+    one("a step that is a list", "returned list", step=lambda _: [np.zeros(2), 0, 1, 0, {}]),
+    one("a step of nothing", "returned NoneType", step=lambda _: None),
+    one(
+        "never ends",
+        "failure",
+        TAKEN,
+        step=lambda _: (np.zeros(2), 0, 0, 0, {"is_success": False}),
+    ),
+    one("ends at once", "success", TAKEN, terminated=True, info={"success": True}),
+    one("calls itself", "RecursionError", step=itself),
+    raising("raises what clears the screen", RuntimeError("\ud800\x1b[2J"), r"ud800.x1b\[2J"),
+    raising("raises 100000 letters", RuntimeError("x" * 10**5), "xxx etc"),
+    raising("raises what does not say", Speechless(), "does not say what it is"),
+    raising("raises StopIteration", StopIteration(), "StopIteration at"),
+    one(
+        "bounds that are none", "beyond 1e.09 are none", REFUSED, action=Box(-FLOATS, FLOATS, (1,))
+    ),
+    one("no bounds", "a Box with bounds", REFUSED, action=Box(-np.inf, np.inf, (1,))),
+    one("half a bound", "a Box with bounds", REFUSED, action=Box(0, np.inf, (1,))),
+    spoiled("bounds the other way", "nothing lies between", REFUSED, low=[1], high=[0]),
+    spoiled("bounds of no number", "a Box with bounds", REFUSED, low=[float("nan")]),
+    one("nothing between bounds", "nothing lies between", REFUSED, action=Box(1, 1, (1,))),
+    one("actions of choices", "a Box with bounds", REFUSED, action=Discrete(3)),
+    one("actions by name", "a Box with bounds", REFUSED, action=Dict(a=TWO)),
+    one("actions that are none", "a Box with bounds", REFUSED, action=7),
+    one("whole actions", "success", TAKEN, action=Box(0, 3, (1,), np.int64)),
+    one("metadata that are a list", "no dictionary", REFUSED, meta=[1]),
+    one("a complex rate", "render_fps=", REFUSED, meta={"render_fps": np.complex128(25)}),
+    one("a rate of 400 digits", "render_fps=1000", REFUSED, meta={"render_fps": 10**400}),
+    one("a rate in a list", "render_fps=", REFUSED, meta={"render_fps": np.array(25)}),
+    one("a rate of fractions", "render_fps=", REFUSED, meta={"render_fps": fractions.Fraction(25)}),
+    one("a rate of a million", "render_fps=", REFUSED, meta={"render_fps": 1e6}),
+    Input("a generator of its own", lambda _: episode(OwnGenerator), "success", TAKEN),
+    Input("takes no seed", lambda _: episode(Seedless), "unexpected keyword.*'seed'", INVALID),
+)
+ALL = (*KNOWN, *MORE)
+
+
+def acted(_: Path) -> list[float]:
+    """What a whole-numbered environment is given for the shares of its range."""
+    spaces = gym_worker.Spaces(TWO, Box(0, 3, (1,), np.int64))
+    return [spaces.scaled(np.array([share]))[0] for share in (-1, -0.5, 0.2, 0.9, 1)]

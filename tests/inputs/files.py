@@ -1,0 +1,201 @@
+"""TOML files and packs that are slightly wrong, beside those of `tests/packs/test_toml.py`,
+`tests/safety/test_station.py` and `tests/twin/test_scene.py`.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from enpire.environment.loading import load_task
+from enpire.evolution.programs import load_program
+from enpire.packs import find, load_robot, load_world
+from enpire.safety.station import load_station
+from enpire.session.loop_settings import of_task
+from tests.inputs.entry import REFUSED, TAKEN, Input
+
+DIGITS, DEEP = "1" + "0" * 400, "x = " + "[" * 3000
+LAB = 'driver = "mock"\nrobot = "yam"\n'
+AGENT = 'command = ["sh"]\n'
+MODEL = '[[models]]\nname = "m"\nurl = "http://h:1"\nallowed = ["POST /v1"]\n'
+PRICES = '[prices]\ndate = "2026-11-23"\n'
+TASK = """
+from enpire.environment import Task
+class Mine(Task):
+    pass
+"""
+
+
+def edited(kind: Any, shipped: str, load: Callable[..., object]) -> Callable[..., Input]:
+    """Entries of a pack that ships, with another text in one place of its file."""
+    file = {"robots": "robot.toml", "sim": "world.toml"}[kind]
+
+    def entry(name: str, old: str, new: str, words: str) -> Input:
+        def give(folder: Path) -> tuple[str, str]:
+            copy = Path(shutil.copytree(find(kind, shipped).folder, folder / "mine"))
+            text = (copy / file).read_text("utf-8")
+            assert old in text
+            (copy / file).write_text(text.replace(old, new, 1), "utf-8")
+            return TAKEN, repr(load(find(kind, str(copy))))
+
+        return Input(name, give, words)
+
+    return entry
+
+
+robot = edited("robots", "yam_bimanual", load_robot)
+world = edited("sim", "bench", load_world)
+
+
+def written(name: str, file: str, load: Callable[[Path], object]) -> Callable[..., Input]:
+    """Entries of a file in a folder of its own."""
+
+    def entry(called: str, content: str | bytes, words: str, ends: str = REFUSED) -> Input:
+        def give(folder: Path) -> tuple[str, str]:
+            data = content if isinstance(content, bytes) else content.encode()
+            (folder / file).write_bytes(data)
+            return TAKEN, repr(load(folder))
+
+        return Input(f"{name}: {called}", give, words, ends)
+
+    return entry
+
+
+def a_program(folder: Path) -> object:
+    (folder / "prompt.md").write_text("{brief}")
+    return load_program(find("agents", str(folder)))
+
+
+def a_loop(folder: Path) -> object:
+    (folder / "task.py").touch()
+    return of_task(find("tasks", str(folder)))
+
+
+station = written("station", "lab.toml", lambda folder: load_station(folder / "lab.toml"))
+agent = written("agent", "agent.toml", a_program)
+loop = written("loop", "loop.toml", a_loop)
+task = written("task", "task.py", lambda folder: load_task(find("tasks", str(folder))))
+
+
+def in_place(name: str, put: Callable[[Path], object], words: str) -> Input:
+    """An entry: something else in place of a station's file."""
+
+    def give(folder: Path) -> tuple[str, str]:
+        put(folder / "lab.toml")
+        return TAKEN, repr(load_station(folder / "lab.toml"))
+
+    return Input(name, give, words)
+
+
+SPEED = "cartesian_speed = 0.25"
+FILES = (
+    robot("robot: a speed of 400 digits", SPEED, f"cartesian_speed = {DIGITS}", "401 digits"),
+    robot("robot: joints of 400 digits", "joint_speed = [2.0", f"joint_speed = [{DIGITS}", "401 d"),
+    robot("robot: 5000 digits", SPEED, "cartesian_speed = " + "9" * 5000, "does not parse"),
+    robot("robot: too deep", SPEED, DEEP, "does not parse: maximum recursion"),
+    robot("robot: a key twice", SPEED, f"{SPEED}\n{SPEED}", "does not parse.*line"),
+    robot("robot: a date", SPEED, "cartesian_speed = 2020-01-01", "must be a number"),
+    robot("robot: a hexadecimal", SPEED, "cartesian_speed = 0xFF", "found 255"),
+    robot("robot: a model of 5000 letters", "arm.xml", "a" * 5000, "too long"),
+    robot("robot: a model with NUL", "arm.xml", "a\\u0000", "NUL"),
+    robot("robot: an arm of no name", 'name = "right"', 'name = ""', "letters, digits"),
+    robot("robot: an arm called as a path", 'name = "right"', 'name = "a/b"', "letters, digits"),
+    robot("robot: a gripper of 1e300", "[0.0, 0.075]", "[0.0, 1e300]", "gripper_range"),
+    robot("robot: a joint too few", "home = [0.588, ", "home = [", "6 joints"),
+    world("world: its own dynamics", "model =", 'dynamics = "world.toml"\nmodel =', "missing"),
+    world("world: a folder as dynamics", "model =", 'dynamics = "."\nmodel =', "does not parse"),
+    world("world: no description", "description", "descr", "do you mean description"),
+    in_place("station: a folder", Path.mkdir, "no such file"),
+    in_place("station: a pipe", os.mkfifo, "no such file"),
+    in_place("station: a link to itself", lambda path: path.symlink_to(path), "no such file"),
+    station("as it should be", LAB, "StationFile", TAKEN),
+    station("old Mac's ends of lines", LAB.replace("\n", "\r"), "StationFile", TAKEN),
+    station("nothing in it", "", "robot is missing"),
+    station("NUL", f"{LAB}\0", "does not parse"),
+    station("a space that is none", f"{LAB}rate =\u00a0100", "does not parse"),
+    station("quotes of a word processor", LAB.replace('"', "\u201c"), "does not parse"),
+    station("a comma in a number", f"{LAB}rate = 100,0", "does not parse"),
+    station("a rate of 400 digits", f"{LAB}rate = {DIGITS}", "401 digits"),
+    station("too deep", LAB + DEEP, "maximum recursion"),
+    station("a core below nought", f"{LAB}[realtime]\ncpu = -1", "a core's number"),
+    station("half a core", f"{LAB}[realtime]\ncpu = 1.5", "a core's number"),
+    station("core 9999", f"{LAB}[realtime]\ncpu = 9999", "a core's number"),
+    station(
+        "a wall in millimetres",
+        f"{LAB}[[keep_out]]\nname = 'w'\nlow = [600, -1000, 0]\nhigh = [700, 1000, 1000]",
+        "in m, no mm",
+    ),
+    station("a wall that is no list", f"{LAB}[keep_out]\nname = 'w'", "expected list"),
+    station("a camera twice", f"cameras = ['top', 'top']\n{LAB}", "a name of its own"),
+    station("a camera of no name", f"cameras = ['']\n{LAB}", "a name of its own"),
+    station("park in degrees", f"park = [0, 93, 74, -68, 0, 0]\n{LAB}", "outside the joints"),
+    station("park in quotes", f"park = ['0', '1', '1', '1', '0', '0']\n{LAB}", "6 numbers"),
+    station("a watchdog without end", f"{LAB}[watchdogs]\nverifier = inf", "finite number"),
+    station("a watchdog of 1e300", f"{LAB}[watchdogs]\nverifier = 1e300", "at most 5 s"),
+    station("a robot that is not there", LAB.replace("yam", "./no"), "is no robot pack"),
+    station("a robot of 5000 letters", LAB.replace("yam", "a" * 5000), "too long"),
+    station("a driver in a list", LAB.replace('"mock"', '["mock"]'), "expected str"),
+    station("limits in a list", f"limits = [1]\n{LAB}", "expected dict"),
+    loop("too deep", DEEP, "maximum recursion"),
+    loop("UTF-16", "recipe = 'bc'".encode("utf-16"), "does not parse"),
+    loop("demonstrations of 400 digits", f"demonstrations = {DIGITS}", "401 digits"),
+    loop("demonstrations as a fraction", "demonstrations = 40.0", "no whole number"),
+    loop("recipes in a list", "recipe = ['bc']", "the name of a recipe"),
+    loop("a recipe of no name", "recipe = ''", "the name of a recipe"),
+    loop("exploration that is true", "exploration = true", "is no number"),
+    loop("a recipe with NUL", 'recipe = "a\\u0000.py"', "NUL"),
+    agent("as it should be", AGENT, "Program", TAKEN),
+    agent("hours without end", f"{AGENT}hours = 1e308", "hours must be"),
+    agent("hours of 400 digits", f"{AGENT}hours = {DIGITS}", "401 digits"),
+    agent("memory without end", f"{AGENT}memory_gib = 1e308", "memory_gib must be"),
+    agent("memory of no byte", f"{AGENT}memory_gib = 1e-12", "memory_gib must be"),
+    agent("half a start", f"{AGENT}starts = 1.5", "whole number"),
+    agent("never starts", f"{AGENT}starts = 0.5", "starts must be"),
+    agent("no command", 'command = [""]', "not installed"),
+    agent("a command that is a folder", 'command = ["/tmp"]', "not installed"),
+    agent("a prompt that is a folder", f'prompt = "."\n{AGENT}', "is not in the pack"),
+    agent("a prompt of 5000 letters", f"prompt = '{'a' * 5000}'\n{AGENT}", "too long"),
+    agent("a variable with =", f'{AGENT}[environment]\n"A=B" = "a"', "is no name"),
+    agent("a variable of no name", f'{AGENT}[environment]\n"" = "a"', "is no name"),
+    agent("a variable with NUL", f'{AGENT}[environment]\nA = "a\\u0000"', "NUL"),
+    agent("two models of one name", AGENT + MODEL + MODEL, "the same name"),
+    agent("a model nowhere", AGENT + MODEL.replace("h:1", "h:1/a"), "HOST:PORT"),
+    agent("prices below nought", f"{AGENT}{PRICES}input_tokens = -1.0", "dollars for a million"),
+    agent("prices of 1e300", f"{AGENT}{PRICES}input_tokens = 1e300", "dollars for a million"),
+    agent("prices in quotes", f'{AGENT}{PRICES}input_tokens = "1"', "must be a number"),
+    agent(
+        "tokens within themselves",
+        f'{AGENT}{PRICES}a = 1\n[prices.within]\na = "a"',
+        "within itself",
+    ),
+    agent(
+        "tokens within each other",
+        f'{AGENT}{PRICES}a = 1\nb = 1\n[prices.within]\na = "b"\nb = "a"',
+        "within itself",
+    ),
+    agent(
+        "a prompt longer than -1",
+        f"{AGENT}{PRICES}a = 1\n[prices.long]\nover = -1\na = 2",
+        "a count of tokens",
+    ),
+)
+TASKS = (
+    task("exits", "import sys\nsys.exit(0)", "task.py:2: SystemExit: 0"),
+    task("exits as a spent budget", "raise SystemExit(3)", "task.py:1: SystemExit: 3"),
+    task("raises what is no exception", "raise BaseException('x')", "BaseException: x"),
+    task("raises what clears the screen", r"raise ValueError('\x1b[2J')", r"\\x1b"),
+    task("does not parse", "x = ", "task.py:1: SyntaxError"),
+    task("NUL", "x = 1\0", "null bytes"),
+    task("UTF-16", TASK.encode("utf-16"), "null bytes"),
+    task("Latin-1", "x = 'é'".encode("latin-1"), "can't decode byte"),
+    task("without end", "def f():\n    f()\nf()", "RecursionError"),
+    task("imports what there is not", "import nosuchpackage", "ModuleNotFoundError"),
+    task("imports a file that is missing", "from .other import a", "the pack has no other.py"),
+    task("no task", "x = 1", "0 found"),
+    task("two tasks", TASK + TASK.replace("Mine", "Yours"), "2 found"),
+    task("a task of nothing", TASK, "lacks"),
+    task("after a byte order mark", b"\xef\xbb\xbf" + TASK.encode(), "lacks"),
+)

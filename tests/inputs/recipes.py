@@ -1,0 +1,180 @@
+"""Recipes, their files and their settings, that are slightly wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from enpire.improvement import recipe as recipes
+from enpire.improvement.recipe import RecipeInputs
+from enpire.improvement.settings import defaults, described
+from enpire.policies import ChunkPolicy, ChunkSpec
+from tests.inputs.entry import REFUSED, TAKEN, Input
+from tests.store.samples import episode
+
+SPEC = ChunkSpec("t", observation=6, action=3, chunk=4, execute=2, hidden=(8,))
+TEXT = """
+from __future__ import annotations
+import os, sys
+from dataclasses import dataclass, field, replace
+from typing import Any, Callable
+from enpire.improvement.recipe import Candidate
+from enpire.policies import ChunkPolicy
+
+{decorator}
+class Mine:
+    {fields}
+    def improve(self, given):
+        {improve}
+{end}
+"""
+NUMBERS = "return Candidate(ChunkPolicy(given.spec), {})"
+
+
+def text(
+    fields: str = "a: int = 1",
+    improve: str = NUMBERS.format({}),
+    decorator: str = "@dataclass(frozen=True)",
+    end: str = "RECIPE = Mine",
+) -> str:
+    """A recipe's file with another part."""
+    return TEXT.format(fields=fields, improve=improve, decorator=decorator, end=end)
+
+
+def of_file(folder: Path, content: str | bytes) -> Path:
+    """It on the disk."""
+    path = folder / "mine.py"
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return path
+
+
+def loaded(path: str, settings: Mapping[str, str]) -> str:
+    """All settings of what is found, as they are."""
+    (found,) = recipes.schedule(path, settings)
+    assert described(found.recipe)
+    return str(defaults(found.recipe))
+
+
+def file(name: str, content: str | bytes, words: str, ends: str = REFUSED) -> Input:
+    """An entry: a file."""
+    return Input(name, lambda to: (TAKEN, loaded(str(of_file(to, content)), {})), words, ends)
+
+
+def field(name: str, said: str, words: str, ends: str = REFUSED) -> Input:
+    """An entry: a field of the dataclass."""
+    return file(name, text(fields=said), words, ends)
+
+
+def improves(name: str, body: str, words: str, ends: str = REFUSED) -> Input:
+    """An entry: what it does, or returns."""
+
+    def give(folder: Path) -> tuple[str, str]:
+        (found,) = recipes.schedule(str(of_file(folder, text(improve=body))), {})
+        given = RecipeInputs(SPEC, [episode("e", 6)], ChunkPolicy(SPEC), seed=1)
+        return TAKEN, str(found.improve(given).numbers)
+
+    return Input(name, give, words, ends)
+
+
+def named(name: str, called: str, words: str, ends: str = REFUSED) -> Input:
+    """An entry: what `--recipe` is given."""
+    return Input(name, lambda _: (TAKEN, loaded(called, {})), words, ends)
+
+
+def setting(name: str, key: str, value: str, words: str, ends: str = REFUSED) -> Input:
+    """An entry: a setting of `bc`."""
+    return Input(name, lambda _: (TAKEN, loaded("bc", {key: value})), words, ends)
+
+
+def numbers(name: str, said: str, words: str, ends: str = REFUSED) -> Input:
+    """An entry: what a training showed."""
+    return improves(name, NUMBERS.format(said), words, ends)
+
+
+NAN = "float('nan')"
+WEIGHTS = """p = ChunkPolicy(given.spec)
+        next(p.parameters()).data.fill_({})
+        return Candidate(p, {{}})"""
+OTHER = "return Candidate(ChunkPolicy(replace(given.spec, action=5)), {})"
+ALL = (
+    file("as it should be", text(), "'a': '1'", TAKEN),
+    file("after a byte order mark", b"\xef\xbb\xbf" + text().encode(), "'a': '1'", TAKEN),
+    file("CRLF", text().replace("\n", "\r\n"), "'a': '1'", TAKEN),
+    file("exits", "import sys\nsys.exit(0)", r"mine.py:2: SystemExit: 0"),
+    file("exits as a spent budget", "raise SystemExit(3)", r"mine.py:1: SystemExit: 3"),
+    file("raises what is no exception", "raise BaseException('x')", "mine.py:1: BaseException: x"),
+    file("raises what does not say", "raise type('E', (Exception,), {'__str__': 3})", "E: an"),
+    file("raises what clears the screen", r"raise ValueError('\x1b[2J')", r"ValueError: \\x1b"),
+    file("raises 100000 letters", "raise ValueError('x' * 10**5)", "x etc"),
+    file("raises a surrogate", r"raise ValueError('\ud800')", r"\\ud800"),
+    file("raises several", "raise ExceptionGroup('g', [ValueError()])", "ExceptionGroup: g"),
+    file("does not parse", "x = ", r"mine.py:1: SyntaxError"),
+    file("Python 2", "print 'a'", "SyntaxError"),
+    file("tabs and spaces", "if 1:\n\tx = 1\n        y = 2", "TabError"),
+    file("NUL", "x = 1\0", "null bytes"),
+    file("UTF-16", text().encode("utf-16"), "null bytes"),
+    file("Latin-1", "x = 'é'".encode("latin-1"), "can't decode byte"),
+    file("too deep", "x = " + "(" * 300, "too many nested"),
+    file("without end", "def f():\n    f()\nf()", "RecursionError"),
+    file("imports what there is not", "import nosuchpackage", "ModuleNotFoundError"),
+    file("imports beside it", "from . import other", "ImportError"),
+    file("nothing in it", "", "no RECIPE"),
+    file("a recipe in small letters", text(end="recipe = Mine"), "no RECIPE"),
+    file("RECIPE = 3", "RECIPE = 3", "RECIPE = 3, and a dataclass"),
+    file("RECIPE is text", "RECIPE = 'bc'", "RECIPE = 'bc'"),
+    file("RECIPE is made", text(end="RECIPE = Mine()"), "RECIPE = Mine"),
+    file("RECIPE is a function", "def RECIPE(): return 5", "RECIPE = <function"),
+    file("no dataclass", text(decorator=""), "a dataclass with improve"),
+    file("improves nothing", text(end="del Mine.improve\nRECIPE = Mine"), "with improve"),
+    field("a field without a default", "a: int", "does not come about: TypeError"),
+    field("a default that raises", "a: int = field(default_factory=lambda: 1 / 0)", "ZeroDiv"),
+    field("a default that exits", "a: int = field(default_factory=sys.exit)", "SystemExit"),
+    field("a field of no type", "a: Nope = 1", "cannot be settings: NameError"),
+    field("a field of anything", "a: Any = None", "'a': 'None'", TAKEN),
+    field("a field that is a function", "a: Callable[[int], int] = abs", "abs", TAKEN),
+    field("a field called help", "help: int = 1", "'help': '1'", TAKEN),
+    field("a field with an accent", "größe: int = 1", "größe", TAKEN),
+    improves("returns nothing", "return None", "returned a NoneType"),
+    improves("returns bit by bit", "yield 1", "returned a generator"),
+    improves("no policy", "return Candidate(None, {})", "policy is None"),
+    improves("a kind of policy", "return Candidate(ChunkPolicy, {})", "policy is <class"),
+    improves("a policy of another size", OTHER, "to 5 actions"),
+    improves("weights of NaN", WEIGHTS.format(NAN), "not finite"),
+    improves("infinite weights", WEIGHTS.format("float('inf')"), "not finite"),
+    improves("raises in it", "raise ValueError('x')", r"mine.py:\d+: ValueError: x"),
+    improves("exits in it", "sys.exit(0)", r"mine.py:\d+: SystemExit: 0"),
+    numbers("numbers of nothing", "None", "no numbers"),
+    numbers("numbers in a list", "[1]", "no numbers"),
+    numbers("a number that is text", "{'loss': 'low'}", "no numbers"),
+    numbers("a number in quotes", "{'loss': '1.0'}", "'loss' is '1.0'"),
+    numbers("a number of NaN", f"{{'loss': {NAN}}}", "diverged"),
+    numbers("a name that is a number", "{3: 1.0}", "by their names"),
+    numbers("a whole number", "{'loss': 3}", "3.0", TAKEN),
+    named("no name", "", "unknown recipe ''"),
+    named("a comma", ",", "unknown recipe ''"),
+    named("a space before it", " bc", "did you mean bc"),
+    named("in capitals", "BC", "unknown recipe 'BC'"),
+    named("the package itself", "__init__", "unknown recipe"),
+    named("a folder above", "../bc", "is not there"),
+    named("5000 letters", "a" * 5000 + ".py", "is not there"),
+    named("a name with NUL", "a\0.py", "has no NUL"),
+    setting("no such setting", "nothing", "1", "no such setting"),
+    setting("a setting of no name", "", "1", "no such setting"),
+    setting("a group of settings", "training", "1", "no such setting"),
+    setting("an option in its place", "--lr", "1", "no such setting"),
+    setting("no value", "training.steps", "", "invalid literal"),
+    setting("a fraction of a step", "training.steps", "1.5", "invalid literal"),
+    setting("steps below nought", "training.steps", "-5", "-5 is below nought"),
+    setting("steps of 400 digits", "training.steps", "9" * 400, "at most"),
+    setting("steps of 5000 digits", "training.steps", "9" * 5000, "Exceeds the limit"),
+    setting("steps that are true", "training.steps", "True", "invalid literal"),
+    setting("two values", "training.steps", "1 2", "invalid literal"),
+    setting("a value of two lines", "training.steps", "1\n2", "invalid literal"),
+    setting("an option as a value", "training.steps", "--help", "invalid literal"),
+    setting("a rate of NaN", "training.lr", "nan", "no finite number"),
+    setting("an endless rate", "training.lr", "1e999", "no finite number"),
+    setting("a rate below nought", "training.lr", "-1", "-1 is below nought"),
+    setting("a rate in words", "training.lr", "high", "could not convert"),
+    setting("no choice", "policy", "", "chunk.*flow"),
+    setting("another choice", "policy", "oracle", "invalid choice 'oracle'"),
+)

@@ -1,0 +1,48 @@
+"""The catalogue of inputs: how many there are, by the door they come in by; docs/inputs.md."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from tests.inputs import (
+    command_lines,
+    datasets,
+    environments,
+    files,
+    folders,
+    joint_states,
+    recipes,
+    servers,
+)
+
+DOORS = {
+    "datasets": datasets.ALL,
+    "environments": environments.ALL,
+    "servers": servers.ALL,
+    "policy folders": folders.ALL,
+    "files": files.FILES,
+    "task packs": files.TASKS,
+    "joint states": joint_states.ALL,
+    "recipes": recipes.ALL,
+    "command lines": command_lines.ALL,
+}
+FEWEST = {
+    "datasets": 29,
+    "environments": 57,
+    "servers": 14,  # of the first hundred
+    "policy folders": 30,
+    "files": 50,
+    "task packs": 10,
+    "joint states": 20,
+    "recipes": 50,
+    "command lines": 30,
+}
+
+
+def test_each_door_has_inputs_and_each_input_a_name_of_its_own() -> None:
+    assert DOORS.keys() == FEWEST.keys()
+    for door, inputs in DOORS.items():
+        assert len(inputs) >= FEWEST[door], door
+        again = [name for name, count in Counter(map(str, inputs)).items() if count > 1]
+        assert again == [], door
+    assert sum(map(len, DOORS.values())) >= 400
