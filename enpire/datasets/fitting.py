@@ -22,6 +22,7 @@ LARGEST = 1e6  # of any entry: numbers that large are a fault, in whichever unit
 SPIKE, ENTRY = 1000.0, 1.0  # how many times an entry's own spread it may be off; at least of that
 ROUNDED = 1e-5  # an action may be beyond 1 by so much
 STARTS, NEARBY = 10.0, 1.0  # how far from a task's own starts one may be: of their spread, and else
+LEAST = 1e-6  # by which an entry changes at least: what is less is rounding, or noise of nothing
 STILL = 10  # frames of an episode in which something changes
 FEWEST = 200  # frames from which it can be told which way actions move things
 CLEAR, AGAINST = 0.5, 0.15  # correlations: in the task, and the other way in a dataset
@@ -165,20 +166,31 @@ def names_of(said: Any) -> tuple[str, ...] | None:
     return tuple(map(str, said))
 
 
+def require_renamed(folder: Path, features: Mapping[str, Any], allowed: Allowed) -> None:
+    """Raise StoreError for a name in `rename` that no entry of a column has: it counts nowhere."""
+    about = [features[name] for name in (seen_column(features), ACTION)]
+    called = [name for each in about for name in names_of(each.get("names")) or ()]
+    strange = [name for name in allowed.rename if name not in called]
+    if strange:
+        raise StoreError(
+            f"{folder} calls nothing {strange[0]}; it has {_few(called, 30)}: --rename"
+        )
+
+
 def require_sound(frames: Frames, chosen: Chosen, values: FloatArray) -> None:
     """Raises StoreError for a value that is no number, or as large as none is; values: (n, d)."""
     _refuse(frames, chosen, values, ~np.isfinite(values), "a finite number is needed")
     large = np.abs(values) > LARGEST
     _refuse(frames, chosen, values, large, f"nothing is larger than {LARGEST:g}")
     kept = values.astype(np.float32)  # what is left of them: 1e-300 is 0
-    if len(kept) > 1 and (kept == kept[0]).all():
+    if len(kept) > 1 and np.ptp(kept, axis=0).max() <= LEAST:
         raise StoreError(
             f"{frames.folder}: {chosen.column} is the same in all {len(values)} frames: nothing "
             "was recorded there"
         )
     for extent in frames.extents if chosen.column != ACTION else ():
         mine = kept[extent.first : extent.end]
-        if len(mine) >= STILL and (mine == mine[0]).all():
+        if len(mine) >= STILL and np.ptp(mine, axis=0).max() <= LEAST:
             raise StoreError(
                 f"{frames.folder}: episode {extent.index}: {chosen.column} is the same in all "
                 f"{len(mine)} frames: nothing was recorded there: delete it from the dataset"

@@ -44,6 +44,7 @@ def demonstrations(folder: Path, wanted: TaskInterface, allowed: Allowed | None 
     seen = fitting.seen_column(said.features)
     fps, paced = fitting.rate(folder, said.fps, wanted, allowed)
     chosen = [fitting.choose(folder, said.features, c, wanted, allowed) for c in (seen, ACTION)]
+    fitting.require_renamed(folder, said.features, allowed)
     told = [name for name in (POLICY, SEED, HELP) if name in said.features]
     success = fitting.success_columns(said.features, allowed)
     columns = list(dict.fromkeys([seen, ACTION, *success, *told]))

@@ -126,6 +126,37 @@ def twice_named(made: Made) -> None:
     made.info["features"][STATE]["names"] = ["a", "b", "hand_z", "gripper"]
 
 
+def every_row_later(made: Made) -> None:
+    """Counted from 1."""
+    made.columns["index"] = made.columns["index"] + 1
+    for episode in made.episodes:
+        episode["dataset_from_index"] += 1
+        episode["dataset_to_index"] += 1
+
+
+def rows_twice(folder: Path) -> None:
+    """Recorded once more into the same file."""
+    table = pq.read_table(folder / DATA)
+    pq.write_table(pa.concat_tables([table, table]), folder / DATA)
+
+
+def time_stands(made: Made) -> None:
+    made.columns["timestamp"][5] = made.columns["timestamp"][4]
+
+
+def time_goes_on(made: Made) -> None:
+    """From one episode to the next."""
+    made.columns["timestamp"] = made.columns["timestamp"] + np.repeat(np.arange(4) * 100.0, 10)
+
+
+def every_frame(made: Made) -> None:
+    made.columns["next.success"] = np.ones(40, bool)
+
+
+def in_capitals(made: Made) -> None:
+    made.info["features"] = {name.upper(): it for name, it in made.info["features"].items()}
+
+
 KNOWN = tuple(Input(kind.name, partial(given, kind.spoil), kind.words) for kind in KINDS)
 MORE = (
     one("a rate of 400 digits", info(fps=10**400), "fps is 1000"),
@@ -250,6 +281,19 @@ MORE = (
     one("names in capitals", names(STATE, [n.upper() for n in wrong.OBSERVATION]), "HAND_X for"),
     one("names with a space", names(STATE, [f"{n} " for n in wrong.OBSERVATION]), "--rename"),
     one("two renamed to one", twice_named, "twice", rename={"a": "hand_x", "b": "hand_x"}),
+    one("a name renamed that there is not", nothing, "calls nothing zz", rename={"zz": "hand_x"}),
+    one("an arm that hardly moves", times("action", 1e-9), "the same in all 40"),
+    one("a state in bytes", column(STATE, lambda v: v.astype(np.int8)), "the same in all 40"),
+    one("rows from 1", every_row_later, "rows 1 to 10, where 0 was due"),
+    one("all rows twice", nothing, "belong to no episode", after=rows_twice),
+    one("time that stands once", time_stands, "frame 5: its timestamp"),
+    one("time that goes on", time_goes_on, "by next.success", TAKEN),
+    one("episodes in another order", lambda m: m.episodes.reverse(), "by next.success", TAKEN),
+    one("success in every frame", every_frame, "by next.success", TAKEN),
+    one("a version of nobody", info(codebase_version="v30.0"), "version 'v30.0'"),
+    one("a version cut off", info(codebase_version="v3"), "version 'v3'"),
+    one("a rate that is true", info(fps=True), "fps is True"),
+    one("columns in capitals", in_capitals, "of shape None"),
     one("a shape that is text", shape("4"), "and no list"),
     one("a shape of text", shape(["4"]), "fits a task"),
     one("a shape below nought", shape([-4]), "fits a task"),

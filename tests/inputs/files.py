@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from enpire.environment.loading import load_task
-from enpire.evolution.programs import load_program
+from enpire.evolution.agents.programs import load_program
 from enpire.packs import find, load_robot, load_world
 from enpire.safety.station import load_station
 from enpire.session.loop_settings import of_task

@@ -175,6 +175,9 @@ def test_the_spread_is_that_of_the_data(folders: dict[str, Path]) -> None:
     said = json.loads(files[name])
     said["steps"] = [s for s in said["steps"] if "unnormalizer" not in s["registry_name"]]
     files[name] = json.dumps(said).encode()
+    config = json.loads(files[folder.CONFIG])  # which says that it is normalised
+    config["normalization_mapping"]["ACTION"] = "IDENTITY"
+    files[folder.CONFIG] = json.dumps(config).encode()
     assert LeRobotModel.load(files).spread.tolist() == [0.5] * DONE
 
 

@@ -384,7 +384,8 @@ class Single:
         random.seed(seed)
         result = self._env.reset(seed=seed)
         try:
-            self._seen, _ = parts(result, "reset", ("observation", "info"))
+            self._seen, info = parts(result, "reset", ("observation", "info"))
+            said(info, ())  # a dictionary
             return {}, self._spaces.vector(self._seen)
         except Misfit as misfit:
             return self._wrong(misfit)
