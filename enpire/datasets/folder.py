@@ -157,7 +157,7 @@ def describe(folder: Path) -> Description:
         StoreError: there is none, of another version, or its description makes no sense.
     """
     path = folder / INFO
-    if path.exists() and not path.is_file():  # a pipe would be waited for
+    if path.is_fifo():  # a pipe would be waited for
         raise StoreError(f"{path} cannot be read: it is no file")
     try:
         said = json.loads(path.read_text("utf-8-sig"))

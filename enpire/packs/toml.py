@@ -25,7 +25,7 @@ class Table:
     @classmethod
     def read(cls, path: Path) -> Table:
         """Parse `path`; raises PackError with file and line."""
-        if path.exists() and not path.is_file():  # a pipe would be waited for
+        if path.is_fifo():  # a pipe would be waited for
             raise PackError(f"{path} does not parse: it is no file")
         try:
             values = tomllib.loads(path.read_text("utf-8-sig"))

@@ -1,4 +1,7 @@
-"""Datasets that are slightly wrong are refused, or converted by an option that is named."""
+"""Datasets that are slightly wrong are converted by an option that is named.
+
+Those that are refused are in `tests/inputs/datasets.py`.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ from enpire.cli import main
 from enpire.datasets import Allowed, Imported, demonstrations
 from enpire.errors import StoreError
 from tests.datasets import wrong
-from tests.datasets.wrong import DEGREES, FPS, KINDS, STATE, WANTED, Kind, Made
+from tests.datasets.wrong import DEGREES, FPS, STATE, WANTED, Made
 
 
 def taken(folder: Path, made: Made, **allowed: object) -> Imported:
@@ -38,12 +41,6 @@ def test_a_good_one_is_taken_whole(tmp_path: Path) -> None:
     assert together.tobytes() == made.columns[STATE].tobytes()
     assert [e.rewards.sum() for e in found.episodes] == [1, 1, 0, 1]
     assert found.episodes[1].stamps[-1] == pytest.approx(9 / FPS)
-
-
-@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
-def test_each_kind_is_refused_and_named(tmp_path: Path, kind: Kind) -> None:
-    with pytest.raises(StoreError, match=kind.words):
-        taken(tmp_path, spoiled(kind.spoil))
 
 
 PERMUTED = [2, 0, 3, 1]

@@ -37,28 +37,6 @@ def test_joints_are_taken_by_name_in_whatever_order_they_come() -> None:
     assert names.ordered(state) is None
 
 
-@pytest.mark.parametrize(
-    "said",
-    [
-        {"name": ["a", "b", "a"], "position": [1.0, 2.0, 3.0]},
-        {"position": [float("nan"), 2.0]},
-        {"position": [1.0, float("inf")]},
-        {"position": []},
-        {"velocity": [float("inf"), 0.0]},
-    ],
-)
-def test_what_is_no_joint_state_counts_as_none(said: dict[str, list[float]]) -> None:
-    good = {"name": ["a", "b"], "position": [1.0, 2.0], "velocity": [3.0, 4.0], "effort": []}
-    assert Names(["a", "b"]).ordered(SimpleNamespace(**good)) is not None
-    assert Names(["a", "b"]).ordered(SimpleNamespace(**good | said)) is None
-
-
-@pytest.mark.parametrize("velocity", [[], [float("nan"), float("nan")]])
-def test_velocities_that_nobody_measures_are_nought(velocity: list[float]) -> None:
-    state = SimpleNamespace(name=["a", "b"], position=[1.0, 2.0], velocity=velocity, effort=[])
-    assert Names(["a", "b"]).ordered(state)[1].tolist() == [0.0, 0.0]
-
-
 def pose(*numbers: float) -> SimpleNamespace:
     x, y, z, *turn = numbers
     place = SimpleNamespace(x=x, y=y, z=z)

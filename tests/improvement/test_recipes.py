@@ -242,23 +242,6 @@ def test_the_recipe_of_the_documents(tmp_path: Path) -> None:
         recent.improve(RecipeInputs(SPEC, [e for e in some() if not e.success], None, seed=1))
 
 
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("x = ", r"mine\.py:1: SyntaxError"),
-        ("import enpire\nenpire.nothing", r"mine\.py:2: AttributeError"),
-        ("x = 1", "no RECIPE"),
-    ],
-)
-def test_a_file_that_is_none(tmp_path: Path, text: str, words: str) -> None:
-    path = tmp_path / "mine.py"
-    path.write_text(text)
-    with pytest.raises(UsageError, match=words):
-        recipes.find(str(path))
-    with pytest.raises(UsageError, match="is not there"):
-        recipes.find(str(tmp_path / "other.py"))
-
-
 # Schedules and settings
 
 
