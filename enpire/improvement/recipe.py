@@ -294,9 +294,7 @@ def remade(source: str, settings: Mapping[str, str]) -> ConfiguredRecipe:
 
 def _made(module: ModuleType, where: str) -> Recipe:
     made: Any = getattr(module, "RECIPE", None)
-    if not (
-        isinstance(made, type) and is_dataclass(made) and callable(getattr(made, "improve", 0))
-    ):
+    if not callable(made):
         has = "no RECIPE" if made is None else f"RECIPE = {printable(repr(made), SHOWN)}"
         raise UsageError(f"{where} is no recipe: it has {has}, and a dataclass with improve is due")
     try:
@@ -304,8 +302,13 @@ def _made(module: ModuleType, where: str) -> Recipe:
     except KeyboardInterrupt:
         raise
     except BaseException as error:
-        raise UsageError(f"{where}: {made.__name__}() does not come about: {why(error)}") from error
-    found: Recipe = recipe
+        raise UsageError(f"{where}: RECIPE() does not come about: {why(error)}") from error
+    if not is_dataclass(recipe) or not callable(getattr(recipe, "improve", None)):
+        raise UsageError(
+            f"{where} is no recipe: RECIPE() is {printable(repr(recipe), SHOWN)}, and a dataclass "
+            "with improve is due"
+        )
+    found: Recipe = recipe  # type: ignore[assignment]
     return found
 
 

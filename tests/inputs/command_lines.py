@@ -11,11 +11,14 @@ import io
 import os
 from collections.abc import Callable
 from pathlib import Path
+from unittest.mock import patch
 
 from enpire.cli import main
 from enpire.store import Run
+from tests.datasets.test_wrong import TOY, of_the_toy
 from tests.inputs.entry import REFUSED, TAKEN, Input
 
+ROOT = Path(__file__).parents[2]
 EVAL = ("eval", "--policy", "random", "--task")
 IMPORT = ("import", "lerobot")
 MINE = "ws://127.0.0.1:1?patience=0.3"
@@ -28,13 +31,14 @@ def one(
 
     def give(folder: Path) -> tuple[str, str]:
         put(folder)
-        before, told = Path.cwd(), io.StringIO()
-        os.chdir(folder)
-        try:
-            with contextlib.redirect_stderr(told), contextlib.redirect_stdout(io.StringIO()):
-                code = main(list(words))
-        finally:
-            os.chdir(before)
+        told = io.StringIO()
+        with (
+            contextlib.chdir(folder),
+            contextlib.redirect_stderr(told),
+            contextlib.redirect_stdout(io.StringIO()),
+            patch.dict(os.environ, {"PYTHONPATH": str(ROOT)}),  # of an environment's worker
+        ):
+            code = main(list(words))
         text = told.getvalue()
         assert "Traceback" not in text
         assert "\x1b[2J" not in text
@@ -57,6 +61,13 @@ def a_run(broken: str = "", content: bytes = b"") -> Callable[[Path], object]:
             (folder / "run" / broken).write_bytes(content)
 
     return put
+
+
+def a_dataset(folder: Path) -> None:
+    """A good one for the toy, with a file more."""
+    (folder / "d").mkdir()
+    of_the_toy().write(folder / "d")
+    (folder / "d" / "f").touch()
 
 
 def linked(folder: Path) -> None:
@@ -106,6 +117,12 @@ ALL = (
     one("a dataset that is a file", (*IMPORT, "f", "r", "--task", "zip_tie"), "no LeR", file("f")),
     one("no dataset", (*IMPORT, "no", "r", "--task", "zip_tie"), "no LeRobot dataset"),
     one("names without =", (*IMPORT, ".", "r", "--task", "x", "--rename", "a"), "THEIRS=OURS"),
+    one("a run that is a dataset", (*IMPORT, "d", "d", "--task", TOY), "and is no run", a_dataset),
+    one("a run that is a file", (*IMPORT, "d", "d/f", "--task", TOY), "File exists", a_dataset),
+    one(
+        "a run within a file", (*IMPORT, "d", "d/f/x", "--task", TOY), "Not a directory", a_dataset
+    ),
+    one("another rate", (*IMPORT, "d", "r", "--task", TOY, "--fps", "1e300"), "acts 10", a_dataset),
     one("a recipe that is none", ("recipes", "show", "lookahed"), "did you mean lookahead"),
     one("a recipe of no file", ("recipes", "show", "./no.py"), "is not there"),
     one(

@@ -179,6 +179,22 @@ class Seedless(Odd):
         return np.zeros(2), {}
 
 
+class Begins(Odd):
+    """Its reset returns something else."""
+
+    def __init__(self, what: Callable[[np.ndarray], Any]) -> None:
+        super().__init__()
+        self._what = what
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
+        return self._what(super().reset(seed=seed)[0])
+
+
+def begins(name: str, what: Callable[[np.ndarray], Any], words: str, ends: str = INVALID) -> Input:
+    """An entry: what a reset returns."""
+    return Input(name, lambda _: episode(lambda: Begins(what)), words, ends)
+
+
 def itself(made: Made) -> Any:
     """Calls itself without end."""
     return made.step(np.zeros(1))
@@ -351,6 +367,17 @@ MORE = (
     one("a rate in a list", "render_fps=", REFUSED, meta={"render_fps": np.array(25)}),
     one("a rate of fractions", "render_fps=", REFUSED, meta={"render_fps": fractions.Fraction(25)}),
     one("a rate of a million", "render_fps=", REFUSED, meta={"render_fps": 1e6}),
+    begins("a reset of three", lambda seen: (seen, {}, 1), "reset returned 3 values"),
+    begins("a reset of nothing", lambda _: None, "reset returned NoneType"),
+    begins("a reset whose info is a list", lambda seen: (seen, []), r"its info is \[\]"),
+    begins("a reset the other way round", lambda seen: ({}, seen), "no dictionary"),
+    begins("a reset of text", lambda _: ("left", {}), r"has shape \(\)"),
+    begins("a reset of a list", lambda seen: (seen.tolist(), {}), "success", TAKEN),
+    one("flags of one entry", "success", TAKEN, truncated=np.array([False])),
+    one("a success of one entry", "success", TAKEN, info={"success": np.array([[True]])}),
+    one("a success of episodes", "--success info", REFUSED, info={"episode": {"success": True}}),
+    one("a success that is '0'", "is_success is '0'", info={"is_success": "0"}),
+    one("numbers of several types", "success", TAKEN, seen=[np.float32(0), np.int64(1)]),
     Input("a generator of its own", lambda _: episode(OwnGenerator), "success", TAKEN),
     Input("takes no seed", lambda _: episode(Seedless), "unexpected keyword.*'seed'", INVALID),
 )
