@@ -26,8 +26,9 @@ from gymnasium.spaces import (
     Tuple,
 )
 
-from enpire.environment import Job, RandomActions, gym_stations, gym_worker
-from enpire.environment.gym_stations import GymStations
+from enpire.environment import Job, RandomActions
+from enpire.environment.gym_bridge import gym_stations, gym_worker
+from enpire.environment.gym_bridge.gym_stations import GymStations
 from enpire.types import FAULT, Outcome, Purpose
 from tests.environment.odd import Odd
 from tests.inputs.entry import INVALID, REFUSED, TAKEN, Input

@@ -23,7 +23,7 @@ import torch
 
 from enpire.cli import main
 from enpire.environment import Job, Sight, Stations, build_stations
-from enpire.environment.beyond import Beyond
+from enpire.environment.core.beyond import Beyond
 from enpire.errors import PolicyError, UsageError
 from enpire.observe import frozen
 from enpire.policies import (

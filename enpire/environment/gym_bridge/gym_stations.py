@@ -29,8 +29,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from enpire.child_environment import child_environment
-from enpire.environment.beyond import Beyond
 from enpire.environment.control.sensing import Readings
+from enpire.environment.core.beyond import Beyond
 from enpire.environment.core.controller import Controller, RandomActions, intervened, rewound
 from enpire.environment.core.jobs import Job
 from enpire.environment.core.policy_cameras import Sight

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from enpire.environment.beyond import Beyond
+from enpire.environment.core.beyond import Beyond
 from enpire.policies.asked import Answers, ChunkSampler
 from enpire.policies.driver import PolicyState
 from enpire.policies.lerobot.model import LeRobotModel

@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from enpire.environment import StationBackend, instruction
-from enpire.environment.beyond import Beyond
+from enpire.environment.core.beyond import Beyond
 from enpire.errors import PolicyError, ServerFault, UsageError, printable
 from enpire.policies.driver import ChunkRequest, PolicyState
 from enpire.policies.remote.client import PolicyClient
