@@ -48,11 +48,9 @@ OPENED, OPENING = 0.006, 2  # of a right hand that has let go [m]; readings unti
 OFF = 13.0  # opening of hands that touch neither a head of 10.2 mm, nor a tail on it [mm]
 CLOSED = 0.75  # of a turn round the bundle, from the head to the tip, is a loop
 # A loop swings on the bundle once hands are off, by up to 15 mm along it, and a period takes 0.8 s:
-# one that comes nearer to the free end than that may yet slip off. At the other end stands the
-# post: what is round the bundle cannot pass that. But on the twin the post stops no link.
-FREE_END, POST_END = 15.0, 10.0  # from these the loop's plane crosses the bundle's axis [mm]
-BETWEEN = (FREE_END - POST_END) / 2  # the middle of what is left, from the bundle's [mm]
-ON_BUNDLE = 1e3 * BUNDLE_HALF - (FREE_END + POST_END) / 2  # of the crossing from that [mm]
+# one that comes nearer to an end than that may yet slip off. At one end stands the post, which on
+# the twin stops no link.
+ON_BUNDLE = 1e3 * BUNDLE_HALF - 15.0  # of where the loop's plane crosses it, from its middle [mm]
 NEAR = 0.002  # a strap seen so near the bundle's axis is inside the bundle: not known where [m]
 PIECE = np.linspace(0.0, 1.0, 17)  # where a piece of strap between two marks is looked at
 
@@ -71,7 +69,7 @@ def judge(evidence: Evidence) -> Verdict:
         Predicate("loop_closed", turns(last.position[0], last.rotation[0]), CLOSED, "turns"),
         Predicate("holds_pull", held(evidence), 5.0, "N"),
         hands_off(evidence),
-        on_bundle(np.array([1e3 * _crosses(r) for r in evidence.readings[-REST:]])),
+        _on_bundle(1e3 * max(abs(_crosses(r)) for r in evidence.readings[-REST:])),
     )
     return _verdict(depth, predicates)
 
@@ -102,13 +100,8 @@ def hands_off(evidence: Evidence) -> Predicate:
     return Predicate("hands_off", 1e3 * opening, OFF, "mm")
 
 
-def on_bundle(along: FloatArray, accuracy: float = 0.0) -> Predicate:
-    """Whether a loop is far enough from the bundle's ends, and was in every look.
-
-    along: where its plane crosses the bundle's axis, from the middle towards the post (looks,)
-    [mm].
-    """
-    off = float(abs(along - BETWEEN).max())
+def _on_bundle(off: float, accuracy: float = 0.0) -> Predicate:
+    """Whether the loop is far enough from the bundle's ends; off: from its middle [mm]."""
     return Predicate("on_bundle", off, ON_BUNDLE, "mm", at_least=False, accuracy=accuracy)
 
 
@@ -151,7 +144,7 @@ def judge_views(evidence: Evidence) -> Verdict:
             Predicate("loop_closed", loop, CLOSED, "turns", accuracy=ROUND),
             Predicate("holds_pull", _held_until_opened(evidence), 5.0, "N"),
             hands_off(evidence),
-            on_bundle(1e3 * np.array([np.nan if head is None else loop_crosses(head)]), PLANE),
+            _on_bundle(np.nan if head is None else 1e3 * abs(loop_crosses(head)), PLANE),
         ),
     )
     bodies = [body for body in (head, tip) if body is not None]

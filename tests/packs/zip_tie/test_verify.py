@@ -243,16 +243,11 @@ def test_a_loop_beyond_the_bundles_ends_is_none(along: float, closed: bool) -> N
         assert ("loop_closed" in verdict.failed) is not closed, lean
 
 
-@pytest.mark.parametrize(
-    ("along", "stays"), [(-0.019, True), (-0.021, False), (0.024, True), (0.026, False)]
-)
+@pytest.mark.parametrize(("along", "stays"), [(-0.019, True), (-0.021, False), (0.021, False)])
 def test_a_loop_that_swings_near_an_end_of_the_bundle_may_slip_off(
     along: float, stays: bool
 ) -> None:
-    """Poses twice as far out: two of 72 loops that were seen closed slipped off afterwards.
-
-    At the other end the post stands, which no loop passes.
-    """
+    """Poses twice as far out: two of 72 loops that were seen closed slipped off afterwards."""
     seen, off = readings(), readings(openings=OFF)
     near = off.position.copy()
     near[:, [0, 1, 3, 4, 5, 6], 0] += along
