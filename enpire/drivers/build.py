@@ -1,8 +1,9 @@
-"""Drivers by name. A driver's module, and what it needs, is imported when it is asked for."""
+"""Drivers and wires by name. The module of one, and what it needs, is imported when asked for."""
 
 from __future__ import annotations
 
 from enpire.drivers.driver import Clock, Driver, Site
+from enpire.drivers.wire import WIRES, Wire
 from enpire.errors import UsageError
 from enpire.packs import Robot
 from enpire.packs.finder import DRIVERS as SETTINGS
@@ -41,6 +42,22 @@ def build(name: str, robot: Robot, clock: Clock, site: Site | None = None) -> Dr
 
         return Ros2(robot, clock, site)
     raise UsageError(unknown("driver", name, list(DRIVERS)))
+
+
+def open_wire(name: str, site: Site, clock: Clock) -> Wire:
+    """The wire `name` of a station; raises UsageError if there is none of that name."""
+    if name == "twin":
+        from enpire.drivers.twin.wire import TwinWire
+
+        return TwinWire(site, clock)
+    if name == "ros2":
+        from enpire.drivers.ros2.wire import Ros2Wire
+
+        return Ros2Wire(site, clock)
+    raise UsageError(
+        f"driver {name} has arms and nothing that says where objects are: a loop needs a wire in "
+        f"the station's file, one of {', '.join(WIRES)} (docs/station.md)"
+    )
 
 
 def settings(name: str, robot: Robot, own: Table | None) -> Table:

@@ -9,7 +9,7 @@ import numpy as np
 
 from enpire.drivers.driver import Clock, Reading
 from enpire.packs import Robot, find, load_world
-from enpire.twin.scene import compose
+from enpire.twin.composition import compose
 from enpire.types import FloatArray
 
 KEPT = 100_000  # setpoints in the log

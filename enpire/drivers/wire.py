@@ -8,8 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-from enpire.drivers.driver import Clock, Picture, Site
-from enpire.errors import UsageError
+from enpire.drivers.driver import Picture
 from enpire.types import FloatArray
 
 WIRES = ("twin", "ros2")
@@ -77,19 +76,3 @@ class Wire(Protocol):
 
     def close(self) -> None:
         """Hang up."""
-
-
-def open_wire(name: str, site: Site, clock: Clock) -> Wire:
-    """The wire `name` of a station; raises UsageError if there is none of that name."""
-    if name == "twin":
-        from enpire.drivers.twin.wire import TwinWire
-
-        return TwinWire(site, clock)
-    if name == "ros2":
-        from enpire.drivers.ros2.wire import Ros2Wire
-
-        return Ros2Wire(site, clock)
-    raise UsageError(
-        f"driver {name} has arms and nothing that says where objects are: a loop needs a wire in "
-        f"the station's file, one of {', '.join(WIRES)} (docs/station.md)"
-    )

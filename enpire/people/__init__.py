@@ -2,7 +2,8 @@
 
 from enpire.people.desk import OneHelper
 from enpire.people.devices import Device, Leading, Posture, TwistDevice
-from enpire.people.hands import Hands, OperatorCommand
+from enpire.people.hands import Hands
+from enpire.people.operator_command import OperatorCommand
 from enpire.people.page import Page
 from enpire.people.person import Person
 from enpire.people.view import LiveView

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import deque
 
-from enpire.people.hands import Hands, OperatorCommand
+from enpire.people.hands import Hands
+from enpire.people.operator_command import OperatorCommand
 
 
 class OneHelper:

@@ -18,7 +18,7 @@ from enpire.drivers.driver import Reading
 from enpire.drivers.lerobot.leader import Deltas, split
 from enpire.environment.kinematics import Forward
 from enpire.packs import Robot
-from enpire.people.hands import OperatorCommand
+from enpire.people.operator_command import OperatorCommand
 from enpire.types import FloatArray
 
 SILENT_S = 0.1  # a device that was not heard of for so long moves nothing

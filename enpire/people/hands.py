@@ -9,32 +9,17 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Collection, Sequence
-from enum import Enum
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from enpire.people.devices import Device
+from enpire.people.operator_command import OperatorCommand
 from enpire.types import FloatArray
-
-if TYPE_CHECKING:
-    from enpire.people.devices import Device
 
 FRESH_S = 0.5  # hands that have not been heard of for so long hold nothing
 AWAY_S = 10.0  # who has not been seen at the page for so long, and touches nothing, has left
 FINE = 0.25  # of a full action, with Shift
 DEAD = 0.15  # of a stick's way, in which it rests
-
-
-class OperatorCommand(Enum):
-    """What is said once."""
-
-    GRIPPER = "open or close the gripper"
-    GIVE_BACK = "let the policy go on"
-    DONE = "have it judged as it is"
-    DISCARD = "throw the episode away"
-    ARM = "the other arm"
-    STATION = "show the next station"
-
 
 AXES = ("x", "y", "z", "about x", "about y", "about z")  # of a twist, in the world frame
 MOVES = {  # axis of the twist, and its sign

@@ -14,7 +14,8 @@ from enpire.errors import UsageError
 from enpire.packs import Robot
 from enpire.people.devices import Posture
 from enpire.people.devices import told as as_told
-from enpire.people.hands import Hands, OperatorCommand
+from enpire.people.hands import Hands
+from enpire.people.operator_command import OperatorCommand
 from enpire.twin.twin import Rows
 from enpire.types import Float32Array, FloatArray
 

@@ -11,7 +11,7 @@ from typing import Protocol
 import numpy as np
 
 from enpire.drivers import WIRES, CameraDriver, Driver, Picture
-from enpire.drivers.wire import open_wire
+from enpire.drivers.build import open_wire
 from enpire.errors import DriverError, UsageError
 from enpire.safety.finding import SafetyFinding
 from enpire.safety.station import StationFile

@@ -13,7 +13,7 @@ from enpire.types import JUDGED
 if TYPE_CHECKING:
     import pandas
 
-    from enpire.session.recorded_run import RecordedEpisode
+    from enpire.session.recorded_episode import RecordedEpisode
 
 
 def _pandas() -> Any:

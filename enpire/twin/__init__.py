@@ -1,6 +1,7 @@
 """Twins: simulated stations, many in one process, on a few threads."""
 
-from enpire.twin.scene import ArmIndex, Scene, compose, read_scene
+from enpire.twin.composition import compose, read_scene
+from enpire.twin.scene import ArmIndex, Scene
 from enpire.twin.twin import Twin
 
 __all__ = ["ArmIndex", "Scene", "Twin", "compose", "read_scene"]

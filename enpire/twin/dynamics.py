@@ -16,9 +16,9 @@ What objects have, `enpire/twin/objects.py` says.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import mujoco
 import numpy as np
@@ -28,10 +28,8 @@ from enpire.errors import PackError
 from enpire.packs import Robot
 from enpire.packs.dynamics import Dynamics
 from enpire.twin import objects
-from enpire.twin.objects import Thing
-
-if TYPE_CHECKING:
-    from enpire.twin.scene import ArmIndex, Scene
+from enpire.twin.objects import Fields, Thing
+from enpire.twin.scene import ArmIndex, Scene
 
 KP, KV, DAMPING, FRICTION, ARMATURE = "kp", "kv", "damping", "frictionloss", "armature"
 OF_JOINTS = (KP, KV, DAMPING, FRICTION, ARMATURE)
@@ -50,9 +48,6 @@ UNITS = {
 GYRATION = 0.02  # radius of gyration of a payload, about its middle [m]
 LONGER = 1.5  # than the interval of a latency, that a draw from it may be
 NOTHING = 1e-6  # mass of a payload's body while it has none: MuJoCo wants some [kg]
-
-Fields = Callable[[str], NDArray[Any]]
-"""A field of MuJoCo's model by name, with a leading axis over simulations; live."""
 
 
 @dataclass(frozen=True, slots=True)

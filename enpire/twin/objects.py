@@ -11,19 +11,21 @@ MuJoCo takes the greater friction of the two, and what is written here may not b
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from enpire.twin.dynamics import Fields
-    from enpire.twin.scene import Scene
+from enpire.twin.scene import Scene
 
 PREFIX = "task_"  # of what is a task's in a scene
 KINDS = MASS, SLIDING = "mass", "friction"
+
+Fields = Callable[[str], NDArray[Any]]
+"""A field of MuJoCo's model by name, with a leading axis over simulations; live."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,19 +1,14 @@
-"""One MuJoCo model of a station, put together from a world, a robot and a task's objects."""
+"""One MuJoCo model of a station, with the places of its arms in the model's arrays."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 
 import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
-from enpire.errors import PackError
-from enpire.packs import Arm, Robot, World
-from enpire.twin import dynamics, objects
-from enpire.twin.arms import attach
+from enpire.packs import Robot, World
 
 IntArray = NDArray[np.int64]
 
@@ -52,114 +47,3 @@ class Scene:
         names = (self.model.geom(i).name for i in range(self.model.ngeom))
         pads = [i for i, name in enumerate(names) if name.startswith(f"{arm.name}_pad")]
         return np.array(pads, np.int64)
-
-
-def compose(world: World, robot: Robot, build: Callable[[mujoco.MjSpec], None]) -> Scene:
-    """Compile world + arms + objects into one model.
-
-    Args:
-        world: the bench with its cameras; its `<option>` holds for the whole model.
-        robot: each arm is attached on its base with the prefix `<arm name>_`.
-        build: adds the task's objects to the spec; may refer to the arms' elements.
-
-    A world that was identified gives the arms the dynamics found there.
-
-    Raises:
-        PackError: MuJoCo does not compile the result; the message carries MuJoCo's own. It
-            compiles, and a number in it is none. Or the world's dynamics are those of another
-            robot.
-    """
-    try:
-        spec = mujoco.MjSpec.from_file(str(world.model))
-        for arm in robot.arms:
-            attach(spec, arm)
-        build(spec)
-        if world.dynamics is not None:
-            dynamics.prepare(spec, robot, world.dynamics)
-        model = spec.compile()
-    except (ValueError, mujoco.FatalError) as error:
-        raise PackError(
-            f"the scene of {robot.name} in {world.name} does not compile: {error}"
-        ) from error
-    _require_finite(model, robot, world)
-    scene = Scene(model, tuple(_index(model, arm) for arm in robot.arms), robot, world)
-    if world.dynamics is not None:
-        fitted = world.dynamics
-        values = dict(zip(fitted.names, fitted.values, strict=True))
-        dynamics.apply(scene, {n: v for n, v in values.items() if not _elsewhere(scene, n)})
-    return scene
-
-
-def read_scene(path: Path) -> mujoco.MjSpec:
-    """The objects of a scene's file, to be attached.
-
-    It is compiled by itself first: to attach it would leave out, without a word, what refers to
-    something that is not there.
-
-    Raises:
-        ValueError: MuJoCo does not compile it.
-    """
-    mujoco.MjSpec.from_file(str(path)).compile()
-    return mujoco.MjSpec.from_file(str(path))
-
-
-def _require_finite(model: mujoco.MjModel, robot: Robot, world: World) -> None:
-    """MuJoCo warns of a number that is none, and compiles it all the same."""
-    for of in (model, model.opt):
-        for field in filter(lambda name: not name.startswith("_"), dir(of)):
-            values = getattr(of, field)
-            if isinstance(values, np.ndarray) and values.dtype.kind == "f":
-                bad = np.argwhere(~np.isfinite(values))
-                if len(bad):
-                    raise PackError(
-                        f"the scene of {robot.name} in {world.name} has a number that is none: "
-                        f"{field} of {_named(model, field, int(bad[0][0]))} is {values[bad[0][0]]}"
-                    )
-
-
-def _named(model: mujoco.MjModel, field: str, row: int) -> str:
-    """What the element of a row is called, of an array as `body_pos`; else the row's number."""
-    kind = field.partition("_")[0]
-    find = {"body": model.body, "geom": model.geom, "site": model.site, "jnt": model.joint}.get(
-        kind
-    )
-    return str(find(row).name or row) if find else str(row)
-
-
-def _elsewhere(scene: Scene, name: str) -> bool:
-    """Whether a parameter is of an object of another task's."""
-    return name.rsplit("/", 1)[-1] in objects.KINDS and name not in objects.things(scene)
-
-
-def _index(model: mujoco.MjModel, arm: Arm) -> ArmIndex:
-    names = [f"{arm.name}_joint{i + 1}" for i in range(len(arm.home))]
-    try:
-        joints = np.array([model.joint(name).id for name in names])
-        return ArmIndex(
-            name=arm.name,
-            joints=joints,
-            qpos=model.jnt_qposadr[joints].astype(np.int64),
-            dofs=model.jnt_dofadr[joints].astype(np.int64),
-            actuators=np.array([model.actuator(name).id for name in names]),
-            gripper=model.actuator(f"{arm.name}_gripper").id,
-            grasp=model.site(f"{arm.name}_grasp").id,
-            wrist=model.site(f"{arm.name}_wrist").id,
-            force=_samples(model, f"{arm.name}_wrist_force", arm),
-        )
-    except KeyError as error:
-        raise PackError(
-            f"{arm.model}: an arm needs joint1.., gripper, grasp, wrist, wrist_force: {error}"
-        ) from error
-
-
-def _samples(model: mujoco.MjModel, name: str, arm: Arm) -> IntArray:
-    sensor = model.sensor(name).id
-    count = int(model.sensor_history[sensor, 0])
-    if not count:
-        raise PackError(
-            f"{arm.model}: the sensor wrist_force needs nsample, the number of substeps that a "
-            f"reading is the mean of"
-        )
-    # MuJoCo keeps two numbers of its own and the samples' times before the samples.
-    first = int(model.sensor_historyadr[sensor]) + 2 + count
-    return first + np.arange(3 * count, dtype=np.int64).reshape(count, 3)

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from enpire.drivers import build
+from enpire.drivers.build import open_wire
 from enpire.drivers.ros2 import action, checks, node, wire
 from enpire.drivers.ros2.node import Spinning
-from enpire.drivers.wire import open_wire
 from enpire.errors import DriverError
 from tests.drivers.control_msgs import require_control_msgs
 from tests.drivers.dds import require_dds

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from enpire.people import hands as module
-from enpire.people.hands import FINE, HOLD, Hands, OperatorCommand
+from enpire.people.hands import FINE, HOLD, Hands
+from enpire.people.operator_command import OperatorCommand
 
 
 def test_what_is_held_moves_until_it_is_let_go() -> None:

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import mujoco
 import numpy as np
 
 from enpire.drivers.ros2.node import Spinning, latched, until
-from enpire.drivers.ros2.settings import CommandMode
+from enpire.drivers.ros2.settings import CommandMode, Ros2Settings
 from enpire.errors import DriverError
 from enpire.packs import Robot
-
-if TYPE_CHECKING:
-    from enpire.drivers.ros2.driver import Ros2
 
 CONNECT_S = 15.0  # for both directions of a connection to be there: discovery takes a while
 ANSWER_S = 5.0
@@ -26,7 +23,23 @@ ACTIVE = "active"
 MOVING_END = "allow_nonzero_velocity_at_trajectory_end"  # newer ones: false by default
 
 
-def connected(driver: Ros2, spinning: Spinning) -> None:
+class ConnectingDriver(Protocol):
+    """What is looked at of a driver.
+
+    heard: ages of joint states on arrival, by this machine's clock, and their stamps [ns].
+    """
+
+    robot: Robot
+    settings: Ros2Settings
+    heard: list[tuple[int, int]]
+
+    @property
+    def listeners(self) -> dict[str, int]:
+        """How many hear its commands, by topic."""
+        ...
+
+
+def connected(driver: ConnectingDriver, spinning: Spinning) -> None:
     """Raises DriverError with the first thing that is not as it must be."""
     settings = driver.settings
     where = f"in namespace {settings.namespace or '/'}"
@@ -63,7 +76,7 @@ def require_clock(heard: Sequence[tuple[int, int]]) -> None:
         )
 
 
-def _controller(driver: Ros2, spinning: Spinning) -> None:
+def _controller(driver: ConnectingDriver, spinning: Spinning) -> None:
     settings = driver.settings
     if not settings.activity_elsewhere:
         state = _state(spinning, settings.controller)
@@ -135,7 +148,7 @@ def _parameters(spinning: Spinning, node: str, name: str) -> Any:
     return parameter_value_to_python(answer.values[0])
 
 
-def _limits(driver: Ros2, spinning: Spinning) -> None:
+def _limits(driver: ConnectingDriver, spinning: Spinning) -> None:
     """Hold the pack's joint ranges and speeds against the arm's own description."""
     if driver.settings.limits_elsewhere:
         return

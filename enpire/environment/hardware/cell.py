@@ -7,8 +7,9 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
 
+from enpire.drivers.build import open_wire
 from enpire.drivers.mailbox import Beats
-from enpire.drivers.wire import Objects, Wire, open_wire
+from enpire.drivers.wire import Objects, Wire
 from enpire.errors import SafetyError
 from enpire.safety.client import StationClient
 from enpire.safety.launch import Supervision

@@ -4,6 +4,7 @@ LeRobot itself is imported when such a policy acts or learns, not before: it tak
 """
 
 from enpire.policies.lerobot.folder import find_folder
-from enpire.policies.lerobot.policy import LeRobotPolicy, LeRobotSpec
+from enpire.policies.lerobot.policy import LeRobotPolicy
+from enpire.policies.lerobot.spec import LeRobotSpec
 
 __all__ = ["LeRobotPolicy", "LeRobotSpec", "find_folder"]

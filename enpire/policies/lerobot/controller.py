@@ -13,7 +13,7 @@ from enpire.environment.core.beyond import Beyond
 from enpire.policies.asked import Answers, ChunkSampler
 from enpire.policies.driver import PolicyState
 from enpire.policies.lerobot.model import LeRobotModel
-from enpire.policies.lerobot.policy import LeRobotSpec
+from enpire.policies.lerobot.spec import LeRobotSpec
 from enpire.policies.seeing import NOTHING, ObservationMask, SeeingController
 from enpire.policies.spec import ChunkSpec
 from enpire.types import Float32Array, Image

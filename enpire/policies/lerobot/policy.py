@@ -6,9 +6,8 @@ What comes in is what goes out, to the last bit; `model.py` has it act and learn
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -19,40 +18,11 @@ from enpire.environment import StationBackend, instruction
 from enpire.errors import PolicyError
 from enpire.policies.asked import ChunkSampler
 from enpire.policies.lerobot import folder
+from enpire.policies.lerobot.spec import LeRobotSpec
 from enpire.policies.seeing import NOTHING, ObservationMask, seen_there
 
 if TYPE_CHECKING:
     from enpire.policies.lerobot.controller import LeRobotController
-
-
-@dataclass(frozen=True, slots=True)
-class LeRobotSpec:
-    """What it maps, and what LeRobot calls it: `act`, `diffusion`, `smolvla`.
-
-    task: that it was given for; empty where nobody said. observation: entries of its state, 0 if it
-    takes none: the task's, or of a policy that sees those that an arm feels. cameras: that it looks
-    through; size: of each picture [px].
-    """
-
-    task: str
-    observation: int
-    action: int
-    type: str
-    cameras: tuple[str, ...] = ()
-    size: int = 0
-
-    def to_json(self) -> str:
-        """For a safetensors file's metadata."""
-        return json.dumps(asdict(self))
-
-    @classmethod
-    def from_json(cls, text: str) -> Self:
-        """The inverse of `to_json`; raises PolicyError for anything else."""
-        try:
-            values = json.loads(text)
-            return cls(**values | {"cameras": tuple(values.get("cameras", ()))})
-        except (ValueError, TypeError, AttributeError, RecursionError) as error:
-            raise PolicyError(f"not a LeRobot policy's description: {error}") from error
 
 
 @dataclass(frozen=True, slots=True)
