@@ -25,8 +25,7 @@ if TYPE_CHECKING:
     from enpire.session.evaluation import Evaluation
     from enpire.session.recorded_run import RecordedRun as Run
     from enpire.types import Episode, Estimate
-
-__version__ = "0.1.0"
+    from enpire.version import __version__
 
 __all__ = [
     "Candidate",
@@ -59,6 +58,7 @@ _MODULES = {
     "Run": "enpire.session.recorded_run",
     "Task": "enpire.environment",
     "UsageError": "enpire.errors",
+    "__version__": "enpire.version",
     "evaluate": "enpire.session.api",
     "improve": "enpire.session.api",
 }

@@ -11,8 +11,8 @@ import io
 import os
 import sys
 
-from enpire import __version__
 from enpire.errors import EnpireError, UsageError, printable
+from enpire.version import __version__
 
 VERBS = {
     "loop": ("loop", "improve a policy until it holds its target on sealed seeds"),

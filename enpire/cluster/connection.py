@@ -10,9 +10,9 @@ from functools import partial
 from types import ModuleType
 from typing import Any, Self
 
-from enpire import __version__
 from enpire.cluster.survey import Seals, ask, questions, require_alike
 from enpire.errors import UsageError
+from enpire.version import __version__
 
 STATION, GPU = "station", "GPU"  # resources of a node
 TUNNEL = "ray://"  # begins the address of a cluster that this machine is not part of

@@ -11,7 +11,6 @@ import threading
 from dataclasses import dataclass
 from typing import Any
 
-from enpire import __version__
 from enpire.cluster.carrying import Remembered, Version, unpack
 from enpire.environment import (
     Controller,
@@ -24,6 +23,7 @@ from enpire.environment import (
 )
 from enpire.errors import EnpireError, PolicyError
 from enpire.types import Episode
+from enpire.version import __version__
 
 AHEAD = 32  # control periods that the station runs ahead of what it has told
 ASKED_S = 10.0  # that who asks how far it is waits at most

@@ -7,12 +7,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from enpire import __version__, errors
+from enpire import errors
 from enpire.cluster.connection import STATION, Cluster, first_line
 from enpire.cluster.host import About, Failed, Host
 from enpire.cluster.survey import require_version
 from enpire.environment import Order
 from enpire.errors import EnpireError, EnvironmentFault, UsageError
+from enpire.version import __version__
 
 OPEN_S = 300.0  # until all stations are there
 BACK_S = 60.0  # that is waited for a process in place of a lost one when no station is left

@@ -39,14 +39,14 @@ def questions() -> Callable[[list[tuple[Kind, str]]], dict[str, Any]]:
     """What a node is asked: a function that needs nothing of ours to be carried there."""
 
     def answer(packs: list[tuple[Kind, str]]) -> dict[str, Any]:
+        import importlib
         import sys
         import time
 
         said: dict[str, Any] = {"python": sys.executable, "missing": "", "version": "", "packs": {}}
         try:
-            from enpire import __version__
-
-            said["version"] = __version__
+            # The node's own, of whatever version: only its public names are sure to be there.
+            said["version"] = importlib.import_module("enpire").__version__
         except ImportError as error:
             said["missing"] = str(error)
             packs = []

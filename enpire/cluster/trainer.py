@@ -6,7 +6,6 @@ import time
 from types import TracebackType
 from typing import Any, Self
 
-from enpire import __version__
 from enpire.cluster.connection import GPU, Cluster, first_line
 from enpire.cluster.survey import require_version
 from enpire.cluster.workshop import Lesson, Made, RayTrainerActor, Weights, lesson
@@ -16,6 +15,7 @@ from enpire.improvement.training import TrainingHandle, TrainingRequest
 from enpire.policies import load
 from enpire.store import Run
 from enpire.store.curves import CurveWriter, training_curve
+from enpire.version import __version__
 
 START_S = 300.0  # until there is a process to train in
 CLOSE_S = 10.0  # that it may take to put its things away

@@ -18,7 +18,6 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from enpire import __version__
 from enpire.errors import EnpireError
 from enpire.improvement.training import (
     FOLDER,
@@ -32,6 +31,7 @@ from enpire.policies import metadata
 from enpire.store import Run
 from enpire.store.curves import lines_after, training_curve
 from enpire.types import Episode
+from enpire.version import __version__
 
 LOOK_S = 1.0  # between two looks whether it was cancelled
 

@@ -8,7 +8,6 @@ from argparse import Namespace
 from pathlib import Path
 from types import ModuleType
 
-import enpire
 from enpire.commands.options.parser import Parser, add_start, print_json, task_asked
 from enpire.errors import UsageError
 from enpire.packs.finder import unknown
@@ -48,7 +47,7 @@ SUBJECTS = [
     "statistics",
     "twin",
 ]
-IN_CHECKOUT = (Path(enpire.__file__).parents[1] / "benchmarks" / "verbs").is_dir()  # not in wheels
+IN_CHECKOUT = (Path(__file__).parents[2] / "benchmarks" / "verbs").is_dir()  # not in wheels
 WITH_OPTIONS = ["recipes", "fleet", "statistics", "safety", "data", "policy", "fit"]
 
 

@@ -39,7 +39,7 @@ from enpire.session.values import STARTS, duration, more_than_zero, natural, pos
 
 if TYPE_CHECKING:
     from enpire.environment import StationBackend
-    from enpire.evolution.agents.programs import Program
+    from enpire.evolution.agents.program import Program
     from enpire.evolution.campaign.agent import Proposing
     from enpire.evolution.campaign.campaign import AgentPool
     from enpire.evolution.experiments.budget import Ceilings
@@ -207,11 +207,11 @@ def _begin(
 ) -> int:
     from dataclasses import asdict
 
-    from enpire import __version__
     from enpire.evolution.campaign.agent import team
     from enpire.observe.trust import recipes_called
     from enpire.packs.finder import find
     from enpire.store import Run, default_folder
+    from enpire.version import __version__
 
     settings, campaign = settings_of(options, given), agents_of(options)
     elsewhere = _carried(learned)
@@ -395,8 +395,7 @@ def _members(
     """The agents, and the code that they may have run without a sandbox."""
     from enpire.evolution.agents.programs import Programmed
     from enpire.evolution.campaign.agent import Agent
-    from enpire.evolution.campaign.agent_session import AgentSession
-    from enpire.evolution.campaign.campaign import AgentPool
+    from enpire.evolution.campaign.campaign import AgentPool, AgentSession
     from enpire.evolution.experiments.events import folded
     from enpire.evolution.knowledge import transfer
     from enpire.packs.finder import shipped

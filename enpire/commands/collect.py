@@ -209,8 +209,8 @@ def _beside(chosen: Frozen, asked: _CollectRequest, options: Namespace) -> _Coll
 @contextmanager
 def _opened(options: Namespace, task: str, asked: _CollectRequest) -> Iterator[Run]:
     """The run to add to, or a new one."""
-    from enpire import __version__
     from enpire.store import Run, default_folder
+    from enpire.version import __version__
 
     if options.run is not None and options.run.is_dir():
         with Run.open(options.run, writable=True) as run:

@@ -15,7 +15,7 @@ from enpire.session.ending import ended_by_signals
 from enpire.session.graphics import choose_graphics
 
 if TYPE_CHECKING:
-    from enpire.evolution.agents.programs import Program
+    from enpire.evolution.agents.program import Program
     from enpire.evolution.drafting import DraftRequest
 
 DRAFTS = Path("drafts")
@@ -27,7 +27,7 @@ FAILED = 1
 def draft(options: Namespace) -> int:
     """Have an agent draft a pack; returns the exit code."""
     choose_graphics()
-    from enpire.commands.new import template
+    from enpire.commands.helpers.pack_template import template
     from enpire.evolution.agents.programs import load_program
     from enpire.evolution.drafting import Drafting
     from enpire.evolution.drafting.extraction import taken
@@ -73,7 +73,12 @@ def draft(options: Namespace) -> int:
 
 def _begun(options: Namespace) -> tuple[DraftRequest, Path]:
     """A new draft: the template, in a workspace."""
-    from enpire.commands.new import NAME, require_free, require_robot, write_template
+    from enpire.commands.helpers.pack_template import (
+        NAME,
+        require_free,
+        require_robot,
+        write_template,
+    )
     from enpire.evolution.drafting.extraction import digest, taken
     from enpire.evolution.drafting.session import WORK, DraftRequest
 
@@ -94,7 +99,7 @@ def _taken_up(options: Namespace) -> tuple[DraftRequest, Path]:
     """An earlier draft, with another sentence."""
     from dataclasses import replace
 
-    from enpire.commands.new import require_free
+    from enpire.commands.helpers.pack_template import require_free
     from enpire.evolution.drafting.session import DraftRequest
 
     folder: Path = options.draft

@@ -82,9 +82,9 @@ def run(options: Namespace) -> int:
     choose_graphics()
     from itertools import batched
 
-    from enpire import __version__
     from enpire.datasets import Allowed, demonstrations
     from enpire.store import Run
+    from enpire.version import __version__
 
     if options.accept_names and (options.by_name or options.rename):
         raise UsageError("--accept-names takes entries as they stand: without --by-name, --rename")

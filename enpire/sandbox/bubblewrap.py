@@ -14,7 +14,6 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-import enpire
 from enpire.sandbox.limits import SandboxLimits
 
 PROGRAM = "bwrap"
@@ -58,7 +57,7 @@ def python() -> str:
 
 def harness() -> tuple[Path, ...]:
     """The package and the packs that came with it; not the rest of a checkout."""
-    package = Path(enpire.__file__).resolve().parent
+    package = Path(__file__).resolve().parents[1]
     beside = [package.parent / kind for kind in ("robots", "tasks", "agents", "sim")]
     return (package, *(folder for folder in beside if folder.is_dir()))
 

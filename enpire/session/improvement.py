@@ -108,9 +108,9 @@ def begin_loop(
     """
     from dataclasses import asdict
 
-    from enpire import __version__
     from enpire.packs.finder import find
     from enpire.store import Run, default_folder
+    from enpire.version import __version__
 
     audience = start.audience
     if line := unsigned(task):

@@ -20,13 +20,8 @@ from pathlib import Path
 import pytest
 from _pytest.mark import ParameterSet
 
-from enpire.evolution.agents.programs import (
-    OUTPUT,
-    WORKSPACES,
-    Program,
-    Programmed,
-    load_program,
-)
+from enpire.evolution.agents.program import Program
+from enpire.evolution.agents.programs import OUTPUT, WORKSPACES, Programmed, load_program
 from enpire.evolution.campaign.campaign import Campaign
 from enpire.evolution.experiments import unbiased_estimate
 from enpire.evolution.experiments.events import USED

@@ -11,8 +11,7 @@ import numpy as np
 
 from enpire.errors import CampaignError
 from enpire.evolution.campaign.agent import Agent, AgentDesk
-from enpire.evolution.campaign.agent_session import AgentSession
-from enpire.evolution.campaign.campaign import AgentPool, Campaign
+from enpire.evolution.campaign.campaign import AgentPool, AgentSession, Campaign
 from enpire.evolution.experiments.budget import Ceilings
 from enpire.evolution.experiments.experiment import Experiment
 from enpire.improvement.recipe import ConfiguredRecipe

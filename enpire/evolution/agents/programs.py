@@ -11,18 +11,17 @@ from __future__ import annotations
 import os
 import shutil
 import threading
-from collections.abc import Mapping
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from enpire.child_environment import keep_from_children
 from enpire.errors import CampaignError, EnpireError, PackError
+from enpire.evolution.agents.program import Program
 from enpire.evolution.agents.tools import Tools
 from enpire.evolution.agents.workplace import Workplace
 from enpire.evolution.agents.workspace import cloned, committed
-from enpire.evolution.campaign.agent_session import AgentSession
+from enpire.evolution.campaign.campaign import AgentSession
 from enpire.evolution.campaign.history import FOLDER
 from enpire.evolution.experiments.events import Used
 from enpire.evolution.knowledge import transfer
@@ -46,37 +45,6 @@ WORKSPACES = "workspaces"  # of a run
 OUTPUT = "output.txt"  # beside a workspace, not in it
 UNLIMITED = 10**15  # tokens
 METHOD = Path(__file__).with_name("method.md")  # how to work as an agent
-
-
-@dataclass(frozen=True, slots=True)
-class Program:
-    """What a pack says. In `command`, `files` and `environment` words in braces are filled in:
-
-    {workspace}, {pack}, {python}, {loop} (`agent_loop`, a program of the harness's own), {bridge}
-    and {tools} (of the MCP server: `python -I -S bridge tools`), {mcp}, that server as most
-    programs want it in JSON. {model} is the address of its models, known in the sandbox only: not
-    in `files`.
-
-    readable: beside the pack and the harness. prompt: on its standard input, {method} and {brief}
-    filled in. starts: how often it is started, each time with its workspace as it left it.
-    upstreams: models, with their keys.
-    """
-
-    name: str
-    folder: Path
-    command: tuple[str, ...]
-    prompt: str
-    files: Mapping[str, str] = field(default_factory=dict)
-    environment: Mapping[str, str] = field(default_factory=dict)
-    readable: tuple[Path, ...] = ()
-    upstreams: tuple[Upstream, ...] = ()
-    prices: Prices = field(default_factory=Prices)
-    starts: int = 3
-    limits: SandboxLimits = field(default_factory=SandboxLimits)
-
-    def told(self, method: str, brief: str) -> str:
-        """Its prompt."""
-        return self.prompt.replace("{method}", method).replace("{brief}", brief)
 
 
 def load_program(pack: Pack) -> Program:

@@ -7,20 +7,18 @@ import tempfile
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 from enpire import agent_loop
 from enpire.errors import PackError
 from enpire.evolution.agents import bridge
+from enpire.evolution.agents.program import Program
 from enpire.evolution.agents.tool_server import ToolSocket
 from enpire.evolution.agents.tools import Offered
 from enpire.model_gateway.proxy import Proxy
 from enpire.model_gateway.usage import Allowance, Usage
 from enpire.sandbox.bubblewrap import hand_over, harness, python
 from enpire.sandbox.sandbox import Confinement, Sandbox, SandboxProcess
-
-if TYPE_CHECKING:
-    from enpire.evolution.agents.programs import Program
 
 
 class Workplace:

@@ -30,7 +30,6 @@ from enpire.environment import Controller, Job, StationBackend, grippers, instru
 from enpire.errors import CampaignError, RecipeError, UsageError
 from enpire.evolution.campaign.admission import Admission
 from enpire.evolution.campaign.agent import Agent
-from enpire.evolution.campaign.agent_session import AgentSession
 from enpire.evolution.campaign.event_log import EventLog
 from enpire.evolution.campaign.examiner import Examiner, Life
 from enpire.evolution.campaign.report import write
@@ -87,6 +86,39 @@ class _Trying:
 
     match: PairedComparison
     queue: Queue
+
+
+@dataclass(frozen=True, slots=True)
+class AgentSession:
+    """An agent's `AgentDesk`: what it may see and ask for of a campaign."""
+
+    campaign: Campaign
+    agent: str
+
+    def known(self) -> list[Experiment]:
+        """See `AgentDesk`."""
+        with self.campaign.lock:
+            return self.campaign.record.experiments
+
+    @property
+    def base(self) -> str:
+        """See `AgentDesk`."""
+        return self.campaign.record.incumbent
+
+    @property
+    def free(self) -> bool:
+        """See `AgentDesk`."""
+        return not (self.campaign.closed or self.campaign.record.of(self.agent))
+
+    def leave(self, reason: str) -> None:
+        """See `AgentDesk`."""
+        self.campaign.retire(self.agent, reason)
+
+    def propose(self, experiment: Experiment) -> None:
+        """See `AgentDesk`; an agent proposes in its own name only."""
+        if experiment.agent != self.agent:
+            raise CampaignError(f"{self.agent} cannot propose for {experiment.agent}")
+        self.campaign.propose(experiment)
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Self
 
-import enpire
 from enpire.evolution.drafting.extraction import DraftError, write
 from enpire.packs.signing import ANSWERED
 from enpire.sandbox.bubblewrap import hand_over, harness, python
@@ -137,7 +136,7 @@ class DraftBench:
 def environment() -> dict[str, str]:
     """Of whatever runs a draft, behind walls."""
     given = {
-        "PYTHONPATH": str(Path(enpire.__file__).resolve().parents[1]),
+        "PYTHONPATH": str(Path(__file__).resolve().parents[3]),
         "PYTHONDONTWRITEBYTECODE": "1",
         ANSWERED: "1",
     }

@@ -24,9 +24,9 @@ from typing import Self
 
 import tomli_w
 
-from enpire import __version__
 from enpire.errors import CampaignError, EnpireError, UsageError
-from enpire.evolution.agents.programs import OUTPUT, UNLIMITED, Program, wrong
+from enpire.evolution.agents.program import Program
+from enpire.evolution.agents.programs import OUTPUT, UNLIMITED, wrong
 from enpire.evolution.agents.tools import EpisodePictures
 from enpire.evolution.agents.workplace import Workplace
 from enpire.evolution.drafting.certification import certify, check, picture, pictured
@@ -40,6 +40,7 @@ from enpire.packs.finder import DRAFTED
 from enpire.sandbox.bubblewrap import harness, python
 from enpire.sandbox.sandbox import CommandResult, SandboxProcess
 from enpire.sandbox.sanitize import one_line, quoted
+from enpire.version import __version__
 
 METHOD = Path(__file__).with_name("drafting.md")
 WORK, LOOKS, STATE = "work", "looks", "draft.json"
@@ -221,7 +222,7 @@ class Drafting:
         return Workplace(
             self._program,
             self.workspace,
-            DraftTools(self),
+            DraftTools(self.brief, self.check, self.look, self.done),
             self._allowance,
             self._use,
             readable=(*own_packs(), *((docs,) if docs.is_dir() else ())),

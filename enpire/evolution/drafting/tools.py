@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from enpire.certification.examination import CHECKS
 from enpire.errors import CampaignError
 from enpire.evolution.agents.tools import EpisodePictures
 from enpire.packs.finder import unknown
-
-if TYPE_CHECKING:
-    from enpire.evolution.drafting.session import Drafting
 
 NAMES = ("task_brief", "check", "look", "done")
 
@@ -20,12 +17,19 @@ class DraftTools:
 
     names = NAMES
 
-    def __init__(self, session: Drafting) -> None:
-        self._session = session
+    def __init__(
+        self,
+        brief: Callable[[], str],
+        check: Callable[[list[str]], str],
+        look: Callable[[list[str]], EpisodePictures],
+        done: Callable[[], str],
+    ) -> None:
+        """What the session does for each; `check` and `look` take options of the command line."""
+        self._brief, self._check, self._look, self._done = brief, check, look, done
 
     def task_brief(self) -> str:
         """What is asked for, where the pack is, and what is left of time and tokens."""
-        return self._session.brief()
+        return self._brief()
 
     def check(self, checks: str = "", seeds: int = 0) -> str:
         """Run `enpire task check` on the pack as it is now, and return its table.
@@ -41,7 +45,7 @@ class DraftTools:
             words += ["--checks", checks]
         if seeds:
             words += ["--seeds", str(min(max(seeds, 1), 200))]
-        return self._session.check(words)
+        return self._check(words)
 
     def look(
         self,
@@ -66,8 +70,8 @@ class DraftTools:
         ]
         words += [f"--camera={camera[:64]}"] if camera else []
         words += [f"--{name}={float(value):g}" for name, value in view.items()]
-        return self._session.look(words)
+        return self._look(words)
 
     def done(self) -> str:
         """Say that the pack is finished: its last whole check has passed, and it is as it was."""
-        return self._session.done()
+        return self._done()

@@ -23,7 +23,6 @@ from typing import Any
 import safetensors
 from safetensors.numpy import load as loaded
 
-import enpire
 from enpire.errors import EnpireError, RecipeError
 from enpire.evolution.program_policies.policy_host import (
     Rehearsal,
@@ -121,7 +120,7 @@ class Confined:
             limits=limits,
             readable=harness(),
             writable=(self._folder,),
-            environment={"PYTHONPATH": str(Path(enpire.__file__).resolve().parents[1])},
+            environment={"PYTHONPATH": str(Path(__file__).resolve().parents[3])},
             confinement=confinement,
         )
         named = replace(asked.recipe, source=str(self._folder / RECIPE))

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from enpire.evolution.agents.programs import Program
+from enpire.evolution.agents.program import Program
 from enpire.evolution.drafting.extraction import digest, taken, write
 from enpire.evolution.drafting.sandboxed_commands import DraftBench, DraftTrial
 from enpire.evolution.drafting.session import WORK, DraftRequest

@@ -19,7 +19,7 @@ from enpire.evolution.agents.tools import Tools
 from enpire.evolution.audit import audit
 from enpire.evolution.campaign import campaign as campaigns
 from enpire.evolution.campaign import report
-from enpire.evolution.campaign.agent_session import AgentSession
+from enpire.evolution.campaign.campaign import AgentSession
 from enpire.evolution.experiments import unbiased_estimate
 from enpire.evolution.experiments.effect import Effect
 from enpire.evolution.experiments.events import EXPERIMENT, RELEASED
