@@ -262,7 +262,8 @@ def require_motion(
     """See whether actions move what is seen the way the task's do; what was assumed if not.
 
     pair: actions and observations of all frames, (n, act) and (n, obs). Looked at is, of each
-    action, the entry that goes with it most in the task, if it clearly does.
+    action, the entry that goes with it most in the task, if it clearly does. An action that hardly
+    moves it is told: frames may be late, or axes exchanged.
 
     Raises:
         StoreError: an entry goes the other way, and nobody has accepted that.
@@ -273,9 +274,10 @@ def require_motion(
     theirs = going_with([(pair[0][rows], pair[1][rows]) for rows in extents])
     sizes = np.abs(wanted.moves)
     clear = (sizes >= CLEAR) & (sizes == sizes.max(axis=1, keepdims=True))
-    against = np.argwhere(clear & (np.sign(wanted.moves) * theirs < -AGAINST))
+    along = np.sign(wanted.moves) * theirs
+    against = np.argwhere(clear & (along < -AGAINST))
     if not len(against):
-        return ""
+        return _unmoved(done, np.argwhere(clear & (along < AGAINST)), theirs, wanted)
     action, seen = (int(i) for i in against[0])
     if accepted:
         return f"{done.names[action]} moves {wanted.observation[seen]} the other way"
@@ -284,6 +286,18 @@ def require_motion(
         f"the other way than in {wanted.task} (correlation {theirs[action, seen]:.2f}, there "
         f"{wanted.moves[action, seen]:.2f}): another sign, or another axis? Convert it; if it is "
         "meant, say --accept-motion"
+    )
+
+
+def _unmoved(done: Chosen, weak: NDArray[Any], theirs: FloatArray, wanted: TaskInterface) -> str:
+    """That an action does not move what it should, for a person; weak: (action, seen), (k, 2)."""
+    if not len(weak):
+        return ""
+    action, seen = (int(i) for i in weak[0])
+    return (
+        f"{done.names[action]} hardly moves {wanted.observation[seen]} (correlation "
+        f"{theirs[action, seen]:.2f}, in {wanted.task} {wanted.moves[action, seen]:.2f}): late, "
+        "or another axis?"
     )
 
 
@@ -327,7 +341,8 @@ def successes(
                 f"{str(found[differ[0]]).lower()} and {other} says {str(said[differ[0]]).lower()}: "
                 "name the one that counts with --success-column"
             )
-    return found, f"by {column}"
+    lost = lost_again(frames, frames.flags(column))
+    return found, f"by {column}{', ' + lost if lost else ''}"
 
 
 def success_columns(features: Mapping[str, Any], allowed: Allowed) -> list[str]:
@@ -339,6 +354,14 @@ def success_columns(features: Mapping[str, Any], allowed: Allowed) -> list[str]:
             f"there is no column {allowed.success}; there are {_few(sorted(features), 30)}"
         )
     return [allowed.success]
+
+
+def lost_again(frames: Frames, success: Flags) -> str:
+    """In how many episodes success passes, for a person: any frame counts, as it is read here."""
+    parts = [success[extent.first : extent.end] for extent in frames.extents]
+    count = sum(bool(part.any() and not part[-1]) for part in parts)
+    good = sum(bool(part.any()) for part in parts)
+    return f"which is false at the end of {count} of {good} successes" if count else ""
 
 
 def _by_column(frames: Frames, column: str) -> list[bool]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from enpire.datasets import fitting
+from enpire.datasets import fitting, noticed
 from enpire.datasets.columns import ACTION, PICTURES, POLICY, SEED
 from enpire.datasets.fitting import Allowed, Chosen, TaskInterface
 from enpire.datasets.folder import Extent, Frames, describe, read_frames, require_paced
@@ -47,9 +47,11 @@ def demonstrations(folder: Path, wanted: TaskInterface, allowed: Allowed | None 
     fitting.require_renamed(folder, said.features, allowed)
     told = [name for name in (POLICY, SEED, HELP) if name in said.features]
     success = fitting.success_columns(said.features, allowed)
-    columns = list(dict.fromkeys([seen, ACTION, *success, *told]))
+    more = noticed.more_columns(said.features)
+    columns = list(dict.fromkeys([seen, ACTION, *success, *told, *more]))
     frames = read_frames(folder, said, columns)
     require_paced(frames, (fps, said.fps))
+    noticed.require_ends(frames, said.features)
     observations, whole_seen = _values(frames, chosen[0])
     actions, whole_done = _values(frames, chosen[1])
     clipped = fitting.within_one(frames, chosen[1], actions, allowed.clip)
@@ -88,6 +90,7 @@ def demonstrations(folder: Path, wanted: TaskInterface, allowed: Allowed | None 
         clipped,
         moved,
         twice,
+        *noticed.noticed(frames, said.features, pair, wanted),
     ]
     assumed += ["without its pictures"] if pictures else []
     return Imported(made, tuple(text for text in assumed if text))
