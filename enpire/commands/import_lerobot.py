@@ -129,11 +129,11 @@ def _wanted(task: str, python: str) -> TaskInterface:
         if close := getattr(stations, "close", None):  # an environment's workers
             close()
     # What an export calls them, too: neither an action nor an environment has names of its own.
-    seen = tuple(f"observation_{i}" for i in range(stations.observation_size))
+    seen, robot = tuple(f"observation_{i}" for i in range(stations.observation_size)), ""
     if isinstance(stations, Tasked) and not task.startswith(GYM):
-        seen = tuple(stations.task.observation_names)
+        seen, robot = tuple(stations.task.observation_names), stations.task.robot
     done = tuple(f"action_{i}" for i in range(stations.action_size))
-    return TaskInterface(stations.name, seen, done, 1.0 / stations.period, starts, moves)
+    return TaskInterface(stations.name, seen, done, 1.0 / stations.period, starts, moves, robot)
 
 
 @contextmanager

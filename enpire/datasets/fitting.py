@@ -36,7 +36,7 @@ class TaskInterface:
 
     observation, action: names of entries. hz: control periods a second. starts: what policies see
     first in some of its episodes, (n, obs); none: not compared. moves: how its actions go with what
-    changes, as `going_with`; likewise.
+    changes, as `going_with`; likewise. robot: what it is for; empty: whatever.
     """
 
     task: str
@@ -45,6 +45,7 @@ class TaskInterface:
     hz: float
     starts: Float32Array = field(default_factory=lambda: np.zeros((0, 0), np.float32))
     moves: FloatArray = field(default_factory=lambda: np.zeros((0, 0)))
+    robot: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,13 +38,17 @@ _CHUNK, _FILE, _FROM, _TO = (
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """What `meta/info.json` says. features: of each column its dtype, shape and names."""
+    """What `meta/info.json` says. features: of each column its dtype, shape and names.
+
+    robot: what it was recorded with; empty if it does not say.
+    """
 
     fps: float
     features: dict[str, dict[str, Any]]
     episodes: int | None
     frames: int | None
     data_path: str
+    robot: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,6 +201,7 @@ def describe(folder: Path) -> Description:
         _count(path, said, "total_episodes"),
         _count(path, said, "total_frames"),
         data_path,
+        robot if isinstance(robot := said.get("robot_type"), str) else "",
     )
 
 

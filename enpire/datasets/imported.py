@@ -90,7 +90,7 @@ def demonstrations(folder: Path, wanted: TaskInterface, allowed: Allowed | None 
         clipped,
         moved,
         twice,
-        *noticed.noticed(frames, said.features, pair, wanted),
+        *noticed.noticed(frames, said, pair, wanted),
     ]
     assumed += ["without its pictures"] if pictures else []
     return Imported(made, tuple(text for text in assumed if text))

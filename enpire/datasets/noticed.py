@@ -1,6 +1,6 @@
-"""What a dataset says of itself, or shows, that need not be wrong: it is told, and no value changes.
+"""What a dataset shows that need not be wrong: it is told, and no value changes.
 
-A person who reads that half of the episodes are of another task knows what to do. Nobody else does.
+A person who reads that half of the episodes are of another task knows what to do.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from enpire.datasets.fitting import LEAST, STILL, TaskInterface
-from enpire.datasets.folder import Frames
+from enpire.datasets.folder import Description, Frames
 from enpire.errors import StoreError
 from enpire.types import FloatArray
 
@@ -45,14 +45,30 @@ def require_ends(frames: Frames, features: Mapping[str, Any]) -> None:
 
 def noticed(
     frames: Frames,
-    features: Mapping[str, Any],
+    said: Description,
     pair: tuple[FloatArray, FloatArray],
     wanted: TaskInterface,
 ) -> tuple[str, ...]:
-    """What is told of a dataset; pair: actions and observations of all frames, (n, act), (n, obs)."""
+    """What is told of a dataset; pair: actions (n, act) and observations (n, obs) of all frames."""
     actions, observations = pair
-    told = [_tasks(frames, features), _idle(frames, actions), _begins(frames, observations, wanted)]
+    told = [
+        _robot(said, wanted),
+        _tasks(frames, said.features),
+        _idle(frames, actions),
+        _begins(frames, observations, wanted),
+    ]
     return tuple(text for text in told if text)
+
+
+def _robot(said: Description, wanted: TaskInterface) -> str:
+    """A name within the other is of the same arm: `so101` and `so101_follower`."""
+    if (
+        not (said.robot and wanted.robot)
+        or wanted.robot in said.robot
+        or said.robot in wanted.robot
+    ):
+        return ""
+    return f"recorded with {said.robot:.40}, and {wanted.task} is for {wanted.robot}"
 
 
 def _tasks(frames: Frames, features: Mapping[str, Any]) -> str:

@@ -188,6 +188,21 @@ def test_actions_that_move_things_the_other_way(
         assert any("the other way" in said for said in found.said)
 
 
+def test_actions_that_hardly_move_what_they_should(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """States that lag by some frames, or two axes exchanged, are told."""
+    monkeypatch.setattr("enpire.datasets.fitting.FEWEST", 40)
+    swapped, late = moving((1, -1, 1)), moving((1, -1, 1))
+    swapped.columns["action"] = swapped.columns["action"][:, [1, 0, 2]]
+    for each in range(4):
+        rows = slice(each * 10, each * 10 + 10)
+        late.columns[STATE][rows] = np.roll(late.columns[STATE][rows], 4, axis=0)
+    for name, made in (("swapped", swapped), ("late", late)):
+        said = demonstrations(made.write(tmp_path / name), MOVED, Allowed(accept_motion=True)).said
+        assert any("hardly moves" in text or "the other way" in text for text in said), said
+
+
 VALUES = st.sampled_from([float("nan"), float("inf"), -float("inf"), 1e9, -1e12, 1e300])
 
 

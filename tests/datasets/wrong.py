@@ -19,7 +19,7 @@ ACTION = ("action_0", "action_1", "action_2")
 FPS, EPISODES, LENGTH = 25, 4, 10
 DEGREES = 57.29577951308232
 STARTS = np.random.default_rng(1).uniform(-0.3, 0.3, (8, len(OBSERVATION))).astype(np.float32)
-WANTED = TaskInterface("reach", OBSERVATION, ACTION, float(FPS), STARTS)
+WANTED = TaskInterface("reach", OBSERVATION, ACTION, float(FPS), STARTS, robot="so101")
 DATA, META = "data/chunk-000/file-000.parquet", "meta/episodes/chunk-000/file-000.parquet"
 
 

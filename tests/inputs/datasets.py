@@ -157,6 +157,25 @@ def in_capitals(made: Made) -> None:
     made.info["features"] = {name.upper(): it for name, it in made.info["features"].items()}
 
 
+def done_at(*frames: int) -> Spoil:
+    """Its mark of an episode's end is in these frames of each."""
+    return more_column("next.done", np.isin(np.arange(40) % 10, frames))
+
+
+def idle(made: Made) -> None:
+    """What was done in episode 1 is missing."""
+    made.columns["action"][10:20] = 0
+
+
+def dropped(made: Made) -> None:
+    """Success in the middle of episode 0, and not at its end."""
+    made.columns["next.success"][:10] = np.arange(10) == 5
+
+
+def two_tasks(made: Made) -> None:
+    more_column("task_index", np.repeat([0, 0, 1, 1], 10))(made)
+
+
 KNOWN = tuple(Input(kind.name, partial(given, kind.spoil), kind.words) for kind in KINDS)
 MORE = (
     one("a rate of 400 digits", info(fps=10**400), "fps is 1000"),
@@ -311,5 +330,17 @@ MORE = (
     one("a file below nought", file_of("data/file_index", -1), "is missing"),
     one("a state of 1e38", put(STATE, 3, 1, 1e38), "nothing is larger"),
     one("states in micrometres", times(STATE, 1e6), "another unit"),
+    one("done in the middle", done_at(4, 9), "episode 0, frame 4: next.done is true"),
+    one("done at the end", done_at(9), "by next.success", TAKEN),
+    one("done from a frame on", done_at(8, 9), "by next.success", TAKEN),
+    one("never done", done_at(), "by next.success", TAKEN),
+    one("done as text", more_column("next.done", ["x"] * 40), "next.done is"),
+    one("episodes of two tasks", two_tasks, "of 2 tasks by task_index", TOLD),
+    one("an episode without its actions", idle, "1 of 4 episodes with all actions 0", TOLD),
+    one("success that is lost again", dropped, "false at the end of 1 of 3 successes", TOLD),
+    one("another origin", column(STATE, lambda v: v + 1.5), "another origin", TOLD),
+    one("another arm", info(robot_type="yam"), "recorded with yam, and reach is for so101", TOLD),
+    one("the arm by a longer name", info(robot_type="so101_follower"), "next.success", TAKEN),
+    one("an arm that is a number", info(robot_type=7), "next.success", TAKEN),
 )
 ALL = (*KNOWN, *MORE)

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import gymnasium
 import numpy as np
 from gymnasium.spaces import (
     Box,
@@ -196,6 +197,18 @@ def begins(name: str, what: Callable[[np.ndarray], Any], words: str, ends: str =
     return Input(name, lambda _: episode(lambda: Begins(what)), words, ends)
 
 
+def normalised(wrapper: Callable[[Any], Any], learns: bool) -> Any:
+    """In a wrapper that normalises by what it has seen so far."""
+    env = gymnasium.wrappers.TransformReward(wrapper(Made()), lambda reward: reward)
+    env.env.update_running_mean = learns
+    return env
+
+
+def running(name: str, wrapper: Callable[[Any], Any], words: str, ends: str, learns: bool) -> Input:
+    """An entry: it, in another wrapper."""
+    return Input(name, lambda _: episode(lambda: normalised(wrapper, learns)), words, ends)
+
+
 def itself(made: Made) -> Any:
     """Calls itself without end."""
     return made.step(np.zeros(1))
@@ -250,7 +263,11 @@ KNOWN = (
     odd("no_action", "no entry", REFUSED),
     odd("nothing_seen", "no entry", REFUSED),
 )
+SEEN, PAID = gymnasium.wrappers.NormalizeObservation, gymnasium.wrappers.NormalizeReward
 MORE = (
+    running("seen by a running mean", SEEN, "NormalizeObservation goes on", REFUSED, True),
+    running("paid by a running mean", PAID, "NormalizeReward goes on", REFUSED, True),
+    running("seen by a mean that stands", SEEN, "success", TAKEN, False),
     one("an observation of 1e300", "is 1e.300", seen=np.array([0, 1e300])),
     one("an observation of 1e30", "is 1e.30", seen=np.array([0, 1e30])),
     one("text that looks like numbers", "numbers are declared", seen=np.array(["0.1", "0.2"])),
@@ -340,7 +357,7 @@ MORE = (
     one("a step of nothing", "returned NoneType", step=lambda _: None),
     one(
         "never ends",
-        "failure",
+        "cut off",
         TAKEN,
         step=lambda _: (np.zeros(2), 0, 0, 0, {"is_success": False}),
     ),

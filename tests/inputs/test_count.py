@@ -13,6 +13,7 @@ from tests.inputs import (
     joint_states,
     recipes,
     servers,
+    tasks,
 )
 
 DOORS = {
@@ -22,6 +23,7 @@ DOORS = {
     "policy folders": folders.ALL,
     "files": files.FILES,
     "task packs": files.TASKS,
+    "tasks' answers": tasks.ALL,
     "joint states": joint_states.ALL,
     "recipes": recipes.ALL,
     "command lines": command_lines.ALL,
@@ -33,6 +35,7 @@ FEWEST = {
     "policy folders": 30,
     "files": 50,
     "task packs": 10,
+    "tasks' answers": 15,
     "joint states": 20,
     "recipes": 50,
     "command lines": 30,

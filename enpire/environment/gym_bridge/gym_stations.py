@@ -586,6 +586,11 @@ class SuccessRule:
     def _earlier(self, running: _GymEpisode) -> str:
         if self.kind != "last":
             return ""
+        if running.passed is None and len(running.rewards) >= gym_worker.LONGEST:
+            return (
+                f" at step {gym_worker.LONGEST}, where it was cut off (its environment does not "
+                "end: a TimeLimit does)"
+            )
         if running.passed is None:
             return " at its last step"
         return f" at its last step (it was 1 at step {running.passed + 1}: --success any counts it)"

@@ -53,6 +53,8 @@ WORDS = 80  # characters of a value in a message
 LONGEST_TEXT = 600  # characters of a message
 WIDEST = 1e9  # of a bound of actions: what is beyond says that there is none
 LARGEST = 1e20  # of what is seen or earned: more is what a simulation shows that has come apart
+DEEPEST = 100  # wrappers around one another
+RUNNING = ("NormalizeObservation", "NormalizeReward")  # wrappers by running statistics
 NUMBERS = "biufO"  # of NumPy's types; objects are looked at one by one
 
 
@@ -224,6 +226,18 @@ class Spaces:
         }
 
 
+def require_steady(env: Any) -> None:
+    """Raise Unsuitable for a wrapper whose numbers mean something else in each episode."""
+    for _ in range(DEEPEST):
+        name = type(env).__name__
+        if name in RUNNING and getattr(env, "update_running_mean", True):
+            raise Unsuitable(
+                f"its {name} goes on learning: the same numbers mean something else in a later "
+                "episode. Set its update_running_mean to False, or leave it out"
+            )
+        env = getattr(env, "__dict__", {}).get("env")
+
+
 def without_images(space: Space[Any]) -> Space[Any] | None:
     """A space without the images that its dictionaries hold; None if nothing is left."""
     if isinstance(space, Dict):
@@ -347,6 +361,7 @@ class Single:
         self._env, self._keys, self._begin = env, keys, begin
         self._acts: Acts | None = None  # of this episode
         self._seen: Any = None
+        require_steady(env)
         self._spaces = Spaces(env.observation_space, env.action_space)
         self._steps = 0
         self.about = self._spaces.about(env, 1)
@@ -425,6 +440,7 @@ class Several:
         self._keys, self._begin = keys, begin
         self._acts: dict[int, Acts] = {}  # of the episode of each
         self._seen: list[Any] = []
+        require_steady(env)
         self._count = env.num_envs
         self._spaces = Spaces(env.single_observation_space, env.single_action_space)
         self._steps = np.zeros(self._count, dtype=int)

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from enpire.environment.cameras.domain_randomization import DrawLooks, cameras_off, other_light
 from enpire.environment.control.sensing import SensorNoise
+from enpire.environment.core.answers import drawn_of
 from enpire.environment.core.task import Task
 from enpire.twin import Twin
 from enpire.twin.objects import PREFIX
@@ -204,7 +205,7 @@ class Perturber:
 
     def sample(self, rng: np.random.Generator) -> FloatArray:
         """Draw an initial condition as the task does; poses are then farther from their centre."""
-        drawn = self._task.sample(rng)
+        drawn = drawn_of(self._task, rng)
         if self._change is not Change.POSES:
             return drawn
         far = self._centre + self._value * (drawn - self._centre)

@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from enpire.environment.control.sensing import Readings
+from enpire.environment.core.answers import numbers_of, observed, unusable
 from enpire.environment.core.task import Task
 from enpire.environment.stations.episode_state import EpisodeState
 from enpire.errors import PolicyError, PolicyFault, ServerFault
@@ -43,7 +44,9 @@ class ActionSelector:
     def _ask(self, rows: Rows, states: list[EpisodeState], readings: Readings) -> Float32Array:
         """Show the controllers what they have not seen, and have them act, (m, act)."""
         unseen = [one for state in states for one in state.unseen]
-        seen = self.task.observe(Readings.joined([readings, *unseen]) if unseen else readings)
+        seen = observed(self.task, Readings.joined([readings, *unseen]) if unseen else readings)
+        if unusable(seen):
+            seen = self._without(seen, states)
         observations, before = seen[: len(rows)], seen[len(rows) :]
         for row, state in zip(rows.tolist(), states, strict=True):
             if state.planner and state.unseen:
@@ -64,7 +67,7 @@ class ActionSelector:
                     actions[mine] = checked(chosen, len(mine), self.size)
             except PolicyFault as fault:
                 for state in states:
-                    if id(state.job.controller) == key:
+                    if id(state.job.controller) == key and state.verdict is None:
                         state.verdict = at_fault(fault)
         for row, state in zip(rows.tolist(), states, strict=True):
             if state.planner and state.verdict is None:
@@ -77,6 +80,15 @@ class ActionSelector:
         for state, observation in zip(states, observations, strict=True):
             state.observations.append(observation)
         return self._keep(actions)
+
+    def _without(self, seen: Float32Array, states: list[EpisodeState]) -> Float32Array:
+        """Observations with 0 for what is no number; the episodes that showed it are invalid."""
+        counts = [sum(len(one.joints) for one in state.unseen) for state in states]
+        ends = len(states) + np.cumsum(counts)
+        for i, (state, count, end) in enumerate(zip(states, counts, ends, strict=True)):
+            if why := unusable(seen[[i, *range(end - count, end)]]):
+                state.verdict = Verdict(Outcome.INVALID, reason=f"{self.task.folder.name}: {why}")
+        return numbers_of(seen)
 
     def _keep(self, actions: Float32Array) -> Float32Array:
         """Actions (m, act) with what the task keeps written into them."""

@@ -20,6 +20,7 @@ from enpire.environment.control.cartesian_control import CartesianControl
 from enpire.environment.control.chunk_executor import ChunkExecutor
 from enpire.environment.control.sensing import Readings, SensorNoise, Sensors
 from enpire.environment.control.step_scheduler import StepScheduler
+from enpire.environment.core import answers
 from enpire.environment.core.controller import (
     ChunkedController,
     Controller,
@@ -460,7 +461,7 @@ class Stations:
 
     def _stop(self, states: list[EpisodeState], readings: Readings) -> None:
         """End executions that look done, are out of time, or press too hard."""
-        ready = self.task.ready(readings).tolist()
+        ready = answers.looks_done(self.task, readings).tolist()
         for state, done, hands in zip(states, ready, readings.wrist_force.tolist(), strict=True):
             if state.phase is not StationPhase.EXECUTE:
                 continue
@@ -533,7 +534,11 @@ class Stations:
         self._periods.leave(row)
         self._leave(row, running, verdict)
         if running.unseen:
-            running.record(self.task.observe(Readings.joined(running.unseen)))
+            missed = answers.observed(self.task, Readings.joined(running.unseen))
+            if why := answers.unusable(missed):
+                verdict = Verdict(Outcome.INVALID, reason=f"{self.task.folder.name}: {why}")
+                missed = answers.numbers_of(missed)
+            running.record(missed)
         job, length = running.job, len(running.actions)
         rewards = np.zeros(length, dtype=np.float32)
         if verdict.outcome is Outcome.SUCCESS and length:

@@ -8,6 +8,7 @@ from enpire.environment.cameras.camera import CameraView, Eyes
 from enpire.environment.control.cartesian_control import CartesianControl
 from enpire.environment.control.sensing import Readings
 from enpire.environment.control.step_scheduler import StepScheduler
+from enpire.environment.core.answers import require_verdict
 from enpire.environment.core.faults import TOO_LONG, WatchedCall, expire, within
 from enpire.environment.core.task import Evidence, Task
 from enpire.environment.stations.episode_state import EpisodeState
@@ -72,7 +73,8 @@ class Verifier:
             self._judged(state, within(TOO_LONG, lambda: task.judge(evidence), task.folder))
 
     def _judged(self, state: EpisodeState, verdict: Verdict) -> None:
-        """The end of an episode, or of an attempt."""
+        """The end of an episode, or of an attempt; a verdict that makes no sense raises."""
+        require_verdict(verdict)
         if verdict.outcome is Outcome.FAILURE and state.attempt < state.job.attempts:
             state.again = True
         else:

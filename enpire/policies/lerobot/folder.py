@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from enpire.errors import PolicyError
-from enpire.policies.lerobot.normalising import require_statistics, require_steps
+from enpire.policies.lerobot.normalising import MODES, require_statistics, require_steps
 
 CONFIG, WEIGHTS = "config.json", "model.safetensors"
 PROCESSORS = ("policy_preprocessor.json", "policy_postprocessor.json")
@@ -101,7 +101,7 @@ def shapes(files: Files) -> Shapes:
         (action,) = config["output_features"][ACTION]["shape"]
         kind = str(config["type"])
         others = sorted(config["output_features"].keys() - {ACTION})
-        modes = dict(config.get("normalization_mapping") or {})
+        modes = dict(config.get(MODES) or {})
         _require_sizes(config)
     if others:
         raise PolicyError(f"this {kind} policy answers with {', '.join(others)} beside {ACTION}")

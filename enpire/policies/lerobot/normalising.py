@@ -14,8 +14,10 @@ import numpy as np
 from enpire.errors import PolicyError
 
 STEPS = ("normalizer_processor", "unnormalizer_processor")
+NOTHING = 1e-8  # LeRobot adds so much to a spread: what is not more is rounding
 LARGEST_EPS = 0.1  # that a spread is divided by more
 FRACTIONS = (".mean", ".std")  # statistics that whole numbers would cut off
+MODES = "normalization_mapping"
 NEEDS = {  # of a mode, the statistics that it takes
     "MEAN_STD": ("mean", "std"),
     "MIN_MAX": ("min", "max"),
@@ -60,7 +62,7 @@ def require_steps(name: str, said: Any, modes: Mapping[str, str | None]) -> None
     name, said: of its file, and what that holds. modes: of each feature, in the config.
 
     Raises:
-        PolicyError: no step does, or several do.
+        PolicyError: no step does, or several do, or one does so otherwise.
     """
     steps = [step for step in said["steps"] if step.get("registry_name") in STEPS]
     for feature, mode in modes.items():
@@ -71,6 +73,14 @@ def require_steps(name: str, said: Any, modes: Mapping[str, str | None]) -> None
                 f"{name} normalises {feature} {how}, and the config says {mode}: LeRobot would "
                 "act on numbers of another size. Save the policy again, with its processors"
             )
+        for config in (step.get("config") or {} for step in steps):
+            about = (config.get("features") or {}).get(feature)
+            done = about and (config.get("norm_map") or {}).get(about.get("type"))
+            if done and mode and done != mode:
+                raise PolicyError(
+                    f"{name} normalises {feature} by {done}, and {MODES} of the config says "
+                    f"{mode}: it learned on one of them. Save the policy again, with its processors"
+                )
 
 
 def _require(name: str, feature: str, size: int, statistic: str, there: Mapping[str, Any]) -> None:
@@ -95,7 +105,7 @@ def _require_order(name: str, feature: str, needed: tuple[str, ...], there: Any)
         return
     first, last = (np.asarray(there[f"{feature}.{each}"], np.float64).ravel() for each in needed)
     spread = last if needed == NEEDS["MEAN_STD"] else last - first
-    if (spread < 0).any() or not spread.any():
+    if (spread < 0).any() or not (spread > NOTHING).any():
         raise PolicyError(
             f"{name} has {feature}.{needed[-1]} of {', '.join(f'{v:g}' for v in last[:6])}: a "
             f"spread below nought, or none at all, is none of a dataset's ({feature}.{needed[0]})"

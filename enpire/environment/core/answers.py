@@ -1,0 +1,78 @@
+"""What a task's code answers, before it counts: shapes, numbers and verdicts that make sense."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from enpire.environment.control.sensing import Readings
+from enpire.environment.core.task import Task
+from enpire.errors import PackError
+from enpire.types import Flags, Float32Array, FloatArray, Outcome, Verdict
+
+
+def observed(task: Task, readings: Readings) -> Float32Array:
+    """What a task shows of readings (m), shape (m, obs).
+
+    Raises:
+        PackError: it is of another shape than the task says.
+    """
+    seen = task.observe(readings)
+    _require_shape(task, "observe", seen, (len(readings.joints), len(task.observation_names)))
+    return seen
+
+
+def unusable(seen: Float32Array) -> str:
+    """Which entry of observations (m, obs) is no number, for a person; empty if all are."""
+    if math.isfinite(float(seen.sum())):  # as nearly always
+        return ""
+    bad = np.argwhere(~np.isfinite(seen))
+    return f"entry {bad[0][1]} of its observation is {seen[tuple(bad[0])]}" if len(bad) else ""
+
+
+def numbers_of(seen: Float32Array) -> Float32Array:
+    """Observations with 0 for what is no number."""
+    numbers: Float32Array = np.where(np.isfinite(seen), seen, np.float32(0))
+    return numbers
+
+
+def looks_done(task: Task, readings: Readings) -> Flags:
+    """Whether stations (m) look done; raises PackError for what is not true or false."""
+    ready = task.ready(readings)
+    _require_shape(task, "ready", ready, (len(readings.joints),))
+    if ready.dtype != np.bool_:
+        raise PackError(
+            f"{task.folder / 'task.py'}: ready returns {ready.dtype}: true or false is needed"
+        )
+    return ready
+
+
+def drawn_of(task: Task, rng: np.random.Generator) -> FloatArray:
+    """An initial condition; raises PackError unless it has a number for each variation."""
+    sample = np.asarray(task.sample(rng))
+    _require_shape(task, "sample", sample, (len(task.variation_names),))
+    bad = np.flatnonzero(~np.isfinite(sample))
+    if len(bad):
+        raise PackError(
+            f"{task.folder / 'task.py'}: sample returns {sample[bad[0]]} for "
+            f"{task.variation_names[bad[0]]}"
+        )
+    return sample
+
+
+def require_verdict(verdict: Verdict) -> None:
+    """Raise TypeError or ValueError for a verdict that is none, or against its own evidence."""
+    if not isinstance(verdict, Verdict) or not isinstance(verdict.outcome, Outcome):
+        raise TypeError(f"its verdict is {verdict!r:.80}: a Verdict with an Outcome is needed")
+    if verdict.outcome is Outcome.SUCCESS and verdict.failed:
+        raise ValueError(f"its verdict is a success, and {verdict.failed[0]} does not hold")
+
+
+def _require_shape(task: Task, method: str, value: Any, needs: tuple[int, ...]) -> None:
+    found = np.shape(value)
+    if found != needs:
+        raise PackError(
+            f"{task.folder / 'task.py'}: {method} returns shape {found}, expected {needs}"
+        )

@@ -1,0 +1,74 @@
+"""Tasks whose methods answer what is slightly wrong: the smallest one, with another method."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from enpire.environment import Job
+from enpire.types import Outcome, Predicate, Purpose, Verdict
+from tests.environment.reach import Reach, Speed, reach_stations
+from tests.inputs.entry import INVALID, REFUSED, TAKEN, Input
+
+TICKS = 3000  # of the longest episode, and some
+NAN = float("nan")
+
+
+def episode(**methods: Callable[..., Any]) -> tuple[str, str]:
+    """How an episode of such a task ends, and why."""
+    stations = reach_stations(1, task=type("Mine", (Reach,), methods)())
+    stations.begin(0, Job(5, Purpose.EVALUATION, Speed(), "p"))
+    done = next(found for _ in range(TICKS) if (found := stations.tick()))[0]
+    assert np.isfinite(done.observations).all()
+    verdict = done.verdict
+    ends = INVALID if verdict.outcome is Outcome.INVALID else TAKEN
+    return ends, f"{verdict.outcome} {verdict.reason}"
+
+
+def one(name: str, method: str, answer: Any, words: str, ends: str = REFUSED) -> Input:
+    """An entry: a method that always answers this."""
+
+    def always(*_: Any) -> Any:
+        return answer
+
+    return Input(name, lambda _: episode(**{method: always}), words, ends)
+
+
+def judged(name: str, answer: Any, words: str, ends: str = INVALID) -> Input:
+    """An entry: a verdict."""
+    return one(name, "judge", answer, words, ends)
+
+
+def held(outcome: Outcome, value: float) -> Verdict:
+    """A verdict by one measure, which is to be 0.008 m at most."""
+    return Verdict(outcome, (Predicate("near", value, 0.008, "m", at_least=False),))
+
+
+def seen(*numbers: float) -> np.ndarray:
+    """An observation of one station."""
+    return np.array([numbers], np.float32)
+
+
+ALL = (
+    Input("as it should be", lambda _: episode(), "success", TAKEN),
+    judged("no verdict", None, "its verdict is None"),
+    judged("a verdict that is true", True, "its verdict is True"),
+    judged("an outcome in words", Verdict("success"), "an Outcome is needed"),  # type: ignore[arg-type]
+    judged("success by NaN", held(Outcome.SUCCESS, NAN), "near does not hold"),
+    judged("success against its measure", held(Outcome.SUCCESS, 1.0), "near does not hold"),
+    judged("a failure whose measure holds", held(Outcome.FAILURE, 0.0), "failure", TAKEN),
+    judged("success without a measure", Verdict(Outcome.SUCCESS), "success", TAKEN),
+    one("NaN seen", "observe", seen(0.0, NAN), "entry 1 of its observation is nan", INVALID),
+    one("infinity seen", "observe", seen(np.inf, 0.0), "entry 0 of its obs.* is inf", INVALID),
+    one("an entry too few seen", "observe", seen(0.0), r"returns shape \(1, 1\)"),
+    one("nothing seen", "observe", None, r"returns shape \(\)"),
+    one("ready in words", "ready", np.array(["False"]), "true or false is needed"),
+    one("ready by a share", "ready", np.array([0.3]), "true or false is needed"),
+    one("ready of two stations", "ready", np.array([False, False]), r"returns shape \(2,\)"),
+    one("a scene of NaN", "sample", np.array([NAN]), "returns nan for goal_x"),
+    one("a scene with a number too many", "sample", np.array([0.03, 1.0]), r"returns shape \(2,\)"),
+    one("no scene", "sample", None, r"returns shape \(\)"),
+    one("a scene in a list", "sample", [0.03], "success", TAKEN),
+)
