@@ -85,7 +85,9 @@ class GpuInsertion(Task):
     # At the maker's gains a hand whose setpoints are all so far ahead presses down with 26 to 28 N.
     # Seating takes 7 N, or 12 N of both hands at once; it slows down from 15 N on.
     actions = ActionSpec((LEFT_HAND, RIGHT_HAND), lead=0.06, push=30.0)
-    reset_stretch = 0.018  # a hand that comes free springs back from there at some 0.2 m/s [m]
+    # A hand that comes free springs back from there at some 0.24 m/s; with 0.018 m it pulls too
+    # weakly at a card that is seated, and a pull does not come to an end.
+    reset_stretch = 0.024  # [m]
     # A card that falls lies flat on the board, where no hand gets under it: jaws stay shut until
     # the verifier opens them.
     kept: ClassVar[dict[int, float]] = {6: -1.0, 13: -1.0}
