@@ -68,12 +68,14 @@ class OnlineCollection:
         begun = {e.seed: e.policy for e in collected(self.known, self.round)}
         for block in range(max(self.most // BLOCK, 1)):
             due = max(self.before + block - LAG, 0)
-            while not self._ready(due):
+            seeds = list(islice(self.seeds, BLOCK))
+            names = [begun[seed] for seed in seeds if seed in begun]  # of a run that is continued
+            # A block that is whole needs no version. Old ones are gone, and a learner that goes on
+            # from what it kept answers only once it was handed all that it had learned from.
+            while len(names) < BLOCK and not self._ready(due):
                 yield None
             if self._enough(block - LAG):
                 break
-            seeds = list(islice(self.seeds, BLOCK))
-            names = [begun[seed] for seed in seeds if seed in begun]  # of a run that is continued
             version = version_of(names[0]) if names else self._version(due)
             yield from self._block(block, seeds, version)
         while self._handed < len(self._ids):

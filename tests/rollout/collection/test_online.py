@@ -169,6 +169,29 @@ def test_what_was_cut_short_goes_on_with_the_same_jobs() -> None:
     assert {job.id for job in after} | set(begun.known) == set(ids)
 
 
+def test_a_learner_that_has_learned_from_many_blocks_is_handed_them_before_it_answers() -> None:
+    """Its first versions are gone by then; to wait for one would be to wait for ever."""
+
+    class GoesOn(Learner):
+        def newest(self) -> int:
+            return len(self.handed) if len(self.handed) >= 12 else 0
+
+        def has(self, version: int) -> bool:
+            return self.newest() - 8 < version <= self.newest()
+
+    whole = Bench(most=16 * BLOCK).run()
+    again = Bench(most=16 * BLOCK)
+    again.known.update({job.id: episode_of(job, wins=False) for job in whole[: 14 * BLOCK + 3]})
+    again.collection.learning = GoesOn()
+    rest: list[Job] = []
+    for job in again.collection.jobs():
+        assert job is not None or len(rest) == 2 * BLOCK, "it waits for a version that is gone"
+        if job is not None and job.id not in again.known:
+            rest.append(job)
+            again.known[job.id] = episode_of(job, wins=False)
+    assert [job.id for job in rest] == [job.id for job in whole[14 * BLOCK + 3 :]]
+
+
 def test_a_block_of_the_walls_clock_that_was_cut_short_goes_on_under_its_own_version() -> None:
     begun = Bench(live=True)
     begun.learner.slow = 1
