@@ -74,3 +74,12 @@ def printable(text: str, most: int = LONGEST_TEXT) -> str:
     return "".join(
         c if c.isprintable() or c in "\n\t" else c.encode("unicode_escape").decode() for c in kept
     )
+
+
+def error_text(error: BaseException) -> str:
+    """What others' code raised, for a message: also of an error that cannot say what it is."""
+    try:
+        said = str(error)
+    except Exception:
+        said = "an error that does not say what it is"
+    return printable(f"{type(error).__name__}: {said}")

@@ -332,9 +332,10 @@ def successes(
             f"{NEXT_SUCCESS}): name one with --success-column NAME; --success-column {EVERY} if "
             "each of them is"
         )
-    found = _by_column(frames, column)
+    flags = frames.flags(column)
+    found = _by_column(frames, column, flags)
     for other in there[1:] if not allowed.success else ():
-        said = _by_column(frames, other)
+        said = _by_column(frames, other, frames.flags(other))
         differ = [i for i, (one, two) in enumerate(zip(found, said, strict=True)) if one != two]
         if differ:
             raise StoreError(
@@ -342,7 +343,7 @@ def successes(
                 f"{str(found[differ[0]]).lower()} and {other} says {str(said[differ[0]]).lower()}: "
                 "name the one that counts with --success-column"
             )
-    lost = lost_again(frames, frames.flags(column))
+    lost = lost_again(frames, flags)
     return found, f"by {column}{', ' + lost if lost else ''}"
 
 
@@ -365,8 +366,7 @@ def lost_again(frames: Frames, success: Flags) -> str:
     return f"which is false at the end of {count} of {good} successes" if count else ""
 
 
-def _by_column(frames: Frames, column: str) -> list[bool]:
-    flags = frames.flags(column)
+def _by_column(frames: Frames, column: str, flags: Flags) -> list[bool]:
     return [_success(frames, column, flags, i) for i in range(len(frames.extents))]
 
 

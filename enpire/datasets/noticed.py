@@ -5,7 +5,7 @@ A person who reads that half of the episodes are of another task knows what to d
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -80,10 +80,8 @@ def _tasks(frames: Frames, features: Mapping[str, Any]) -> str:
 
 def _idle(frames: Frames, actions: FloatArray) -> str:
     """Nothing is done in an episode: its actions were not recorded."""
-    count = _count(
-        frames,
-        lambda rows: rows.stop - rows.start >= STILL and bool((abs(actions[rows]) <= LEAST).all()),
-    )
+    parts = [actions[extent.first : extent.end] for extent in frames.extents]
+    count = sum(len(part) >= STILL and bool((abs(part) <= LEAST).all()) for part in parts)
     return f"{count} of {len(frames.extents)} episodes with all actions 0" if count else ""
 
 
@@ -102,7 +100,3 @@ def _begins(frames: Frames, seen: FloatArray, wanted: TaskInterface) -> str:
         f"{wanted.observation[at]} begins at {first[:, at].min():g} to {first[:, at].max():g}, and "
         f"in {wanted.task} at {low[at]:g} to {high[at]:g}: another origin?"
     )
-
-
-def _count(frames: Frames, holds: Callable[[slice], bool]) -> int:
-    return sum(holds(slice(extent.first, extent.end)) for extent in frames.extents)

@@ -17,7 +17,7 @@ from enpire.environment.core.task import Task
 from enpire.environment.resets.perturbation import Perturbation
 from enpire.environment.stations.resets import ResetMode
 from enpire.environment.stations.stations import Stations
-from enpire.errors import PackError, UsageError, printable
+from enpire.errors import PackError, UsageError, error_text
 from enpire.packs import Pack, available, find, load_robot, load_world
 from enpire.packs.finder import AT_START, FROM_START, GYM
 from enpire.packs.modules import PREFIX, import_of_pack
@@ -197,5 +197,4 @@ def _import(pack: Pack, path: Path) -> ModuleType:
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # sys.exit, too: it would end the command without a word
-        said = printable(f"{type(error).__name__}: {error}")
-        raise PackError(f"{where(error, pack.folder)}: {said}") from error
+        raise PackError(f"{where(error, pack.folder)}: {error_text(error)}") from error

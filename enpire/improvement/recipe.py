@@ -21,7 +21,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from enpire.environment import Job, Parameter, StationBackend, Symmetry
-from enpire.errors import EnpireError, PackError, RecipeError, UsageError, printable
+from enpire.errors import EnpireError, PackError, RecipeError, UsageError, error_text, printable
 from enpire.improvement import recipes
 from enpire.improvement.checkpoint import NOWHERE, Checkpoint
 from enpire.improvement.collection import Collection
@@ -183,7 +183,7 @@ class ConfiguredRecipe:
             raise
         except BaseException as error:  # sys.exit, too: it would end the run without a word
             at = traceback.extract_tb(error.__traceback__)[-1]
-            what = why(error)
+            what = error_text(error)
             raise RecipeError(f"{self.name}: {at.filename}:{at.lineno}: {what}") from error
 
 
@@ -302,7 +302,7 @@ def _made(module: ModuleType, where: str) -> Recipe:
     except KeyboardInterrupt:
         raise
     except BaseException as error:
-        raise UsageError(f"{where}: RECIPE() does not come about: {why(error)}") from error
+        raise UsageError(f"{where}: RECIPE() does not come about: {error_text(error)}") from error
     if not is_dataclass(recipe) or not callable(getattr(recipe, "improve", None)):
         raise UsageError(
             f"{where} is no recipe: RECIPE() is {printable(repr(recipe), SHOWN)}, and a dataclass "
@@ -310,15 +310,6 @@ def _made(module: ModuleType, where: str) -> Recipe:
         )
     found: Recipe = recipe  # type: ignore[assignment]
     return found
-
-
-def why(error: BaseException) -> str:
-    """What others' code raised, for a message."""
-    try:
-        said = str(error)
-    except Exception:
-        said = "an error that does not say what it is"
-    return printable(f"{type(error).__name__}: {said}")
 
 
 def _numbers(name: str, said: Any) -> dict[str, float]:
@@ -330,7 +321,7 @@ def _numbers(name: str, said: Any) -> dict[str, float]:
         wrong += [key for key, value in said.items() if isinstance(value, str)]
     except (AttributeError, TypeError, ValueError, OverflowError) as error:
         raise RecipeError(
-            f"{name}: its candidate's numbers are no numbers: {why(error)}"
+            f"{name}: its candidate's numbers are no numbers: {error_text(error)}"
         ) from error
     if wrong:
         raise RecipeError(
@@ -361,7 +352,7 @@ def _import(path: Path) -> ModuleType:
     except BaseException as error:  # sys.exit, too
         at = [f for f in traceback.extract_tb(error.__traceback__) if f.filename == str(path)]
         line = error.lineno if isinstance(error, SyntaxError) else at[-1].lineno if at else 1
-        raise UsageError(f"{path}:{line or 1}: {why(error)}") from error
+        raise UsageError(f"{path}:{line or 1}: {error_text(error)}") from error
 
 
 __getattr__ = renamed(__name__, {"Given": "RecipeInputs", "Named": "ConfiguredRecipe"})

@@ -13,7 +13,7 @@ from typing import Any
 
 import tyro
 
-from enpire.errors import UsageError, printable
+from enpire.errors import UsageError, error_text
 
 LARGEST = 2**63 - 1  # of whole numbers
 SHOWN = 20  # digits of one in a message
@@ -85,8 +85,8 @@ def described(recipe: Any) -> str:
 
 
 def _no_settings(recipe: Any, error: Exception) -> UsageError:
-    said = printable(f"{type(error).__name__}: {error}")
-    return UsageError(f"the fields of {type(recipe).__name__} cannot be settings: {said}")
+    name = type(recipe).__name__
+    return UsageError(f"the fields of {name} cannot be settings: {error_text(error)}")
 
 
 def _one_line(told: str) -> str:

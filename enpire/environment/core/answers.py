@@ -24,12 +24,15 @@ def observed(task: Task, readings: Readings) -> Float32Array:
     return seen
 
 
-def unusable(seen: Float32Array) -> str:
-    """Which entry of observations (m, obs) is no number, for a person; empty if all are."""
+def unusable(task: Task, seen: Float32Array) -> Verdict | None:
+    """The verdict on an episode whose observations (m, obs) are no numbers; None if all are."""
     if math.isfinite(float(seen.sum())):  # as nearly always
-        return ""
+        return None
     bad = np.argwhere(~np.isfinite(seen))
-    return f"entry {bad[0][1]} of its observation is {seen[tuple(bad[0])]}" if len(bad) else ""
+    if not len(bad):
+        return None
+    what = f"entry {bad[0][1]} of its observation is {seen[tuple(bad[0])]}"
+    return Verdict(Outcome.INVALID, reason=f"{task.folder.name}: {what}")
 
 
 def numbers_of(seen: Float32Array) -> Float32Array:

@@ -45,7 +45,7 @@ class ActionSelector:
         """Show the controllers what they have not seen, and have them act, (m, act)."""
         unseen = [one for state in states for one in state.unseen]
         seen = observed(self.task, Readings.joined([readings, *unseen]) if unseen else readings)
-        if unusable(seen):
+        if unusable(self.task, seen):
             seen = self._without(seen, states)
         observations, before = seen[: len(rows)], seen[len(rows) :]
         for row, state in zip(rows.tolist(), states, strict=True):
@@ -86,8 +86,8 @@ class ActionSelector:
         counts = [sum(len(one.joints) for one in state.unseen) for state in states]
         ends = len(states) + np.cumsum(counts)
         for i, (state, count, end) in enumerate(zip(states, counts, ends, strict=True)):
-            if why := unusable(seen[[i, *range(end - count, end)]]):
-                state.verdict = Verdict(Outcome.INVALID, reason=f"{self.task.folder.name}: {why}")
+            if fault := unusable(self.task, seen[[i, *range(end - count, end)]]):
+                state.verdict = fault
         return numbers_of(seen)
 
     def _keep(self, actions: Float32Array) -> Float32Array:

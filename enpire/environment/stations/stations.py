@@ -535,9 +535,8 @@ class Stations:
         self._leave(row, running, verdict)
         if running.unseen:
             missed = answers.observed(self.task, Readings.joined(running.unseen))
-            if why := answers.unusable(missed):
-                verdict = Verdict(Outcome.INVALID, reason=f"{self.task.folder.name}: {why}")
-                missed = answers.numbers_of(missed)
+            if fault := answers.unusable(self.task, missed):
+                verdict, missed = fault, answers.numbers_of(missed)
             running.record(missed)
         job, length = running.job, len(running.actions)
         rewards = np.zeros(length, dtype=np.float32)

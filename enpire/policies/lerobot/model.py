@@ -20,7 +20,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from enpire.errors import PolicyError, printable
+from enpire.errors import PolicyError, error_text
 from enpire.policies.device import device, mixed
 from enpire.policies.lerobot import folder
 from enpire.types import Float32Array, FloatArray, Image
@@ -277,5 +277,4 @@ def _blamed(what: str) -> Iterator[None]:
             f"LeRobot cannot {what} the policy ({error}): pip install 'enpire[vla]'"
         ) from error
     except Exception as error:
-        said = printable(f"{type(error).__name__}: {error}")
-        raise PolicyError(f"LeRobot cannot {what} the policy: {said}") from error
+        raise PolicyError(f"LeRobot cannot {what} the policy: {error_text(error)}") from error
