@@ -14,6 +14,7 @@ from threading import Thread
 from typing import IO, Any
 
 from enpire.child_environment import child_environment
+from enpire.child_process import end_child
 from enpire.errors import RecipeError
 from enpire.improvement.recipe import Candidate
 from enpire.improvement.training import LOG, TrainingRequest, as_json
@@ -54,7 +55,8 @@ class OnlineProcess:
             start_new_session=True,  # Ctrl-C is for the loop, which ends it in order
         )
         self._tell({**as_json(run, asked), "folder": str(self.folder), "first": first})
-        Thread(target=self._listen, args=(self._process.stdout,), daemon=True).start()
+        self._listener = Thread(target=self._listen, args=(self._process.stdout,), daemon=True)
+        self._listener.start()
 
     def hand_over(self, ids: Sequence[str]) -> None:
         """Have it learn from a block of episodes, which are in the store."""
@@ -87,8 +89,7 @@ class OnlineProcess:
 
     def close(self) -> None:
         """End it."""
-        self._process.kill()
-        self._process.wait()
+        end_child(self._process, self._listener)
 
     @property
     def _owes(self) -> bool:

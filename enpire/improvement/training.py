@@ -17,6 +17,7 @@ from types import TracebackType
 from typing import IO, Any, Protocol, Self
 
 from enpire.child_environment import child_environment
+from enpire.child_process import end_child
 from enpire.environment import Parameter, Symmetry
 from enpire.errors import RecipeError
 from enpire.improvement.checkpoint import NOWHERE, Checkpoint, digest
@@ -158,6 +159,7 @@ class SubprocessTrainer:
     def begin(self, run: Run, asked: TrainingRequest) -> TrainingHandle:
         """See `Trainer`."""
         if not self._process.usable:
+            self._process.cancel()
             self._process = _Worker()
         return self._process.begin(run.folder, asked)
 
@@ -187,6 +189,7 @@ class _Worker:
             start_new_session=True,  # Ctrl-C is for the loop, which ends it in order
         )
         self._answer: Future[dict[str, Any]] | None = None
+        self._listener: Thread | None = None
         self._folder = Path()
 
     @property
@@ -204,7 +207,8 @@ class _Worker:
             stdin.flush()
         except BrokenPipeError:
             pass  # it is gone, which its answer will say
-        Thread(target=self._listen, args=(stdout, self._answer), daemon=True).start()
+        self._listener = Thread(target=self._listen, args=(stdout, self._answer), daemon=True)
+        self._listener.start()
         return self
 
     def _listen(self, stdout: IO[str], answer: Future[dict[str, Any]]) -> None:
@@ -230,8 +234,7 @@ class _Worker:
         return Candidate(load(about, tensors), said["numbers"])
 
     def cancel(self) -> None:
-        self._process.kill()
-        self._process.wait()
+        end_child(self._process, self._listener)
 
 
 def as_json(run: Path, asked: TrainingRequest) -> dict[str, Any]:
