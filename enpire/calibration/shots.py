@@ -15,6 +15,7 @@ import cv2
 import numpy as np
 
 from enpire.errors import UsageError
+from enpire.json_text import parsed
 from enpire.store.durable import publish_file
 from enpire.types import FloatArray, Image
 
@@ -33,8 +34,8 @@ def read_shots(folder: Path, axes: int) -> list[tuple[Image, FloatArray]]:
     """Pictures, RGB, and positions, (axes,); raises UsageError naming the file."""
     path = folder / LIST
     try:
-        shots = [Shot(**row) for row in json.loads(path.read_text(encoding="utf-8"))]
-    except (OSError, ValueError, TypeError, RecursionError) as error:
+        shots = [Shot(**row) for row in parsed(path.read_text(encoding="utf-8"))]
+    except (OSError, ValueError, TypeError) as error:
         raise UsageError(f"{path} holds no recorded pictures: {error}") from error
     found = []
     for shot in shots:
@@ -52,7 +53,7 @@ def write_shot(folder: Path, image: Image, position: Sequence[float]) -> Path:
     """Add a picture, RGB, to a folder, which is made if it is not there."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / LIST
-    shots = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else []
+    shots = parsed(path.read_text(encoding="utf-8")) if path.is_file() else []
     name = f"{len(shots):03d}.png"
     _, data = cv2.imencode(".png", cv2.cvtColor(image, cv2.COLOR_RGB2BGR))
     publish_file(folder / name, data.tobytes())

@@ -15,6 +15,7 @@ from typing import Any
 
 from enpire.certification.row import CheckRow
 from enpire.errors import EnpireError, PackError
+from enpire.json_text import parsed
 from enpire.packs import CERTIFICATE, find
 from enpire.rollout.evaluation.statistics import Confusion, rogan_gladen
 
@@ -52,13 +53,13 @@ def audit(task: str, packs: Mapping[str, str]) -> Confusion | None:
     """
     try:
         path = find("tasks", task).folder / CERTIFICATE
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content = parsed(path.read_text(encoding="utf-8"))
         if content["packs"] != dict(packs):
             return None
         return Confusion(**content["verifier"]["mixed"])
     except (EnpireError, OSError):  # the task is not here any more, or was never certified
         return None
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
+    except (ValueError, KeyError, TypeError) as error:
         raise PackError(f"{path} is no certificate ({error}): delete it") from error
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from argparse import Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -69,7 +68,7 @@ def report(run: Run) -> dict[str, Any]:
     ledger = run.ledger
     evaluations = sealed_of(run)
     good = evaluations.passing
-    packs = json.loads(ledger.facts().get("packs", "{}"))
+    packs = ledger.packs()
     verified_by = account.verified_by(ledger)
     task = run.asked.get("task", "")
     rows = ledger.episodes()

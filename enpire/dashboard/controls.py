@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from enum import StrEnum
 
 from enpire.dashboard.watched_run import WatchedRun
+from enpire.json_text import parsed
 from enpire.rollout.fleet.requests import Request, ask, require_loop
 
 WHO = "by a person at the dashboard"
@@ -38,9 +38,9 @@ class ControlRequest:
             ValueError: it is none.
         """
         try:
-            said = json.loads(body)
+            said = parsed(body)
             run, action, station = said["run"], Action(said["action"]), said.get("station")
-        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise ValueError("this is no request of a control") from error
         of_station = action in (Action.ASIDE, Action.BACK)
         if not isinstance(run, str) or of_station != (type(station) is int):

@@ -6,7 +6,6 @@ missing. What does not fit together is an error that names file, episode, column
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from enpire.errors import StoreError
+from enpire.json_text import parsed
 from enpire.types import FloatArray
 
 INFO, EPISODES = "meta/info.json", "meta/episodes"
@@ -164,10 +164,10 @@ def describe(folder: Path) -> Description:
     if path.is_fifo():  # a pipe would be waited for
         raise StoreError(f"{path} cannot be read: it is no file")
     try:
-        said = json.loads(path.read_text("utf-8-sig"))
+        said = parsed(path.read_text("utf-8-sig"))
     except (FileNotFoundError, NotADirectoryError):
         raise StoreError(f"{folder} holds no LeRobot dataset ({INFO})") from None
-    except (OSError, ValueError, RecursionError) as error:
+    except (OSError, ValueError) as error:
         raise StoreError(f"{path} cannot be read: {error}") from error
     if not isinstance(said, dict) or not isinstance(said.get("features"), dict):
         raise StoreError(f"{path} describes no dataset: it has no table `features`")

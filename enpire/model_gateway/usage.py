@@ -6,11 +6,12 @@ Classes are kept raw, for prices change and differ by class: `cache_read_input_t
 
 from __future__ import annotations
 
-import json
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
+
+from enpire.json_text import parsed
 
 TOTALS = ("total_tokens", "totalTokenCount")
 PARTS = (
@@ -58,8 +59,8 @@ class Meter:
     def body(self, body: bytes) -> None:
         """A body, or an event's data; what is no JSON says nothing."""
         try:
-            said = json.loads(body)
-        except (ValueError, RecursionError):
+            said = parsed(body)
+        except ValueError:
             return
         for part in (said, _of(said, "message"), _of(said, "response")):
             model = _of(part, "model") or _of(part, "modelVersion")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import platform
 from importlib import metadata
 from typing import Any
@@ -78,6 +77,6 @@ def result(run: Run, ended: str) -> dict[str, Any]:
         "stations_apart": [n for n, one in account.stations(rows).items() if one.apart],
         "sim_steps_per_s": float(facts.get("sim_steps", 0.0)) / stepping_s if stepping_s else None,
         "versions": versions(),
-        "packs": json.loads(facts.get("packs", "{}")),
+        "packs": ledger.packs(),
         "stress": read_stress(run.folder),
     }

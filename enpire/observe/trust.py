@@ -14,6 +14,7 @@ from enpire.packs import find
 from enpire.packs.finder import Kind
 from enpire.store import Run
 from enpire.store.layout import CONFIG
+from enpire.store.ledger import Ledger
 from enpire.store.origin import code_paths, is_path, made_here
 
 RECIPES = "recipe_files"  # fact of a ledger: what its recipes were called with their hashes
@@ -33,14 +34,13 @@ def distrusted(run: Run) -> str:
     if not paths:
         return ""
     named = ", ".join(f"{name} = {value!r}" for name, value in paths.items())
-    facts = run.ledger.facts()
     config = run.folder / CONFIG
-    if not made_here(config.read_bytes(), facts):
+    if not made_here(config.read_bytes(), run.ledger.facts()):
         return (
             f"{config} names code by its path ({named}) and was not written here by this user: "
             "look at that code, and give --trust to run it"
         )
-    changed = _changed(paths, facts)
+    changed = _changed(paths, run.ledger)
     if not changed:
         return ""
     return f"{changed} is not what it was when {run.folder} began: put it back, or give --trust"
@@ -56,9 +56,9 @@ def require_trusted(run: Run, trust: bool) -> None:
         raise StoreError(reason)
 
 
-def _changed(paths: dict[str, str], facts: dict[str, str]) -> str:
+def _changed(paths: dict[str, str], ledger: Ledger) -> str:
     """The first path at which something else is than the ledger says."""
-    packs = json.loads(facts.get("packs", "{}"))
+    packs = ledger.packs()
     kinds: tuple[tuple[str, Kind], ...] = (("task", "tasks"), ("world", "sim"))
     for name, kind in kinds:
         if name not in paths:
@@ -69,7 +69,7 @@ def _changed(paths: dict[str, str], facts: dict[str, str]) -> str:
             return paths[name]
         if packs.get(f"{kind}/{pack.name}") != pack.sha256:
             return paths[name]
-    for path, called in json.loads(facts.get(RECIPES, "{}")).items():
+    for path, called in json.loads(ledger.facts().get(RECIPES, "{}")).items():
         try:
             now = recipes.called(path)
         except EnpireError:

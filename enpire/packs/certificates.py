@@ -6,10 +6,10 @@ that, so that a list of tasks is quick.
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 from enpire.errors import EnpireError, PackError
+from enpire.json_text import parsed
 from enpire.packs.finder import CERTIFICATE, find
 
 
@@ -23,11 +23,11 @@ def changed_packs(folder: Path) -> tuple[str, ...] | None:
     """
     path = folder / CERTIFICATE
     try:
-        packs: dict[str, str] = json.loads(path.read_text(encoding="utf-8"))["packs"]
+        packs: dict[str, str] = parsed(path.read_text(encoding="utf-8"))["packs"]
         return tuple(name for name, sha256 in packs.items() if _now(name, folder) != sha256)
     except FileNotFoundError:
         return None
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise PackError(f"{path} is no certificate ({error}): delete it") from error
 
 

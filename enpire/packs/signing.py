@@ -15,6 +15,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from enpire.errors import PackError
+from enpire.json_text import parsed
 from enpire.packs.finder import CERTIFICATE, DRAFTED, SIGNATURE, Pack
 
 PICTURES = "pictures"  # of a drafted pack: of a demonstration, rendered before it was certified
@@ -45,9 +46,9 @@ def certificate_hash(folder: Path) -> str:
 def signature(pack: Pack) -> Signature | None:
     """The signature that counts for the pack as it is; None if there is none or it is void."""
     try:
-        kept = json.loads((pack.folder / SIGNATURE).read_text(encoding="utf-8"))
+        kept = parsed((pack.folder / SIGNATURE).read_text(encoding="utf-8"))
         found = Signature(**kept)
-    except (OSError, ValueError, TypeError, RecursionError):
+    except (OSError, ValueError, TypeError):
         return None
     if not all(isinstance(v, str) and v for v in asdict(found).values()):
         return None

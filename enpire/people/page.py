@@ -7,7 +7,6 @@ or another user of the machine, does not know it.
 from __future__ import annotations
 
 import asyncio
-import json
 import secrets
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import ExitStack, suppress
@@ -21,6 +20,7 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
+from enpire.json_text import parsed
 from enpire.people.hands import Hands
 from enpire.web.access import Access, Gate
 from enpire.web.limits import read_body
@@ -90,10 +90,10 @@ class Page:
     async def _hear(self, request: Request) -> Response:
         self._require(request)
         try:
-            said = json.loads(await read_body(request))
+            said = parsed(await read_body(request))
             held = [str(key) for key in said["held"]]
             sticks = [float(at) for at in said.get("sticks", [])]
-        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise HTTPException(400, "these are no hands") from error
         self.hands.hear(held, sticks)
         return Response()

@@ -20,7 +20,7 @@ import json
 import math
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import ClassVar, Self
 
 import numpy as np
@@ -31,6 +31,7 @@ from enpire.environment import StationBackend
 from enpire.errors import PolicyError
 from enpire.policies.asked import ChunkSampler
 from enpire.policies.composed import Composed
+from enpire.policies.description import described
 from enpire.policies.driver import PolicyState
 from enpire.policies.network import INPUT_LIMIT
 from enpire.policies.retracing import Path, undone
@@ -94,11 +95,7 @@ class ChooserSpec:
     @classmethod
     def from_json(cls, text: str) -> Self:
         """Return the inverse of `asdict` as JSON; raises PolicyError for anything else."""
-        try:
-            spec = cls(**json.loads(text))
-            return replace(spec, varied=tuple(spec.varied), lags=tuple(spec.lags))
-        except (ValueError, TypeError, RecursionError) as error:
-            raise PolicyError(f"not a chooser's description: {error}") from error
+        return described(cls, text, "a chooser")
 
 
 class CriticEnsemble(nn.Module):

@@ -19,6 +19,7 @@ from enpire.environment import StationBackend, instruction
 from enpire.errors import PolicyError
 from enpire.policies.asked import Base, ChunkSampler
 from enpire.policies.chunk import ChunkPolicy
+from enpire.policies.description import described
 from enpire.policies.flow import FlowPolicy
 from enpire.policies.lerobot import LeRobotPolicy
 from enpire.policies.network import weights, with_weights
@@ -52,10 +53,7 @@ class ComposedSpec:
     @classmethod
     def from_json(cls, text: str) -> Self:
         """The inverse of `to_json`; raises PolicyError for anything else."""
-        try:
-            return cls(**json.loads(text))
-        except (ValueError, TypeError, RecursionError) as error:
-            raise PolicyError(f"not a composed policy's description: {error}") from error
+        return described(cls, text, "a composed policy")
 
 
 class Composed[H: nn.Module]:

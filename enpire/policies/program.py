@@ -19,10 +19,11 @@ from numpy.typing import NDArray
 
 from enpire.environment import StationBackend
 from enpire.errors import PolicyError
+from enpire.policies.description import described
 from enpire.sandbox.limits import MIB, MOST_BYTES, MOST_FILES
 
 MOST_TEXT = 200  # characters of what a description says in words
-RESERVED = "__metadata__"  # of a safetensors file
+RESERVED = "__metadata__"  # of a safetensors filefrom enpire.policies.description import described
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,10 +46,7 @@ class ProgramSpec:
     @classmethod
     def from_json(cls, text: str) -> Self:
         """The inverse of `to_json`; raises PolicyError for anything else."""
-        try:
-            spec = cls(**json.loads(text))
-        except (ValueError, TypeError, RecursionError) as error:
-            raise PolicyError(f"not a program's description: {error}") from error
+        spec = described(cls, text, "a program")
         words = (spec.task, spec.digest, spec.commit)
         if not all(isinstance(word, str) and len(word) <= MOST_TEXT for word in words):
             raise PolicyError("not a program's description: its words are none, or too long")

@@ -18,6 +18,7 @@ from enpire.environment import StationBackend
 from enpire.errors import PolicyError
 from enpire.policies.asked import ChunkSampler
 from enpire.policies.composed import Composed
+from enpire.policies.description import described
 from enpire.policies.driver import PolicyState
 from enpire.policies.network import INPUT_LIMIT, Perceptron, normalised, perceptron
 from enpire.policies.seeing import SeeingController
@@ -78,10 +79,7 @@ class ResidualPolicy(Composed[Correction]):
     @classmethod
     def made(cls, shape: str) -> Correction:
         """See `Composed`."""
-        try:
-            return Correction(CorrectionSpec(**json.loads(shape)))
-        except (ValueError, TypeError, RecursionError) as error:
-            raise PolicyError(f"not a residual's description: {error}") from error
+        return Correction(described(CorrectionSpec, shape, "a residual"))
 
     @property
     def shaped(self) -> str:

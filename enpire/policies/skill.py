@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 
 from enpire.environment import Demonstrator, Readings, StationBackend, Task, Tasked
 from enpire.errors import PolicyError
+from enpire.policies.description import described
 from enpire.twin.twin import Rows
 from enpire.types import Float32Array, FloatArray
 
-VALUES = "values"  # the tensor
+VALUES = "values"  # the tensorfrom enpire.policies.description import described
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,11 +35,7 @@ class SkillSpec:
     @classmethod
     def from_json(cls, text: str) -> Self:
         """The inverse of `to_json`; raises PolicyError for anything else."""
-        try:
-            values = json.loads(text)
-            return cls(**{**values, "names": tuple(values["names"])})
-        except (ValueError, TypeError, KeyError, RecursionError) as error:
-            raise PolicyError(f"not a skill's description: {error}") from error
+        return described(cls, text, "a skill")
 
 
 class SkillPolicy:

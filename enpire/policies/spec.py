@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, fields
 from typing import Self
 
 from enpire.environment import StationBackend
-from enpire.errors import PolicyError
+from enpire.policies.description import described
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,12 +39,7 @@ class ChunkSpec:
     @classmethod
     def from_json(cls, text: str) -> Self:
         """The inverse of `to_json`; raises PolicyError for anything else."""
-        try:
-            values = json.loads(text)
-            widths = {k: tuple(v) for k, v in values.items() if isinstance(v, list)}
-            return cls(**{**values, **widths, "hidden": tuple(values["hidden"])})
-        except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
-            raise PolicyError(f"not a policy's description: {error}") from error
+        return described(cls, text, "a policy")
 
 
 @dataclass(frozen=True, slots=True)

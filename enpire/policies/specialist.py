@@ -20,6 +20,7 @@ from torch import Tensor, nn
 
 from enpire.environment import StationBackend
 from enpire.errors import PolicyError
+from enpire.json_text import parsed
 from enpire.policies.asked import ChunkSampler
 from enpire.policies.chunk import ChunkPolicy
 from enpire.policies.composed import Composed
@@ -106,10 +107,10 @@ class SpecialistPolicy(Composed[Quick]):
     def made(cls, shape: str) -> Quick:
         """See `Composed`."""
         try:
-            said = json.loads(shape)
+            said = parsed(shape)
             quick = ChunkSpec.from_json(json.dumps(said.pop("quick")))
             return Quick(SpecialistSpec(quick=quick, **said))
-        except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+        except (ValueError, TypeError, KeyError, AttributeError) as error:
             raise PolicyError(f"not a specialist's description: {error!r}") from error
 
     @property

@@ -24,6 +24,7 @@ from enpire.environment import StationBackend
 from enpire.errors import PolicyError
 from enpire.policies.asked import ChunkSampler
 from enpire.policies.composed import Composed
+from enpire.policies.description import described
 from enpire.policies.driver import PolicyState
 from enpire.policies.flow import DEVIATION, steer
 from enpire.policies.network import INPUT_LIMIT, Perceptron, normalised, perceptron
@@ -97,10 +98,7 @@ class SteeredPolicy(Composed[NoiseSteering]):
     @classmethod
     def made(cls, shape: str) -> NoiseSteering:
         """See `Composed`."""
-        try:
-            return NoiseSteering(SteeringSpec(**json.loads(shape)))
-        except (ValueError, TypeError, RecursionError) as error:
-            raise PolicyError(f"not a steered policy's description: {error}") from error
+        return NoiseSteering(described(SteeringSpec, shape, "a steered policy"))
 
     @property
     def shaped(self) -> str:

@@ -8,6 +8,7 @@ from datetime import date
 from enum import StrEnum
 
 from enpire.errors import SafetyError, StoreError, UsageError
+from enpire.json_text import parsed
 from enpire.safety.station import StationFile
 from enpire.store.durable import publish_file
 
@@ -47,11 +48,11 @@ def permit(station: StationFile, confirm_motion: bool, dry_run: bool, day: date)
         return Permit.DRY
     check = f"enpire station check {station.path}"
     try:
-        said = json.loads(station.passed.read_bytes())
+        said = parsed(station.passed.read_bytes())
         passed = Passed(said["day"], said["sha256"], tuple(said["findings"]))
     except FileNotFoundError:
         raise SafetyError(f"{station.path} has not been checked: {check}") from None
-    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+    except (OSError, ValueError, KeyError, TypeError) as error:
         raise StoreError(f"{station.passed} is no record of a check ({error}): {check}") from error
     if passed.sha256 != station.sha256:
         raise SafetyError(f"{station.path} or its robot has changed since its check: {check}")

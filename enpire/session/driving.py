@@ -73,15 +73,14 @@ def require_same(run: Run, stations: StationBackend) -> None:
     Raises:
         StoreError: packs have changed since it began, or the verifier has.
     """
-    facts = run.ledger.facts()
-    before = json.loads(facts.get("packs", "{}"))
+    before = run.ledger.packs()
     changed = sorted(name for name in before if before[name] != stations.packs.get(name))
     if changed:
         raise StoreError(
             f"{', '.join(changed)} changed since {run.folder} began, so its episodes could not be "
             "compared: put the pack back as it was, or start a new run"
         )
-    verifier = facts.get("verified_by", stations.verified_by)
+    verifier = run.ledger.facts().get("verified_by", stations.verified_by)
     if verifier != stations.verified_by:
         raise StoreError(
             f"{run.folder} is verified by {verifier}, here it would be by {stations.verified_by}: "

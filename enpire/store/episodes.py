@@ -12,7 +12,6 @@ all, and never changes. Those of a run have a `journal`: what the ledger had whe
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -25,6 +24,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from enpire.errors import StoreError
+from enpire.json_text import parsed
 from enpire.store import zarr3
 from enpire.store.durable import disk_errors, publish_folder, temporary_name, write_file
 from enpire.store.fault_points import fault_point
@@ -238,13 +238,13 @@ def read_journal(files: zarr3.Files) -> dict[str, Any] | None:
     Raises StoreError where its own hash tells that the batch is not as it was written.
     """
     try:
-        attributes = json.loads(files[GROUP])["attributes"]
+        attributes = parsed(files[GROUP])["attributes"]
         if "journal" not in attributes:
             return None
         journal = dict(attributes["journal"])
         said = journal.pop("sha256")
         plain = {**files, GROUP: zarr3.group_file({**attributes, "journal": journal})}
-    except (KeyError, TypeError, ValueError, RecursionError) as error:
+    except (KeyError, TypeError, ValueError) as error:
         raise StoreError(f"its {GROUP} does not parse ({error!r})") from error
     if digest(plain) != said:
         raise StoreError("it is not what was written (its own sha256 differs)")

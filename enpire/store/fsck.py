@@ -165,7 +165,7 @@ def _batches(folder: Path, ledger: Ledger, findings: Findings) -> Iterator[Damag
     rows: dict[str, list[EpisodeRow]] = {path: [] for path in sorted(ledger.batches())}
     for row in ledger.episodes():
         rows[row.path].append(row)
-    packs: dict[str, str] = json.loads(ledger.facts().get("packs", "{}"))
+    packs = ledger.packs()
     for path, inside in rows.items():
         if not inside:
             yield Damage(path, "has a row and no episodes", f"{REPAIR} makes them again")

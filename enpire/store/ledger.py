@@ -439,6 +439,11 @@ class Ledger:
         """All key facts of the run."""
         return dict(self._rows("SELECT key, value FROM run ORDER BY key"))
 
+    def packs(self) -> dict[str, str]:
+        """The hash of each pack that the run was made with, by its name."""
+        said: dict[str, str] = json.loads(self.facts().get("packs", "{}"))
+        return said
+
     # Episodes
 
     def add_batch(

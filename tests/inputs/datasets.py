@@ -191,7 +191,7 @@ MORE = (
     one(
         "a description too deep",
         nothing,
-        "cannot be read: maximum",
+        "cannot be read: it is nested too deep",
         after=file("meta/info.json", b"[" * 100_000),
     ),
     one(

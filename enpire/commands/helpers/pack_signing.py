@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import getpass
-import json
 import sys
 from argparse import Namespace
 from datetime import UTC, datetime
 from typing import Any
 
 from enpire.errors import PackError, UsageError
+from enpire.json_text import parsed
 from enpire.packs.finder import AT_START, CERTIFICATE, Pack, find
 from enpire.packs.signing import (
     PICTURES,
@@ -81,13 +81,13 @@ def certified(pack: Pack) -> list[dict[str, Any]]:
             f"{pack.name} holds links, hidden or compiled files: delete {', '.join(extra)}"
         )
     try:
-        kept = json.loads((pack.folder / CERTIFICATE).read_text(encoding="utf-8"))
+        kept = parsed((pack.folder / CERTIFICATE).read_text(encoding="utf-8"))
         rows: list[dict[str, Any]] = kept["checks"]
         of = kept["packs"][f"tasks/{pack.name}"]
         missed = [row["check"] for row in rows if row["passed"] is False]
     except OSError:
         raise PackError(f"{pack.name} has no certificate: {again}") from None
-    except (ValueError, KeyError, TypeError, RecursionError):
+    except (ValueError, KeyError, TypeError):
         raise PackError(f"{pack.folder / CERTIFICATE} is no certificate: {again}") from None
     if of != pack.sha256 or not rows:
         raise PackError(f"the certificate of {pack.name} is not for what it is now: {again}")

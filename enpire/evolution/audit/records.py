@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 
 from enpire.environment.core.jobs import named
@@ -36,7 +35,7 @@ def rows(of: RecordedCampaign) -> Check:
 def episodes(of: RecordedCampaign) -> tuple[Check, Check]:
     """Files against their hashes, rows against files; then the packs that episodes name."""
     wrong: list[str] = []
-    packs: dict[str, str] = json.loads(of.run.ledger.facts().get("packs", "{}"))
+    packs = of.run.ledger.packs()
     others: list[str] = []
     batches: dict[str, list[EpisodeRow]] = {}
     for row in of.rows:

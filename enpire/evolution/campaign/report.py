@@ -6,7 +6,6 @@ agents wrote stands in it as quoted text.
 
 from __future__ import annotations
 
-import json
 import shlex
 from collections.abc import Iterable, Sequence
 
@@ -217,8 +216,6 @@ def _cost(run: Run, record: Record, rows: Sequence[EpisodeRow]) -> str:
 
 
 def _again(run: Run) -> str:
-    facts = run.ledger.facts()
-    packs = json.loads(facts.get("packs", "{}"))
     lines = [
         "## To do it again",
         "",
@@ -230,7 +227,7 @@ def _again(run: Run) -> str:
         + ", ".join(f"{name} {version}" for name, version in versions().items())
         + ".",
         "",
-        *(f"- {name} {hash_}" for name, hash_ in sorted(packs.items())),
+        *(f"- {name} {hash_}" for name, hash_ in sorted(run.ledger.packs().items())),
     ]
     return "\n".join(lines).rstrip()
 

@@ -8,7 +8,6 @@ taken and of robot and world, are the harness's own.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +19,7 @@ from enpire.certification.row import CheckRow
 from enpire.errors import EnpireError
 from enpire.evolution.drafting.extraction import DraftError, write
 from enpire.evolution.drafting.sandboxed_commands import DraftBench, DraftTrial
+from enpire.json_text import parsed
 from enpire.observe.result import versions
 from enpire.packs import find
 from enpire.packs.finder import CERTIFICATE, Kind, content_hash
@@ -132,8 +132,8 @@ def _last(tried: DraftTrial) -> dict[str, Any] | None:
     if tried.ended.breach or tried.ended.code not in (0, 1) or not lines:
         return None
     try:
-        said = json.loads(lines[-1])
-    except (ValueError, RecursionError):
+        said = parsed(lines[-1])
+    except ValueError:
         return None
     return said if isinstance(said, dict) and "checks" in said else None
 

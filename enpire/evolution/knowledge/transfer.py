@@ -21,6 +21,7 @@ from enpire.evolution.experiments.events import folded
 from enpire.evolution.experiments.experiment import ExperimentState
 from enpire.evolution.knowledge.board import HARNESS, LENGTH, Board, Delta, Finding
 from enpire.improvement import recipe as recipes
+from enpire.json_text import parsed
 from enpire.sandbox.sanitize import cleaned, one_line
 from enpire.store import Run
 from enpire.store.durable import disk_errors, publish_file
@@ -110,10 +111,10 @@ def read(folder: Path) -> Carried | None:
     with disk_errors(path):
         text = path.read_text(encoding="utf-8")
     try:
-        said = json.loads(text)
+        said = parsed(text)
         ideas = [_idea(**each) for each in said["ideas"]]
         return Carried(**{**said, "findings": tuple(said["findings"]), "ideas": tuple(ideas)})
-    except (ValueError, TypeError, KeyError, RecursionError) as error:
+    except (ValueError, TypeError, KeyError) as error:
         raise CampaignError(f"{path} is damaged ({error!r}): restore it from a copy") from error
 
 

@@ -7,7 +7,6 @@ initial condition.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -56,7 +55,7 @@ def read_conditions(run: Run, rows: Sequence[EpisodeRow], policy: str) -> Condit
 
     name = str(run.asked.get("task", ""))
     try:
-        task = task_as_recorded(name, json.loads(run.ledger.facts().get("packs", "{}")))
+        task = task_as_recorded(name, run.ledger.packs())
     except EnpireError as error:
         return ConditionMap(missing=str(error))
     judged = [

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -84,6 +83,6 @@ def read_report(run: Run, command: str = "", campaign: CampaignReport | None = N
         decisions=tuple(decisions),
         command=command,
         versions=versions(),
-        packs=json.loads(ledger.facts().get("packs", "{}")),
+        packs=ledger.packs(),
         campaign=campaign,
     )

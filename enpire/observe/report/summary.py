@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -98,7 +97,7 @@ def read_summary(run: Run, rows: Sequence[EpisodeRow]) -> RunSummary:
         final=_final(ledger, last, policy),
         sealed=last is not None,
         at_least=evaluations.at_least(last) if last else None,
-        corrected=_corrected(run, last, settings, facts) if last else "",
+        corrected=_corrected(run, last, settings) if last else "",
         policy=policy,
         robot_s=open_s,
         sealed_s=sealed_s,
@@ -135,10 +134,8 @@ def _final(ledger: Ledger, last: SealedRow | None, policy: str) -> Estimate:
     return Estimate(last.successes, last.trials, last.low, last.high)
 
 
-def _corrected(
-    run: Run, last: SealedRow, settings: Mapping[str, Any], facts: dict[str, str]
-) -> str:
-    packs = json.loads(facts.get("packs", "{}"))
+def _corrected(run: Run, last: SealedRow, settings: Mapping[str, Any]) -> str:
+    packs = run.ledger.packs()
     verifier = account.verified_by(run.ledger)
     task = str(settings.get("task", ""))
     return certificate.text(

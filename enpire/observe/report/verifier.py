@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -29,7 +28,7 @@ def read_audits(run: Run) -> tuple[VerifierAudit, ...]:
     run. Stress tests of the run's policies ask the simulator after each of their episodes.
     """
     audits = []
-    packs = json.loads(run.ledger.facts().get("packs", "{}"))
+    packs = run.ledger.packs()
     try:
         known = certificate.audit(str(run.asked.get("task", "")), packs)
     except EnpireError:

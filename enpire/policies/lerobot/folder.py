@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from enpire.errors import PolicyError
+from enpire.json_text import parsed
 from enpire.policies.lerobot.normalising import MODES, require_statistics, require_steps
 
 CONFIG, WEIGHTS = "config.json", "model.safetensors"
@@ -185,8 +185,8 @@ def _feature(said: Mapping[str, Any]) -> tuple[str, tuple[int, ...]]:
 
 def _json(files: Files, name: str) -> Any:
     try:
-        return json.loads(files[name])
-    except (KeyError, ValueError, RecursionError) as error:
+        return parsed(files[name])
+    except (KeyError, ValueError) as error:
         raise PolicyError(f"the policy's {name} is missing or no JSON: {error}") from error
 
 

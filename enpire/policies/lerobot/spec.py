@@ -6,7 +6,7 @@ import json
 from dataclasses import asdict, dataclass
 from typing import Self
 
-from enpire.errors import PolicyError
+from enpire.policies.description import described
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +32,4 @@ class LeRobotSpec:
     @classmethod
     def from_json(cls, text: str) -> Self:
         """The inverse of `to_json`; raises PolicyError for anything else."""
-        try:
-            values = json.loads(text)
-            return cls(**values | {"cameras": tuple(values.get("cameras", ()))})
-        except (ValueError, TypeError, AttributeError, RecursionError) as error:
-            raise PolicyError(f"not a LeRobot policy's description: {error}") from error
+        return described(cls, text, "a LeRobot policy")

@@ -34,6 +34,7 @@ from torch import Tensor
 from enpire.environment import StationBackend, instruction
 from enpire.environment.core.beyond import Beyond
 from enpire.errors import PolicyError, ServerFault, UsageError, printable
+from enpire.policies.description import described
 from enpire.policies.driver import ChunkRequest, PolicyState
 from enpire.policies.remote.client import PolicyClient
 from enpire.policies.remote.wire import LONGEST
@@ -49,7 +50,6 @@ FAULTS = (
     "exception",
     "traceback",
 )  # in an answer: whatever else is in it counts for nought
-SEVERAL = ("spread", "cameras", "called")  # what of a spec there may be any number of
 PICTURE = "observation/"  # begins what a camera's picture is called
 LONGEST_ADDRESS = 2000  # letters
 SHOWN = 100  # characters of a value in a message
@@ -139,12 +139,7 @@ class RemoteSpec:
     @classmethod
     def from_json(cls, text: str) -> Self:
         """The inverse of `to_json`; raises PolicyError for anything else."""
-        try:
-            values = json.loads(text)
-            several = {name: tuple(values.get(name, ())) for name in SEVERAL}
-            return cls(**{**values, **several})
-        except (ValueError, TypeError, AttributeError, RecursionError) as error:
-            raise PolicyError(f"not a remote policy's description: {error}") from error
+        return described(cls, text, "a remote policy")
 
     def chunked(self, observation: int, action: int) -> ChunkSpec:
         """As what drives chunks takes it, on stations of these sizes."""

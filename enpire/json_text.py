@@ -1,0 +1,18 @@
+"""JSON that may be anything: whatever is wrong with it is a ValueError."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+
+def parsed(text: str | bytes) -> Any:
+    """Return the value of a JSON text.
+
+    Raises:
+        ValueError: it is no JSON or no UTF-8, or it is nested too deep to be read.
+    """
+    try:
+        return json.loads(text)
+    except RecursionError:
+        raise ValueError("it is nested too deep") from None
