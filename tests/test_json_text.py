@@ -13,10 +13,17 @@ def test_values() -> None:
 
 
 @pytest.mark.parametrize(
-    "text",
-    ["", "{", "not json", b"\xff\xfe\x00", "[" * 100_000 + "]" * 100_000, '{"a":' * 100_000],
+    ("text", "words"),
+    [
+        ("", "Expecting value"),
+        ("{", "Expecting property name"),
+        ("not json", "Expecting value"),
+        (b"\xff\xfe\x00", "decode"),
+        ("[" * 100_000 + "]" * 100_000, "nested too deep"),
+        ('{"a":' * 100_000, "nested too deep"),
+    ],
     ids=["empty", "unclosed", "words", "no UTF-8", "deep list", "deep object"],
 )
-def test_all_that_is_wrong_is_a_value_error(text: str | bytes) -> None:
-    with pytest.raises(ValueError):
+def test_all_that_is_wrong_is_a_value_error(text: str | bytes, words: str) -> None:
+    with pytest.raises(ValueError, match=words):
         parsed(text)
