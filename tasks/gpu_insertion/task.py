@@ -57,6 +57,7 @@ from .verify import FIRST, SEEN_SEATED, judge, judge_views, seated
 
 READY_DEPTH = 0.0072  # of the edge's middle, as seen in one reading [m]
 READY_LEVEL = 0.0020  # by how much one end may be seen higher then [m]
+NEAR = 0.001  # of its place in the slot, where an end of the edge is shown larger [m]
 READY_ASIDE = 0.003  # by how much either end may be seen beside its place in the slot then [m]
 # Setpoint of the hands that have let go, 19 mm off each face of the card: it leans by the slot's
 # play, 10 mm at its top, once nothing props it [m].
@@ -93,6 +94,7 @@ class GpuInsertion(Task):
     kept: ClassVar[dict[int, float]] = {6: -1.0, 13: -1.0}
     observation_names = (
         *(f"{s}_end_{a}" for s in ("left", "right") for a in "xyz"),
+        *(f"{s}_end_near_{a}" for s in ("left", "right") for a in "xyz"),
         *("lean", "slot_yaw"),
         *(f"{s}_hand_{a}" for s in ("left", "right") for a in ("x", "y", "z")),
         *(f"{s}_hand_{a}" for s in ("left", "right") for a in ("rx", "ry", "rz")),
@@ -274,12 +276,17 @@ class GpuInsertion(Task):
         return 0.0
 
     def observe(self, readings: Readings) -> Float32Array:
-        """The edge seen from the slot; both hands, forces and setpoints in the world frame."""
+        """The edge seen from the slot; both hands, forces and setpoints in the world frame.
+
+        Its ends near the slot are shown once more, larger: a millimetre there decides.
+        """
         m = len(readings.joints)
+        ends = ends_in_slot(readings).reshape(m, 6)
         slot = slot_frame(readings)
         seen = np.concatenate(
             [
-                ends_in_slot(readings).reshape(m, 6),
+                ends,
+                np.tanh(ends / NEAR),
                 lean(readings)[:, None],
                 slot[:, 1:2, 0],
                 readings.hand_position.reshape(m, 6),
@@ -355,6 +362,7 @@ OPENED_ACTION = 2.0 * OPENED / 0.075 - 1.0  # of a gripper that opens to 75 mm
 _TURNED_BACK = np.stack([hand_rotation(LEFT).T, hand_rotation(RIGHT).T])
 _LAYOUT = (  # of an observation: how many numbers, of what unit
     (6, 0.005),  # ends [m]
+    (6, 1.0),  # ends, larger
     (2, 0.05),  # lean, yaw [rad]
     (6, 0.01),  # hands [m]
     (6, 0.1),  # hands [rad]
@@ -363,7 +371,7 @@ _LAYOUT = (  # of an observation: how many numbers, of what unit
     (2, 0.01),  # grippers [m]
 )
 _SCALE = np.concatenate([np.full(count, unit) for count, unit in _LAYOUT])
-_CENTRE = np.concatenate([np.zeros(8), *(SLOT_AT + GRASPS), np.zeros(18), np.full(2, 0.012)])
+_CENTRE = np.concatenate([np.zeros(14), *(SLOT_AT + GRASPS), np.zeros(18), np.full(2, 0.012)])
 _BELOW, _ABOVE = np.array([[7, 2, 3], [5, 6, 1]])  # the diagonal, of a rotation laid out flat
 
 

@@ -87,6 +87,12 @@ def clamp_frame(readings: Readings) -> FloatArray:
     return result
 
 
+def along(frame: FloatArray, offset: FloatArray) -> FloatArray:
+    """Offsets (m, 3) in the world, along the axes of frames (m, 3, 3) [m]."""
+    result: FloatArray = (offset[:, None] @ frame)[:, 0]
+    return result
+
+
 def shift(readings: Readings) -> FloatArray:
     """How far the bundle was moved in its clamp, along the world's x and y, (m, 2) [m]."""
     return (bundle(readings) - clamp(readings))[:, :2]

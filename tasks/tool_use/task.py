@@ -56,6 +56,7 @@ FEED = 0.150  # height of a hand's and a cutter's ends that let the feeder move 
 STRENGTH = 60.0  # blade force from both sides that parts a strap [N]
 FURTHER = 0.008  # that hands are away, and still go, when nothing more has to be done [m]
 LOOK = 0.6  # so long the verifier watches the cutter stand [s]
+NEAR_STRAP, NEAR_PLACE = 0.002, 0.003  # where blades and cutter are shown larger [m]
 STILL = ArmAction((0.0,) * 3, (0.0,) * 3)
 WORK = ArmAction((0.004,) * 3, (0.03,) * 3, low=(0.34, -0.24, 0.13), high=(0.48, 0.0, 0.27))
 
@@ -78,11 +79,13 @@ class ToolUse(Task):
     actions = ActionSpec((STILL, WORK), lead=0.06, push=8.0)
     observation_names = (
         *(f"blades_from_strap_{a}" for a in "xyz"),
+        *(f"blades_near_{a}" for a in "xyz"),
         *(f"cutter_{a}" for a in ("rx", "ry", "rz")),
         *("opening", "strap_yaw"),
         *(f"gap_{a}" for a in "xy"),
         *(f"bundle_shift_{a}" for a in "xy"),
         *(f"cutter_from_stand_{a}" for a in "xyz"),
+        *(f"cutter_near_{a}" for a in "xyz"),
         *(f"grip_from_hand_{a}" for a in "xyz"),
         *(f"hand_{a}" for a in ("x", "y", "z", "rx", "ry", "rz")),
         *(f"force_{a}" for a in "xyz"),
@@ -301,19 +304,28 @@ class ToolUse(Task):
             twin.eq_active[row, self._strap] = 0.0
 
     def observe(self, readings: Readings) -> Float32Array:
-        """Blades from the strap, cutter from stand and hand; hand, force, setpoint; world frame."""
+        """Blades from the strap, cutter from stand and hand; hand, force, setpoint; world frame.
+
+        Blades near the strap, and the cutter near its place, are shown once more, larger, along the
+        axes of strap and stand: one or two millimetres there decide, and are next to nothing on the
+        scale of the hand's way.
+        """
         frame = layout.cutter_frame(readings)
         hand = readings.hand_rotation[:, RIGHT] @ HAND.T
         strap = layout.clamp_frame(readings)
         ends = readings.position[:, layout.END_B] - readings.position[:, layout.END_A]
+        blades = layout.blades(readings) - layout.strap(readings)
+        place = layout.from_stand(readings)
         parts = [
-            (layout.blades(readings) - layout.strap(readings)) / 0.02,
+            blades / 0.02,
+            np.tanh(layout.along(strap, blades) / NEAR_STRAP),
             _rotation_vector(frame) / 0.1,
             (layout.opening(readings)[:, None] - 0.2) / 0.2,
             strap[:, 1:2, 0] / 0.1,
             ends[:, :2] / 0.005,
             layout.shift(readings) / 0.002,
-            layout.from_stand(readings) / 0.05,
+            place / 0.05,
+            np.tanh(layout.along(readings.rotation[:, layout.STAND], place) / NEAR_PLACE),
             layout.grip_from_hand(readings) / 0.02,
             (readings.hand_position[:, RIGHT] - _CENTRE) / 0.05,
             _rotation_vector(hand) / 0.1,

@@ -62,6 +62,7 @@ GRIP_AT, RELEASE_AT, DONE_AT = 0.20, 0.36, 0.56  # times in the reset [s]
 # Feeding takes 2 to 4 N; where a policy feels 4 N its hand stands still, long before any lead.
 LEAD, PUSH = 0.15, 4.0  # [rad], [N]
 RESET_LEAD = 0.06  # a reset pulls at nothing: a hand that lets go springs no farther [rad]
+NEAR_MOUTH, NEAR = 0.01, 0.0015  # of the slot's mouth and middle, where the tip is shown larger [m]
 STEP, TURN = (0.0024,) * 3, (0.025,) * 3  # of a hand in a control period [m], [rad]
 HEAD_HAND = ArmAction(STEP, TURN, low=(0.38, -0.04, 0.16), high=(0.46, 0.04, 0.24))
 TAIL_HAND = ArmAction(STEP, TURN, low=(0.375, -0.13, 0.155), high=(0.465, 0.02, 0.245))
@@ -88,6 +89,7 @@ class ZipTie(Task):
     observation_names = (
         *(f"tip_in_head_{a}" for a in "xyz"),
         *("tail_pitch", "tail_yaw", "tail_roll"),
+        *(f"tip_near_{a}" for a in ("mouth", "x", "y", "z")),
         *(f"head_{a}" for a in ("x", "y", "z", "rx", "ry", "rz")),
         *(f"{s}_hand_{a}" for s in ("left", "right") for a in ("x", "y", "z")),
         *(f"{s}_hand_{a}" for s in ("left", "right") for a in ("rx", "ry", "rz")),
@@ -246,7 +248,11 @@ class ZipTie(Task):
         return 0.0
 
     def observe(self, readings: Readings) -> Float32Array:
-        """The tail seen from the head; both hands, forces and setpoints in the world frame."""
+        """The tail seen from the head; both hands, forces and setpoints in the world frame.
+
+        The tip near the slot is shown once more, larger: whether it will go in is a matter of a
+        millimetre and a half, which is next to nothing on the scale of a hand's way there.
+        """
         m = len(readings.joints)
         tip, direction, side = in_head(readings)
         head = rotation_vector(_UNTURNED[:1], readings.rotation, _HEAD_BACK)
@@ -255,6 +261,8 @@ class ZipTie(Task):
             tip,
             direction[:, 1:],
             side[:, 2:],
+            np.tanh((tip[:, :1] + strap.SLOT_END) / NEAR_MOUTH),
+            np.tanh(tip / NEAR),
             readings.position[:, 0],
             head[:, 0],
             readings.hand_position.reshape(m, 6),
@@ -337,6 +345,7 @@ _UNTURNED = np.array([np.eye(3), np.eye(3)])
 _LAYOUT = (  # of an observation: how many numbers, of what unit
     (3, 0.01),  # tip [m]
     (3, 0.1),  # tail [rad]
+    (4, 1.0),  # tip, larger
     (3, 0.01),  # head [m]
     (3, 0.1),  # head [rad]
     (6, 0.01),  # hands [m]
@@ -346,7 +355,7 @@ _LAYOUT = (  # of an observation: how many numbers, of what unit
     (2, 0.01),  # grippers [m]
 )
 _SCALE = np.concatenate([np.full(count, unit) for count, unit in _LAYOUT])
-_CENTRE = np.concatenate([np.zeros(6), HEAD_AT, np.zeros(3), HEAD_AT, TAIL_AT, np.zeros(20)])
+_CENTRE = np.concatenate([np.zeros(10), HEAD_AT, np.zeros(3), HEAD_AT, TAIL_AT, np.zeros(20)])
 
 
 def _turn(vector: FloatArray) -> FloatArray:

@@ -21,7 +21,7 @@ def test_actions_turn_with_the_scene_and_heights_and_grippers_stay() -> None:
     actions[0, 0, :7] = torch.tensor([0.5, 0.0, 0.3, 0.0, 0.2, 0.1, -1.0])
     actions[0, 0, 7:] = torch.tensor([0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0])
     quarter = torch.tensor([[np.pi / 2]])
-    history = torch.zeros(1, 2, 38)
+    history = torch.zeros(1, 2, 42)
     _, done = moved_by(named("zip_tie"), history, actions, quarter, torch.zeros(3, 1, 1))
     np.testing.assert_allclose(done[0, 0, :7], [0, 0.5, 0.3, -0.2, 0, 0.1, -1], atol=1e-6)
     np.testing.assert_allclose(done[0, 0, 7:], [-1, 0, 0, 0, 0, 0, 1], atol=1e-6)

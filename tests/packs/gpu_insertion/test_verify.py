@@ -192,7 +192,9 @@ def test_an_observation_has_its_names_and_stays_small() -> None:
     by_name = dict(zip(task().observation_names, seen[0], strict=True))
     assert by_name["left_end_z"] == pytest.approx(1.0, abs=1e-4)
     assert by_name["lean"] == pytest.approx(2.0, abs=0.02)
-    rest = [v for k, v in by_name.items() if not k.endswith("_end_z") and k != "lean"]
+    assert by_name["right_end_near_z"] > 0.99, "5 mm are far, larger"
+    seen_high = ("_end_z", "_near_z", "lean")
+    rest = [v for k, v in by_name.items() if not k.endswith(seen_high)]
     np.testing.assert_allclose(rest, 0.0, atol=1e-6)
 
 

@@ -139,3 +139,4 @@ def test_an_observation_has_its_names_and_knows_the_strap() -> None:
     assert by_name["gap_x"] == pytest.approx(2.0)
     assert by_name["opening"] == pytest.approx(1.0, abs=0.02)
     assert by_name["cutter_from_stand_x"] == pytest.approx(0.0, abs=1e-6)
+    assert by_name["cutter_near_x"] == pytest.approx(0.0, abs=1e-6)

@@ -273,3 +273,12 @@ def test_an_observation_has_its_names_and_stays_small() -> None:
     by_name = dict(zip(task().observation_names, seen[0], strict=True))
     assert by_name["tip_in_head_x"] == pytest.approx(2.6, abs=1e-4)
     assert by_name["head_x"] == by_name["left_hand_x"] == pytest.approx(0.0, abs=1e-5)
+
+
+def test_a_millimetre_beside_the_slot_is_plain_to_see() -> None:
+    names = list(task().observation_names)
+    on, beside = (task().observe(readings(-0.012, above=off))[0] for off in (0.0, 0.001))
+    assert on[names.index("tip_near_mouth")] == pytest.approx(0.0, abs=1e-6)
+    assert on[names.index("tip_near_z")] == pytest.approx(0.0, abs=1e-6)
+    assert beside[names.index("tip_near_z")] > 0.5
+    assert beside[names.index("tip_in_head_z")] == pytest.approx(0.1, abs=1e-5)
