@@ -16,3 +16,10 @@ def parsed(text: str | bytes) -> Any:
         return json.loads(text)
     except RecursionError:
         raise ValueError("it is nested too deep") from None
+
+
+def frozen(value: Any) -> Any:
+    """Return a JSON value with tuples for its lists, however deep."""
+    if isinstance(value, dict):
+        return {key: frozen(each) for key, each in value.items()}
+    return tuple(map(frozen, value)) if isinstance(value, list) else value

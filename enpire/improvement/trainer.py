@@ -28,6 +28,7 @@ from enpire.policies import (
     PictureSpec,
 )
 from enpire.policies.device import device, mixed
+from enpire.policies.levels import levels_shown
 from enpire.types import Episode
 
 Kind = Literal["chunk", "flow"]
@@ -103,17 +104,18 @@ def clone(
     (N,), where it is this that tells what each is worth.
     """
     said = replace(training, steps=training.steps or usual)
-    if isinstance(given.spec, PictureSpec):
-        data = seen_examples(chosen, given.spec, weight)
-        return clone_picture(given, given.spec, data, said)
+    spec = _shown_levels(given, given.spec, chosen)
+    if isinstance(spec, PictureSpec):
+        data = seen_examples(chosen, spec, weight)
+        return clone_picture(given, spec, data, said)
     if training.shift or training.relight:
         raise RecipeError("shift and relight are of pictures, which nobody takes here: --images 64")
     if kind == "flow":
         return clone_flow(given, chosen, training, weight)
     if training.late:
         raise RecipeError("a chunk that may come late has to flow: --recipe.policy flow")
-    data = _taught(given, given.spec, chosen, weight)
-    return fit(fresh(given.spec, data, given.seed), data, said, given.seed, given.checkpoint)
+    data = _taught(given, spec, chosen, weight)
+    return fit(fresh(spec, data, given.seed), data, said, given.seed, given.checkpoint)
 
 
 def clone_flow(
@@ -136,6 +138,7 @@ def clone_flow(
         pending=late,
         deviation=CALM,
     )
+    spec = _shown_levels(given, spec, chosen)
     data = _taught(given, spec, chosen, weight)
     flow = fresh_flow(spec, data, given.seed)
     passes = PASSES if data.symmetry is None else MOVED_PASSES
@@ -158,9 +161,16 @@ def clone_picture(
     torch.manual_seed(given.seed)
     policy = _normalising(PicturePolicy(spec), data)
     before = given.incumbent
-    if isinstance(before, PicturePolicy) and before.spec == spec:
+    if isinstance(before, PicturePolicy) and replace(before.spec, levels=spec.levels) == spec:
         policy.encoders.load_state_dict(before.encoders.state_dict())
     return fit(policy, data, training, given.seed, given.checkpoint)
+
+
+def _shown_levels[S: ChunkSpec](given: RecipeInputs, spec: S, chosen: Sequence[Episode]) -> S:
+    """The shape of a policy whose grippers do what they were shown to do, where that is little."""
+    fit = [episode.actions for episode in chosen if episode.actions.shape[1:] == (spec.action,)]
+    levels = levels_shown(np.concatenate(fit), given.grippers) if fit else ()
+    return replace(spec, levels=levels)
 
 
 def _taught(

@@ -19,6 +19,7 @@ from torch import Tensor, nn
 from enpire.environment import StationBackend
 from enpire.policies.asked import ChunkSampler
 from enpire.policies.driver import PolicyController
+from enpire.policies.levels import at_levels
 from enpire.policies.network import (
     INPUT_LIMIT,
     Perceptron,
@@ -123,11 +124,12 @@ class Inference:
 
     def __init__(self, spec: ChunkSpec, tensors: Mapping[str, NDArray[Any]]) -> None:
         """Take the weights from a policy's `tensors`."""
-        self._shape = (-1, spec.chunk, spec.action)
+        self._shape, self._levels = (-1, spec.chunk, spec.action), spec.levels
         self._mean, self._std = (np.tile(tensors[n], spec.history) for n in ("mean", "std"))
         spread, centre = (np.tile(tensors[name], spec.chunk) for name in ("spread", "centre"))
         self._net = Perceptron(tensors, "net", len(spec.hidden), spread, centre)
 
     def __call__(self, history: Float32Array) -> Float32Array:
         """Actions (batch, chunk, action) for observations (batch, history, observation)."""
-        return self._net(normalised(history, self._mean, self._std)).reshape(self._shape)
+        actions = self._net(normalised(history, self._mean, self._std)).reshape(self._shape)
+        return at_levels(actions, self._levels)

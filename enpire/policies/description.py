@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enpire.errors import PolicyError
-from enpire.json_text import parsed
+from enpire.json_text import frozen, parsed
 
 
 def described[D](kind: type[D], text: str, what: str) -> D:
@@ -15,7 +15,6 @@ def described[D](kind: type[D], text: str, what: str) -> D:
         PolicyError: it describes something else.
     """
     try:
-        values = parsed(text)
-        return kind(**{k: tuple(v) if isinstance(v, list) else v for k, v in values.items()})
-    except (ValueError, TypeError, AttributeError) as error:
+        return kind(**frozen(parsed(text)))
+    except (ValueError, TypeError) as error:
         raise PolicyError(f"not {what}'s description: {error}") from error

@@ -37,6 +37,7 @@ from torch import Tensor, nn
 from enpire.environment import StationBackend
 from enpire.policies.asked import ChunkSampler
 from enpire.policies.driver import PolicyController, PolicyState
+from enpire.policies.levels import at_levels, tensor_at_levels
 from enpire.policies.network import (
     INPUT_LIMIT,
     Perceptron,
@@ -131,7 +132,8 @@ class FlowPolicy(nn.Module):
     def forward(self, history: Tensor, drawn: Tensor) -> Tensor:
         """Actions (batch, chunk, act) for observations (batch, history, obs) and drawn noise."""
         seen = self.see(history)
-        return self.actions(self.carry(seen, self.chosen(seen, drawn)))
+        actions = self.actions(self.carry(seen, self.chosen(seen, drawn)))
+        return tensor_at_levels(actions, self.spec.levels)
 
     def cloning_error(
         self,
@@ -239,7 +241,8 @@ class FlowInference:
             shown = np.concatenate([seen, x, np.broadcast_to(each, (len(x), len(each)))], axis=1)
             x = advance(x, self._net(shown), spec.steps)
         x = np.concatenate([pending, x[:, n:]], axis=1)
-        return scaled(x, self._spread, self._centre).reshape(-1, spec.chunk, spec.action)
+        actions = scaled(x, self._spread, self._centre).reshape(-1, spec.chunk, spec.action)
+        return at_levels(actions, spec.levels)
 
 
 class FlowController(PolicyController):

@@ -25,6 +25,7 @@ from enpire.environment.control.sensing import Readings
 from enpire.errors import PolicyError
 from enpire.policies.driver import Chunked, PolicyState
 from enpire.policies.flow import FlowPolicy
+from enpire.policies.levels import at_levels
 from enpire.policies.spec import ChunkSpec
 from enpire.twin.twin import Rows
 from enpire.types import Float32Array, FloatArray
@@ -152,7 +153,7 @@ class _Guided:
             (towards,) = torch.autograd.grad(end, x, error)
             x = x + (velocity + _strength(time) * towards) / spec.steps
         actions: Float32Array = policy.actions(x.detach())[0].numpy()
-        return actions
+        return at_levels(actions, spec.levels)
 
 
 def _strength(time: float) -> float:

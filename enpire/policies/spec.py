@@ -8,6 +8,7 @@ from typing import Self
 
 from enpire.environment import StationBackend
 from enpire.policies.description import described
+from enpire.policies.levels import Levels, require_levels
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,6 +17,7 @@ class ChunkSpec:
 
     history: how many observations it sees, `stride` control periods apart; chunk: how many actions
     it predicts; execute: how many of them are carried out; hidden: width of each hidden layer.
+    levels: of grippers that were only shown a few values, which they are.
     """
 
     task: str
@@ -26,6 +28,7 @@ class ChunkSpec:
     chunk: int = 8
     execute: int = 8
     hidden: tuple[int, ...] = (256, 256, 256)
+    levels: Levels = ()
 
     @property
     def reach(self) -> int:
@@ -39,7 +42,9 @@ class ChunkSpec:
     @classmethod
     def from_json(cls, text: str) -> Self:
         """The inverse of `to_json`; raises PolicyError for anything else."""
-        return described(cls, text, "a policy")
+        spec = described(cls, text, "a policy")
+        require_levels(spec.levels, spec.action)
+        return spec
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +94,7 @@ class PictureSpec(ChunkSpec):
             chunk=self.chunk,
             execute=self.execute,
             hidden=self.hidden,
+            levels=self.levels,
             steps=self.steps,
         )
 

@@ -12,12 +12,13 @@ import json
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Self
+from typing import Self
 
 from enpire.environment.control.cartesian_control import ActionSpec
 from enpire.environment.core.station_backend import StationBackend, Tasked
 from enpire.environment.core.task import Task
 from enpire.errors import PackError
+from enpire.json_text import frozen
 from enpire.packs.finder import SYMMETRY
 from enpire.packs.toml import Table
 
@@ -87,17 +88,10 @@ class Symmetry:
     @classmethod
     def from_json(cls, text: str) -> Self:
         """Return the inverse of `to_json`."""
-        said = _frozen(json.loads(text))
+        said = frozen(json.loads(text))
         kinds = {"points": ObservedPoint, "rotations": ObservedRotation, "yaws": ObservedYaw}
         parts = {name: tuple(kind(**each) for each in said[name]) for name, kind in kinds.items()}
         return cls(**{**said, **parts})
-
-
-def _frozen(value: Any) -> Any:
-    """Return it with tuples for lists, however deep."""
-    if isinstance(value, dict):
-        return {key: _frozen(each) for key, each in value.items()}
-    return tuple(map(_frozen, value)) if isinstance(value, list) else value
 
 
 def symmetry_of(stations: StationBackend) -> Symmetry | None:
