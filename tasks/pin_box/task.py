@@ -49,6 +49,7 @@ STEP, TURN = (0.002,) * 3, (0.025,) * 3  # of the hand in a control period [m], 
 HAND = ArmAction(STEP, TURN, low=(0.39, -0.05, 0.195), high=(0.50, 0.05, 0.255))
 # The same of skills, which put pins back from the whole tray.
 REACH = ArmAction((0.004,) * 3, (0.04,) * 3, low=(0.25, -0.14, 0.150), high=(0.57, 0.14, 0.300))
+NEAR = 0.0015  # of its hole's mouth, where a pin is shown larger [m]
 ASIDE = 0.004  # of its hole's axis a pin begins, at least: one let go nearer may fall in [m]
 OPEN, CLOSED = 0.012, 0.0  # gripper setpoints in the reset [m]
 GRIP_AT, RELEASE_AT, DONE_AT = 0.08, 0.28, 0.44  # times in the reset [s]
@@ -72,6 +73,7 @@ class PinBox(Task):
     actions = ActionSpec((HAND,), lead=0.06, push=6.0)
     observation_names = (
         *(f"pin_from_hole_{a}" for a in "xyz"),
+        *(f"pin_near_{a}" for a in "xyz"),
         *(f"pin_direction_{a}" for a in "xyz"),
         *(f"pin_from_hand_{a}" for a in "xyz"),
         *("box_x", "box_y", "box_yaw"),
@@ -202,7 +204,10 @@ class PinBox(Task):
         return 0.0
 
     def observe(self, readings: Readings) -> Float32Array:
-        """The next pin seen from its hole, the box's frame; hand, force and lead in the world's."""
+        """The next pin seen from its hole, the box's frame; hand, force and lead in the world's.
+
+        Near the hole the pin is shown once more, larger: a millimetre there decides.
+        """
         rows = np.arange(len(readings.joints))
         chosen = active(readings)
         ends, directions = in_holes(readings)
@@ -213,6 +218,7 @@ class PinBox(Task):
         seen = np.concatenate(
             [
                 ends[rows, chosen],
+                np.tanh(ends[rows, chosen] / NEAR),
                 directions[rows, chosen],
                 (offset[:, None] @ frame)[:, 0],
                 readings.position[:, 0, :2],
@@ -315,6 +321,7 @@ class PinBox(Task):
 _LEVEL = hand_rotation().T
 _LAYOUT = (  # of an observation: how many numbers, of what unit, around what
     (3, 0.01, (0.0, 0.0, 0.0)),  # pin from hole [m]
+    (3, 1.0, (0.0, 0.0, 0.0)),  # the same, larger
     (3, 0.1, (0.0, 0.0, 1.0)),  # direction of the pin
     (3, 0.01, (0.0, -GRIP, AHEAD)),  # pin from hand [m]
     (2, 0.01, tuple(BOX_AT[:2])),  # box [m]

@@ -142,6 +142,7 @@ def test_an_observation_is_of_the_pin_that_is_next() -> None:
     assert full["pin_from_hole_z"] == pytest.approx(-1.4, abs=1e-4), "all done: the last"
     first = dict(zip(names, task().observe(readings(0, depth=-0.01))[0], strict=True))
     assert first["pin_from_hole_z"] == pytest.approx(1.0, abs=1e-4)
+    assert first["pin_near_z"] > 0.99, "10 mm are far, larger"
     assert first["box_yaw"] == pytest.approx(3.0, abs=1e-4)
     held = dict(zip(names, task().observe(readings(away=0.007))[0], strict=True))
     assert held["pin_from_hand_z"] == pytest.approx(0.0, abs=1e-4)
