@@ -11,6 +11,7 @@ import numpy as np
 from torch import Tensor
 
 from enpire.environment.control.sensing import Readings
+from enpire.policies.levels import at_levels
 from enpire.policies.retracing import Path
 from enpire.policies.spec import ChunkSpec
 from enpire.policies.variation import variations
@@ -131,7 +132,8 @@ class PolicyController:
             chunks = self.chunks(seen, empty)
             for one, chunk in zip(empty, chunks, strict=True):
                 offset = self._spread * one.vary(-(-spec.chunk // spec.execute))
-                one.chunk.extend((chunk[: spec.execute] + offset).astype(np.float32))
+                varied = (chunk[: spec.execute] + offset).astype(np.float32)
+                one.chunk.extend(at_levels(varied, spec.levels))
         actions: Float32Array = np.array([one.chunk.popleft() for one in driven])
         return actions
 

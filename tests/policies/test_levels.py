@@ -8,6 +8,7 @@ import torch
 
 from enpire.errors import PolicyError
 from enpire.policies import ChunkPolicy, ChunkSpec, FlowPolicy, FlowSpec
+from enpire.policies.driver import PolicyController
 from enpire.policies.levels import at_levels, levels_shown, tensor_at_levels
 
 LEVELS = ((1, -1.0), (1, -0.4))
@@ -52,6 +53,19 @@ def test_policies_act_at_their_levels_and_their_files_keep_them() -> None:
     with torch.no_grad():
         same = flow(torch.from_numpy(history), torch.from_numpy(drawn)).numpy()
     np.testing.assert_allclose(same, flow.inference()(history, drawn), atol=1e-5)
+
+
+def test_who_explores_keeps_to_levels() -> None:
+    rows = np.array([0])
+    policy = FlowPolicy(FlowSpec("reach", 4, 2, levels=LEVELS)).eval()
+    policy.spread[1] = 0.3  # of what is explored
+    controller = PolicyController(policy)
+    controller.chunks = lambda seen, driven: np.zeros((1, 8, 2), np.float32)  # type: ignore[method-assign]
+    controller.begin(0, np.random.default_rng(0), exploration=1.0)
+    seen = np.zeros((1, 4), np.float32)
+    done = np.array([controller.act(rows, seen, None)[0] for _ in range(400)])  # type: ignore[arg-type]
+    assert set(np.unique(done[:, 1])) <= {np.float32(-1.0), np.float32(-0.4)}
+    assert len(np.unique(done[:, 0])) > 5
 
 
 @pytest.mark.parametrize(
