@@ -28,7 +28,8 @@ pytest.importorskip("ray")
 SMALL = (
     *("loop", "--task", "pick_cube", "--robots", "3", "--recipe", "bc", "--demonstrations", "3"),
     *("--start-episodes", "4", "--collect", "9", "--max-pairs", "2", "--max-rounds", "1"),
-    *("--recipe.training.steps", "10", "--first-recipe.training.steps", "10"),
+    # The first policy fails for sure: one that succeeds on three of four seeds is looked at again.
+    *("--recipe.training.steps", "10", "--first-recipe.training.steps", "1"),
 )
 PLANNED = {"demonstration": 3, "evaluation": 4, "collection": 9}  # the comparison apart
 
