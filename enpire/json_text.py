@@ -19,7 +19,18 @@ def parsed(text: str | bytes) -> Any:
 
 
 def frozen(value: Any) -> Any:
-    """Return a JSON value with tuples for its lists, however deep."""
+    """Return a JSON value with tuples for its lists, however deep.
+
+    Raises:
+        ValueError: it is nested too deep.
+    """
+    try:
+        return _frozen(value)
+    except RecursionError:
+        raise ValueError("it is nested too deep") from None
+
+
+def _frozen(value: Any) -> Any:
     if isinstance(value, dict):
-        return {key: frozen(each) for key, each in value.items()}
-    return tuple(map(frozen, value)) if isinstance(value, list) else value
+        return {key: _frozen(each) for key, each in value.items()}
+    return tuple(map(_frozen, value)) if isinstance(value, list) else value
