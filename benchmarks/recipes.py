@@ -219,7 +219,7 @@ def read(cell: RecipeCell) -> CellResult | None:
             training_s=sum(numbers.get("seconds", 0.0) for numbers in trained),
             wall_s=float(facts.get("wall_s", 0.0)),
             ended=overview.state(run),
-            pack=json.loads(facts.get("packs", "{}")).get(f"tasks/{cell.task}", ""),
+            pack=ledger.packs().get(f"tasks/{cell.task}", ""),
         )
 
 

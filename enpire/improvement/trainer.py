@@ -104,16 +104,16 @@ def clone(
     (N,), where it is this that tells what each is worth.
     """
     said = replace(training, steps=training.steps or usual)
-    spec = _shown_levels(given, given.spec, chosen)
-    if isinstance(spec, PictureSpec):
-        data = seen_examples(chosen, spec, weight)
-        return clone_picture(given, spec, data, said)
+    if isinstance(given.spec, PictureSpec):
+        seeing = _shown_levels(given, given.spec, chosen)
+        return clone_picture(given, seeing, seen_examples(chosen, seeing, weight), said)
     if training.shift or training.relight:
         raise RecipeError("shift and relight are of pictures, which nobody takes here: --images 64")
     if kind == "flow":
         return clone_flow(given, chosen, training, weight)
     if training.late:
         raise RecipeError("a chunk that may come late has to flow: --recipe.policy flow")
+    spec = _shown_levels(given, given.spec, chosen)
     data = _taught(given, spec, chosen, weight)
     return fit(fresh(spec, data, given.seed), data, said, given.seed, given.checkpoint)
 
@@ -168,8 +168,8 @@ def clone_picture(
 
 def _shown_levels[S: ChunkSpec](given: RecipeInputs, spec: S, chosen: Sequence[Episode]) -> S:
     """The shape of a policy whose grippers do what they were shown to do, where that is little."""
-    fit = [episode.actions for episode in chosen if episode.actions.shape[1:] == (spec.action,)]
-    levels = levels_shown(np.concatenate(fit), given.grippers) if fit else ()
+    shown = [episode.actions for episode in chosen if episode.actions.shape[1:] == (spec.action,)]
+    levels = levels_shown(np.concatenate(shown), given.grippers) if shown else ()
     return replace(spec, levels=levels)
 
 

@@ -8,6 +8,7 @@ policy whose gripper was only ever shown a few values says the nearest of them.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 
 import numpy as np
 import torch
@@ -52,9 +53,9 @@ def at_levels(actions: Float32Array, levels: Levels) -> Float32Array:
     if not levels:
         return actions
     settled = actions.copy()
-    for entry, values in _by_entry(levels).items():
-        away = abs(actions[..., entry, None] - np.array(values, np.float32))
-        settled[..., entry] = np.array(values, np.float32)[away.argmin(axis=-1)]
+    for entry, values in _by_entry(levels):
+        away = abs(actions[..., entry, None] - values)
+        settled[..., entry] = values[away.argmin(axis=-1)]
     return settled
 
 
@@ -66,8 +67,10 @@ def tensor_at_levels(actions: Tensor, levels: Levels) -> Tensor:
     return actions + (settled - actions).detach()
 
 
-def _by_entry(levels: Levels) -> dict[int, list[float]]:
-    found: dict[int, list[float]] = {}
-    for entry, value in levels:
-        found.setdefault(entry, []).append(value)
-    return found
+@cache  # asked for with every chunk
+def _by_entry(levels: Levels) -> tuple[tuple[int, Float32Array], ...]:
+    entries = dict.fromkeys(entry for entry, _ in levels)
+    return tuple(
+        (entry, np.array([value for at, value in levels if at == entry], np.float32))
+        for entry in entries
+    )

@@ -23,7 +23,7 @@ from enpire.policies.description import described
 from enpire.sandbox.limits import MIB, MOST_BYTES, MOST_FILES
 
 MOST_TEXT = 200  # characters of what a description says in words
-RESERVED = "__metadata__"  # of a safetensors filefrom enpire.policies.description import described
+RESERVED = "__metadata__"  # of a safetensors file
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from enpire.policies.description import described
 from enpire.twin.twin import Rows
 from enpire.types import Float32Array, FloatArray
 
-VALUES = "values"  # the tensorfrom enpire.policies.description import described
+VALUES = "values"  # the tensor
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,7 +42,7 @@ class ChunkSpec:
     @classmethod
     def from_json(cls, text: str) -> Self:
         """The inverse of `to_json`; raises PolicyError for anything else."""
-        spec = described(cls, text, "a policy")
+        spec = described(cls, text, "a policy", needs=("hidden",))
         require_levels(spec.levels, spec.action)
         return spec
 

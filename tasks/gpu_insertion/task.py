@@ -57,8 +57,8 @@ from .verify import FIRST, SEEN_SEATED, judge, judge_views, seated
 
 READY_DEPTH = 0.0072  # of the edge's middle, as seen in one reading [m]
 READY_LEVEL = 0.0020  # by how much one end may be seen higher then [m]
-NEAR = 0.001  # of its place in the slot, where an end of the edge is shown larger [m]
 READY_ASIDE = 0.003  # by how much either end may be seen beside its place in the slot then [m]
+NEAR = 0.001  # of its place in the slot, where an end of the edge is shown larger [m]
 # Setpoint of the hands that have let go, 19 mm off each face of the card: it leans by the slot's
 # play, 10 mm at its top, once nothing props it [m].
 OPENED = 0.050

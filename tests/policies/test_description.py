@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from enpire.errors import PolicyError
@@ -22,3 +24,18 @@ def test_lists_become_tuples() -> None:
 def test_what_describes_no_policy_is_refused(text: str) -> None:
     with pytest.raises(PolicyError, match="not a policy's description"):
         described(ChunkSpec, text, "a policy")
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        ({"hidden": 5}, "hidden is no list"),
+        ({"hidden": None}, "hidden is no list"),
+        ({"hidden": "abc"}, "hidden is no list"),
+        ({}, "hidden is missing"),
+    ],
+)
+def test_the_widths_of_layers_are_said(values: dict[str, object], words: str) -> None:
+    text = json.dumps({"task": "reach", "observation": 4, "action": 2, **values})
+    with pytest.raises(PolicyError, match=words):
+        ChunkSpec.from_json(text)
