@@ -21,6 +21,7 @@ from enpire.types import Float32Array, FloatArray
 from .frames import (
     GRASPS,
     HALF,
+    HOME,
     LEFT,
     RIGHT,
     aside,
@@ -34,7 +35,6 @@ from .frames import (
 FASTEST = 0.0013  # of the card in a control period [m]
 TURNING = 0.009  # of the card in a control period, at most [rad]
 SEARCH = 50  # control periods of a search on the rim, in a spiral
-HOME = 0.0068  # depth of an end of the edge from which on it is home [m]
 STUCK = 20  # control periods of pushing without depth after which a person searches again
 TREMOR = 0.25  # of the hands, in full actions (0.4 mm, 3 mrad)
 

@@ -16,6 +16,7 @@ from enpire.types import FloatArray
 
 SLOT_AT = np.array([0.40, 0.020, 0.040])  # middle of the mouth, nominal, world frame [m]
 DEPTH = 0.0075  # of the slot [m]
+HOME = 0.0068  # depth of an end of the edge from which on it is home [m]
 HALF = 0.0445  # of the connector, along it [m]
 GRASPS = np.array([[0.0, 0.065, 0.076], [0.0, -0.105, 0.076]])  # of the hands, card frame [m]
 TILT = math.radians(30.0)  # hands come from above and from the card's ends, at this angle

@@ -37,6 +37,7 @@ from .demonstrator import Teleoperator
 from .fakes import fakes
 from .frames import (
     GRASPS,
+    HOME,
     LEFT,
     RIGHT,
     SLOT_AT,
@@ -58,7 +59,7 @@ from .verify import FIRST, SEEN_SEATED, judge, judge_views, seated
 READY_DEPTH = 0.0072  # of the edge's middle, as seen in one reading [m]
 READY_LEVEL = 0.0020  # by how much one end may be seen higher then [m]
 READY_ASIDE = 0.003  # by how much either end may be seen beside its place in the slot then [m]
-NEAR = 0.001  # of its place in the slot, where an end of the edge is shown larger [m]
+NEAR = 0.001  # of its place at the mouth, or of `HOME`, where an end is shown larger [m]
 # Setpoint of the hands that have let go, 19 mm off each face of the card: it leans by the slot's
 # play, 10 mm at its top, once nothing props it [m].
 OPENED = 0.050
@@ -95,6 +96,7 @@ class GpuInsertion(Task):
     observation_names = (
         *(f"{s}_end_{a}" for s in ("left", "right") for a in "xyz"),
         *(f"{s}_end_near_{a}" for s in ("left", "right") for a in "xyz"),
+        *(f"{s}_end_from_home" for s in ("left", "right")),
         *("lean", "slot_yaw"),
         *(f"{s}_hand_{a}" for s in ("left", "right") for a in ("x", "y", "z")),
         *(f"{s}_hand_{a}" for s in ("left", "right") for a in ("rx", "ry", "rz")),
@@ -278,7 +280,9 @@ class GpuInsertion(Task):
     def observe(self, readings: Readings) -> Float32Array:
         """The edge seen from the slot; both hands, forces and setpoints in the world frame.
 
-        Its ends near the slot are shown once more, larger: a millimetre there decides.
+        Its ends near the mouth of the slot, and near its bottom, are shown once more, larger: a
+        millimetre there decides. Without the second look 24 of 200 cards of one policy stood a
+        millimetre or more too high until time was up; with it none did.
         """
         m = len(readings.joints)
         ends = ends_in_slot(readings).reshape(m, 6)
@@ -287,6 +291,7 @@ class GpuInsertion(Task):
             [
                 ends,
                 np.tanh(ends / NEAR),
+                np.tanh((ends[:, 2::3] + HOME) / NEAR),
                 lean(readings)[:, None],
                 slot[:, 1:2, 0],
                 readings.hand_position.reshape(m, 6),
@@ -362,7 +367,7 @@ OPENED_ACTION = 2.0 * OPENED / 0.075 - 1.0  # of a gripper that opens to 75 mm
 _TURNED_BACK = np.stack([hand_rotation(LEFT).T, hand_rotation(RIGHT).T])
 _LAYOUT = (  # of an observation: how many numbers, of what unit
     (6, 0.005),  # ends [m]
-    (6, 1.0),  # ends, larger
+    (8, 1.0),  # ends, larger
     (2, 0.05),  # lean, yaw [rad]
     (6, 0.01),  # hands [m]
     (6, 0.1),  # hands [rad]
@@ -371,7 +376,7 @@ _LAYOUT = (  # of an observation: how many numbers, of what unit
     (2, 0.01),  # grippers [m]
 )
 _SCALE = np.concatenate([np.full(count, unit) for count, unit in _LAYOUT])
-_CENTRE = np.concatenate([np.zeros(14), *(SLOT_AT + GRASPS), np.zeros(18), np.full(2, 0.012)])
+_CENTRE = np.concatenate([np.zeros(16), *(SLOT_AT + GRASPS), np.zeros(18), np.full(2, 0.012)])
 _BELOW, _ABOVE = np.array([[7, 2, 3], [5, 6, 1]])  # the diagonal, of a rotation laid out flat
 
 

@@ -193,7 +193,8 @@ def test_an_observation_has_its_names_and_stays_small() -> None:
     assert by_name["left_end_z"] == pytest.approx(1.0, abs=1e-4)
     assert by_name["lean"] == pytest.approx(2.0, abs=0.02)
     assert by_name["right_end_near_z"] > 0.99, "5 mm are far, larger"
-    seen_high = ("_end_z", "_near_z", "lean")
+    assert by_name["right_end_from_home"] > 0.99, "12 mm are farther"
+    seen_high = ("_end_z", "_near_z", "_from_home", "lean")
     rest = [v for k, v in by_name.items() if not k.endswith(seen_high)]
     np.testing.assert_allclose(rest, 0.0, atol=1e-6)
 
