@@ -44,9 +44,7 @@ GRIPPED = 0.012  # of a hand that holds head or tail from where that is held [m]
 BEHIND = np.array([SLOT_END + 0.0190 - GRASP, 0.0, 0.0])  # of a head held, the right hand [m]
 ROOM = 0.016  # that it may be elsewhere, for the head is turned in the left one [m]
 AFTER = 5  # readings between the right hand's letting go and the left one's
-# Readings after both have, until the tie is looked at for the last time: 0.9 s. A loop has swung to
-# and fro once by then, and most tails that are not caught have sprung out.
-REST = 23
+REST = 12  # readings after both have, until the tie is looked at for the last time
 OPENED, OPENING = 0.006, 2  # of a right hand that has let go [m]; readings until that is seen
 OFF = 13.0  # opening of hands that touch neither a head of 10.2 mm, nor a tail on it [mm]
 CLOSED = 0.75  # of a turn round the bundle, from the head to the tip, is a loop
