@@ -31,6 +31,9 @@ AJAR, OPEN, CLOSED = -0.627, -0.4, -1.0  # gripper actions: 14 mm; 22 mm; shut
 FREE = 0.255  # height of a hand that meets nothing: below, it goes as slowly as near a pin [m]
 SAFE = 0.275  # height of a hand that clears, with a pin in it, whatever stands in the box [m]
 GAIN = 0.3  # share of what is left that the hand goes in a control period
+# So much of full speed is added to a hand's turn in a control period, at most. The wrist turns at
+# once, and the arm, which is to keep the fingers in their place meanwhile, lags behind.
+GROWS = 0.25
 GENTLE, SLOW = 0.5, 0.3  # of a full action: near a pin; where it is to touch something
 # The same with the last pin in the fingers. What is held slides outwards on the pads while an arm
 # swings, by 0.1 mm on the way to the start at GENTLE: the more the faster it is gone.
@@ -115,6 +118,7 @@ class HoldAgain(Restorer):
         self._seen = Glances()
         self._skill = Skill.RELEASE
         self._periods = 0  # since the skill began
+        self._turned = 0.0  # how fast the hand turned in the period before, of a full action
         self._clearing = True
         self._fist = False  # whether the hand is shut when it is raised
         self._failed = 0
@@ -420,6 +424,7 @@ class HoldAgain(Restorer):
 
     def _move(self, readings: Readings) -> Float32Array:
         if self._skill is Skill.SEAT:
+            self._turned = 0.0
             return self._person.act(readings)
         position, rotation, pace = self._goal()
         hand = readings.hand_position[0, 0]
@@ -435,7 +440,9 @@ class HoldAgain(Restorer):
         if self._skill is Skill.RELEASE:
             action[:3] = _limited(-RELAXES * readings.lead[0, 0] / self._step, 1.0)
         turn = self._about(readings, eased(hand, rotation))
-        action[3:6] = _limited(GAIN * turn / self._turn, pace * _turns(readings))
+        most = min(pace * _turns(readings), self._turned + GROWS)
+        action[3:6] = _limited(GAIN * turn / self._turn, most)
+        self._turned = float(np.linalg.norm(action[3:6]))
         if bent(readings.joints[0, 0]) and np.linalg.norm(turn) > BENDING:
             action[:3] = 0.0  # it unbends first
         action[6] = self._jaw(readings)

@@ -93,6 +93,7 @@ class PinBox(Task):
     target_names: ClassVar[tuple[str, ...]] = variation_names[:12]
     # Less push than a policy's: an arm stretched by 6 N that comes free goes at 0.26 m/s.
     reset_actions = ActionSpec((REACH,), lead=0.06, push=5.0)
+    reset_stretch = 0.020  # a hand that comes free springs back from there at some 0.2 m/s [m]
     parameters = PARAMETERS
 
     def build(self, spec: mujoco.MjSpec) -> None:

@@ -24,6 +24,9 @@ CREEP, BRISK = 0.4, 0.7  # of the speed it has otherwise, at the stop; of one th
 RUNS = 0.03, 0.001  # from a stop, and nearer in a control period: of a level hand, in vain [rad]
 ASKEW = 0.5  # turn that is left, with which the hand goes slowly, for its arm has to follow [rad]
 GAIN = 0.3  # share of what is left that the hand goes in a control period
+# So much of full speed is added to a hand's turn in a control period, at most. The wrist turns at
+# once, and the arm, which is to keep the fingers in their place meanwhile, lags behind.
+GROWS = 0.15
 NEAR, FINE = (0.012, 0.12), (0.0015, 0.02)  # when it is there: [m], [rad]
 FELT = 4.0  # push from below at which a hand that goes down has touched something [N]
 CLOSING = 0.2  # of the gripper action in a control period, at most
@@ -69,6 +72,7 @@ class Hand:
         self._periods = 0  # since the move began
         self._arrived = 0  # since it is there
         self._pushed = 0.0
+        self._turned = 0.0  # how fast it turned in the period before, of full speed
         self._left, self._nearer = np.inf, 0  # least that was left of the move, in full actions
 
     @property
@@ -82,6 +86,10 @@ class Hand:
 
     def rest(self) -> Float32Array:
         """The action of hands that stay where they are, (14,)."""
+        self._turned = 0.0
+        return self._still()
+
+    def _still(self) -> Float32Array:
         action = np.zeros(14, dtype=np.float32)
         action[[6, 13]] = SHUT, self.grip
         return action
@@ -136,9 +144,9 @@ class Hand:
         step = _within(GAIN * shift / self._scale[:3], share * min(slow, SLOW if askew else 1))
         if self._arrived and move.gentle:
             step[:] = 0.0
-        action = self.rest()
+        action = self._still()
         action[7:10] = step
-        action[10:13] = _within(GAIN * turn / self._scale[3:], share * slow)
+        action[10:13] = self._turning(turn, share * slow)
         return action, False
 
     def _free(self, readings: Readings) -> Float32Array | None:
@@ -149,10 +157,16 @@ class Hand:
             return None
         if self.retreat.ways >= STUCK:
             self.grip += float(np.clip(OPEN - self.grip, 0.0, CLOSING))
-        action = self.rest()
+        action = self._still()
         action[7:10] = freeing[0]
-        action[10:13] = _within(GAIN * freeing[1] / self._scale[3:], SLOW)
+        action[10:13] = self._turning(freeing[1], SLOW)
         return action
+
+    def _turning(self, turn: FloatArray, most: float) -> FloatArray:
+        """Of an action (3,), to turn by what is left (3,) [rad]; it grows slowly up to `most`."""
+        result = _within(GAIN * turn / self._scale[3:], min(most, self._turned + GROWS))
+        self._turned = float(np.linalg.norm(result))
+        return result
 
     def _next(self) -> None:
         self.moves.popleft()

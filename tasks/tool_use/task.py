@@ -102,8 +102,11 @@ class ToolUse(Task):
     target_names = variation_names[:18]
     parameters = PARAMETERS
     restore_limit = 120.0
-    # 15 N and 7 N: a cutter that hangs on something has to be pulled free of it, or pushed over.
+    # A cutter that hangs on something has to be pulled free of it, or pushed over.
     reset_actions = ActionSpec((STILL, REACH), lead=0.10, push=10.0)
+    # A hand that comes free springs back from there at some 0.2 m/s, and one at the edge of `REACH`
+    # goes no further than so far beyond.
+    reset_stretch = 0.017  # [m]
 
     def build(self, spec: mujoco.MjSpec) -> None:
         """The scene, its tags, a weld that holds the cutter until the fingers have closed."""

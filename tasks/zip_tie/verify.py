@@ -5,6 +5,7 @@ Where head, tail and loop are then is said by the tracker (`judge`) or by camera
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -47,10 +48,14 @@ REST = 12  # readings after both have, until the tie is looked at for the last t
 OPENED, OPENING = 0.006, 2  # of a right hand that has let go [m]; readings until that is seen
 OFF = 13.0  # opening of hands that touch neither a head of 10.2 mm, nor a tail on it [mm]
 CLOSED = 0.75  # of a turn round the bundle, from the head to the tip, is a loop
-# A loop swings on the bundle once hands are off, by up to 15 mm along it, and a period takes 0.8 s:
-# one that comes nearer to an end than that may yet slip off. At one end stands the post, which on
-# the twin stops no link.
-ON_BUNDLE = 1e3 * BUNDLE_HALF - 15.0  # of where the loop's plane crosses it, from its middle [mm]
+# A loop swings on the bundle once hands are off, by up to 15 mm along it, and a period takes 0.8 s.
+# In 0.48 s it is seen at one end of its way at least, and goes beyond what was seen by no more than
+# 0.53 of that; it slides, too. At one end stands the post, which on the twin stops no link.
+SWINGING = 12  # readings for which it is watched
+BEYOND = 2 / 3  # of the way that it was seen to swing, which it may go beyond
+SWINGS = 12.0  # but no more than so much [mm]
+SWUNG = 7.0  # the same for cameras, which look once and see no swing [mm]
+ON_BUNDLE = 1e3 * BUNDLE_HALF - 3.0  # of where a loop may come to, from the bundle's middle [mm]
 NEAR = 0.002  # a strap seen so near the bundle's axis is inside the bundle: not known where [m]
 PIECE = np.linspace(0.0, 1.0, 17)  # where a piece of strap between two marks is looked at
 
@@ -69,7 +74,7 @@ def judge(evidence: Evidence) -> Verdict:
         Predicate("loop_closed", turns(last.position[0], last.rotation[0]), CLOSED, "turns"),
         Predicate("holds_pull", held(evidence), 5.0, "N"),
         hands_off(evidence),
-        _on_bundle(1e3 * max(abs(_crosses(r)) for r in evidence.readings[-REST:])),
+        _on_bundle(_comes_to([1e3 * _crosses(r) for r in evidence.readings[-SWINGING:]])),
     )
     return _verdict(depth, predicates)
 
@@ -101,8 +106,16 @@ def hands_off(evidence: Evidence) -> Predicate:
 
 
 def _on_bundle(off: float, accuracy: float = 0.0) -> Predicate:
-    """Whether the loop is far enough from the bundle's ends; off: from its middle [mm]."""
+    """Whether a loop that may come so far from the bundle's middle stays on it [mm]."""
     return Predicate("on_bundle", off, ON_BUNDLE, "mm", at_least=False, accuracy=accuracy)
+
+
+def _comes_to(crosses: Sequence[float]) -> float:
+    """How far from the bundle's middle a loop may come that was seen to cross its axis there [mm].
+
+    One that stands still stays where it is; one that swings may go further.
+    """
+    return max(map(abs, crosses)) + min(BEYOND * (max(crosses) - min(crosses)), SWINGS)
 
 
 def _crosses(readings: Readings) -> float:
@@ -144,7 +157,7 @@ def judge_views(evidence: Evidence) -> Verdict:
             Predicate("loop_closed", loop, CLOSED, "turns", accuracy=ROUND),
             Predicate("holds_pull", _held_until_opened(evidence), 5.0, "N"),
             hands_off(evidence),
-            _on_bundle(np.nan if head is None else 1e3 * abs(loop_crosses(head)), PLANE),
+            _on_bundle(np.nan if head is None else 1e3 * abs(loop_crosses(head)) + SWUNG, PLANE),
         ),
     )
     bodies = [body for body in (head, tip) if body is not None]
