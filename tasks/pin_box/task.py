@@ -43,14 +43,13 @@ from .restorer import HoldAgain
 from .skill import PARAMETERS, Inserter
 from .start import Start, box_pose
 from .truth import truth
-from .verify import LOOKS_SEATED, judge, judge_views, seated
+from .verify import judge, judge_views, seated
 
 STEP, TURN = (0.002,) * 3, (0.025,) * 3  # of the hand in a control period [m], [rad]
 HAND = ArmAction(STEP, TURN, low=(0.39, -0.05, 0.195), high=(0.50, 0.05, 0.255))
 # The same of skills, which put pins back from the whole tray.
 REACH = ArmAction((0.004,) * 3, (0.04,) * 3, low=(0.25, -0.14, 0.150), high=(0.57, 0.14, 0.300))
 NEAR = 0.0015  # of its hole's mouth, where a pin is shown larger [m]
-BOTTOM = 0.001  # of the depth at which it looks seated: there its depth is shown larger [m]
 ASIDE = 0.004  # of its hole's axis a pin begins, at least: one let go nearer may fall in [m]
 OPEN, CLOSED = 0.012, 0.0  # gripper setpoints in the reset [m]
 GRIP_AT, RELEASE_AT, DONE_AT = 0.08, 0.28, 0.44  # times in the reset [s]
@@ -75,7 +74,6 @@ class PinBox(Task):
     observation_names = (
         *(f"pin_from_hole_{a}" for a in "xyz"),
         *(f"pin_near_{a}" for a in "xyz"),
-        "pin_from_home",
         *(f"pin_direction_{a}" for a in "xyz"),
         *(f"pin_from_hand_{a}" for a in "xyz"),
         *("box_x", "box_y", "box_yaw"),
@@ -209,8 +207,7 @@ class PinBox(Task):
     def observe(self, readings: Readings) -> Float32Array:
         """The next pin seen from its hole, the box's frame; hand, force and lead in the world's.
 
-        Near the hole, and near its bottom, the pin is shown once more, larger: a millimetre there
-        decides.
+        Near the hole the pin is shown once more, larger: a millimetre there decides.
         """
         rows = np.arange(len(readings.joints))
         chosen = active(readings)
@@ -223,7 +220,6 @@ class PinBox(Task):
             [
                 ends[rows, chosen],
                 np.tanh(ends[rows, chosen] / NEAR),
-                np.tanh((ends[rows, chosen, 2:] + LOOKS_SEATED) / BOTTOM),
                 directions[rows, chosen],
                 (offset[:, None] @ frame)[:, 0],
                 readings.position[:, 0, :2],
@@ -326,7 +322,7 @@ class PinBox(Task):
 _LEVEL = hand_rotation().T
 _LAYOUT = (  # of an observation: how many numbers, of what unit, around what
     (3, 0.01, (0.0, 0.0, 0.0)),  # pin from hole [m]
-    (4, 1.0, (0.0, 0.0, 0.0, 0.0)),  # the same, larger
+    (3, 1.0, (0.0, 0.0, 0.0)),  # the same, larger
     (3, 0.1, (0.0, 0.0, 1.0)),  # direction of the pin
     (3, 0.01, (0.0, -GRIP, AHEAD)),  # pin from hand [m]
     (2, 0.01, tuple(BOX_AT[:2])),  # box [m]
