@@ -15,7 +15,7 @@ from enpire.child_environment import (
     keep_from_children,
     named_secrets,
 )
-from enpire.commands.helpers.children import Children
+from enpire.cli.helpers.children import Children
 from enpire.environment.gym_bridge.gym_stations import Worker as GymWorker
 from enpire.improvement.training import _Worker as Trainer
 from enpire.rollout.fleet.recovery import Recovery

@@ -10,8 +10,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from enpire.commands.helpers.children import Children
-from enpire.commands.options.parser import Parser, print_json
+from enpire.cli.helpers.children import Children
+from enpire.cli.options.parser import Parser, print_json
 from enpire.errors import EnpireError, LockedError, UsageError
 from enpire.session.values import duration, more_than_zero, natural, positive
 

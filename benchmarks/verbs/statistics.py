@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import Namespace
 from dataclasses import asdict
 
-from enpire.commands.options.parser import Parser, print_json
+from enpire.cli.options.parser import Parser, print_json
 from enpire.session.values import positive
 
 

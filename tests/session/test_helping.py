@@ -10,7 +10,7 @@ import pytest
 from enpire.cli import main
 from enpire.store import Run
 from enpire.types import Outcome, Purpose
-from tests.commands.test_collect import Blind
+from tests.cli.test_collect import Blind
 
 TEACH = ["collect", "--task", "pick_cube", "--episodes", "1"]
 

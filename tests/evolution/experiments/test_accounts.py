@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from enpire.commands import show
+from enpire.cli import show
 from enpire.evolution.campaign import report
 from enpire.evolution.experiments.accounts import Accounts, Spent, accounts, millions, used_by
 from enpire.evolution.experiments.events import USED, Used
