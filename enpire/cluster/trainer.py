@@ -8,7 +8,13 @@ from typing import Any, Self
 
 from enpire.cluster.connection import GPU, Cluster, first_line
 from enpire.cluster.survey import require_version
-from enpire.cluster.workshop import Lesson, Made, RayTrainerActor, Weights, lesson
+from enpire.cluster.trainer_actor import (
+    PolicyWeights,
+    RayTrainerActor,
+    RemoteCandidate,
+    TrainingMessage,
+    training_message,
+)
 from enpire.errors import EnvironmentFault, RecipeError, UsageError
 from enpire.improvement.recipe import Candidate
 from enpire.improvement.training import TrainingHandle, TrainingRequest
@@ -37,12 +43,12 @@ class RayTrainer:
             UsageError: no node has room for it, or it has another version of ours.
         """
         self._cluster, self._ray = cluster, cluster.ray
-        self._known: set[str] = set()
-        self._workshop, self._node = self._opened()
+        self._sent: set[str] = set()
+        self._actor, self._node = self._start()
 
     def begin(self, run: Run, asked: TrainingRequest) -> TrainingHandle:
         """See `Trainer`."""
-        return _Away(self, run, asked)
+        return _RayTraining(self, run, asked)
 
     def __enter__(self) -> Self:
         return self
@@ -53,9 +59,9 @@ class RayTrainer:
         error: BaseException | None,
         at: TracebackType | None,
     ) -> None:
-        done = self._workshop.close.remote()
+        done = self._actor.close.remote()
         self._ray.wait([done], timeout=CLOSE_S)
-        self._ray.kill(self._workshop)
+        self._ray.kill(self._actor)
 
     @property
     def node(self) -> str:
@@ -64,35 +70,37 @@ class RayTrainer:
 
     def learn(self, run: Run, asked: TrainingRequest) -> Any:
         """Send what it lacks and have it begin; returns the reference of what will come of it."""
-        lacking = [episode for episode in run.episodes() if episode.id not in self._known]
+        lacking = [episode for episode in run.episodes() if episode.id not in self._sent]
         for begin in range(0, len(lacking), AT_ONCE):
             some = lacking[begin : begin + AT_ONCE]
-            self._ray.get(self._workshop.know.remote(some))
-            self._known |= {episode.id for episode in some}
-        parent = Weights(asked.parent, *run.load_policy(asked.parent)) if asked.parent else None
-        told: Lesson = lesson(run, asked)
-        self._ray.get(self._workshop.begin.remote(told, parent))
-        return self._workshop.candidate.remote()
+            self._ray.get(self._actor.add_episodes.remote(some))
+            self._sent |= {episode.id for episode in some}
+        parent = (
+            PolicyWeights(asked.parent, *run.load_policy(asked.parent)) if asked.parent else None
+        )
+        message: TrainingMessage = training_message(run, asked)
+        self._ray.get(self._actor.begin.remote(message, parent))
+        return self._actor.candidate.remote()
 
     def curve(self, number: int, offset: int) -> bytes:
         """Return what its curve has gained there after `offset` bytes; nothing if it is lost."""
         try:
-            lines: bytes = self._ray.get(self._workshop.curve.remote(number, offset), timeout=1.0)
+            lines: bytes = self._ray.get(self._actor.curve.remote(number, offset), timeout=1.0)
         except self._ray.exceptions.RayError:
             return b""
         return lines
 
     def cancel(self) -> None:
         """End what is under way."""
-        self._workshop.cancel.remote()
+        self._actor.cancel.remote()
 
     def renew(self) -> None:
         """Have another process, which knows nothing yet, in place of one that is lost."""
-        self._ray.kill(self._workshop)
-        self._known.clear()
-        self._workshop, self._node = self._opened()
+        self._ray.kill(self._actor)
+        self._sent.clear()
+        self._actor, self._node = self._start()
 
-    def _opened(self) -> tuple[Any, str]:
+    def _start(self) -> tuple[Any, str]:
         needs = {"num_gpus": 1} if self._cluster.room(GPU) else {"num_cpus": 1}
         actor = self._ray.remote(RayTrainerActor).options(**needs, max_concurrency=3).remote()
         try:
@@ -113,7 +121,7 @@ class RayTrainer:
         return actor, name
 
 
-class _Away:
+class _RayTraining:
     """A training under way on a node; one whose node is lost begins anew on another."""
 
     def __init__(self, trainer: RayTrainer, run: Run, asked: TrainingRequest) -> None:
@@ -133,15 +141,15 @@ class _Away:
         if not ready:
             return None
         try:
-            made: Made | str | None = self._ray.get(self._coming)
+            found: RemoteCandidate | str | None = self._ray.get(self._coming)
         except self._ray.exceptions.RayTaskError:
             raise  # a fault of ours
         except self._ray.exceptions.RayError as error:
             self._again(error)
             return None
-        if isinstance(made, Made):
-            return Candidate(load(made.weights.metadata, made.weights.tensors), made.numbers)
-        raise RecipeError(f"on node {self._trainer.node}: {made or 'training was cancelled'}")
+        if isinstance(found, RemoteCandidate):
+            return Candidate(load(found.weights.metadata, found.weights.tensors), found.numbers)
+        raise RecipeError(f"on node {self._trainer.node}: {found or 'training was cancelled'}")
 
     def cancel(self) -> None:
         """See `TrainingHandle`."""

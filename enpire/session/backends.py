@@ -11,8 +11,8 @@ from enpire.errors import UsageError
 from enpire.session.telling import Say
 
 if TYPE_CHECKING:
-    from enpire.cluster.cells import ClusterCells
     from enpire.cluster.connection import Cluster
+    from enpire.cluster.ray_stations import RayStations
     from enpire.cluster.trainer import RayTrainer
     from enpire.environment import Order, StationBackend
     from enpire.improvement.training import SubprocessTrainer, Trainer
@@ -119,18 +119,18 @@ class RayBackend:
     def __init__(self, cluster: Cluster) -> None:
         """Those of `cluster`."""
         self._cluster = cluster
-        self._cells: ClusterCells | None = None
+        self._stations: RayStations | None = None
 
     def stations(self, order: Order, count: int) -> StationBackend:
         """See `Backend`."""
-        from enpire.cluster.cells import open_cells
+        from enpire.cluster.ray_stations import open_ray_stations
 
         if order.images or order.vary_looks:
             raise UsageError("--images is for this machine: no --cluster")
         if order.demonstrator:
             raise UsageError("--demonstrator is for this machine: no --cluster")
-        self._cells = open_cells(self._cluster, order, count)
-        return self._cells
+        self._stations = open_ray_stations(self._cluster, order, count)
+        return self._stations
 
     def trainer(self) -> RayTrainer:
         """See `Backend`."""
@@ -140,10 +140,10 @@ class RayBackend:
 
     def clock(self, now: float = 0.0) -> Clock:
         """See `Backend`: that of the stations, which were opened before."""
-        if self._cells is None:
+        if self._stations is None:
             raise RuntimeError("no stations are open: they have the clock")
-        self._cells.clock.goes_on_from(now)
-        return self._cells.clock
+        self._stations.clock.goes_on_from(now)
+        return self._stations.clock
 
 
 @contextmanager

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 
-from enpire.cluster.carrying import Remembered, Version, pack, settings_of, unpack
+from enpire.cluster.serialization import PackedController, RecentCache, pack, settings_of, unpack
 from enpire.environment import (
     Controller,
     Demonstrations,
@@ -117,7 +117,7 @@ def test_what_cannot_be_carried_is_said() -> None:
 
 def test_what_cannot_be_loaded_is_said() -> None:
     with pytest.raises(PolicyError, match="cannot be loaded"):
-        unpack(Version("", b"no pickle"), None)
+        unpack(PackedController("", b"no pickle"), None)
 
 
 def test_a_job_is_the_same_with_its_settings() -> None:
@@ -134,7 +134,7 @@ def test_what_was_made_long_ago_is_forgotten() -> None:
         made.append(number)
         return -number
 
-    kept = Remembered[int, int](make)
+    kept = RecentCache[int, int](make)
     assert [kept.get(i, i) for i in (1, 1, 2)] == [-1, -1, -2]
     assert made == [1, 2]
     for number in range(100, 200):

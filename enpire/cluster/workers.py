@@ -9,7 +9,7 @@ from typing import Any
 
 from enpire import errors
 from enpire.cluster.connection import STATION, Cluster, first_line
-from enpire.cluster.host import About, Failed, Host
+from enpire.cluster.station_actor import RemoteFailure, StationActor, StationDescription
 from enpire.cluster.survey import require_version
 from enpire.environment import Order
 from enpire.errors import EnpireError, EnvironmentFault, UsageError
@@ -21,21 +21,21 @@ LOSSES = 3  # of a station one after the other, without an episode in between, t
 
 
 @dataclass(slots=True)
-class _Seat:
+class _StationWorker:
     """A station: the process that it is, or that is to be it.
 
-    actor: Ray's handle. coming: its `About`, awaited. about: once it is there. node: its node's id.
-    losses: of its processes since the last episode.
+    actor: Ray's handle. coming: its `StationDescription`, awaited. description: once it is there.
+    node: its node's id. losses: of its processes since the last episode.
     """
 
     actor: Any
     coming: Any
-    about: About | None = None
+    description: StationDescription | None = None
     node: str = ""
     losses: int = 0
 
 
-class Seats:
+class StationWorkers:
     """All stations of a fleet. coming: Ray's references of those in place of lost ones."""
 
     def __init__(self, cluster: Cluster, order: Order, stations: int) -> None:
@@ -49,47 +49,47 @@ class Seats:
         self._cluster, self._ray, self._order = cluster, cluster.ray, order
         self._hope_until = 0.0  # on the monotonic clock
         self.coming: dict[Any, int] = {}
-        self._seats = [self._started() for _ in range(stations)]
+        self._workers = [self._start() for _ in range(stations)]
         try:
-            self.first = self._all_there()
+            self.first = self._wait_for_all()
         except BaseException:
             self.close()
             raise
 
     def __len__(self) -> int:
-        return len(self._seats)
+        return len(self._workers)
 
     def is_there(self, row: int) -> bool:
         """Whether a station has a process."""
-        return self._seats[row].about is not None
+        return self._workers[row].description is not None
 
     def actor(self, row: int) -> Any:
         """Ray's handle of a station."""
-        return self._seats[row].actor
+        return self._workers[row].actor
 
     def node(self, row: int) -> str:
         """Where a station is, for a person."""
-        node = self._seats[row].node
+        node = self._workers[row].node
         return self._cluster.name_of(node) if node else "that is not there"
 
     @property
-    def hopeful(self) -> bool:
+    def may_come_back(self) -> bool:
         """Whether all are lost, and some may be back soon."""
-        left = any(seat.about for seat in self._seats)
+        left = any(worker.description for worker in self._workers)
         return bool(self.coming) and not left and time.monotonic() < self._hope_until
 
-    def worked(self, row: int) -> None:
+    def reset_losses(self, row: int) -> None:
         """A station has run an episode."""
-        self._seats[row].losses = 0
+        self._workers[row].losses = 0
 
-    def lost(self, row: int, error: BaseException) -> str:
+    def replace_lost(self, row: int, error: BaseException) -> str:
         """A station's process is gone: ask for another; returns what is to be said of it."""
-        seat = self._seats[row]
-        what = "its process was" if self._cluster.is_alive(seat.node) else "it was"
+        worker = self._workers[row]
+        what = "its process was" if self._cluster.is_alive(worker.node) else "it was"
         reason = f"node {self.node(row)}: {what} lost ({first_line(error)})"
-        seat.about = None
-        seat.losses += 1
-        if seat.losses < LOSSES:
+        worker.description = None
+        worker.losses += 1
+        if worker.losses < LOSSES:
             self.ask_for(row)
         return reason
 
@@ -98,33 +98,33 @@ class Seats:
         self._hope_until = time.monotonic() + BACK_S
         if row in self.coming.values():
             return
-        seat = self._seats[row]
-        self._ray.kill(seat.actor)
-        self._seats[row] = self._started()
-        self._seats[row].losses = seat.losses
-        self.coming[self._seats[row].coming] = row
+        worker = self._workers[row]
+        self._ray.kill(worker.actor)
+        self._workers[row] = self._start()
+        self._workers[row].losses = worker.losses
+        self.coming[self._workers[row].coming] = row
 
-    def arrived(self, reference: Any) -> tuple[int, str]:
+    def take_replacement(self, reference: Any) -> tuple[int, str]:
         """A station is there in place of a lost one: which; and why it is no good, or nothing."""
         row = self.coming.pop(reference)
         try:
-            about = self._take(row, self._ray.get(reference))
-            require_same(about, self.first)
+            description = self._accept(row, self._ray.get(reference))
+            require_same(description, self.first)
         except self._ray.exceptions.RayError as error:
-            return row, self.lost(row, error)
+            return row, self.replace_lost(row, error)
         except EnpireError as error:
-            self._seats[row].about = None
+            self._workers[row].description = None
             return row, str(error)
         return row, ""
 
     def close(self) -> None:
         """End the processes."""
-        for seat in self._seats:
-            self._ray.kill(seat.actor)
+        for worker in self._workers:
+            self._ray.kill(worker.actor)
 
-    def _started(self) -> _Seat:
+    def _start(self) -> _StationWorker:
         actor = (
-            self._ray.remote(Host)
+            self._ray.remote(StationActor)
             .options(
                 num_cpus=0,  # what a station needs of its node is what a `station` stands for
                 resources={STATION: 1},
@@ -133,13 +133,13 @@ class Seats:
             )
             .remote()
         )
-        return _Seat(actor, actor.open.remote(self._order))
+        return _StationWorker(actor, actor.open.remote(self._order))
 
-    def _all_there(self) -> About:
+    def _wait_for_all(self) -> StationDescription:
         """Wait for all; they must be of one kind, that of the first."""
-        coming = {seat.coming: row for row, seat in enumerate(self._seats)}
+        coming = {worker.coming: row for row, worker in enumerate(self._workers)}
         end = time.monotonic() + OPEN_S
-        abouts: dict[int, About] = {}
+        descriptions: dict[int, StationDescription] = {}
         while coming:
             left = max(end - time.monotonic(), 0.0)
             ready, _ = self._ray.wait(list(coming), timeout=left)
@@ -150,27 +150,29 @@ class Seats:
                 )
             row = coming.pop(ready[0])
             try:
-                abouts[row] = self._take(row, self._ray.get(ready[0]))
+                descriptions[row] = self._accept(row, self._ray.get(ready[0]))
             except self._ray.exceptions.RayError as error:
                 raise EnvironmentFault(
                     f"station {row} does not start: {first_line(error)}"
                 ) from error
-        for about in abouts.values():
-            require_same(about, abouts[0])
-        return abouts[0]
+        for description in descriptions.values():
+            require_same(description, descriptions[0])
+        return descriptions[0]
 
-    def _take(self, row: int, about: About | Failed) -> About:
+    def _accept(
+        self, row: int, description: StationDescription | RemoteFailure
+    ) -> StationDescription:
         """A process has said what it is."""
-        seat = self._seats[row]
-        seat.node = self._ray.get(seat.actor.node.remote())
-        if isinstance(about, Failed):
-            raise raised(about, f"node {self.node(row)}")
-        require_version(self.node(row), about.version, __version__)
-        seat.about = about
-        return about
+        worker = self._workers[row]
+        worker.node = self._ray.get(worker.actor.node.remote())
+        if isinstance(description, RemoteFailure):
+            raise error_of(description, f"node {self.node(row)}")
+        require_version(self.node(row), description.version, __version__)
+        worker.description = description
+        return description
 
 
-def require_same(other: About, first: About) -> None:
+def require_same(other: StationDescription, first: StationDescription) -> None:
     """Raise UsageError unless two stations differ in nothing that an episode depends on."""
     for what, here, there in (
         ("packs", first.packs, other.packs),
@@ -185,7 +187,7 @@ def require_same(other: About, first: About) -> None:
             )
 
 
-def raised(failed: Failed, where: str) -> EnpireError:
+def error_of(failed: RemoteFailure, where: str) -> EnpireError:
     """The error of ours that was raised there."""
     kind: Callable[[str], EnpireError] = getattr(errors, failed.kind, EnvironmentFault)
     return kind(f"{where}: {failed.text}")

@@ -37,7 +37,7 @@ LOOK_S = 1.0  # between two looks whether it was cancelled
 
 
 @dataclass(frozen=True, slots=True)
-class Weights:
+class PolicyWeights:
     """A policy by name, as a run's file has it."""
 
     name: str
@@ -46,21 +46,22 @@ class Weights:
 
 
 @dataclass(frozen=True, slots=True)
-class Lesson:
+class TrainingMessage:
     """A training, for another machine.
 
-    said: `as_json` of what is asked. source: text of the recipe's file, if it is in one of its own.
+    request: `as_json` of what is asked. source: text of the recipe's file, if it is in one of its
+    own.
     """
 
-    said: dict[str, Any]
+    request: dict[str, Any]
     source: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class RemoteCandidate:
     """A candidate: its weights and what its training showed."""
 
-    weights: Weights
+    weights: PolicyWeights
     numbers: dict[str, float]
 
 
@@ -71,7 +72,7 @@ class RayTrainerActor:
         """Begin with nothing known."""
         self._folder = Path(tempfile.mkdtemp(prefix="enpire-"))
         self._run = Run.create(self._folder / "run", {})
-        self._beside = SubprocessTrainer()
+        self._trainer = SubprocessTrainer()
         self._training: TrainingHandle | None = None
         self._cancelled = False
 
@@ -81,23 +82,23 @@ class RayTrainerActor:
 
         return ray.get_runtime_context().get_node_id(), socket.gethostname(), __version__
 
-    def know(self, episodes: Sequence[Episode]) -> None:
+    def add_episodes(self, episodes: Sequence[Episode]) -> None:
         """Keep episodes, in the order of the run's recording."""
         self._run.add_episodes(episodes)
 
-    def begin(self, lesson: Lesson, parent: Weights | None) -> None:
+    def begin(self, message: TrainingMessage, parent: PolicyWeights | None) -> None:
         """Begin to learn from all that is known. parent: the policy to improve on."""
         if parent is not None and self._run.ledger.policy(parent.name) is None:
             self._run.save_policy(parent.name, parent.tensors, parent.metadata)
-        said = dict(lesson.said)
-        if lesson.source:
-            said["recipe"] = str(self._own(Path(said["recipe"]).name, lesson.source))
+        request = dict(message.request)
+        if message.source:
+            request["recipe"] = str(self._own(Path(request["recipe"]).name, message.source))
         self._cancelled = False
         shutil.rmtree(self._run.folder / FOLDER, ignore_errors=True)
-        training_curve(self._run.folder, said["number"]).unlink(missing_ok=True)
-        self._training = self._beside.begin(self._run, asked_from(said))
+        training_curve(self._run.folder, request["number"]).unlink(missing_ok=True)
+        self._training = self._trainer.begin(self._run, asked_from(request))
 
-    def candidate(self) -> Made | str | None:
+    def candidate(self) -> RemoteCandidate | str | None:
         """What came of it: a candidate, or why there is none; None if it was cancelled."""
         training = self._training
         while training is not None and not self._cancelled:
@@ -107,7 +108,9 @@ class RayTrainerActor:
                 return str(error)
             if found is not None:
                 policy = found.policy
-                return Made(Weights("", policy.tensors(), metadata(policy)), found.numbers)
+                return RemoteCandidate(
+                    PolicyWeights("", policy.tensors(), metadata(policy)), found.numbers
+                )
         return None
 
     def curve(self, number: int, offset: int) -> bytes:
@@ -123,7 +126,7 @@ class RayTrainerActor:
     def close(self) -> None:
         """End everything, and leave nothing on the disk."""
         self.cancel()
-        self._beside.__exit__(None, None, None)
+        self._trainer.__exit__(None, None, None)
         self._run.close()
         shutil.rmtree(self._folder, ignore_errors=True)
 
@@ -135,9 +138,9 @@ class RayTrainerActor:
         return folder / name
 
 
-def lesson(run: Run, asked: TrainingRequest) -> Lesson:
-    """What a workshop has to be told of a training."""
-    said = as_json(run.folder, asked)
-    source = Path(said["recipe"])
+def training_message(run: Run, asked: TrainingRequest) -> TrainingMessage:
+    """Return what a trainer on another machine has to know of a training."""
+    request = as_json(run.folder, asked)
+    source = Path(request["recipe"])
     text = source.read_text(encoding="utf-8") if source.suffix == ".py" else ""
-    return Lesson(said, text)
+    return TrainingMessage(request, text)

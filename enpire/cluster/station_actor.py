@@ -11,7 +11,7 @@ import threading
 from dataclasses import dataclass
 from typing import Any
 
-from enpire.cluster.carrying import Remembered, Version, unpack
+from enpire.cluster.serialization import PackedController, RecentCache, unpack
 from enpire.environment import (
     Controller,
     Job,
@@ -31,7 +31,7 @@ ROW = 0  # the station's number in its own process
 
 
 @dataclass(frozen=True, slots=True)
-class About:
+class StationDescription:
     """A station as it stands on its node: what a `StationBackend` says of itself, and its version.
 
     node: its machine's name and the process there, for a person.
@@ -50,7 +50,7 @@ class About:
 
 
 @dataclass(frozen=True, slots=True)
-class Failed:
+class RemoteFailure:
     """What went wrong on a node, as an error of ours by name, and its message."""
 
     kind: str
@@ -71,41 +71,43 @@ class EndedEpisode:
     steps: int
 
 
-class Host:
+class StationActor:
     """One station."""
 
     def __init__(self) -> None:
         """A process that has no station yet."""
-        self._cells: StationBackend | None = None
+        self._stations: StationBackend | None = None
         self._change = threading.Condition()
         self._ticket = self._periods = 0  # of the episode under way, and how far it is
         self._lasted = 0  # periods after which it was not over
         self._over = False  # whether it has ended
         self._stops: dict[int, str] = {}
 
-    def open(self, order: Order) -> About | Failed:
+    def open(self, order: Order) -> StationDescription | RemoteFailure:
         """Make the station."""
         import torch
 
         torch.set_num_threads(1)  # the other cores are other stations'
         try:
-            cells = open_stations(order, 1, threads=1)
+            stations = open_stations(order, 1, threads=1)
         except EnpireError as error:
-            return Failed(type(error).__name__, str(error))
-        task = cells.task if isinstance(cells, Tasked) else None
-        self._cells = cells
-        self._controllers = Remembered[Version, Controller](lambda version: unpack(version, task))
-        return About(
+            return RemoteFailure(type(error).__name__, str(error))
+        task = stations.task if isinstance(stations, Tasked) else None
+        self._stations = stations
+        self._controllers = RecentCache[PackedController, Controller](
+            lambda version: unpack(version, task)
+        )
+        return StationDescription(
             f"{socket.gethostname()} (process {os.getpid()})",
             __version__,
-            cells.name,
-            cells.period,
-            cells.packs,
-            cells.verified_by,
-            cells.observation_size,
-            cells.action_size,
-            cells.repeatable,
-            cells.parameters,
+            stations.name,
+            stations.period,
+            stations.packs,
+            stations.verified_by,
+            stations.observation_size,
+            stations.action_size,
+            stations.repeatable,
+            stations.parameters,
         )
 
     def node(self) -> str:
@@ -115,32 +117,34 @@ class Host:
         found: str = ray.get_runtime_context().get_node_id()
         return found
 
-    def run(self, ticket: int, settings: dict[str, Any], version: Version) -> EndedEpisode | Failed:
+    def run(
+        self, ticket: int, settings: dict[str, Any], version: PackedController
+    ) -> EndedEpisode | RemoteFailure:
         """Run an episode: that of a job with these `settings_of` it, under a controller.
 
         ticket: what it is called by in `stop` and `passed`; later ones have greater numbers.
         """
-        if self._cells is None:
+        if self._stations is None:
             raise RuntimeError("no station yet: open it first")
-        cells, before = self._cells, self._cells.steps_done
+        stations, before = self._stations, self._stations.steps_done
         try:
             try:
                 controller = self._controllers.get(version, version.sha256)
             except PolicyError as error:
-                return Failed("PolicyError", f"policy {settings['policy']!r}: {error}")
+                return RemoteFailure("PolicyError", f"policy {settings['policy']!r}: {error}")
             with self._change:
                 self._ticket, self._periods, self._lasted, self._over = ticket, 0, 0, False
-            cells.begin(ROW, Job(controller=controller, **settings))
-            episode = self._until_over(cells, ticket)
+            stations.begin(ROW, Job(controller=controller, **settings))
+            episode = self._until_over(stations, ticket)
         except EnpireError as error:
-            cells.abort(str(error))
-            return Failed(type(error).__name__, str(error))
+            stations.abort(str(error))
+            return RemoteFailure(type(error).__name__, str(error))
         finally:
             with self._change:
                 self._over = True
                 self._change.notify_all()
-        steps = cells.steps_done - before
-        return EndedEpisode(episode, self._periods, cells.aside.get(ROW, ""), steps)
+        steps = stations.steps_done - before
+        return EndedEpisode(episode, self._periods, stations.aside.get(ROW, ""), steps)
 
     def stop(self, ticket: int, reason: str) -> None:
         """End the episode with this ticket as soon as may be; from another thread."""
@@ -165,12 +169,12 @@ class Host:
 
     def recover(self) -> None:
         """Somebody has set the scene up."""
-        if self._cells is not None:
-            self._cells.recover(ROW)
+        if self._stations is not None:
+            self._stations.recover(ROW)
 
-    def _until_over(self, cells: StationBackend, ticket: int) -> Episode:
+    def _until_over(self, stations: StationBackend, ticket: int) -> Episode:
         while True:
-            done = cells.tick(AHEAD)
+            done = stations.tick(AHEAD)
             with self._change:
                 self._periods += 1
                 reason = self._stops.pop(ticket, None)
@@ -178,6 +182,6 @@ class Host:
                     self._lasted = self._periods
                     self._change.notify_all()
             if not done and reason is not None:
-                done = cells.abort(reason)
+                done = stations.abort(reason)
             if done:
                 return done[0]

@@ -28,14 +28,14 @@ KEPT = 64  # controllers that are remembered; the others are packed or unpacked 
 
 
 @dataclass(frozen=True, slots=True)
-class Version:
+class PackedController:
     """A controller as it was when it was packed; sha256: of its bytes."""
 
     sha256: str
     data: bytes
 
 
-def pack(controller: Controller) -> Version:
+def pack(controller: Controller) -> PackedController:
     """A controller in bytes, as it is now.
 
     Raises:
@@ -61,10 +61,10 @@ def pack(controller: Controller) -> Version:
         for module in own:
             cloudpickle.unregister_pickle_by_value(module)
     data = file.getvalue()
-    return Version(hashlib.sha256(data).hexdigest(), data)
+    return PackedController(hashlib.sha256(data).hexdigest(), data)
 
 
-def unpack(version: Version, task: Task | None) -> Controller:
+def unpack(version: PackedController, task: Task | None) -> Controller:
     """The controller, with `task` where it had its own.
 
     Raises:
@@ -89,7 +89,7 @@ def settings_of(job: Job) -> dict[str, Any]:
     return {f.name: getattr(job, f.name) for f in fields(Job) if f.name != "controller"}
 
 
-class Remembered[K, V]:
+class RecentCache[K, V]:
     """What was made last, by key, so that it is made once."""
 
     def __init__(self, make: Callable[[K], V]) -> None:

@@ -23,11 +23,11 @@ from typing import Any
 
 import numpy as np
 
-from enpire.cluster.carrying import Remembered, pack, settings_of
-from enpire.cluster.clock import Common, Under, behind
+from enpire.cluster.clock import CommonClock, RunningEpisode, behind
 from enpire.cluster.connection import STATION, Cluster
-from enpire.cluster.host import EndedEpisode, Failed
-from enpire.cluster.seats import Seats, raised
+from enpire.cluster.serialization import RecentCache, pack, settings_of
+from enpire.cluster.station_actor import EndedEpisode, RemoteFailure
+from enpire.cluster.workers import StationWorkers, error_of
 from enpire.environment import (
     Controller,
     Demonstrations,
@@ -49,7 +49,7 @@ STOP_S = 15.0  # that a node has to hand over what is under way
 SILENT_S = 300.0  # without a control period, while others wait, until a station counts as lost
 
 
-class ClusterCells:
+class RayStations:
     """n stations anywhere in a cluster; see `StationBackend`.
 
     clock: of these stations, for the fleet.
@@ -69,20 +69,20 @@ class ClusterCells:
         self._ray = cluster.ray
         self.aside: dict[int, str] = {}
         self.steps_done = 0
-        self._under: dict[int, Under] = {}  # by station, in the order that they began
+        self._running: dict[int, RunningEpisode] = {}  # by station, in the order that they began
         self._tickets = 0
-        self._versions = Remembered[Controller, Any](lambda made: self._ray.put(pack(made)))
+        self._packed = RecentCache[Controller, Any](lambda made: self._ray.put(pack(made)))
         cluster.require_room(stations)
         cluster.require_alike(cluster.room(STATION), self._seals())
         cluster.require_room(stations)  # still
-        self._seats = Seats(cluster, order, stations)
-        self._about = self._seats.first
+        self._workers = StationWorkers(cluster, order, stations)
+        self._about = self._workers.first
         self.period = self._about.period
-        self.clock = Common(self.period)
+        self.clock = CommonClock(self.period)
         self.packs = self._about.packs
 
     def __len__(self) -> int:
-        return len(self._seats)
+        return len(self._workers)
 
     @property
     def name(self) -> str:
@@ -132,13 +132,13 @@ class ClusterCells:
     @property
     def idle(self) -> list[int]:
         """Stations without an episode that can take one."""
-        taken = self._under.keys() | self.aside.keys()
-        return [r for r in range(len(self)) if r not in taken and self._seats.is_there(r)]
+        taken = self._running.keys() | self.aside.keys()
+        return [r for r in range(len(self)) if r not in taken and self._workers.is_there(r)]
 
     @property
     def busy(self) -> bool:
         """Whether an episode is under way, or all are lost and some may soon be back."""
-        return bool(self._under) or self._seats.hopeful
+        return bool(self._running) or self._workers.may_come_back
 
     def begin(self, row: int, job: Job) -> None:
         """Send a job to an idle station.
@@ -147,18 +147,18 @@ class ClusterCells:
             PolicyError: its controller cannot be carried there.
         """
         self._tickets += 1
-        version = self._versions.get(job.controller, id(job.controller))
-        actor = self._seats.actor(row)
+        version = self._packed.get(job.controller, id(job.controller))
+        actor = self._workers.actor(row)
         coming = actor.run.remote(self._tickets, settings_of(job), version)
-        self._under[row] = Under(row, job, self._tickets, coming, self.clock.periods)
+        self._running[row] = RunningEpisode(row, job, self._tickets, coming, self.clock.periods)
 
     def recover(self, row: int) -> None:
         """Take a station back that was set aside: somebody has set its scene up, or its node."""
         self.aside.pop(row, None)
-        if self._seats.is_there(row):
-            self._seats.actor(row).recover.remote()
+        if self._workers.is_there(row):
+            self._workers.actor(row).recover.remote()
         else:
-            self._seats.ask_for(row)
+            self._workers.ask_for(row)
 
     def lose(self, row: int, reason: str) -> Episode:
         """A station is lost in the middle of its episode: that ends, and the station is aside."""
@@ -168,7 +168,7 @@ class ClusterCells:
 
     def abort(self, reason: str) -> list[Episode]:
         """End every episode under way, labelled aborted; returns them."""
-        return self._cut_short(list(self._under), Verdict(Outcome.ABORTED, reason=reason))
+        return self._cut_short(list(self._running), Verdict(Outcome.ABORTED, reason=reason))
 
     def tick(self, ahead: int = 0) -> list[Episode]:
         """Let the clock go on as far as every station has got; the episodes that end there.
@@ -179,14 +179,14 @@ class ClusterCells:
             EnpireError: what a station raised that ends a run, as `Stations.tick` does; the message
                 names the station and its node.
         """
-        if not self.clock.due(self._under.values()):
+        if not self.clock.due(self._running.values()):
             self._ask_those_behind()
-            self._hear(LOOK_S)
-        return [self._told(under) for under in self.clock.due(self._under.values())]
+            self._receive(LOOK_S)
+        return [self._hand_over(running) for running in self.clock.due(self._running.values())]
 
     def close(self) -> None:
         """End the processes."""
-        self._seats.close()
+        self._workers.close()
 
     def _seals(self) -> dict[tuple[Kind, str], str]:
         """Packs of ours that every node must have."""
@@ -194,18 +194,20 @@ class ClusterCells:
 
     def _ask_those_behind(self) -> None:
         """Ask stations that others wait for to say when they have caught up."""
-        for under, periods in behind(self._under.values()):
-            if under.asked is None:
-                under.asked = self._seats.actor(under.row).passed.remote(under.ticket, periods)
-            under.waited = under.waited or time.monotonic()
-            if time.monotonic() - under.waited > SILENT_S:
-                self._lost(under, TimeoutError(f"it has not got on for {SILENT_S:g} s"))
+        for running, periods in behind(self._running.values()):
+            if running.asked is None:
+                running.asked = self._workers.actor(running.row).passed.remote(
+                    running.ticket, periods
+                )
+            running.waited = running.waited or time.monotonic()
+            if time.monotonic() - running.waited > SILENT_S:
+                self._mark_lost(running, TimeoutError(f"it has not got on for {SILENT_S:g} s"))
 
-    def _hear(self, within: float) -> None:
+    def _receive(self, within: float) -> None:
         """Take in what has come, waiting `within` so many seconds for the first of it."""
-        unders = {u.coming: u for u in self._under.values() if u.until is None}
-        asked = {u.asked: u for u in self._under.values() if u.asked is not None}
-        awaited = [*unders, *asked, *self._seats.coming]
+        episodes = {u.coming: u for u in self._running.values() if u.until is None}
+        asked = {u.asked: u for u in self._running.values() if u.asked is not None}
+        awaited = [*episodes, *asked, *self._workers.coming]
         if not awaited:
             time.sleep(within)
             return
@@ -214,68 +216,72 @@ class ClusterCells:
         if first:
             ready, _ = self._ray.wait(awaited, num_returns=len(awaited), timeout=0)
         for reference in ready:
-            if reference in unders:
-                self._over(unders[reference])
+            if reference in episodes:
+                self._receive_episode(episodes[reference])
             elif reference in asked:
-                self._passed(asked[reference])
+                self._receive_progress(asked[reference])
             else:
-                self._arrived(reference)
+                self._receive_worker(reference)
 
-    def _over(self, under: Under) -> None:
+    def _receive_episode(self, running: RunningEpisode) -> None:
         """An episode has come, or why there is none."""
         try:
-            ended: EndedEpisode | Failed = self._ray.get(under.coming)
+            ended: EndedEpisode | RemoteFailure = self._ray.get(running.coming)
         except self._ray.exceptions.RayTaskError:
             raise  # a fault of ours
         except self._ray.exceptions.RayError as error:
-            self._lost(under, error)
+            self._mark_lost(running, error)
             return
-        if isinstance(ended, Failed):
-            raise raised(ended, f"station {under.row} on node {self._seats.node(under.row)}")
-        self._take_in(under, ended)
+        if isinstance(ended, RemoteFailure):
+            raise error_of(
+                ended, f"station {running.row} on node {self._workers.node(running.row)}"
+            )
+        self._accept(running, ended)
 
-    def _take_in(self, under: Under, ended: EndedEpisode) -> None:
+    def _accept(self, running: RunningEpisode, ended: EndedEpisode) -> None:
         """What a station has handed over; it is told once the clock is there."""
-        self._seats.worked(under.row)
+        self._workers.reset_losses(running.row)
         self.steps_done += ended.steps
         if ended.aside:
-            self.aside[under.row] = ended.aside
-        under.until = under.began + ended.periods
-        under.came = replace(ended.episode, station=under.row)
+            self.aside[running.row] = ended.aside
+        running.until = running.began + ended.periods
+        running.result = replace(ended.episode, station=running.row)
 
-    def _passed(self, under: Under) -> None:
+    def _receive_progress(self, running: RunningEpisode) -> None:
         """A station has said how far it is; what has become of a lost one, its episode will say."""
         try:
-            passed: int = self._ray.get(under.asked)
+            passed: int = self._ray.get(running.asked)
         except self._ray.exceptions.RayError:
             passed = 0
-        if passed > under.passed:
-            under.passed, under.waited = passed, None
-        under.asked = None
+        if passed > running.passed:
+            running.passed, running.waited = passed, None
+        running.asked = None
 
-    def _told(self, under: Under) -> Episode:
+    def _hand_over(self, running: RunningEpisode) -> Episode:
         """An episode that has ended; its station is free."""
-        del self._under[under.row]
-        if under.came is None:
-            raise RuntimeError(f"{under.job.id} ends without an episode")
-        return under.came
+        del self._running[running.row]
+        if running.result is None:
+            raise RuntimeError(f"{running.job.id} ends without an episode")
+        return running.result
 
-    def _lost(self, under: Under, error: BaseException) -> None:
+    def _mark_lost(self, running: RunningEpisode, error: BaseException) -> None:
         """A process is gone, and with it what its station had seen."""
-        reason = self.aside[under.row] = self._seats.lost(under.row, error)
-        under.until = self.clock.periods
-        under.came = self._unseen(under, Verdict(Outcome.INVALID, stage=LOST, reason=reason))
+        reason = self.aside[running.row] = self._workers.replace_lost(running.row, error)
+        running.until = self.clock.periods
+        running.result = self._without_record(
+            running, Verdict(Outcome.INVALID, stage=LOST, reason=reason)
+        )
 
-    def _unseen(self, under: Under, verdict: Verdict) -> Episode:
+    def _without_record(self, running: RunningEpisode, verdict: Verdict) -> Episode:
         """An episode of which nothing was handed over.
 
         Which phase it was in nobody knows: its time counts as that of a reset.
         """
-        job, periods = under.job, self.clock.periods - under.began
+        job, periods = running.job, self.clock.periods - running.began
         return Episode(
             id=job.id,
             task=self.name,
-            station=under.row,
+            station=running.row,
             verdict=verdict,
             times=Times(reset=self.period * periods),
             observations=np.zeros((0, self.observation_size), np.float32),
@@ -286,9 +292,9 @@ class ClusterCells:
             **{name: getattr(job, name) for name in _KEPT_OF_JOB},
         )
 
-    def _arrived(self, reference: Any) -> None:
+    def _receive_worker(self, reference: Any) -> None:
         """There is a process in place of a lost one: its station is back, if it is as before."""
-        row, wrong = self._seats.arrived(reference)
+        row, wrong = self._workers.take_replacement(reference)
         if wrong:
             self.aside[row] = wrong
         else:
@@ -296,39 +302,41 @@ class ClusterCells:
 
     def _cut_short(self, rows: Sequence[int], verdict: Verdict) -> list[Episode]:
         """End the episodes of these stations, whatever has come of them, with this verdict."""
-        mine = [self._under.pop(row) for row in rows]
-        going_on = [under for under in mine if under.until is None]
-        for under in going_on:
-            self._seats.actor(under.row).stop.remote(under.ticket, verdict.reason)
+        mine = [self._running.pop(row) for row in rows]
+        going_on = [running for running in mine if running.until is None]
+        for running in going_on:
+            self._workers.actor(running.row).stop.remote(running.ticket, verdict.reason)
         if going_on:
-            coming = [under.coming for under in going_on]
+            coming = [running.coming for running in going_on]
             self._ray.wait(coming, num_returns=len(coming), timeout=STOP_S)
-        for under in going_on:
-            self._cut(under)
-        return [self._judged(under, verdict) for under in mine]
+        for running in going_on:
+            self._end(running)
+        return [self._with_verdict(running, verdict) for running in mine]
 
-    def _cut(self, under: Under) -> None:
+    def _end(self, running: RunningEpisode) -> None:
         """What a station has of its episode, told to end; one that does not answer is lost."""
         try:
-            ended: EndedEpisode | Failed = self._ray.get(under.coming, timeout=0)
+            ended: EndedEpisode | RemoteFailure = self._ray.get(running.coming, timeout=0)
         except self._ray.exceptions.RayError as error:
-            self.aside[under.row] = self._seats.lost(under.row, error)
+            self.aside[running.row] = self._workers.replace_lost(running.row, error)
         else:
             if isinstance(ended, EndedEpisode):
-                self._take_in(under, ended)
+                self._accept(running, ended)
 
-    def _judged(self, under: Under, verdict: Verdict) -> Episode:
+    def _with_verdict(self, running: RunningEpisode, verdict: Verdict) -> Episode:
         """An episode with another verdict than it came to, if it came to any."""
-        if under.came is None:
-            return self._unseen(under, verdict)
-        return replace(under.came, verdict=verdict, rewards=np.zeros_like(under.came.rewards))
+        if running.result is None:
+            return self._without_record(running, verdict)
+        return replace(
+            running.result, verdict=verdict, rewards=np.zeros_like(running.result.rewards)
+        )
 
 
-class TaskCells(ClusterCells):
+class RayTaskStations(RayStations):
     """Stations of a task of ours, which nodes must have the same packs of; see `Tasked`."""
 
     def __init__(self, cluster: Cluster, order: Order, stations: int) -> None:
-        """As for `ClusterCells`; raises what `find` and `load_task` do, here, too."""
+        """As for `RayStations`; raises what `find` and `load_task` do, here, too."""
         self._pack = find("tasks", order.task)
         self.task: Task = load_task(self._pack)
         super().__init__(cluster, order, stations)
@@ -345,10 +353,10 @@ class TaskCells(ClusterCells):
         return named | {(pack.kind, pack.name): pack.sha256 for pack in others}
 
 
-def open_cells(cluster: Cluster, order: Order, stations: int) -> ClusterCells:
+def open_ray_stations(cluster: Cluster, order: Order, stations: int) -> RayStations:
     """Stations of a task of ours, or of the Gymnasium environment `gym:ID`."""
     of_ours = not order.task.startswith(GYM)
-    return (TaskCells if of_ours else ClusterCells)(cluster, order, stations)
+    return (RayTaskStations if of_ours else RayStations)(cluster, order, stations)
 
 
 _KEPT_OF_JOB = (

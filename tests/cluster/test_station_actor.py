@@ -10,8 +10,13 @@ import numpy as np
 import pytest
 
 from enpire.cluster import host as hosts
-from enpire.cluster.carrying import Version, pack, settings_of
-from enpire.cluster.host import About, EndedEpisode, Failed, Host
+from enpire.cluster.serialization import PackedController, pack, settings_of
+from enpire.cluster.station_actor import (
+    EndedEpisode,
+    RemoteFailure,
+    StationActor,
+    StationDescription,
+)
 from enpire.environment import Controller, Demonstrations, Job, Order
 from enpire.environment.resets.physical_reset import TRIES
 from enpire.environment.stations.resets import ResetMode
@@ -23,10 +28,10 @@ pytest.importorskip("ray")
 
 
 @pytest.fixture
-def host(monkeypatch: pytest.MonkeyPatch) -> Host:
+def host(monkeypatch: pytest.MonkeyPatch) -> StationActor:
     monkeypatch.setattr(hosts, "open_stations", lambda *_, **__: reach_stations())
-    made = Host()
-    assert isinstance(made.open(Order("reach")), About)
+    made = StationActor()
+    assert isinstance(made.open(Order("reach")), StationDescription)
     return made
 
 
@@ -34,17 +39,17 @@ def job(controller: Controller, seed: int = 5) -> Job:
     return Job(seed, Purpose.COLLECTION, controller, "p")
 
 
-def run(host: Host, ticket: int, asked: Job) -> EndedEpisode | Failed:
+def run(host: StationActor, ticket: int, asked: Job) -> EndedEpisode | RemoteFailure:
     return host.run(ticket, settings_of(asked), pack(asked.controller))
 
 
-def ended(host: Host, ticket: int, asked: Job) -> EndedEpisode:
+def ended(host: StationActor, ticket: int, asked: Job) -> EndedEpisode:
     found = run(host, ticket, asked)
     assert isinstance(found, EndedEpisode)
     return found
 
 
-def test_it_runs_episodes_as_stations_do(host: Host) -> None:
+def test_it_runs_episodes_as_stations_do(host: StationActor) -> None:
     here = reach_stations()
     for ticket, seed in enumerate((5, 6)):
         asked = job(Demonstrations(here.task), seed)
@@ -78,11 +83,13 @@ def in_thread[T](call: Callable[[], T]) -> Future[T]:
     return answer
 
 
-def test_it_is_stopped_and_says_how_far_it_is(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_is_stopped_and_says_how_far_it_is(
+    host: StationActor, monkeypatch: pytest.MonkeyPatch
+) -> None:
     go = threading.Event()
     monkeypatch.setattr(hosts, "unpack", lambda version, task: Waits(go))
     asked = job(Speed())
-    coming = in_thread(lambda: host.run(1, settings_of(asked), Version("v", b"")))
+    coming = in_thread(lambda: host.run(1, settings_of(asked), PackedController("v", b"")))
     assert host.passed(1, 1) >= 1
     later = in_thread(lambda: host.passed(1, 10_000))
     host.stop(1, "used up")
@@ -100,12 +107,14 @@ def test_it_is_stopped_and_says_how_far_it_is(host: Host, monkeypatch: pytest.Mo
     assert host.passed(1, 10_000) == 0, "of an earlier one nothing is known any more"
 
 
-def test_what_goes_wrong_is_told_by_kind(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_goes_wrong_is_told_by_kind(
+    host: StationActor, monkeypatch: pytest.MonkeyPatch
+) -> None:
     wrong = run(host, 1, job(Speed(float("nan"))))
-    assert isinstance(wrong, Failed)
+    assert isinstance(wrong, RemoteFailure)
     assert wrong.kind == "PolicyError"
-    spoiled = host.run(2, settings_of(job(Speed())), Version("x", b"no pickle"))
-    assert isinstance(spoiled, Failed)
+    spoiled = host.run(2, settings_of(job(Speed())), PackedController("x", b"no pickle"))
+    assert isinstance(spoiled, RemoteFailure)
     assert "policy 'p': it cannot be loaded" in spoiled.text
     assert ended(host, 3, job(Demonstrations(reach_stations().task))).episode.success
 
@@ -113,14 +122,14 @@ def test_what_goes_wrong_is_told_by_kind(host: Host, monkeypatch: pytest.MonkeyP
         raise UsageError("no such task")
 
     monkeypatch.setattr(hosts, "open_stations", missing)
-    assert Host().open(Order("x")) == Failed("UsageError", "no such task")
+    assert StationActor().open(Order("x")) == RemoteFailure("UsageError", "no such task")
 
 
 def test_a_station_that_is_set_aside_comes_back(monkeypatch: pytest.MonkeyPatch) -> None:
     task = Restored()
     stations = reach_stations(1, 1, task, ResetMode.PHYSICAL)
     monkeypatch.setattr(hosts, "open_stations", lambda *_, **__: stations)
-    host = Host()
+    host = StationActor()
     host.open(Order("reach"))
     assert ended(host, 1, job(Speed())).aside == ""
     task.failing = TRIES
