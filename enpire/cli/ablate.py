@@ -19,9 +19,9 @@ from enpire.cli.helpers.summary import program
 from enpire.cli.options.parser import Parser, add_start, finite, print_json
 from enpire.errors import EnpireError, UsageError
 from enpire.session.backends import LocalBackend
-from enpire.session.driving import NOT_REACHED, stations_for
 from enpire.session.graphics import choose_graphics
 from enpire.session.loop_settings import FIRST, RECIPE, flag
+from enpire.session.session import NOT_REACHED, stations_for
 from enpire.session.values import duration, positive
 
 if TYPE_CHECKING:

@@ -19,8 +19,8 @@ from enpire.cli.options.parser import Parser, add_trust, print_notes, task_asked
 from enpire.cli.options.tracking import add_tracking, require_tracking
 from enpire.errors import StoreError, UsageError
 from enpire.packs.finder import GYM
+from enpire.session.audience import Audience
 from enpire.session.backends import LocalBackend
-from enpire.session.driving import drive, exit_code, facts_of, require_same, stations_for
 from enpire.session.graphics import choose_graphics
 from enpire.session.loop_settings import (
     RECIPE,
@@ -34,7 +34,7 @@ from enpire.session.loop_settings import (
     plain,
     read_settings,
 )
-from enpire.session.telling import Audience
+from enpire.session.session import exit_code, require_same, run_session, station_facts, stations_for
 from enpire.session.values import STARTS, duration, more_than_zero, natural, positive
 
 if TYPE_CHECKING:
@@ -236,8 +236,8 @@ def _begin(
             elsewhere.write(run.folder)
         members = _members(named, programs, run, settings, limits)
         began = recipes_called(settings.recipe, settings.first_recipe)
-        run.ledger.set_facts(facts_of(stations) | began | {"state": "running"})
-        return _drive(run, settings, members, stations, limits, options)
+        run.ledger.set_facts(station_facts(stations) | began | {"state": "running"})
+        return _run_session(run, settings, members, stations, limits, options)
 
 
 def settings_of(options: Namespace, given: dict[str, Any]) -> LoopSettings:
@@ -311,7 +311,7 @@ def _resume(options: Namespace, limits: dict[str, Any]) -> int:
         both = run.config.get("budget", {}) | limits
         programs = _programs(named, campaign.get("prompt", ""))
         members = _members(named, programs, run, settings, both)
-        return _drive(run, settings, members, stations, both, options)
+        return _run_session(run, settings, members, stations, both, options)
 
 
 def repertoire(settings: LoopSettings, stations: StationBackend) -> str:
@@ -452,7 +452,7 @@ def _ceilings(limits: dict[str, Any]) -> Ceilings:
     )
 
 
-def _drive(
+def _run_session(
     run: Run,
     settings: LoopSettings,
     members: AgentPool,
@@ -490,7 +490,7 @@ def _drive(
 
         return go
 
-    figures = drive(
+    figures = run_session(
         run,
         settings,
         stations,

@@ -24,19 +24,19 @@ from enpire.cli.options.places import add_arms, place
 from enpire.errors import UsageError
 from enpire.packs.finder import GYM
 from enpire.session.backends import Backend
-from enpire.session.driving import facts_of, require_same
 from enpire.session.graphics import choose_graphics
-from enpire.session.helping import (
+from enpire.session.recovery import noted
+from enpire.session.session import require_same, station_facts
+from enpire.session.teleop_options import (
     FIELDS,
     HELP,
     PAGE,
     SCRIPT,
     DeviceRequest,
-    Helping,
-    hands_of,
-    helping,
+    TeleopSession,
+    device_name,
+    open_teleop,
 )
-from enpire.session.recovering import noted
 from enpire.session.threads import leave_cores_to_physics
 from enpire.session.values import natural, port, positive
 
@@ -65,7 +65,7 @@ def add_options(parser: Parser) -> None:
     add_start(parser)
     parser.add_argument(
         "--teleop",
-        type=hands_of,
+        type=device_name,
         metavar="WHOSE",
         default=PAGE[0],
         help=f"whose hands (default keyboard): {HELP}",
@@ -129,7 +129,7 @@ def _in_place(options: Namespace, where: Backend) -> int:
         raise UsageError(f"nobody has hands in {stations.name}: collect is for task packs")
     entropy = fresh_entropy() if options.seed is None else options.seed
     wanted = DeviceRequest(options.teleop, options.gathered[TELEOP], options.station, options.port)
-    with helping(wanted, stations) as helper:
+    with open_teleop(wanted, stations) as helper:
         asked = _CollectRequest(stations, helper, entropy)
         if chosen is not None:
             frozen.require_fit(chosen.policy, stations, chosen.name)
@@ -151,7 +151,7 @@ class _CollectRequest:
     """What is recorded. policy: that the helper stands beside, by name."""
 
     stations: Stations
-    helping: Helping
+    teleop: TeleopSession
     entropy: int
     policy: str = ""
     controller: Controller | None = None
@@ -165,7 +165,7 @@ class _CollectRequest:
         from enpire.rollout.evaluation.seeds import stream
         from enpire.types import Purpose
 
-        helper = self.helping.helper
+        helper = self.teleop.helper
         acts, who = helper.acts, helper.name
         purpose, task = Purpose.DEMONSTRATION, self.stations.task
         if self.controller is not None:
@@ -221,11 +221,11 @@ def _opened(options: Namespace, task: str, asked: _CollectRequest) -> Iterator[R
     said = {"task": task, "teleop": options.teleop, "policy": options.policy or ""}
     config = {"enpire": __version__, "collect": said | {"entropy": asked.entropy}}
     with Run.create(options.run or default_folder(asked.stations.name), config) as run:
-        run.ledger.set_facts(facts_of(asked.stations) | {"state": "collected"})
+        run.ledger.set_facts(station_facts(asked.stations) | {"state": "collected"})
         yield run
 
 
-def _clock(where: Backend, helper: Helping, run: Run) -> Clock:
+def _clock(where: Backend, helper: TeleopSession, run: Run) -> Clock:
     """Of a script the twins' own, of a person the wall's."""
     from enpire.rollout.fleet.clock import Wall
 
@@ -278,7 +278,7 @@ def _figures(run: Run, asked: _CollectRequest, done: list[Episode]) -> dict[str,
     success = estimate(sum(e.success for e in judged), len(judged))
     outcomes = dict(Counter(str(e.verdict.outcome) for e in done))
     print(f"{run.folder}: success {success}; {outcomes}")
-    came = helped(done, f"{asked.policy}+{asked.helping.helper.name}")
+    came = helped(done, f"{asked.policy}+{asked.teleop.helper.name}")
     if asked.policy:
         print(came.text)
         run.ledger.add_decision(came)

@@ -9,9 +9,9 @@ from enpire.cli.options.menagerie import add_menagerie, use_menagerie
 from enpire.cli.options.parser import Parser, add_start, add_trust, print_json
 from enpire.cli.options.places import add_arms, add_cluster, place
 from enpire.cli.options.recovery import add_recovery
+from enpire.session.audience import PERSON
 from enpire.session.graphics import choose_graphics
 from enpire.session.loop_settings import SETTINGS
-from enpire.session.telling import PERSON
 from enpire.session.threads import leave_cores_to_physics
 from enpire.session.values import RANDOM, natural, positive, spell
 

@@ -80,7 +80,7 @@ def run(options: Namespace) -> int:
         if task.startswith(GYM):
             raise UsageError(f"--images is for a task pack, {task} has no twin of ours")
         shooting = Shooting(task, images, world)
-        layout = replace(layout, sight=shooting.sight, video=options.video)
+        layout = replace(layout, policy_cameras=shooting.policy_cameras, video=options.video)
 
     def say(done: int) -> None:
         print(f"{done} of {len(episodes)} episodes", flush=True)

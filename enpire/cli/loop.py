@@ -15,9 +15,8 @@ from enpire.cli.options.places import add_arms, add_cluster, again, place
 from enpire.cli.options.recovery import add_recovery
 from enpire.cli.options.tracking import add_tracking, require_tracking
 from enpire.errors import UsageError
-from enpire.session.driving import INTERRUPTED, NOT_REACHED
+from enpire.session.audience import Audience
 from enpire.session.graphics import choose_graphics
-from enpire.session.helping import FIELDS
 from enpire.session.improvement import LoopStart, begin_loop, resume_loop
 from enpire.session.loop_settings import (
     BUDGETS,
@@ -28,7 +27,8 @@ from enpire.session.loop_settings import (
     flag,
     nobody_or_hands,
 )
-from enpire.session.telling import Audience
+from enpire.session.session import INTERRUPTED, NOT_REACHED
+from enpire.session.teleop_options import FIELDS
 from enpire.session.values import natural, number_or_auto, port, positive
 
 if TYPE_CHECKING:

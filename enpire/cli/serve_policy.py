@@ -7,8 +7,8 @@ from argparse import Namespace
 
 from enpire.cli.options.parser import Parser, add_start, add_trust, task_asked
 from enpire.errors import UsageError
-from enpire.session.ending import ended_by_signals
 from enpire.session.graphics import choose_graphics
+from enpire.session.signals import interrupt_on_signals
 from enpire.session.values import port
 
 DESCRIPTION = """\
@@ -79,6 +79,6 @@ def run(options: Namespace) -> int:
     print(f"{options.policy} for {task} at ws://{name}:{port}", flush=True)
     if options.token and TOKEN not in os.environ:
         print(f"{TOKEN}={access.token}", flush=True)
-    with ended_by_signals():
+    with interrupt_on_signals():
         server_of(served, access).run(sockets=[listening])
     return 0

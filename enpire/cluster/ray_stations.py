@@ -34,8 +34,8 @@ from enpire.environment import (
     Job,
     Order,
     Parameter,
+    PolicyCameras,
     RandomActions,
-    Sight,
     Task,
     load_task,
 )
@@ -105,7 +105,7 @@ class RayStations:
         return self._about.action_size
 
     @property
-    def sight(self) -> Sight | None:
+    def policy_cameras(self) -> PolicyCameras | None:
         """No pictures go over the network: policies see what trackers say."""
         return None
 

@@ -176,7 +176,7 @@ def require_same(other: StationDescription, first: StationDescription) -> None:
     """Raise UsageError unless two stations differ in nothing that an episode depends on."""
     for what, here, there in (
         ("packs", first.packs, other.packs),
-        ("eyes", first.verified_by, other.verified_by),
+        ("verifiers", first.verified_by, other.verified_by),
         ("observations", first.observation_size, other.observation_size),
         ("actions", first.action_size, other.action_size),
         ("a control period", first.period, other.period),

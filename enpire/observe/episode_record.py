@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from enpire.environment.core.policy_cameras import SIZES, sight_of
+from enpire.environment.core.policy_cameras import SIZES, policy_cameras_of
 from enpire.errors import PackError, StoreError, UsageError
 from enpire.observe.critic_values import ENTRIES, critic_values
 from enpire.observe.filming import EpisodeReplay, TwinCamera
@@ -146,8 +146,10 @@ def _repeat(run: Run, episode: Episode, view: Viewpoint) -> _Repeated:
         again.names = tuple(replay.stations.task.observation_names)
         again.axes = _axes(replay.stations.twin.scene)
         if len(episode.pictures):
-            sight = sight_of(replay.stations.task, replay.stations.sensors, SIZES[0])
-            again.cameras = sight.cameras
+            policy_cameras = policy_cameras_of(
+                replay.stations.task, replay.stations.sensors, SIZES[0]
+            )
+            again.cameras = policy_cameras.cameras
         _take_pictures(replay, episode, view, again)
     except (PackError, StoreError, UsageError) as error:
         return replace(again, scene=[], without=str(error))

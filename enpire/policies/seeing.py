@@ -47,20 +47,20 @@ def seen_there(stations: StationBackend, cameras: Sequence[str], size: int) -> O
     """
     if not size:
         return NOTHING
-    sight = stations.sight
-    if sight is None:
+    policy_cameras = stations.policy_cameras
+    if policy_cameras is None:
         raise PolicyError(
             f"the policy sees by cameras ({', '.join(cameras) or 'all'}), and nothing takes "
             f"pictures here: --images {size}"
         )
-    cameras = cameras or sight.cameras
-    if sight.size != size or not set(cameras) <= set(sight.cameras):
+    cameras = cameras or policy_cameras.cameras
+    if policy_cameras.size != size or not set(cameras) <= set(policy_cameras.cameras):
         raise PolicyError(
             f"the policy sees {size} px of {', '.join(cameras)}; pictures here have "
-            f"{sight.size} px and are of {', '.join(sight.cameras)}"
+            f"{policy_cameras.size} px and are of {', '.join(policy_cameras.cameras)}"
         )
-    places = tuple(sight.cameras.index(camera) for camera in cameras)
-    return ObservationMask(places, sight.felt, stations.observation_size)
+    places = tuple(policy_cameras.cameras.index(camera) for camera in cameras)
+    return ObservationMask(places, policy_cameras.felt, stations.observation_size)
 
 
 class SeeingController(PolicyController):

@@ -104,12 +104,17 @@ def shape_for(task: str, stations: StationBackend, execute: int) -> ChunkSpec:
 
     execute: how many actions of a chunk are carried out before it is asked again.
     """
-    sight = stations.sight
+    policy_cameras = stations.policy_cameras
     sizes = stations.observation_size, stations.action_size
-    if sight is None:
+    if policy_cameras is None:
         return ChunkSpec(task, *sizes, execute=execute)
     return PictureSpec(
-        task, *sizes, execute=execute, cameras=sight.cameras, size=sight.size, felt=sight.felt
+        task,
+        *sizes,
+        execute=execute,
+        cameras=policy_cameras.cameras,
+        size=policy_cameras.size,
+        felt=policy_cameras.felt,
     )
 
 

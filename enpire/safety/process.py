@@ -43,7 +43,7 @@ class SupervisorProcess:
     """One supervisor with its mailboxes, its socket and its pace."""
 
     def __init__(
-        self, station: StationFile, driver: Driver, eyes: CameraDriver | None = None
+        self, station: StationFile, driver: Driver, verifier_cameras: CameraDriver | None = None
     ) -> None:
         """Take the station; raises SafetyError if another supervisor has it.
 
@@ -56,7 +56,7 @@ class SupervisorProcess:
         Mailbox.make(folder / STATUS)
         Beats.make(folder / BEATS, watched)
         self._status = Mailbox(folder / STATUS)
-        self._driver, self._station, self._eyes = driver, station, eyes
+        self._driver, self._station, self._verifier_cameras = driver, station, verifier_cameras
         self._beats = Beats(folder / BEATS, watched)
         geometry = Geometry(station.robot, station.limits, station.boxes)
         arms = len(station.robot.arms)
@@ -117,9 +117,9 @@ class SupervisorProcess:
 
     def _see(self) -> None:
         """Say when each camera of the driver's took its newest picture."""
-        if self._eyes is None:
+        if self._verifier_cameras is None:
             return
-        pictures = self._eyes.pictures()
+        pictures = self._verifier_cameras.pictures()
         for k, camera in enumerate(self._station.cameras):
             if camera in pictures:
                 self._beats.beat(k, pictures[camera].stamp)
@@ -162,12 +162,12 @@ def main(argv: list[str]) -> int:
         # The local day is a person's: no time of the wall clock is used for anything else.
         may = permit(station, options.confirm_motion, options.dry_run, date.today())
         driver = build(station.driver, station.robot, time.monotonic_ns, station.site)
-        eyes: CameraDriver | None = None
+        verifier_cameras: CameraDriver | None = None
         if isinstance(driver, CameraDriver) and station.wire not in WIRES:
-            eyes = driver
+            verifier_cameras = driver
         if may is Permit.DRY:
             driver = Dry(driver, time.monotonic_ns, _show)
-        process = SupervisorProcess(station, driver, eyes)
+        process = SupervisorProcess(station, driver, verifier_cameras)
         prepare(station.realtime)
     except EnpireError as error:
         print(error, flush=True)

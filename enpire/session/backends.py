@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from enpire.errors import UsageError
-from enpire.session.telling import Say
+from enpire.session.audience import Say
 
 if TYPE_CHECKING:
     from enpire.cluster.connection import Cluster

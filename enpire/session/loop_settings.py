@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from enpire.errors import PackError, StoreError, UsageError
 from enpire.packs.finder import GYM, LOOP
 from enpire.packs.toml import Table
-from enpire.session.helping import HELP, hands_of
+from enpire.session.teleop_options import HELP, device_name
 from enpire.session.values import (
     bound,
     duration,
@@ -44,8 +44,8 @@ REAL_PACE = "real"
 
 
 def nobody_or_hands(text: str) -> str:
-    """As `hands_of`, or empty for nobody."""
-    return text and hands_of(text)
+    """As `device_name`, or empty for nobody."""
+    return text and device_name(text)
 
 
 SETTINGS: dict[str, tuple[Callable[[str], Any], str, str]] = {
@@ -94,7 +94,7 @@ SETTINGS: dict[str, tuple[Callable[[str], Any], str, str]] = {
         "what is held against the target: point, the rate on the sealed seeds; lower, also the "
         "rate that the true one is not below, which takes more episodes",
     ),
-    "verify": (verifier, "sensors", "by sensors, or by cameras where the task has eyes"),
+    "verify": (verifier, "sensors", "by sensors, or by cameras where the task can be"),
     "images": (
         natural,
         "0",

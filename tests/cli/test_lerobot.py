@@ -135,11 +135,13 @@ def test_one_that_sees_acts_and_its_run_is_exported(tmp_path: Path) -> None:
     from lerobot.datasets.lerobot_dataset import LeRobotDataset
 
     from enpire.environment import build_stations
-    from enpire.environment.core.policy_cameras import sight_of
+    from enpire.environment.core.policy_cameras import policy_cameras_of
 
     stations = build_stations("pick_cube", 1, 1)
-    sight = sight_of(stations.task, stations.sensors, 64)
-    seeing = folder_of("act", tmp_path / "act", len(sight.felt), DONE, sight.cameras[:1], 64)
+    policy_cameras = policy_cameras_of(stations.task, stations.sensors, 64)
+    seeing = folder_of(
+        "act", tmp_path / "act", len(policy_cameras.felt), DONE, policy_cameras.cameras[:1], 64
+    )
     run, dataset = tmp_path / "run", tmp_path / "set"
     asked = ["loop", "--task", "pick_cube", "--policy", str(seeing), "--run", str(run)]
     assert main([*asked, *FEW]) == NOT_REACHED
@@ -151,8 +153,10 @@ def test_one_that_sees_acts_and_its_run_is_exported(tmp_path: Path) -> None:
         first = next(iter(begun.episodes()))
     assert first.pictured[0] == 0
     row = LeRobotDataset("set", dataset, video_backend="pyav")[0]
-    np.testing.assert_array_equal(row["observation.state"], first.observations[0, list(sight.felt)])
-    for i, camera in enumerate(sight.cameras):
+    np.testing.assert_array_equal(
+        row["observation.state"], first.observations[0, list(policy_cameras.felt)]
+    )
+    for i, camera in enumerate(policy_cameras.cameras):
         picture = row[f"observation.images.{camera}"].permute(1, 2, 0) * 255
         np.testing.assert_array_equal(picture.round(), first.pictures[0, i])
 

@@ -9,7 +9,7 @@ from concurrent.futures import Future
 import numpy as np
 import pytest
 
-from enpire.cluster import host as hosts
+from enpire.cluster import station_actor
 from enpire.cluster.serialization import PackedController, pack, settings_of
 from enpire.cluster.station_actor import (
     EndedEpisode,
@@ -29,7 +29,7 @@ pytest.importorskip("ray")
 
 @pytest.fixture
 def host(monkeypatch: pytest.MonkeyPatch) -> StationActor:
-    monkeypatch.setattr(hosts, "open_stations", lambda *_, **__: reach_stations())
+    monkeypatch.setattr(station_actor, "open_stations", lambda *_, **__: reach_stations())
     made = StationActor()
     assert isinstance(made.open(Order("reach")), StationDescription)
     return made
@@ -87,7 +87,7 @@ def test_it_is_stopped_and_says_how_far_it_is(
     host: StationActor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     go = threading.Event()
-    monkeypatch.setattr(hosts, "unpack", lambda version, task: Waits(go))
+    monkeypatch.setattr(station_actor, "unpack", lambda version, task: Waits(go))
     asked = job(Speed())
     coming = in_thread(lambda: host.run(1, settings_of(asked), PackedController("v", b"")))
     assert host.passed(1, 1) >= 1
@@ -121,14 +121,14 @@ def test_what_goes_wrong_is_told_by_kind(
     def missing(*_: object, **__: object) -> None:
         raise UsageError("no such task")
 
-    monkeypatch.setattr(hosts, "open_stations", missing)
+    monkeypatch.setattr(station_actor, "open_stations", missing)
     assert StationActor().open(Order("x")) == RemoteFailure("UsageError", "no such task")
 
 
 def test_a_station_that_is_set_aside_comes_back(monkeypatch: pytest.MonkeyPatch) -> None:
     task = Restored()
     stations = reach_stations(1, 1, task, ResetMode.PHYSICAL)
-    monkeypatch.setattr(hosts, "open_stations", lambda *_, **__: stations)
+    monkeypatch.setattr(station_actor, "open_stations", lambda *_, **__: stations)
     host = StationActor()
     host.open(Order("reach"))
     assert ended(host, 1, job(Speed())).aside == ""

@@ -120,7 +120,7 @@ def test_a_candidate_fits_and_acts(recipe: recipes.Recipe, with_incumbent: bool)
     candidate = recipe.improve(RecipeInputs(SPEC, some(), incumbent, seed=1))
     recipes.require_sound(candidate.policy, SPEC)
     assert not getattr(candidate.policy, "training", False)  # of one that learns
-    controller = candidate.policy.controller(SimpleNamespace(name="t", sight=None))  # type: ignore[arg-type]
+    controller = candidate.policy.controller(SimpleNamespace(name="t", policy_cameras=None))  # type: ignore[arg-type]
     for row in range(2):
         controller.begin(row, np.random.default_rng(row), 0.0)
     actions = controller.act(np.arange(2), np.zeros((2, SPEC.observation), np.float32), None)

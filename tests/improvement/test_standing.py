@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 import torch
 
-from enpire.environment import Sight, StationBackend
+from enpire.environment import PolicyCameras, StationBackend
 from enpire.errors import PolicyError, RecipeError
 from enpire.improvement.asking import Moments
 from enpire.improvement.checkpoint import Checkpoint
@@ -287,7 +287,7 @@ def test_what_stands_on_it_is_told_no_more_than_it_sees(
     base = sighted("picture")
     policy = RECIPES[name].improve(pictured(base)).policy
     assert isinstance(policy, Composed)
-    stations = cast(StationBackend, At(Sight(SEES.cameras, SEES.size, SEES.felt)))
+    stations = cast(StationBackend, At(PolicyCameras(SEES.cameras, SEES.size, SEES.felt)))
     assert frozen.images(policy) == SEES.size
     frozen.require_fit(policy, stations, name)
     rng = np.random.default_rng(2)
@@ -318,8 +318,8 @@ class At:
 
     observation_size, action_size, name = 6, 3, "zip_tie"
 
-    def __init__(self, sight: Sight) -> None:
-        self.sight = sight
+    def __init__(self, policy_cameras: PolicyCameras) -> None:
+        self.policy_cameras = policy_cameras
 
 
 def test_it_is_asked_about_moments_with_pictures(sighted: Callable[[str], Base]) -> None:

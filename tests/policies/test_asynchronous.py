@@ -22,7 +22,7 @@ from .test_flow import SPEC as FLOW
 from .test_remote import foreign, listening
 
 SPEC = ChunkSpec("t", observation=1, action=7, history=1, chunk=12, execute=6, hidden=(8,))
-LIVE = SimpleNamespace(live=True, name="t", observation_size=1, action_size=7, sight=None)
+LIVE = SimpleNamespace(live=True, name="t", observation_size=1, action_size=7, policy_cameras=None)
 PERIODS = 60
 PATIENCE_S = 60.0
 

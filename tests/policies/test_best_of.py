@@ -72,7 +72,7 @@ def acted(policy: BestOfPolicy, seeds: list[int], periods: int = 1) -> np.ndarra
 
 def stations() -> Any:
     class Blind:
-        sight = None
+        policy_cameras = None
         name = "t"
 
     return Blind()

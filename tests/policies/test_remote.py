@@ -22,8 +22,8 @@ import pytest
 import torch
 
 from enpire.cli import main
-from enpire.environment import Job, Sight, Stations, build_stations
-from enpire.environment.core.beyond import Beyond
+from enpire.environment import Job, PolicyCameras, Stations, build_stations
+from enpire.environment.core.clipping import ClippedActions
 from enpire.errors import PolicyError, UsageError
 from enpire.observe import frozen
 from enpire.policies import (
@@ -293,7 +293,7 @@ def test_actions_that_are_clipped_are_told(stations, caplog: pytest.LogCaptureFi
 
 
 def test_a_few_beyond_are_no_news() -> None:
-    counted = Beyond("p")
+    counted = ClippedActions("p")
     counted.count(np.array([[0.0, 1.2]] * 9 + [[0.5, -1.0]] * 100))
     assert counted.text == ""
     assert counted.share == pytest.approx(9 / 109)
@@ -487,7 +487,7 @@ CAMERAS = ("front", "side")
 class Snaps:
     """Pictures of noise, a new one each period."""
 
-    sight = Sight(CAMERAS, 16, (1,))
+    policy_cameras = PolicyCameras(CAMERAS, 16, (1,))
 
     def __init__(self, stations: Stations) -> None:
         self._stations = stations
@@ -495,7 +495,7 @@ class Snaps:
     def begin(self, row: int, rng: np.random.Generator) -> None:
         pass
 
-    def glance(self, row: int) -> Future[Image]:
+    def capture(self, row: int) -> Future[Image]:
         rng = np.random.default_rng(len(self._stations._running[row].actions))
         answer: Future[Image] = Future()
         answer.set_result(rng.integers(0, 256, (2, 16, 16, 3), np.uint8))
@@ -505,7 +505,7 @@ class Snaps:
 @pytest.fixture
 def seeing() -> Stations:
     made = reach_stations()
-    made.glances = Snaps(made)
+    made.frame_capture = Snaps(made)
     return made
 
 

@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from enpire.child_environment import child_environment
-from enpire.session.ending import FATAL
+from enpire.session.signals import FATAL
 
 DONE = (0, 3)  # exit codes of what has ended as it should, its target reached or not
 LOOK_S = 2.0  # between looks at a run that another process writes to

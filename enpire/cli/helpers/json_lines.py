@@ -9,7 +9,7 @@ from contextlib import contextmanager, redirect_stdout
 from typing import Any
 
 from enpire.cli.options.parser import finite
-from enpire.session.telling import Emit
+from enpire.session.audience import Emit
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from enpire.errors import UsageError
 from enpire.packs.finder import unknown
-from enpire.session.values import STARTS, begun_at
+from enpire.session.values import STARTS, task_from
 
 if TYPE_CHECKING:
     from enpire.store import Run
@@ -87,7 +87,7 @@ def add_start(parser: argparse._ActionsContainer) -> None:
 
 def task_asked(options: argparse.Namespace, default: str = "") -> str:
     """What `--task` and `--from` say together, as `find` takes it; default: without `--task`."""
-    return begun_at(options.task or default, options.begin or "")
+    return task_from(options.task or default, options.begin or "")
 
 
 def add_trust(parser: Parser) -> None:

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
 from enpire.cli.options.parser import Parser
-from enpire.session.recovering import LIMIT_S, open_recovery
+from enpire.session.recovery import LIMIT_S, open_recovery
 from enpire.session.values import duration
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 from enpire.cli.helpers.summary import program
 from enpire.errors import UsageError
-from enpire.session.driving import NOT_REACHED
-from enpire.session.ending import ended_by_signals
 from enpire.session.graphics import choose_graphics
+from enpire.session.session import NOT_REACHED
+from enpire.session.signals import interrupt_on_signals
 
 if TYPE_CHECKING:
     from enpire.evolution.agents.program import Program
@@ -56,7 +56,7 @@ def draft(options: Namespace) -> int:
     trusted = template(asked.robot)
     bench = DraftBench(trusted=taken(trusted.parent, trusted.name).files)
     with (
-        ended_by_signals(),
+        interrupt_on_signals(),
         Drafting(asked, kind, folder, ceilings, within_s, say, bench) as session,
     ):
         where = session.run(Path("tasks"))

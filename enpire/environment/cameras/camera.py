@@ -73,7 +73,7 @@ class CameraView:
     stamp: float
 
 
-class Eyes(Protocol):
+class VerifierCameras(Protocol):
     """The cameras of some stations, and a thread that takes pictures and looks at them."""
 
     def look[T](self, row: int, stamp: float, see: Callable[[list[CameraView]], T]) -> Future[T]:

@@ -7,7 +7,7 @@ from typing import Protocol, runtime_checkable
 
 from enpire.environment.core.controller import Controller
 from enpire.environment.core.jobs import Job
-from enpire.environment.core.policy_cameras import Sight
+from enpire.environment.core.policy_cameras import PolicyCameras
 from enpire.environment.core.task import Parameter, Task
 from enpire.types import Episode
 
@@ -47,7 +47,7 @@ class StationBackend(Protocol):
     def action_size(self) -> int: ...
 
     @property
-    def sight(self) -> Sight | None: ...
+    def policy_cameras(self) -> PolicyCameras | None: ...
 
     @property
     def repeatable(self) -> bool: ...

@@ -30,10 +30,10 @@ import numpy as np
 
 from enpire.child_environment import child_environment
 from enpire.environment.control.sensing import Readings
-from enpire.environment.core.beyond import Beyond
+from enpire.environment.core.clipping import ClippedActions
 from enpire.environment.core.controller import Controller, RandomActions, intervened, rewound
 from enpire.environment.core.jobs import Job
-from enpire.environment.core.policy_cameras import Sight
+from enpire.environment.core.policy_cameras import PolicyCameras
 from enpire.environment.core.task import Parameter
 from enpire.environment.gym_bridge import gym_worker
 from enpire.environment.stations.action_selector import at_fault, checked
@@ -128,7 +128,7 @@ class ScriptedActions:
 
     def __init__(self) -> None:
         """Nothing is suggested yet."""
-        self.beyond = Beyond("the demonstrator")
+        self.beyond = ClippedActions("the demonstrator")
         self.suggested: dict[int, Float32Array] = {}  # by its stations, for each one's next action
 
     def begin(self, row: int, rng: np.random.Generator, exploration: float) -> None:
@@ -197,7 +197,7 @@ class GymStations:
         self.verified_by = self._rule.told
         self.repeatable = False  # nobody says that it is
         self.live = False
-        self.sight: Sight | None = None  # a policy sees what the environment shows
+        self.policy_cameras: PolicyCameras | None = None  # a policy sees what the environment shows
         self.parameters: tuple[Parameter, ...] = ()
         self.observation_size: int = about["observation"]
         self.action_size: int = about["action"]

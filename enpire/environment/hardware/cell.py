@@ -199,7 +199,7 @@ class WiredCell:
 
     # Following setpoints
 
-    def pass_period(
+    def send_setpoint(
         self, setpoint: FloatArray, show: Callable[[SupervisorStatus, Objects | None], None]
     ) -> None:
         """Have a setpoint, (axes,), reached in a control period, and wait until that is over.

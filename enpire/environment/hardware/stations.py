@@ -15,7 +15,7 @@ from enpire.environment.hardware.cell import StationStop, WiredCell
 from enpire.environment.hardware.measured_state import MeasuredState
 from enpire.environment.hardware.resets import WiredResets
 from enpire.environment.hardware.station_events import Happenings
-from enpire.environment.hardware.verifier_cameras import WiredEyes
+from enpire.environment.hardware.verifier_cameras import HardwareVerifierCameras
 from enpire.environment.stations.episode_state import EpisodeState, StationPhase
 from enpire.environment.stations.resets import ResetMode
 from enpire.environment.stations.stations import Sensed, Stations
@@ -50,7 +50,7 @@ class HardwareStations(Stations):
     @property
     def verified_by(self) -> str:
         """See `StationBackend`."""
-        by = "cameras" if self.eyes is not None and self.task.looks else "sensors"
+        by = "cameras" if self.verifier_cameras is not None and self.task.looks else "sensors"
         return f"a twin's {by}: a dry run" if self._dry else f"the station's {by}"
 
     @property
@@ -58,9 +58,9 @@ class HardwareStations(Stations):
         """An arm's does not."""
         return True
 
-    def fly(self, row: int, most: int) -> int:
+    def advance(self, row: int, most: int) -> int:
         """Let one period pass: plans are carried out period by period."""
-        self.twin.fly(row, self.substeps)
+        self.twin.advance(row, self.substeps)
         return 1
 
     def happened(self, last: bool = False) -> list[StationEvent]:
@@ -78,19 +78,19 @@ class HardwareStations(Stations):
     def close(self) -> None:
         """Arms brake and hold; supervisors end."""
         self.wait()
-        if isinstance(self.eyes, WiredEyes):
-            self.eyes.close()
+        if isinstance(self.verifier_cameras, HardwareVerifierCameras):
+            self.verifier_cameras.close()
         for cell in self.cells:
             cell.close()
 
     def _twin(self, scene: Scene, stations: int, threads: int) -> MeasuredState:
-        def flight(row: int) -> Callable[[FloatArray], None]:
-            show = partial(shadow.show, row)
-            return lambda setpoint: self.cells[row].pass_period(setpoint, show)
+        def sender(row: int) -> Callable[[FloatArray], None]:
+            show = partial(measured.show, row)
+            return lambda setpoint: self.cells[row].send_setpoint(setpoint, show)
 
-        shadow = MeasuredState(scene, self.task.tracked, stations)
-        shadow.flights = [flight(row) for row in range(stations)]
-        return shadow
+        measured = MeasuredState(scene, self.task.tracked, stations)
+        measured.send_setpoints = [sender(row) for row in range(stations)]
+        return measured
 
     @property
     def _noise(self) -> SensorNoise:

@@ -31,7 +31,7 @@ class Lens:
     straighten: Callable[[Image], Image]
 
 
-class WiredEyes:
+class HardwareVerifierCameras:
     """The cameras of some stations: pictures taken after they were asked for, straightened."""
 
     def __init__(self, wires: Sequence[Wire], lenses: Sequence[Sequence[Lens]]) -> None:
@@ -44,10 +44,10 @@ class WiredEyes:
         for wire, cameras in zip(wires, lenses, strict=True):
             for lens in cameras:
                 require_pictures(wire, lens.camera)
-        self._threads = ThreadPoolExecutor(len(wires), "eyes")
+        self._threads = ThreadPoolExecutor(len(wires), "cameras")
 
     def look[T](self, row: int, stamp: float, see: Callable[[list[CameraView]], T]) -> Future[T]:
-        """See `Eyes`. The arms rest, as nobody sends them anything meanwhile."""
+        """See `VerifierCameras`. The arms rest, as nobody sends them anything meanwhile."""
         asked = time.monotonic_ns()
         return self._threads.submit(lambda: see(self._views(row, asked, stamp)))
 

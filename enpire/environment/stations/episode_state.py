@@ -74,7 +74,7 @@ class EpisodeState:
     setpoints: list[FloatArray] = field(default_factory=list)  # the same
     evidence: list[Readings] = field(default_factory=list)
     verdict: Verdict | None = None
-    glance: Future[Image] | None = None
+    capture: Future[Image] | None = None
     pictures: list[Image] = field(default_factory=list)
     pictured: list[int] = field(default_factory=list)
 

@@ -9,7 +9,7 @@ from typing import Any
 from enpire.observe.tracking.events import TRAININGS
 from enpire.observe.tracking.identity import PROJECT, TrackedRun
 from enpire.observe.tracking.scalars import Key, Scalar
-from enpire.observe.tracking.told import ToldFile
+from enpire.observe.tracking.sent_file import SentFile
 
 TOLD = "wandb-told.jsonl"  # in the folder of a run
 ROBOT_S = "robot_s"
@@ -36,7 +36,7 @@ class WandbRun:
             x_disable_meta=True,
             x_save_requirements=False,
         )
-        self._told = ToldFile(run.folder / TOLD)
+        self._told = SentFile(run.folder / TOLD)
         self._run: Any = wandb.init(
             project=os.environ.get("WANDB_PROJECT", PROJECT),
             id=run.id,

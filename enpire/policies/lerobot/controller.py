@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from enpire.environment.core.beyond import Beyond
+from enpire.environment.core.clipping import ClippedActions
 from enpire.policies.asked import Answers, ChunkSampler
 from enpire.policies.driver import PolicyState
 from enpire.policies.lerobot.model import LeRobotModel
@@ -107,7 +107,7 @@ class LeRobotController(SeeingController):
         chunked(np.zeros((1, history, spec.observation), np.float32), [0], pictures=blank)
         self._forgetting = getattr(model.config, "temporal_ensemble_coeff", None)
         self._ensembles: dict[int, TemporalEnsemble] = {}
-        self.beyond = Beyond(f"the {spec.task or 'LeRobot'} policy")
+        self.beyond = ClippedActions(f"the {spec.task or 'LeRobot'} policy")
 
     def begin(self, row: int, rng: np.random.Generator, exploration: float) -> None:
         """Forget the last episode on this station."""

@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from enpire.environment import StationBackend, instruction
-from enpire.environment.core.beyond import Beyond
+from enpire.environment.core.clipping import ClippedActions
 from enpire.errors import PolicyError, ServerFault, UsageError, printable
 from enpire.policies.description import described
 from enpire.policies.driver import ChunkRequest, PolicyState
@@ -190,9 +190,9 @@ class RemotePolicy:
         """See `Policy.controller`; connects when the first episode begins."""
         spec, sizes = self.spec, (stations.observation_size, stations.action_size)
         seen = seen_there(stations, spec.cameras, spec.size)
-        if stations.sight is not None:
-            spec = replace(spec, cameras=spec.cameras or stations.sight.cameras)
-        shown = len(stations.sight.cameras) if stations.sight is not None else 0
+        if stations.policy_cameras is not None:
+            spec = replace(spec, cameras=spec.cameras or stations.policy_cameras.cameras)
+        shown = len(stations.policy_cameras.cameras) if stations.policy_cameras is not None else 0
         return RemoteController(spec, spec.chunked(*sizes), instruction(stations), seen, shown)
 
 
@@ -232,7 +232,7 @@ class RemoteController(SeeingController):
         self._client = PolicyClient(spec.address, spec.timeout, spec.patience)
         self._tried = False  # since the last fault
         self._length = spec.chunk  # of its chunks; 0: it does not say, and none has come
-        self.beyond = Beyond(f"the policy at {spec.address}")
+        self.beyond = ClippedActions(f"the policy at {spec.address}")
 
     def begin(self, row: int, rng: np.random.Generator, exploration: float) -> None:
         """See `Controller`.

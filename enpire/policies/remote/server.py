@@ -20,7 +20,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route, WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
-from enpire.environment import Sight, StationBackend, instruction
+from enpire.environment import PolicyCameras, StationBackend, instruction
 from enpire.errors import PolicyError, UsageError
 from enpire.policies.asked import Answers
 from enpire.policies.asynchronous import inferring
@@ -89,9 +89,9 @@ class ChunkServer:
         self._joined = inferring(policy, controller)
         self._many = _many(policy, stations) if together else None
         self.spec, self._width = controller.spec, controller.spec.observation
-        self._sight: Sight | None = None
+        self._policy_cameras: PolicyCameras | None = None
         if isinstance(controller, SeeingController) and controller.looks:
-            self._sight, self._looks = stations.sight, controller.looks
+            self._policy_cameras, self._looks = stations.policy_cameras, controller.looks
             self._places = controller.seen.cameras
         self.metadata: dict[str, Any] = {
             SAYS: VERSION,
@@ -101,12 +101,12 @@ class ChunkServer:
             **{name: getattr(self.spec, name) for name in SAID},
             "spread": controller.spread.tolist(),
         }
-        if self._sight is not None:
-            self._width = len(self._sight.felt)
+        if self._policy_cameras is not None:
+            self._width = len(self._policy_cameras.felt)
             self.metadata |= {
                 "observation": self._width,
-                "cameras": [self._sight.cameras[place] for place in self._places],
-                "size": self._sight.size,
+                "cameras": [self._policy_cameras.cameras[place] for place in self._places],
+                "size": self._policy_cameras.size,
                 "looks": self._looks,
             }
 
@@ -115,8 +115,8 @@ class ChunkServer:
         """Bytes of the longest request that can be answered."""
         numbers = self.spec.history * self._width + self.spec.chunk * self.spec.action
         pictures = 0
-        if self._sight is not None:
-            pictures = len(self._places) * self._looks * self._sight.size**2 * 3
+        if self._policy_cameras is not None:
+            pictures = len(self._places) * self._looks * self._policy_cameras.size**2 * 3
         return WORDS + NUMBER * numbers + pictures
 
     def infer(self, request: dict[str, Any]) -> dict[str, Any]:
@@ -143,10 +143,10 @@ class ChunkServer:
         seed = seed if isinstance(seed, int) and seed >= 0 else None
         left, pictures = self._left(request), deque[Image]()
         began = time.monotonic()
-        if self._sight is not None:
+        if self._policy_cameras is not None:
             whole = np.zeros((self.spec.history, self.spec.observation), np.float32)
-            whole[:, list(self._sight.felt)] = history
-            history, pictures = whole, self._pictures(request, self._sight)
+            whole[:, list(self._policy_cameras.felt)] = history
+            history, pictures = whole, self._pictures(request, self._policy_cameras)
         chunk = self._waiting.answer(_ChunkQuery(history, seed, pictures, left))
         taken = time.monotonic() - began
         return {"actions": chunk, "server_timing": {"infer_ms": 1e3 * taken}}
@@ -167,12 +167,12 @@ class ChunkServer:
         pictures = controller.shown(driven) if isinstance(controller, SeeingController) else None
         return self._many(history, seeds, pictures=pictures)
 
-    def _pictures(self, request: dict[str, Any], sight: Sight) -> deque[Image]:
+    def _pictures(self, request: dict[str, Any], policy_cameras: PolicyCameras) -> deque[Image]:
         """Those of a request, oldest first, as stations show them: cameras not asked for black."""
-        shape = len(sight.cameras), sight.size, sight.size, 3
+        shape = len(policy_cameras.cameras), policy_cameras.size, policy_cameras.size, 3
         shown = np.zeros((self._looks, *shape), np.uint8)
         for place in self._places:
-            name = PICTURE + sight.cameras[place]
+            name = PICTURE + policy_cameras.cameras[place]
             given = request.get(name)
             shapes = shape[1:], (self._looks, *shape[1:])
             if (

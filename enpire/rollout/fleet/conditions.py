@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from enpire.environment import Controller, Job, Parameter, Sight, StationBackend
+from enpire.environment import Controller, Job, Parameter, PolicyCameras, StationBackend
 from enpire.types import Episode, Outcome, Times, Verdict
 
 
@@ -95,9 +95,9 @@ class Realistic:
         return self.stations.action_size
 
     @property
-    def sight(self) -> Sight | None:
+    def policy_cameras(self) -> PolicyCameras | None:
         """See `StationBackend`."""
-        return self.stations.sight
+        return self.stations.policy_cameras
 
     @property
     def repeatable(self) -> bool:

@@ -236,13 +236,16 @@ class Fleet:
     def _doubt(self, episode: Episode) -> None:
         """Set a station aside whose verifier could not tell, time and again.
 
-        Not where a reset puts everything right, eyes too: there it is the policy that hides things.
+        Not where a reset puts everything right, cameras too: there it is the policy that hides
+        things.
         """
         row = episode.station
         self._unsure[row] = self._unsure[row] + 1 if episode.verdict.unsure else 0
         if self._unsure[row] >= UNSURE and not self.stations.repeatable:
             self._unsure[row] = 0
-            self.stations.aside[row] = f"the verifier was unsure {UNSURE} times in a row: its eyes?"
+            self.stations.aside[row] = (
+                f"the verifier was unsure {UNSURE} times in a row: its cameras?"
+            )
 
     def _record(self, episodes: list[Episode]) -> None:
         """Put all of a period's episodes before anyone hears of one: a caller may raise."""

@@ -67,24 +67,22 @@ class LoopSettings:
     python, success, demonstrator: of a Gymnasium environment, its own interpreter, what makes an
     episode a success, and a file that shows how it is done. reset: how scenes are put back, fast or
     physical. policy: to begin with, which whoever made the run has put there; demonstrations_of: a
-    run whose demonstrations are this one's too.
-    demonstrations: seed demonstrations.
+    run whose demonstrations are this one's too. demonstrations: seed demonstrations.
     start_episodes: evaluation of the first policy. collect: episodes a round with exploration.
     exploration: chance that a chunk of theirs is varied. execute: actions of a chunk that are
     carried out before the policy is asked again. max_pairs: after so many pairs without a decision
     the incumbent stays, unless the candidate is promising (`comparison.decide`); 0: as many as the
     incumbent's success asks for (`pairs.enough_pairs`). sealed_episodes: the fewest of an
     examination. target_bound: what of an examination is held against the target, `point` or `lower`
-    (`sealed_rule`). recipe: of the rounds, in order, the last one goes on;
-    recipe_settings, first_recipe_settings: by dotted name. verify: by `sensors`, or by `cameras`
-    where the task has eyes. images: size of the pictures that policies see [px], or 0. vary_looks:
-    each episode looks different in them. staleness: rounds that a round's collection may begin
-    ahead, under the policy of then, beside training and evaluation; collect_share: of robot time
-    that it then has beside an evaluation, 0.0 is what would otherwise be idle. pace: free, or real
-    for twins on the clock on the wall; the rest is in seconds, see `Conditions`. allocate, abort,
-    hard: of a round's episodes, see `Spending`.
-    world: in place of the task's. helper: who helps in collections, and settings of the device in
-    their hands; see `session/helping.py`.
+    (`sealed_rule`). recipe: of the rounds, in order, the last one goes on; recipe_settings,
+    first_recipe_settings: by dotted name. verify: by `sensors`, or by `cameras` where the task is
+    verified by them. images: size of the pictures that policies see [px], or 0. vary_looks: each
+    episode looks different in them. staleness: rounds that a round's collection may begin ahead,
+    under the policy of then, beside training and evaluation; collect_share: of robot time that it
+    then has beside an evaluation, 0.0 is what would otherwise be idle. pace: free, or real for
+    twins on the clock on the wall; the rest is in seconds, see `Conditions`. allocate, abort, hard:
+    of a round's episodes, see `Spending`. world: in place of the task's. helper: who helps in
+    collections, and settings of the device in their hands; see `session/teleop_options.py`.
     """
 
     task: str

@@ -105,7 +105,7 @@ class Bench:
         self._armed = False
         return True
 
-    def pass_period(
+    def send_setpoint(
         self, setpoint: FloatArray, show: Callable[[SupervisorStatus, Objects | None], None]
     ) -> None:
         if self._armed and self.stop is None:

@@ -33,7 +33,7 @@ def passing(cell: WiredCell, setpoint: np.ndarray) -> SupervisorStatus:
     seen: list[SupervisorStatus] = []
     end = time.monotonic() + PATIENCE_S
     while not seen and time.monotonic() < end:
-        cell.pass_period(setpoint, lambda status, objects: seen.append(status))
+        cell.send_setpoint(setpoint, lambda status, objects: seen.append(status))
     return seen[-1]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from enpire.certification.restoring import alike
+from enpire.certification.physical_resets import alike
 
 COUNT = 200
 

@@ -20,7 +20,7 @@ FROM_HELP, FROM_PICTURES = "replay_bc", "recover"
 BEGINS = ("policy", "demonstrations_of")  # settings that name where it is
 
 
-def of_begun(given: dict[str, Any]) -> dict[str, Any]:
+def warm_start_settings(given: dict[str, Any]) -> dict[str, Any]:
     """With what goes with a policy, demonstrations or a helper that are given, if not given too.
 
     A task's own recipe may be one that no help and no picture reaches: a script's.
@@ -40,12 +40,12 @@ def of_begun(given: dict[str, Any]) -> dict[str, Any]:
         from enpire.observe import frozen
         from enpire.policies import Composed, LeRobotPolicy
 
-        begun = frozen.load(paths["policy"]).policy
-        if images := frozen.images(begun):
+        policy = frozen.load(paths["policy"]).policy
+        if images := frozen.images(policy):
             goes["images"] = images
-        if isinstance(begun, Composed):
-            begun = begun.base
-        if isinstance(begun, LeRobotPolicy):
+        if isinstance(policy, Composed):
+            policy = policy.base
+        if isinstance(policy, LeRobotPolicy):
             goes["recipe"] = FINETUNE
     if given.get("helper"):
         goes.setdefault("recipe", FROM_HELP)
@@ -54,7 +54,7 @@ def of_begun(given: dict[str, Any]) -> dict[str, Any]:
     return goes | given | paths
 
 
-def require_begun(settings: LoopSettings, stations: StationBackend) -> None:
+def require_warm_start(settings: LoopSettings, stations: StationBackend) -> None:
     """See whether a run can begin with them, before there is one.
 
     Raises:
@@ -68,8 +68,11 @@ def require_begun(settings: LoopSettings, stations: StationBackend) -> None:
         _fitting(settings.policy, stations)
 
 
-def begin_with(run: Run, settings: LoopSettings, stations: StationBackend) -> None:
-    """See to it that a run has them, whether it begins or goes on; raises as `require_begun`."""
+def warm_start(run: Run, settings: LoopSettings, stations: StationBackend) -> None:
+    """See to it that a run has them, whether it begins or goes on.
+
+    Raises as `require_warm_start`.
+    """
     if settings.demonstrations_of:
         from enpire.rollout.collection.import_demonstrations import adopt
 

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 
 from enpire.datasets.columns import Layout
-from enpire.environment import Sight
+from enpire.environment import PolicyCameras
 from enpire.policies import ChunkSpec, LeRobotPolicy, PictureSpec
 from enpire.policies.lerobot.blank import TOLD
 from enpire.types import Episode, Image, Outcome, Purpose, Times, Verdict
@@ -17,7 +17,7 @@ EPISODES, PERIODS, FPS = 8, 80, 25
 COARSE = 8  # pixels of a picture that are drawn; the rest lie between, as real ones do
 
 
-def made_up(policy: LeRobotPolicy, seed: int) -> list[Episode]:
+def synthetic_episodes(policy: LeRobotPolicy, seed: int) -> list[Episode]:
     """Successes that never were, in which the policy's cameras show something in every period."""
     rng, said = np.random.default_rng(seed), policy.spec
     return [
@@ -70,5 +70,5 @@ def shapes(policy: LeRobotPolicy) -> tuple[ChunkSpec, Layout]:
     spec = PictureSpec(
         said.task, width, said.action, cameras=said.cameras, size=said.size, felt=felt
     )
-    sight = Sight(said.cameras, said.size, felt)
-    return spec, Layout(FPS, TOLD, "", seen, done, sight)
+    policy_cameras = PolicyCameras(said.cameras, said.size, felt)
+    return spec, Layout(FPS, TOLD, "", seen, done, policy_cameras)

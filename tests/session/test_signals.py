@@ -16,8 +16,8 @@ import pytest
 
 from enpire.cli import main
 from enpire.rollout.loop.budget import Budget
-from enpire.session import driving
-from enpire.session.ending import ended_by_signals
+from enpire.session import session
+from enpire.session.signals import interrupt_on_signals
 from enpire.web.serving import PageServer
 
 
@@ -33,7 +33,7 @@ def heeded() -> Iterator[None]:
 def test_a_loop_ends_at_its_next_period_and_at_a_second_signal_at_once(number: int) -> None:
     budget = Budget()
     before = signal.getsignal(number)
-    with driving._signals(budget):
+    with session._signals(budget):
         signal.raise_signal(number)
         assert budget.interrupted
         with pytest.raises(KeyboardInterrupt):
@@ -45,7 +45,7 @@ def test_what_nohup_ignores_stays_ignored(monkeypatch: pytest.MonkeyPatch) -> No
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
         budget = Budget()
-        with driving._signals(budget), ended_by_signals():
+        with session._signals(budget), interrupt_on_signals():
             signal.raise_signal(signal.SIGHUP)
         assert not budget.interrupted
     finally:
@@ -79,9 +79,9 @@ def test_a_server_that_is_asked_to_end_exits_as_documented(
 
 LOST = """
 import signal, sys, time
-from enpire.session.ending import handled
+from enpire.session.signals import signal_handler
 heard = []
-with handled((signal.SIGHUP,), lambda: heard.append(True)):
+with signal_handler((signal.SIGHUP,), lambda: heard.append(True)):
     print("ready", flush=True)
     while not heard:
         time.sleep(0.01)

@@ -58,12 +58,12 @@ def test_what_a_pad_discards_is_aborted(site: Path) -> None:
 def test_a_leader_has_the_axes_that_the_robots_drivers_say(site: Path) -> None:
     from enpire.environment import build_stations
     from enpire.people import Leading
-    from enpire.session.helping import DeviceRequest, helping
+    from enpire.session.teleop_options import DeviceRequest, open_teleop
 
     stations = build_stations("pick_cube", 1)
     said = {"calibration_dir": str(site / "calibration"), "away": "20"}
     for leader in ({}, {"leader": "so101"}):
-        with helping(DeviceRequest("lerobot:twin_leader", said | leader), stations) as found:
+        with open_teleop(DeviceRequest("lerobot:twin_leader", said | leader), stations) as found:
             assert found.hands is not None
             device = found.hands.device
             assert isinstance(device, Leading)

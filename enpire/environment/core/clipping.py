@@ -13,7 +13,7 @@ LIMIT, ROUNDED = 1.0, 1e-3  # of an action's entries, and how far beyond is stil
 SHARE, FEWEST = 0.1, 50  # of actions, from which it is said, once so many have come
 
 
-class Beyond:
+class ClippedActions:
     """Counts actions with an entry beyond [-1, 1], which stations clip, and says once if many."""
 
     def __init__(self, name: str) -> None:

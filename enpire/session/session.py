@@ -11,12 +11,12 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from enpire.errors import StoreError, UsageError
+from enpire.session.audience import PERSON, Audience
 from enpire.session.backends import Backend, LocalBackend
-from enpire.session.ending import FATAL, handled
-from enpire.session.helping import Helping
 from enpire.session.loop_settings import REAL_PACE
-from enpire.session.recovering import noted
-from enpire.session.telling import PERSON, Audience
+from enpire.session.recovery import noted
+from enpire.session.signals import FATAL, signal_handler
+from enpire.session.teleop_options import TeleopSession
 from enpire.session.threads import leave_cores_to_physics
 from enpire.session.tracking import tracked
 
@@ -62,7 +62,7 @@ def stations_for(settings: LoopSettings, where: Backend) -> StationBackend:
     return Realistic(stations, conditions, settings.seed) if conditions else stations
 
 
-def facts_of(stations: StationBackend) -> dict[str, str]:
+def station_facts(stations: StationBackend) -> dict[str, str]:
     """What a run's ledger says of its stations."""
     return {"packs": json.dumps(stations.packs), "verified_by": stations.verified_by}
 
@@ -88,7 +88,7 @@ def require_same(run: Run, stations: StationBackend) -> None:
         )
 
 
-def drive(
+def run_session(
     run: Run,
     settings: LoopSettings,
     stations: StationBackend,
@@ -97,7 +97,7 @@ def drive(
     state: LoopState,
     begin: Callable[[Fleet, EpisodeWriter, Trainer], Callable[[], str]],
     recovery: Recovery | None = None,
-    people: Helping | None = None,
+    people: TeleopSession | None = None,
     track: str | None = None,
     audience: Audience = PERSON,
 ) -> dict[str, Any]:
@@ -219,5 +219,5 @@ def _signals(budget: Budget) -> Iterator[None]:
             raise KeyboardInterrupt
         budget.interrupted = True
 
-    with handled((signal.SIGINT, *FATAL), interrupt):
+    with signal_handler((signal.SIGINT, *FATAL), interrupt):
         yield

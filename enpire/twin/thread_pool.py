@@ -10,7 +10,7 @@ from queue import Empty, SimpleQueue
 Call = Callable[[], None]
 
 
-class Crew:
+class ThreadPool:
     """`threads - 1` threads, and whoever helps. A call must not raise."""
 
     def __init__(self, threads: int) -> None:

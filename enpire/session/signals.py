@@ -15,7 +15,7 @@ FATAL = (signal.SIGTERM, signal.SIGHUP)  # end a command as Ctrl-C does
 
 
 @contextmanager
-def handled(numbers: tuple[int, ...], handler: Callable[[], None]) -> Iterator[None]:
+def signal_handler(numbers: tuple[int, ...], handler: Callable[[], None]) -> Iterator[None]:
     """Have signals call `handler` meanwhile; those that are ignored, as by nohup, stay ignored.
 
     In another thread than the main one nothing changes: Python has no handlers there.
@@ -39,13 +39,13 @@ def handled(numbers: tuple[int, ...], handler: Callable[[], None]) -> Iterator[N
 
 
 @contextmanager
-def ended_by_signals() -> Iterator[None]:
+def interrupt_on_signals() -> Iterator[None]:
     """SIGTERM and SIGHUP raise KeyboardInterrupt: they end all that was started, as Ctrl-C does."""
 
     def interrupt() -> None:
         raise KeyboardInterrupt
 
-    with handled(FATAL, interrupt):
+    with signal_handler(FATAL, interrupt):
         yield
 
 

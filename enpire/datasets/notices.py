@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from enpire.datasets.fitting import LEAST, STILL, TaskInterface
+from enpire.datasets.compatibility import LEAST, STILL, TaskInterface
 from enpire.datasets.folder import Description, Frames
 from enpire.errors import StoreError
 from enpire.types import FloatArray

@@ -9,7 +9,7 @@ from pathlib import Path
 from enpire.observe.tracking.scalars import Key
 
 
-class ToldFile:
+class SentFile:
     """Lines of JSON, name and step of a scalar each."""
 
     def __init__(self, path: Path) -> None:

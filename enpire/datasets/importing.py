@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from enpire.datasets import fitting, noticed
+from enpire.datasets import compatibility, notices
 from enpire.datasets.columns import ACTION, PICTURES, POLICY, SEED
-from enpire.datasets.fitting import Allowed, Chosen, TaskInterface
+from enpire.datasets.compatibility import Allowed, Chosen, TaskInterface
 from enpire.datasets.folder import Extent, Frames, describe, read_frames, require_paced
 from enpire.errors import StoreError
 from enpire.types import Episode, FloatArray, Outcome, Purpose, Times, Verdict
@@ -41,24 +41,26 @@ def demonstrations(folder: Path, wanted: TaskInterface, allowed: Allowed | None 
     allowed = allowed or Allowed()
     folder = folder.resolve()
     said = describe(folder)
-    seen = fitting.seen_column(said.features)
-    fps, paced = fitting.rate(folder, said.fps, wanted, allowed)
-    chosen = [fitting.choose(folder, said.features, c, wanted, allowed) for c in (seen, ACTION)]
-    fitting.require_renamed(folder, said.features, allowed)
+    seen = compatibility.seen_column(said.features)
+    fps, paced = compatibility.rate(folder, said.fps, wanted, allowed)
+    chosen = [
+        compatibility.choose(folder, said.features, c, wanted, allowed) for c in (seen, ACTION)
+    ]
+    compatibility.require_renamed(folder, said.features, allowed)
     told = [name for name in (POLICY, SEED, HELP) if name in said.features]
-    success = fitting.success_columns(said.features, allowed)
-    more = noticed.more_columns(said.features)
+    success = compatibility.success_columns(said.features, allowed)
+    more = notices.more_columns(said.features)
     columns = list(dict.fromkeys([seen, ACTION, *success, *told, *more]))
     frames = read_frames(folder, said, columns)
     require_paced(frames, (fps, said.fps))
-    noticed.require_ends(frames, said.features)
+    notices.require_ends(frames, said.features)
     observations, whole_seen = _values(frames, chosen[0])
     actions, whole_done = _values(frames, chosen[1])
-    clipped = fitting.within_one(frames, chosen[1], actions, allowed.clip)
-    fitting.require_starts(frames, chosen[0], observations, wanted)
+    clipped = compatibility.within_one(frames, chosen[1], actions, allowed.clip)
+    compatibility.require_starts(frames, chosen[0], observations, wanted)
     pair = actions, observations
-    moved = fitting.require_motion(frames, chosen[1], pair, wanted, allowed.accept_motion)
-    good, by = fitting.successes(frames, said.features, allowed)
+    moved = compatibility.require_motion(frames, chosen[1], pair, wanted, allowed.accept_motion)
+    good, by = compatibility.successes(frames, said.features, allowed)
     helped = frames.flags(HELP) if HELP in told else np.zeros(len(frames), bool)
     made = tuple(
         Episode(
@@ -79,7 +81,7 @@ def demonstrations(folder: Path, wanted: TaskInterface, allowed: Allowed | None 
         )
         for extent, success in zip(frames.extents, good, strict=True)
     )
-    twice = fitting.told_twice(frames, np.hstack(pair))
+    twice = compatibility.told_twice(frames, np.hstack(pair))
     pictures = any(name.startswith(PICTURES) for name in said.features)
     assumed = [
         by,
@@ -90,7 +92,7 @@ def demonstrations(folder: Path, wanted: TaskInterface, allowed: Allowed | None 
         clipped,
         moved,
         twice,
-        *noticed.noticed(frames, said, pair, wanted),
+        *notices.noticed(frames, said, pair, wanted),
     ]
     assumed += ["without its pictures"] if pictures else []
     return Imported(made, tuple(text for text in assumed if text))
@@ -105,7 +107,7 @@ def _values(frames: Frames, chosen: Chosen) -> tuple[FloatArray, str]:
             f"meta/info.json says {chosen.width}"
         )
     values = values[:, chosen.entries]
-    fitting.require_sound(frames, chosen, values)
+    compatibility.require_sound(frames, chosen, values)
     return values, f"{chosen.column} of integers" if whole else ""
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from enpire.certification.moving import require_symmetry
+from enpire.certification.symmetry import require_symmetry
 from enpire.environment import Stations, build_stations, load_task, read_symmetry
 from enpire.errors import PackError
 from enpire.packs import available, find

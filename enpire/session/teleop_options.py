@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from enpire.errors import UsageError
-from enpire.session.telling import Say, say_at_once
+from enpire.session.audience import Say, say_at_once
 
 if TYPE_CHECKING:
     from enpire.environment import Operator, StationBackend, Stations
@@ -37,7 +37,7 @@ FIELDS = (
 )
 
 
-def hands_of(text: str) -> str:
+def device_name(text: str) -> str:
     """One of those that `HELP` says."""
     if text not in (*PAGE, SCRIPT, LEROBOT) and not re.fullmatch(rf"{LEROBOT}:\w+", text):
         raise ArgumentTypeError(f"{text!r} are no hands: {HELP}")
@@ -48,8 +48,9 @@ def hands_of(text: str) -> str:
 class DeviceRequest:
     """Hands that are asked for.
 
-    whose: as `hands_of` has it. settings: of a teleoperator, as `FIELDS` says. files: of stations
-    with arms. port: of the page. leaves: whether a person may leave, and then is asked for nothing.
+    whose: as `device_name` has it. settings: of a teleoperator, as `FIELDS` says. files: of
+    stations with arms. port: of the page. leaves: whether a person may leave, and then is asked
+    for nothing.
     """
 
     whose: str
@@ -60,7 +61,7 @@ class DeviceRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class Helping:
+class TeleopSession:
     """Who has hands in it, on which stations; no hands are a script's. say: takes the address."""
 
     wanted: DeviceRequest
@@ -127,7 +128,9 @@ class Helping:
 
 
 @contextmanager
-def helping(wanted: DeviceRequest, stations: Stations, say: Say = say_at_once) -> Iterator[Helping]:
+def open_teleop(
+    wanted: DeviceRequest, stations: Stations, say: Say = say_at_once
+) -> Iterator[TeleopSession]:
     """Whoever is wanted, with their device, until the block ends. say: takes the page's address.
 
     Raises:
@@ -143,7 +146,7 @@ def helping(wanted: DeviceRequest, stations: Stations, say: Say = say_at_once) -
         raise UsageError(f"{odd} is a setting of lerobot:TYPE, and {wanted.whose} has none")
     if wanted.whose == SCRIPT:
         desk = OneHelper()
-        yield Helping(wanted, stations, Operator(*stations.starter, desk), desk, None, say)
+        yield TeleopSession(wanted, stations, Operator(*stations.starter, desk), desk, None, say)
         return
     with ExitStack() as stack:
         device = None
@@ -152,7 +155,7 @@ def helping(wanted: DeviceRequest, stations: Stations, say: Say = say_at_once) -
         hands = Hands(device)
         desk = OneHelper(hands, wanted.leaves)
         person = Person(hands, stations.task.actions, stations.twin.scene.robot)
-        yield Helping(wanted, stations, Operator(NAME, person, desk), desk, hands, say)
+        yield TeleopSession(wanted, stations, Operator(NAME, person, desk), desk, hands, say)
 
 
 def require_helper(
@@ -175,14 +178,14 @@ def require_helper(
 
 
 @contextmanager
-def beside(
+def open_helper(
     settings: LoopSettings,
     stations: StationBackend,
     files: Sequence[Path],
     port: int,
     say: Say = say_at_once,
-) -> Iterator[Helping | None]:
-    """Who helps in a loop, if anybody does; raises as `helping`."""
+) -> Iterator[TeleopSession | None]:
+    """Who helps in a loop, if anybody does; raises as `open_teleop`."""
     from enpire.environment import Stations
 
     inner = _inner(stations)
@@ -190,7 +193,7 @@ def beside(
         yield None
         return
     wanted = DeviceRequest(settings.helper, settings.helper_settings, files, port, leaves=True)
-    with helping(wanted, inner, say) as found:
+    with open_teleop(wanted, inner, say) as found:
         yield found
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from enpire.errors import UsageError
-from enpire.session.beginning import of_begun
+from enpire.session.warm_start import warm_start_settings
 
 
 @pytest.mark.parametrize(
@@ -23,15 +23,15 @@ from enpire.session.beginning import of_begun
     ],
 )
 def test_who_is_helped_or_sees_learns_from_that(given: dict[str, Any], recipe: str | None) -> None:
-    assert of_begun(given).get("recipe") == recipe
+    assert warm_start_settings(given).get("recipe") == recipe
 
 
 def test_a_script_is_no_policy_to_begin_with() -> None:
     with pytest.raises(UsageError, match=r"--demonstrator mine\.py"):
-        of_begun({"policy": "mine.py"})
+        warm_start_settings({"policy": "mine.py"})
 
 
 def test_demonstrations_that_are_there_are_not_given_again() -> None:
-    made = of_begun({"demonstrations_of": "runs/shown"})
+    made = warm_start_settings({"demonstrations_of": "runs/shown"})
     assert made["demonstrations"] == 0
     assert made["demonstrations_of"].startswith("/")
