@@ -9,8 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from enpire.datasets import Layout, TaskInterface, demonstrations, export
-from enpire.datasets import exporting
+from enpire.datasets import Layout, TaskInterface, demonstrations, export, exporting
 from enpire.environment import PolicyCameras
 from enpire.errors import StoreError
 from enpire.types import Episode, Image, Outcome, Purpose, Verdict
