@@ -111,7 +111,7 @@ def run(options: Namespace) -> int:
     until = time.monotonic() + (options.stop_after or math.inf)
     cells = list(bench.cells(options.folder, tasks, chosen, seeds))
     for cell in cells:
-        _ = cell.spending
+        _ = cell.collection_strategy
         recipes.schedule(cell.schedule, cell.settings)
     kept = (
         bench.CellFile(options.write.with_suffix(".json"), _budget(options))

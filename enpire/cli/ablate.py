@@ -218,7 +218,7 @@ def _bench(
 
 @dataclass(frozen=True, slots=True)
 class BenchCommands:
-    """Runs the parts of a bench as this program's own commands. See `ablation.Doing`."""
+    """Runs the parts of a bench as this program's own commands. See `ablation.BenchRunner`."""
 
     bench: AblationBench
     options: Namespace
@@ -228,7 +228,7 @@ class BenchCommands:
     children: Children
 
     def start(self, seed: int, run: Path) -> None:
-        """See `Doing`: a loop of no rounds."""
+        """See `BenchRunner`: a loop of no rounds."""
         words = ["--resume", str(run)]
         if not (run / "config.toml").is_file():
             words = ["--task", self.settings.task, "--seed", str(seed), "--run", str(run)]
@@ -240,20 +240,20 @@ class BenchCommands:
         self._run(run, ["loop", *words, "--max-rounds", "0"], f"start of seed {seed}")
 
     def campaign(self, cell: AblationCell) -> None:
-        """See `Doing`."""
+        """See `BenchRunner`."""
         words = ["campaign", "--resume", str(cell.run)]
         words += ["--no-sandbox"] if self.options.no_sandbox else []
         self._run(cell.run, [*words, *_flags(self.limits)], str(cell))
 
     def measure(self, cell: AblationCell, policy: str, drawn: CommonSeeds, folder: Path) -> bool:
-        """See `Doing`."""
+        """See `BenchRunner`."""
         words = ["eval", "--policy", f"{cell.run}:{policy}", "--episodes", str(drawn.episodes)]
         words += ["--seed", str(drawn.entropy), "--robots", str(self.settings.robots)]
         words += ["--reset", self.settings.reset, "--verify", self.settings.verify]
         return self._run(cell.run, [*words, "--run", str(folder)], str(cell))
 
     def stop(self) -> None:
-        """See `Doing`."""
+        """See `BenchRunner`."""
         self.children.stop()
 
     def _run(self, run: Path, words: Sequence[str], label: str) -> bool:

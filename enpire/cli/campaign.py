@@ -39,11 +39,11 @@ from enpire.session.values import STARTS, duration, more_than_zero, natural, pos
 
 if TYPE_CHECKING:
     from enpire.environment import StationBackend
-    from enpire.evolution.agents.program import Program
-    from enpire.evolution.campaign.agent import Proposing
+    from enpire.evolution.agents.program import AgentProgram
+    from enpire.evolution.campaign.agent import ProposerAgent
     from enpire.evolution.campaign.campaign import AgentPool
     from enpire.evolution.experiments.budget import Ceilings
-    from enpire.evolution.knowledge.transfer import Carried, Idea
+    from enpire.evolution.knowledge.transfer import TransferredKnowledge, TransferredRecipe
     from enpire.improvement.training import Trainer
     from enpire.rollout.fleet.fleet import Fleet
     from enpire.rollout.loop.loop import LoopSettings
@@ -214,7 +214,7 @@ def _begin(
     from enpire.version import __version__
 
     settings, campaign = settings_of(options, given), agents_of(options)
-    elsewhere = _carried(learned)
+    elsewhere = _transferred(learned)
     stations = stations_for(settings, LocalBackend())
     campaign["repertoire"] = options.repertoire or repertoire(settings, stations)
     if elsewhere is not None:
@@ -342,18 +342,18 @@ def _confinement(named: list[tuple[str, str]], without: bool) -> str:
     return str(Confinement.BUBBLEWRAP)
 
 
-def _carried(learned: Path | None) -> Carried | None:
+def _transferred(learned: Path | None) -> TransferredKnowledge | None:
     """What another run has to take over."""
-    from enpire.evolution.knowledge.transfer import carry
+    from enpire.evolution.knowledge.transfer import read_transfer
     from enpire.store import Run
 
     if learned is None:
         return None
     with Run.open(learned) as run:
-        return carry(run)
+        return read_transfer(run)
 
 
-def _also(repertoire: str, elsewhere: Carried) -> str:
+def _also(repertoire: str, elsewhere: TransferredKnowledge) -> str:
     """A repertoire, and the recipes of the harness that were kept elsewhere."""
     kept = (idea.recipe for idea in elsewhere.ideas if not idea.source)
     return ",".join(dict.fromkeys((*repertoire.split(","), *kept)))
@@ -373,7 +373,7 @@ def _require_programs(named: list[tuple[str, str]], told: dict[str, Any]) -> Non
         raise UsageError("--prompt and --without are for agents that are programs, not for a tuner")
 
 
-def _programs(named: list[tuple[str, str]], prompt: str) -> dict[str, Program]:
+def _programs(named: list[tuple[str, str]], prompt: str) -> dict[str, AgentProgram]:
     """The packs of agents that are programs, by kind; prompt: instead of their own."""
     from dataclasses import replace
 
@@ -387,16 +387,16 @@ def _programs(named: list[tuple[str, str]], prompt: str) -> dict[str, Program]:
 
 def _members(
     named: list[tuple[str, str]],
-    programs: dict[str, Program],
+    programs: dict[str, AgentProgram],
     run: Run,
     settings: LoopSettings,
     limits: dict[str, Any],
 ) -> AgentPool:
     """The agents, and the code that they may have run without a sandbox."""
-    from enpire.evolution.agents.programs import Programmed
+    from enpire.evolution.agents.programs import ProgramAgent
     from enpire.evolution.campaign.agent import Agent
     from enpire.evolution.campaign.campaign import AgentPool, AgentSession
-    from enpire.evolution.experiments.events import folded
+    from enpire.evolution.experiments.events import replay_events
     from enpire.evolution.knowledge import transfer
     from enpire.packs.finder import shipped
     from enpire.sandbox.sandbox import Confinement
@@ -405,12 +405,12 @@ def _members(
     unpriced = [kind for kind, program in programs.items() if not program.prices]
     if math.isfinite(ceilings.dollars) and unpriced:
         raise UsageError(f"--max-dollars needs prices, and agents/{unpriced[0]} names none")
-    spent = folded(run.ledger.events()).spent
+    spent = replay_events(run.ledger.events()).spent
     free = "NONE" if "not sandboxed" in run.config["campaign"]["confinement"] else "BUBBLEWRAP"
     tokens = (ceilings.tokens - spent.tokens) / max(sum(k in programs for _, k in named), 1)
     tuners = [name for name, kind in named if kind == TUNER]
     agents: list[Agent[AgentSession]] = [
-        Programmed(name, programs[kind], run.folder, tokens, Confinement[free])
+        ProgramAgent(name, programs[kind], run.folder, tokens, Confinement[free])
         for name, kind in named
         if kind in programs
     ]
@@ -425,11 +425,11 @@ def _members(
 
 
 def _tuners(
-    names: list[str], recipes: str, seed: int, ideas: tuple[Idea, ...] = ()
-) -> list[Proposing]:
+    names: list[str], recipes: str, seed: int, ideas: tuple[TransferredRecipe, ...] = ()
+) -> list[ProposerAgent]:
     from enpire.evolution.agents import search_space
     from enpire.evolution.agents.tuner import Tuner
-    from enpire.evolution.campaign.agent import Proposing
+    from enpire.evolution.campaign.agent import ProposerAgent
 
     if not names:
         return []
@@ -438,7 +438,7 @@ def _tuners(
     except ImportError:
         raise UsageError("the tuner needs optuna: pip install 'enpire[evolution]'") from None
     choices = search_space.repertoire(recipes.split(",")) if recipes else ()
-    return [Proposing(Tuner(name, choices, seed, carried=ideas)) for name in names]
+    return [ProposerAgent(Tuner(name, choices, seed, transferred=ideas)) for name in names]
 
 
 def _ceilings(limits: dict[str, Any]) -> Ceilings:

@@ -161,7 +161,7 @@ class _CollectRequest:
         """A person's own episodes, or a policy's with one beside it; number: of the round."""
         from enpire.environment import InterventionWrapper, Job
         from enpire.rollout.collection.assistance import OVERTIME
-        from enpire.rollout.collection.failure_detector import Never
+        from enpire.rollout.collection.failure_detector import NoFailureDetector
         from enpire.rollout.evaluation.seeds import stream
         from enpire.types import Purpose
 
@@ -169,7 +169,7 @@ class _CollectRequest:
         acts, who = helper.acts, helper.name
         purpose, task = Purpose.DEMONSTRATION, self.stations.task
         if self.controller is not None:
-            watch = self.detector.watch() if self.detector else Never()
+            watch = self.detector.watch() if self.detector else NoFailureDetector()
             acts = InterventionWrapper(self.controller, acts, watch, task.actions, helper.desk)
             who, purpose = f"{self.policy}+{who}", Purpose.COLLECTION
         overtime = OVERTIME * task.time_limit
@@ -227,10 +227,10 @@ def _opened(options: Namespace, task: str, asked: _CollectRequest) -> Iterator[R
 
 def _clock(where: Backend, helper: TeleopSession, run: Run) -> Clock:
     """Of a script the twins' own, of a person the wall's."""
-    from enpire.rollout.fleet.clock import Wall
+    from enpire.rollout.fleet.clock import WallClock
 
     now = max((interval.end_s for interval in run.ledger.intervals()), default=0.0)
-    return where.clock(now) if helper.hands is None else Wall(now)
+    return where.clock(now) if helper.hands is None else WallClock(now)
 
 
 def _episodes(options: Namespace, run: Run, asked: _CollectRequest, clock: Clock) -> list[Episode]:

@@ -52,9 +52,9 @@ class LocalBackend:
 
     def clock(self, now: float = 0.0) -> Clock:
         """See `Backend`."""
-        from enpire.rollout.fleet.clock import Free
+        from enpire.rollout.fleet.clock import SimulatedClock
 
-        return Free(now)
+        return SimulatedClock(now)
 
 
 class HardwareBackend:
@@ -104,9 +104,9 @@ class HardwareBackend:
 
     def clock(self, now: float = 0.0) -> Clock:
         """The one on the wall."""
-        from enpire.rollout.fleet.clock import Wall
+        from enpire.rollout.fleet.clock import WallClock
 
-        return Wall(now)
+        return WallClock(now)
 
     def close(self) -> None:
         """Arms brake and hold; supervisors end."""

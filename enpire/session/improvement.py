@@ -233,7 +233,7 @@ def _require(
     """
     from enpire.improvement.online import is_online
 
-    settings.spending.require(stations)
+    settings.collection_strategy.require(stations)
     of_rounds = [name for name in OF_ROUNDS if getattr(settings, name)]
     for recipe in recipes:
         try:

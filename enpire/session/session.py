@@ -40,7 +40,7 @@ def stations_for(settings: LoopSettings, where: Backend) -> StationBackend:
         UsageError: there cannot be such.
     """
     from enpire.environment import Order, ResetMode
-    from enpire.rollout.fleet.conditions import Conditions, Realistic
+    from enpire.rollout.fleet.conditions import ConditionedStations, Conditions
 
     conditions = Conditions(
         **{each.name: getattr(settings, each.name) for each in fields(Conditions)}
@@ -59,7 +59,7 @@ def stations_for(settings: LoopSettings, where: Backend) -> StationBackend:
         settings.demonstrator,
     )
     stations = where.stations(order, settings.robots)
-    return Realistic(stations, conditions, settings.seed) if conditions else stations
+    return ConditionedStations(stations, conditions, settings.seed) if conditions else stations
 
 
 def station_facts(stations: StationBackend) -> dict[str, str]:
@@ -114,7 +114,7 @@ def run_session(
     from enpire.observe.live_scene import ScenePublisher
     from enpire.observe.progress import Progress
     from enpire.observe.result import result
-    from enpire.rollout.fleet.clock import Wall
+    from enpire.rollout.fleet.clock import WallClock
     from enpire.rollout.fleet.fleet import AHEAD, Fleet, Stopped
     from enpire.rollout.fleet.requests import Requests
     from enpire.store import EpisodeWriter
@@ -130,7 +130,7 @@ def run_session(
         budget.interrupted = True
 
     real = settings.pace == REAL_PACE
-    base = (Wall if real else where.clock)(
+    base = (WallClock if real else where.clock)(
         max((interval.end_s for interval in ledger.intervals()), default=0.0)
     )
     with (

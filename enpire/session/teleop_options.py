@@ -84,10 +84,10 @@ class TeleopSession:
     @contextmanager
     def beside_policies(self, clock: Clock) -> Iterator[Clock]:
         """The clock of a loop: twins keep to a person's pace while one has a hand in it."""
-        from enpire.rollout.fleet.clock import Accompanied, Free
+        from enpire.rollout.fleet.clock import PacedClock, SimulatedClock
 
-        if self.hands is not None and isinstance(clock, Free):
-            clock = Accompanied(clock, self.now)
+        if self.hands is not None and isinstance(clock, SimulatedClock):
+            clock = PacedClock(clock, self.now)
         with self.at_page(clock, "the policy's") as watched:
             yield watched
 
@@ -199,9 +199,9 @@ def open_helper(
 
 def _inner(stations: StationBackend) -> StationBackend:
     """Those that have the twins, of stations under conditions."""
-    from enpire.rollout.fleet.conditions import Realistic
+    from enpire.rollout.fleet.conditions import ConditionedStations
 
-    return stations.stations if isinstance(stations, Realistic) else stations
+    return stations.stations if isinstance(stations, ConditionedStations) else stations
 
 
 @contextmanager

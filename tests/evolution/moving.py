@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from enpire.errors import CampaignError
-from enpire.evolution.campaign.agent import Agent, AgentDesk
+from enpire.evolution.campaign.agent import Agent, AgentInterface
 from enpire.evolution.campaign.campaign import AgentPool, AgentSession, Campaign
 from enpire.evolution.experiments.budget import Ceilings
 from enpire.evolution.experiments.experiment import Experiment
@@ -121,7 +121,7 @@ class Listed:
     speeds: Sequence[float]
     source: str
 
-    def turn(self, desk: AgentDesk) -> None:
+    def turn(self, desk: AgentInterface) -> None:
         if not desk.free:
             return
         own = sum(e.agent == self.name for e in desk.known())

@@ -15,7 +15,7 @@ from enpire.session.session import NOT_REACHED
 from enpire.session.signals import interrupt_on_signals
 
 if TYPE_CHECKING:
-    from enpire.evolution.agents.program import Program
+    from enpire.evolution.agents.program import AgentProgram
     from enpire.evolution.drafting import DraftRequest
 
 DRAFTS = Path("drafts")
@@ -117,7 +117,7 @@ def named(sentence: str) -> str:
     return "_".join([word for word in words if not FILLERS.fullmatch(word)][:WORDS])
 
 
-def _require_served(kind: Program, options: Namespace) -> None:
+def _require_served(kind: AgentProgram, options: Namespace) -> None:
     if options.max_dollars is not None and not kind.prices:
         raise UsageError(f"--max-dollars needs prices, and agents/{options.agent} names none")
     try:

@@ -608,7 +608,7 @@ def said(info: Any, keys: Sequence[str]) -> list[tuple[str, Any]]:
 
 
 def said_of(infos: dict[str, Any], row: int, keys: Sequence[str]) -> list[tuple[str, Any]]:
-    """The same of one environment of a vector; `_KEY` is who says KEY at all."""
+    """The same of one environment of a vector; the key `_KEY` tells who says KEY at all."""
     if "final_info" in infos and infos["_final_info"][row]:  # it has reset itself in this step
         return said_of(infos["final_info"], row, keys)
     there = [k for k in keys if k in infos and ("_" + k not in infos or infos["_" + k][row])]

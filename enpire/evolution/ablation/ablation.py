@@ -139,7 +139,7 @@ class CommonSeeds:
         return list(islice(stream(self.entropy, "eval"), self.episodes))
 
 
-class Doing(Protocol):
+class BenchRunner(Protocol):
     """What runs the parts of a bench; each goes on with what is there, as far as time allows."""
 
     def start(self, seed: int, run: Path) -> None:
@@ -159,7 +159,9 @@ class Doing(Protocol):
         ...
 
 
-def carry_out(bench: AblationBench, doing: Doing, jobs: int, say: Callable[[str], None]) -> None:
+def carry_out(
+    bench: AblationBench, runner: BenchRunner, jobs: int, say: Callable[[str], None]
+) -> None:
     """Run what is missing, repeat by repeat. jobs: campaigns at one time.
 
     Raises:
@@ -169,7 +171,7 @@ def carry_out(bench: AblationBench, doing: Doing, jobs: int, say: Callable[[str]
     for seed in bench.seeds:
         start, cells = bench.start(seed), bench.cells(seed)
         if not _ended(start):
-            doing.start(seed, start)
+            runner.start(seed, start)
         if not _ended(start):
             continue
         for cell in cells:
@@ -180,11 +182,11 @@ def carry_out(bench: AblationBench, doing: Doing, jobs: int, say: Callable[[str]
             if cell.ended:
                 return
             say(f"{cell}: {cell.run}")
-            doing.campaign(cell)
+            runner.campaign(cell)
             if cell.ended:
                 say(f"{cell}: {overview.ended(cell.run)}")
 
-        _each(to_its_end, cells, jobs, doing)
+        _each(to_its_end, cells, jobs, runner)
         if not all(cell.ended for cell in cells):
             continue
         drawn = seal(bench, seed)
@@ -195,10 +197,10 @@ def carry_out(bench: AblationBench, doing: Doing, jobs: int, say: Callable[[str]
                 return
             with disk_errors(part):
                 shutil.rmtree(part, ignore_errors=True)  # of one that was killed: the same seeds
-            if doing.measure(cell, policy, drawn, part):
+            if runner.measure(cell, policy, drawn, part):
                 publish_folder(part, cell.sealed)
 
-        _each(measured, cells, jobs, doing)
+        _each(measured, cells, jobs, runner)
 
 
 def branched(cell: AblationCell, start: Path, command: Sequence[str]) -> None:
@@ -241,7 +243,10 @@ def read_drawn(path: Path) -> CommonSeeds:
 
 
 def _each(
-    do: Callable[[AblationCell], None], cells: Iterable[AblationCell], jobs: int, doing: Doing
+    do: Callable[[AblationCell], None],
+    cells: Iterable[AblationCell],
+    jobs: int,
+    runner: BenchRunner,
 ) -> None:
     """For each cell, so many at one time; the first error ends all."""
     with ThreadPoolExecutor(jobs) as pool:
@@ -251,7 +256,7 @@ def _each(
                 each.result()
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
-            doing.stop()
+            runner.stop()
             raise
 
 

@@ -12,7 +12,7 @@ from enpire.sandbox.limits import SandboxLimits
 
 
 @dataclass(frozen=True, slots=True)
-class Program:
+class AgentProgram:
     """What a pack says. In `command`, `files` and `environment` words in braces are filled in:
 
     {workspace}, {pack}, {python}, {loop} (`agent_loop`, a program of the harness's own), {bridge}

@@ -18,7 +18,7 @@ from types import TracebackType
 from typing import IO, Any, Self
 
 from enpire.errors import CampaignError, EnpireError
-from enpire.evolution.agents.tools import EpisodePictures, Offered, callables
+from enpire.evolution.agents.tools import EpisodePictures, OfferedTools, callables
 
 LINE = 1 << 20  # characters of a message, at most
 AT_ONCE = 4  # connections to a socket
@@ -30,7 +30,7 @@ NAME = "enpire"
 class ToolSocket:
     """Tools on a socket of their own, from `start` until the end of the `with` block."""
 
-    def __init__(self, tools: Offered, path: Path) -> None:
+    def __init__(self, tools: OfferedTools, path: Path) -> None:
         """path: of the socket, which must not exist.
 
         Raises:
@@ -103,17 +103,17 @@ class ToolSocket:
             self._free.release()
 
 
-async def _converse(tools: Offered, said: IO[str], answers: IO[str]) -> None:
+async def _converse(tools: OfferedTools, said: IO[str], answers: IO[str]) -> None:
     import anyio
     from mcp.server.stdio import stdio_server
 
     served = server(tools)._lowlevel_server
-    lines: Any = _Lines(said)
+    lines: Any = _BoundedLines(said)
     async with stdio_server(stdin=lines, stdout=anyio.wrap_file(answers)) as (reading, writing):
         await served.run(reading, writing, served.create_initialization_options())
 
 
-class _Lines:
+class _BoundedLines:
     """The lines of a file, none longer than `LINE`: memory is the harness's."""
 
     def __init__(self, file: IO[str]) -> None:
@@ -128,7 +128,7 @@ class _Lines:
             yield line
 
 
-def server(tools: Offered) -> Any:
+def server(tools: OfferedTools) -> Any:
     """An MCP server with an agent's tools."""
     from mcp.server.mcpserver import MCPServer
 

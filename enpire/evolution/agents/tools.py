@@ -19,7 +19,7 @@ from enpire.environment import StationBackend, Tasked
 from enpire.errors import CampaignError, UsageError
 from enpire.evolution.campaign.campaign import Campaign
 from enpire.evolution.experiments.effect import Effect
-from enpire.evolution.experiments.events import Entry
+from enpire.evolution.experiments.events import ExperimentEntry
 from enpire.evolution.experiments.experiment import Experiment, ExperimentState
 from enpire.evolution.knowledge import board, literature
 from enpire.evolution.knowledge.dedup import duplicates
@@ -63,7 +63,7 @@ OPTIONAL = {
 """What a campaign may do without: the tools that go with it."""
 
 
-class Offered(Protocol):
+class OfferedTools(Protocol):
     """An agent's tools: methods of these names, which return text or `EpisodePictures`."""
 
     @property
@@ -311,7 +311,7 @@ class Tools:
         known = [f"{value:.3g} {name}" for name, value in parts.items() if np.isfinite(value)]
         return f"Left: {', '.join(known) or 'no limits'}."
 
-    def _one(self, entry: Entry) -> str:
+    def _one(self, entry: ExperimentEntry) -> str:
         e = entry.experiment
         lines = [_line(entry), NOTE, quoted(e.hypothesis, TEXT)]
         if e.reason:
@@ -349,7 +349,7 @@ def without(said: str) -> tuple[str, ...]:
     return tuple(tool for name in chosen for tool in OPTIONAL[name])
 
 
-def callables(tools: Offered) -> list[Callable[..., str | EpisodePictures]]:
+def callables(tools: OfferedTools) -> list[Callable[..., str | EpisodePictures]]:
     """The tools as functions, in their order."""
     return [getattr(tools, name) for name in tools.names]
 
@@ -365,13 +365,13 @@ def _entries(stations: StationBackend) -> list[str]:
     ]
 
 
-def _line(entry: Entry) -> str:
+def _line(entry: ExperimentEntry) -> str:
     e = entry.experiment
     effect = str(e.effect) if e.effect else "not measured"
     return f"{e.id} ({e.agent}), {_tried(e)}, on {e.base}: {_stage(entry)}, effect {effect}"
 
 
-def _stage(entry: Entry) -> str:
+def _stage(entry: ExperimentEntry) -> str:
     e = entry.experiment
     waiting = e.state is ExperimentState.TRAINING and not entry.released
     return f"{e.state}, run_trials not asked for" if waiting else str(e.state)

@@ -23,9 +23,9 @@ from typing import Any
 import numpy as np
 
 from enpire.errors import CampaignError
-from enpire.evolution.agents.search_space import Choice, Setting
+from enpire.evolution.agents.search_space import RecipeChoice, TunableSetting
 from enpire.evolution.experiments.experiment import Experiment, ExperimentState
-from enpire.evolution.knowledge.transfer import Idea
+from enpire.evolution.knowledge.transfer import TransferredRecipe
 
 CHANGES = 5  # settings of the best known that a proposal changes, at most
 BEST = 3  # experiments of a recipe that say how well it may do
@@ -39,10 +39,10 @@ class Tuner:
     """Proposes experiments; `name` is the agent's. carried: what it tries first, as it is."""
 
     name: str
-    repertoire: tuple[Choice, ...]
+    repertoire: tuple[RecipeChoice, ...]
     seed: int
     changes: int = CHANGES
-    carried: tuple[Idea, ...] = ()
+    transferred: tuple[TransferredRecipe, ...] = ()
 
     def propose(self, known: Sequence[Experiment], base: str) -> Experiment:
         """The next experiment on `base`, given all experiments so far, of whatever state.
@@ -51,7 +51,7 @@ class Tuner:
             CampaignError: the repertoire is empty.
         """
         made = {(e.recipe, e.source, e.settings) for e in known}
-        for idea in self.carried:
+        for idea in self.transferred:
             if idea.what not in made:
                 return self._first(idea, sum(e.agent == self.name for e in known), base)
         if not self.repertoire:
@@ -67,7 +67,7 @@ class Tuner:
 
     def _next(
         self, known: Sequence[Experiment], seeds: np.random.SeedSequence
-    ) -> tuple[Choice, dict[str, str]]:
+    ) -> tuple[RecipeChoice, dict[str, str]]:
         """A recipe, and those of its settings that are not to be its defaults."""
         rng, strengths = np.random.default_rng(seeds), strength(known)
         choice = _promising(self.repertoire, known, strengths, rng)
@@ -81,7 +81,7 @@ class Tuner:
         settings |= {str(name): asked[str(name)] for name in names}
         return choice, {name: text for name, text in settings.items() if text != usual[name]}
 
-    def _first(self, idea: Idea, number: int, base: str) -> Experiment:
+    def _first(self, idea: TransferredRecipe, number: int, base: str) -> Experiment:
         return Experiment(
             id=f"{self.name}-{number}",
             agent=self.name,
@@ -93,7 +93,7 @@ class Tuner:
         )
 
     def _experiment(
-        self, number: int, choice: Choice, settings: Mapping[str, str], base: str
+        self, number: int, choice: RecipeChoice, settings: Mapping[str, str], base: str
     ) -> Experiment:
         defaults = {s.name: s.default for s in choice.settings}
         said = ", ".join(f"{n} {settings[n]} (usual {defaults[n]})" for n in sorted(settings))
@@ -140,7 +140,7 @@ def _log_odds(experiment: Experiment) -> float | None:
     return math.log((record.wins + 1) / (record.losses + 1))
 
 
-def _tried(choice: Choice, known: Sequence[Experiment]) -> list[Experiment]:
+def _tried(choice: RecipeChoice, known: Sequence[Experiment]) -> list[Experiment]:
     """Those of the experiments that the surrogate of this recipe has a place for."""
     return [
         e
@@ -151,14 +151,14 @@ def _tried(choice: Choice, known: Sequence[Experiment]) -> list[Experiment]:
 
 
 def _promising(
-    repertoire: Sequence[Choice],
+    repertoire: Sequence[RecipeChoice],
     known: Sequence[Experiment],
     strengths: Mapping[str, float],
     rng: np.random.Generator,
-) -> Choice:
+) -> RecipeChoice:
     """The recipe that is drawn best; one of which nothing is measured counts as the base."""
 
-    def drawn(choice: Choice) -> float:
+    def drawn(choice: RecipeChoice) -> float:
         found = sorted(
             (strengths[e.id] for e in _tried(choice, known) if e.id in strengths), reverse=True
         )
@@ -170,7 +170,7 @@ def _promising(
 
 
 def _asked(
-    choice: Choice, tried: Sequence[Experiment], strengths: Mapping[str, float], seed: int
+    choice: RecipeChoice, tried: Sequence[Experiment], strengths: Mapping[str, float], seed: int
 ) -> dict[str, str]:
     """A text for every setting, from optuna's sampler; what runs yet it keeps away from."""
     try:
@@ -205,7 +205,7 @@ def _asked(
     return {setting.name: setting.text(params[setting.name]) for setting in choice.settings}
 
 
-def _distribution(setting: Setting) -> Any:
+def _distribution(setting: TunableSetting) -> Any:
     from optuna import distributions as d
 
     if setting.scale == "choice":

@@ -12,9 +12,9 @@ from typing import Self
 from enpire import agent_loop
 from enpire.errors import PackError
 from enpire.evolution.agents import bridge
-from enpire.evolution.agents.program import Program
+from enpire.evolution.agents.program import AgentProgram
 from enpire.evolution.agents.tool_server import ToolSocket
-from enpire.evolution.agents.tools import Offered
+from enpire.evolution.agents.tools import OfferedTools
 from enpire.model_gateway.proxy import Proxy
 from enpire.model_gateway.usage import Allowance, Usage
 from enpire.sandbox.bubblewrap import hand_over, harness, python
@@ -29,9 +29,9 @@ class Workplace:
 
     def __init__(
         self,
-        program: Program,
+        program: AgentProgram,
         workspace: Path,
-        tools: Offered,
+        tools: OfferedTools,
         allowance: Allowance,
         record: Callable[[Usage], None],
         confinement: Confinement = Confinement.BUBBLEWRAP,
@@ -98,7 +98,7 @@ class Workplace:
         return text
 
 
-def _words(program: Program, workspace: Path, tools: Path) -> dict[str, str]:
+def _words(program: AgentProgram, workspace: Path, tools: Path) -> dict[str, str]:
     """What stands for the words in braces of a pack."""
     server = {"command": python(), "args": ["-I", "-S", bridge.__file__, str(tools)]}
     return {
@@ -112,7 +112,7 @@ def _words(program: Program, workspace: Path, tools: Path) -> dict[str, str]:
     }
 
 
-def _write(workspace: Path, name: str, text: str, program: Program) -> None:
+def _write(workspace: Path, name: str, text: str, program: AgentProgram) -> None:
     path = workspace / name
     if not path.resolve().is_relative_to(workspace) or path.is_symlink():
         raise PackError(f"{program.folder}: {name} is not in the workspace")

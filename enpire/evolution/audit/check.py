@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from enpire.environment.core.jobs import named
-from enpire.evolution.experiments.events import Record, folded
+from enpire.evolution.experiments.events import CampaignState, replay_events
 from enpire.store import EpisodeRow, PolicyRow, Run
 from enpire.types import Purpose
 
@@ -36,9 +36,9 @@ class RecordedCampaign:
         self.settings: Mapping[str, Any] = run.config["loop"]
 
     @cached_property
-    def record(self) -> Record:
+    def record(self) -> CampaignState:
         """What its events come to; CampaignError where they cannot follow on each other."""
-        return folded(self.run.ledger.events())
+        return replay_events(self.run.ledger.events())
 
     @cached_property
     def policies(self) -> dict[str, PolicyRow]:

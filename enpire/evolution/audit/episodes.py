@@ -9,7 +9,7 @@ from enpire.environment.core.jobs import named
 from enpire.errors import EnpireError
 from enpire.evolution.audit.check import Check, RecordedCampaign
 from enpire.evolution.audit.decisions import seeds
-from enpire.evolution.experiments.events import FIRST, Entry
+from enpire.evolution.experiments.events import FIRST, ExperimentEntry
 from enpire.evolution.experiments.unbiased_estimate import check_seeds
 from enpire.improvement import recipe as recipes
 from enpire.rollout.evaluation.comparison import EXTENSION
@@ -45,7 +45,7 @@ def _start(of: RecordedCampaign) -> Iterator[str]:
                 yield f"{id} was asked for and is missing"
 
 
-def _collected(of: RecordedCampaign, entry: Entry) -> Iterator[str]:
+def _collected(of: RecordedCampaign, entry: ExperimentEntry) -> Iterator[str]:
     """Of an experiment that has its policy, where it collects as most do."""
     e = entry.experiment
     if entry.policy not in of.policies or e.source or e.program:
@@ -64,7 +64,7 @@ def _collected(of: RecordedCampaign, entry: Entry) -> Iterator[str]:
             yield f"{id} was asked for and is missing"
 
 
-def _strange(of: RecordedCampaign, entry: Entry) -> Iterator[str]:
+def _strange(of: RecordedCampaign, entry: ExperimentEntry) -> Iterator[str]:
     """Evaluations of an experiment's round that nothing in it asks for."""
     known = set(check_seeds(of.settings["seed"], entry.number))
     most = 2 * EXTENSION * of.settings["max_pairs"]

@@ -14,7 +14,7 @@ TEAM = re.compile(r"([a-z][a-z0-9_]*)(?::(\d+))?")
 MOST = 64  # agents of a campaign
 
 
-class AgentDesk(Protocol):
+class AgentInterface(Protocol):
     """What an agent finds at the harness. It has no way to a decision, a verdict or a seed."""
 
     def known(self) -> list[Experiment]:
@@ -44,7 +44,7 @@ class AgentDesk(Protocol):
         ...
 
 
-class Agent[D: AgentDesk](Protocol):
+class Agent[D: AgentInterface](Protocol):
     """Has turns, many a second, each of them short; `name` is its own."""
 
     @property
@@ -75,7 +75,7 @@ class Proposer(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Proposing:
+class ProposerAgent:
     """An agent that hands in whatever its proposer thinks of next."""
 
     proposer: Proposer
@@ -85,7 +85,7 @@ class Proposing:
         """The proposer's."""
         return self.proposer.name
 
-    def turn(self, desk: AgentDesk) -> None:
+    def turn(self, desk: AgentInterface) -> None:
         """See `Agent`."""
         if desk.free:
             desk.propose(self.proposer.propose(desk.known(), desk.base))

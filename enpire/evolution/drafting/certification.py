@@ -45,17 +45,19 @@ NEEDED = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
+class CheckResult:
     """passed: no bar was missed. text: what was printed, or what went wrong."""
 
     passed: bool
     text: str
 
 
-def check(bench: DraftBench, name: str, files: Mapping[str, bytes], words: list[str]) -> Checked:
+def check(
+    bench: DraftBench, name: str, files: Mapping[str, bytes], words: list[str]
+) -> CheckResult:
     """`enpire task check` of a draft."""
     tried = bench.run(name, files, ["task", "check", "{pack}", *words], CHECK_S)
-    return Checked(tried.ended.code == 0 and not tried.ended.breach, printed(tried))
+    return CheckResult(tried.ended.code == 0 and not tried.ended.breach, printed(tried))
 
 
 def picture(bench: DraftBench, name: str, files: Mapping[str, bytes], words: list[str]) -> bytes:

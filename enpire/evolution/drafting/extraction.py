@@ -40,7 +40,7 @@ class DraftError(EnpireError):
 
 
 @dataclass(slots=True)
-class Taken:
+class ExtractedFiles:
     """files: by their path in the pack. left: what was left behind, and why."""
 
     files: dict[str, bytes] = field(default_factory=dict)
@@ -53,13 +53,13 @@ class Taken:
         return sum(map(len, self.files.values()))
 
 
-def taken(workspace: Path, name: str) -> Taken:
+def taken(workspace: Path, name: str) -> ExtractedFiles:
     """The pack in the folder `name` of a workspace, whoever writes there meanwhile.
 
     Raises:
         DraftError: there is no such folder, it has no task.py, or is too large.
     """
-    found = Taken()
+    found = ExtractedFiles()
     try:
         at = os.open(workspace, os.O_RDONLY | os.O_DIRECTORY)
         try:
@@ -94,7 +94,7 @@ def write(files: Mapping[str, bytes], folder: Path) -> None:
         path.write_bytes(data)
 
 
-def _take(folder: int, above: str, found: Taken) -> None:
+def _take(folder: int, above: str, found: ExtractedFiles) -> None:
     """What is in an open folder, at `above` in the pack."""
     with os.scandir(folder) as entries:
         names = []
@@ -115,7 +115,7 @@ def _take(folder: int, above: str, found: Taken) -> None:
             found.left.append(f"{one_line(path, 100)}: {why}")
 
 
-def _take_one(folder: int, name: str, path: str, found: Taken) -> str:
+def _take_one(folder: int, name: str, path: str, found: ExtractedFiles) -> str:
     """Why a file or folder is left behind; nothing if it is taken."""
     flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
     opened = os.open(name, flags, dir_fd=folder)

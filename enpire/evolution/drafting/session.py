@@ -25,16 +25,16 @@ from typing import Self
 import tomli_w
 
 from enpire.errors import CampaignError, EnpireError, UsageError
-from enpire.evolution.agents.program import Program
+from enpire.evolution.agents.program import AgentProgram
 from enpire.evolution.agents.programs import OUTPUT, UNLIMITED, wrong
 from enpire.evolution.agents.tools import EpisodePictures
 from enpire.evolution.agents.workplace import Workplace
 from enpire.evolution.drafting.certification import certify, check, picture, pictured
-from enpire.evolution.drafting.extraction import DraftError, Taken, digest, taken, write
+from enpire.evolution.drafting.extraction import DraftError, ExtractedFiles, digest, taken, write
 from enpire.evolution.drafting.sandboxed_commands import DraftBench, environment, own_packs
 from enpire.evolution.drafting.tools import DraftTools
 from enpire.evolution.experiments.budget import Ceilings
-from enpire.evolution.experiments.events import Used
+from enpire.evolution.experiments.events import ModelUse
 from enpire.model_gateway.usage import Allowance, Usage
 from enpire.packs.finder import DRAFTED
 from enpire.sandbox.bubblewrap import harness, python
@@ -87,7 +87,7 @@ class Drafting:
     def __init__(
         self,
         asked: DraftRequest,
-        program: Program,
+        program: AgentProgram,
         folder: Path,
         ceilings: Ceilings,
         within_s: float,
@@ -105,7 +105,7 @@ class Drafting:
         self._ceilings, self._say = ceilings, say
         self._until = time.monotonic() + within_s
         self._allowance = Allowance(int(min(ceilings.tokens, UNLIMITED)))
-        self._spent = Used()
+        self._spent = ModelUse()
         self._lock = threading.Lock()  # of what follows: tools are called on threads of their own
         self._passed: dict[str, bytes] | None = None  # what the last whole check that passed was of
         self._done = threading.Event()
@@ -271,18 +271,18 @@ class Drafting:
             self._say(one_line(str(error), SAID))
             return None
 
-    def _require_another(self, found: Taken) -> None:
+    def _require_another(self, found: ExtractedFiles) -> None:
         if digest(found.files) == self.asked.began:
             raise DraftError("it still is the task that it was made from: nothing was drafted")
 
-    def _taken(self) -> Taken:
+    def _taken(self) -> ExtractedFiles:
         return taken(self.workspace, self.asked.name)
 
-    def _marked(self, found: Taken) -> dict[str, bytes]:
+    def _marked(self, found: ExtractedFiles) -> dict[str, bytes]:
         return found.files | {DRAFTED: self.asked.mark}
 
     def _use(self, usage: Usage) -> None:
-        used = Used(usage.tokens or 0, self._program.prices.dollars(usage))
+        used = ModelUse(usage.tokens or 0, self._program.prices.dollars(usage))
         with self._lock:
             self._spent += used
 

@@ -38,7 +38,7 @@ def _stem(word: str) -> str:
     return word
 
 
-class Index:
+class Bm25Index:
     """Documents, counted once and asked often."""
 
     def __init__(self, documents: Sequence[str]) -> None:

@@ -75,7 +75,7 @@ def require_acts(policy: Policy, seen: Float32Array, confinement: Confinement) -
         process.close()
 
 
-class Written:
+class WrittenRecipe:
     """A recipe that nothing is collected or trained for: the policy is a text of code."""
 
     def __init__(self, text: str) -> None:
@@ -103,7 +103,7 @@ class Rehearsal:
     """What stands for the training of a policy that is written: it is asked once, in a thread."""
 
     def __init__(
-        self, run: Run, asked: TrainingRequest, recipe: Written, confinement: Confinement
+        self, run: Run, asked: TrainingRequest, recipe: WrittenRecipe, confinement: Confinement
     ) -> None:
         """Begin."""
         self._answer: Future[Candidate] = Future()

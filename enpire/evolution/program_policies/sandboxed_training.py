@@ -26,7 +26,7 @@ from safetensors.numpy import load as loaded
 from enpire.errors import EnpireError, RecipeError
 from enpire.evolution.program_policies.policy_host import (
     Rehearsal,
-    Written,
+    WrittenRecipe,
     first_seen,
     require_acts,
 )
@@ -59,7 +59,7 @@ LAYERS, WIDTH = 8, 1024  # of a network
 
 
 @dataclass(frozen=True, slots=True)
-class Foreign:
+class SandboxedRecipe:
     """A recipe that the harness does not run: a text in place of `ConfiguredRecipe.recipe`."""
 
     text: str
@@ -71,11 +71,11 @@ class Foreign:
 
 def foreign(name: str, text: str, settings: tuple[tuple[str, str], ...]) -> ConfiguredRecipe:
     """An agent's own recipe, of which nothing is looked at but its text."""
-    return ConfiguredRecipe(name, Foreign(text), name, settings)
+    return ConfiguredRecipe(name, SandboxedRecipe(text), name, settings)
 
 
 @dataclass(slots=True)
-class Either:
+class RoutingTrainer:
     """Trains what is the harness's beside the fleet, and what is an agent's own in a sandbox."""
 
     beside: Trainer
@@ -87,14 +87,14 @@ class Either:
     def begin(self, run: Run, asked: TrainingRequest) -> TrainingHandle:
         """See `Trainer`."""
         recipe = asked.recipe.recipe
-        if isinstance(recipe, Written):
+        if isinstance(recipe, WrittenRecipe):
             return Rehearsal(run, asked, recipe, self.confinement)
-        if isinstance(recipe, Foreign):
-            return Confined(run, asked, recipe.text, self.limits, self.confinement)
+        if isinstance(recipe, SandboxedRecipe):
+            return SandboxedTraining(run, asked, recipe.text, self.limits, self.confinement)
         return self.beside.begin(run, asked)
 
 
-class Confined:
+class SandboxedTraining:
     """A training in a sandbox."""
 
     def __init__(

@@ -22,7 +22,7 @@ from enpire.environment.core.controller import Assisted
 from enpire.improvement.collection import first, meanwhile
 from enpire.rollout.collection.failure_detector import (
     Detector,
-    Never,
+    NoFailureDetector,
     interventions,
     learn_detector,
 )
@@ -57,7 +57,7 @@ class RoundHelp:
         Raises:
             RecipeError: its training diverged.
         """
-        periods, nobody = self.stations.execute_periods, Never()
+        periods, nobody = self.stations.execute_periods, NoFailureDetector()
         few = first(jobs, 2 * len(self.stations))
         alone = (job and self._beside(job, nobody) for job in few)
         self.detector = yield from meanwhile(

@@ -12,8 +12,8 @@ of the time limit is over. Others, which it has not seen, say when to believe it
   `HOPELESS`, which is what tells few successes among many failures from many among few.
 
 New policies bring about episodes that are not like those held out. So one of `LET_RUN` episodes is
-let run whatever the network says, and false aborts are counted on them (`Tally`); they, and no
-others of a round in which episodes were ended, are later held out.
+let run whatever the network says, and false aborts are counted on them (`EarlyStopTally`); they,
+and no others of a round in which episodes were ended, are later held out.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def _shown(seen: Normaliser, observations: Float32Array, elapsed: FloatArray) ->
 
 
 @dataclass(frozen=True, slots=True)
-class Abort:
+class EarlyStop:
     """Ends an execution whose score, in log-odds, is below `least`; see `Job.give_up`.
 
     slope, shift: of the calibrated log-odds, slope x score + shift. periods: of the time limit.
@@ -113,7 +113,7 @@ def let_run(seed: int) -> bool:
     return seed % LET_RUN == 0
 
 
-def learn_abort(episodes: Sequence[Episode], periods: int, seed: int) -> Abort | None:
+def learn_abort(episodes: Sequence[Episode], periods: int, seed: int) -> EarlyStop | None:
     """What ends hopeless episodes, from all there are; None where they are too few to say.
 
     Raises:
@@ -138,7 +138,7 @@ def learn_abort(episodes: Sequence[Episode], periods: int, seed: int) -> Abort |
     if slope <= 0.0:  # it has learned nothing that holds
         return None
     hopeless = (float(special.logit(HOPELESS)) - shift) / slope
-    return Abort(predictor, min(least, hopeless), slope, shift, periods)
+    return EarlyStop(predictor, min(least, hopeless), slope, shift, periods)
 
 
 def false_aborts_allowed(successes: int) -> int | None:
@@ -177,7 +177,7 @@ def platt(scores: FloatArray, won: Flags) -> tuple[float, float]:
 
 
 @dataclass(frozen=True, slots=True)
-class Tally:
+class EarlyStopTally:
     """What early ends came to in a round.
 
     ended: episodes. let_run: others that could not be, whatever was thought of them; caught: those
@@ -197,7 +197,7 @@ class Tally:
         )
 
     @classmethod
-    def of(cls, abort: Abort, episodes: Iterable[Episode]) -> Tally:
+    def of(cls, abort: EarlyStop, episodes: Iterable[Episode]) -> EarlyStopTally:
         """Of a round's episodes that might have been ended, or let run."""
         watched = list(episodes)
         tested = [e for e in watched if let_run(e.seed) and e.verdict.outcome in JUDGED]

@@ -103,7 +103,7 @@ class LearnedFailureDetector:
         return None
 
 
-class Never:
+class NoFailureDetector:
     """A `FailureDetector` that sees no trouble: help comes unasked, or not at all."""
 
     def begin(self, row: int, rng: np.random.Generator) -> None:

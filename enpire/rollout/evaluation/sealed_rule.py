@@ -160,11 +160,11 @@ class SealedRule:
 
     # What it is worth, exactly
 
-    def characteristic(self, rate: float) -> Characteristic:
+    def characteristic(self, rate: float) -> OperatingCharacteristic:
         """Return what comes of a policy that truly succeeds at `rate`."""
         ends = self._ends
         chance = ends.chance(rate)
-        return Characteristic(
+        return OperatingCharacteristic(
             rate, float(chance[ends.reached].sum()), float((chance * ends.trials).sum())
         )
 
@@ -204,7 +204,7 @@ def _steps(null: float, good: float) -> tuple[float, float]:
 
 
 @dataclass(frozen=True, slots=True)
-class Characteristic:
+class OperatingCharacteristic:
     """What a sealed evaluation does with a policy that truly succeeds at `rate`.
 
     reached: chance that the target is reached. episodes: how many it takes on average.

@@ -39,7 +39,7 @@ REAL = Conditions(reset_time=8.0, latency=0.3, fault_every=1800.0, repair_time=6
 """Of `--pace real`, unless told otherwise."""
 
 
-class Realistic:
+class ConditionedStations:
     """Stations under such conditions. What they run is as it would be without."""
 
     def __init__(self, stations: StationBackend, conditions: Conditions, seed: int) -> None:

@@ -14,7 +14,7 @@ from dataclasses import replace
 
 from enpire.environment import Eventful, Job, StationBackend
 from enpire.errors import EnpireError, ResetFailed
-from enpire.rollout.fleet.clock import Clock, Free
+from enpire.rollout.fleet.clock import Clock, SimulatedClock
 from enpire.rollout.fleet.recovery import Recovery
 from enpire.rollout.fleet.requests import Requests
 from enpire.rollout.fleet.scheduler import Queue, ScheduledJob, Scheduler
@@ -66,7 +66,7 @@ class Fleet:
         self.stations = stations
         self.robot_s = robot_s
         self.stepping_s = 0.0  # on the clock, in which the stations stepped
-        self.clock: Clock = clock or Free()
+        self.clock: Clock = clock or SimulatedClock()
         self._writer = writer
         self._should_stop = should_stop
         self._on_episode = on_episode

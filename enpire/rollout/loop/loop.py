@@ -33,7 +33,7 @@ from enpire.policies import shape_for
 from enpire.policies.asynchronous import live_controller
 from enpire.rollout.collection.assistance import RoundHelp, attended, detected, helped
 from enpire.rollout.collection.online import OnlineCollection, recent
-from enpire.rollout.collection.strategy import Round, Spending
+from enpire.rollout.collection.strategy import CollectionStrategy, Round
 from enpire.rollout.evaluation.comparison import EXTENSION, Decision
 from enpire.rollout.evaluation.paired_comparison import PairedComparison
 from enpire.rollout.evaluation.pairs import enough_pairs
@@ -81,8 +81,9 @@ class LoopSettings:
     under the policy of then, beside training and evaluation; collect_share: of robot time that it
     then has beside an evaluation, 0.0 is what would otherwise be idle. pace: free, or real for
     twins on the clock on the wall; the rest is in seconds, see `Conditions`. allocate, abort, hard:
-    of a round's episodes, see `Spending`. world: in place of the task's. helper: who helps in
-    collections, and settings of the device in their hands; see `session/teleop_options.py`.
+    of a round's episodes, see `CollectionStrategy`. world: in place of the task's. helper: who
+    helps in collections, and settings of the device in their hands; see
+    `session/teleop_options.py`.
     """
 
     task: str
@@ -126,9 +127,9 @@ class LoopSettings:
     helper_settings: dict[str, str] = field(default_factory=dict)
 
     @property
-    def spending(self) -> Spending:
+    def collection_strategy(self) -> CollectionStrategy:
         """Where a round's episodes go."""
-        return Spending(self.allocate, self.abort, self.hard)
+        return CollectionStrategy(self.allocate, self.abort, self.hard)
 
 
 @dataclass(slots=True)
@@ -157,7 +158,7 @@ class LoopState:
 
 
 @dataclass(frozen=True, slots=True)
-class _Collecting:
+class _OpenCollection:
     """A round's collection under way, and what its recipe raised when it was asked for jobs.
 
     spent: where its episodes go. help: that the policy has in them.
@@ -204,7 +205,7 @@ class Loop:
         self._online = OnlineRounds(
             run, self._known.episodes, settings.seed, self._asked, self._base
         )
-        self._begun: dict[int, _Collecting] = {}  # collections under way, by round
+        self._begun: dict[int, _OpenCollection] = {}  # collections under way, by round
         self._pairs: Queue | None = None  # the incumbent's part of the next comparison's first
 
     def run(self) -> LoopState:
@@ -382,7 +383,7 @@ class Loop:
         """Rounds that a collection lags behind that begins early; the first policy is new."""
         return min(self.settings.staleness, number - 1)
 
-    def _collection(self, number: int) -> _Collecting:
+    def _collection(self, number: int) -> _OpenCollection:
         """What is collected for a round: it follows from what was known before, whenever asked."""
         recipe, settings = self._recipe(number), self.settings
         early = self._begins_early(number)
@@ -400,8 +401,10 @@ class Loop:
         )
         episodes, seed = sorted(earlier, key=lambda e: e.id), self._seed(number)
         parent = row.parent if row else ""
-        spending, physical = settings.spending, settings.reset == "physical"
-        spent = Round(spending, self.stations, number, base, parent, episodes, seed, physical)
+        collection_strategy, physical = settings.collection_strategy, settings.reset == "physical"
+        spent = Round(
+            collection_strategy, self.stations, number, base, parent, episodes, seed, physical
+        )
         asked = Collection(
             stations=self.stations,
             base=base,
@@ -425,7 +428,7 @@ class Loop:
         jobs = (job and replace(job, staleness=stale) for job in jobs)
         weight = settings.collect_share / (1.0 - settings.collect_share)  # an evaluation has 1.0
         queue = self.fleet.beside(self._known.missing(jobs), weight)
-        return _Collecting(queue, errors, spent, help)
+        return _OpenCollection(queue, errors, spent, help)
 
     def _seed(self, number: int) -> int:
         """Of what is random in a round apart from its episodes."""

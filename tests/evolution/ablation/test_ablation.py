@@ -21,7 +21,7 @@ from enpire.evolution.ablation.ablation import (
 )
 from enpire.evolution.campaign import campaign as campaigns
 from enpire.evolution.experiments import unbiased_estimate
-from enpire.evolution.experiments.events import folded
+from enpire.evolution.experiments.events import replay_events
 from enpire.observe import overview
 from enpire.policies import load
 from enpire.rollout.fleet.fleet import Fleet
@@ -128,7 +128,7 @@ def test_two_teams_twice_killed_and_gone_on_with(tmp_path: Path) -> None:
         assert all(start <= arm for arm in arms)
         for cell in asked.cells(seed):
             with Run.open(cell.run) as run:
-                tried = [e.id for e in folded(run.ledger.events()).experiments]
+                tried = [e.id for e in replay_events(run.ledger.events()).experiments]
                 rows = run.ledger.episodes()
             plan = PLANS[cell.arm.name]
             assert sorted(tried) == sorted(f"{a}-{i}" for a in plan for i in range(len(plan[a])))

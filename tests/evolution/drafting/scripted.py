@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from enpire.evolution.agents.program import Program
+from enpire.evolution.agents.program import AgentProgram
 from enpire.evolution.drafting.extraction import digest, taken, write
 from enpire.evolution.drafting.sandboxed_commands import DraftBench, DraftTrial
 from enpire.evolution.drafting.session import WORK, DraftRequest
@@ -52,12 +52,12 @@ server.stdin.write(b'{"jsonrpc": "2.0", "method": "notifications/initialized"}\\
 """
 
 
-def program(folder: Path, script: str, starts: int = 1) -> Program:
+def program(folder: Path, script: str, starts: int = 1) -> AgentProgram:
     """An agent that is this script, after `BEGINS`."""
     folder.mkdir()
     (folder / "agent.py").write_text(BEGINS + script)
     command = ("{python}", "-I", "-S", "{pack}/agent.py", "{python}", "{bridge}", "{tools}")
-    return Program("scripted", folder, command, "{method}\n\n{brief}\n", starts=starts)
+    return AgentProgram("scripted", folder, command, "{method}\n\n{brief}\n", starts=starts)
 
 
 def begun(folder: Path, files: Mapping[str, bytes] = TEMPLATE) -> DraftRequest:

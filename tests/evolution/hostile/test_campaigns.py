@@ -24,8 +24,8 @@ from enpire.evolution.experiments import unbiased_estimate
 from enpire.evolution.experiments.effect import Effect
 from enpire.evolution.experiments.events import EXPERIMENT, RELEASED
 from enpire.evolution.experiments.experiment import SETTING, Experiment, ExperimentState
-from enpire.evolution.knowledge.board import OWN, Board
-from enpire.evolution.program_policies.sandboxed_training import Either, foreign
+from enpire.evolution.knowledge.board import OWN, FindingsBoard
+from enpire.evolution.program_policies.sandboxed_training import RoutingTrainer, foreign
 from enpire.improvement.training import TrainingRequest
 from enpire.policies import ChunkPolicy, ChunkSpec, metadata
 from enpire.rollout.evaluation.comparison import Decision, PairedRecord
@@ -268,7 +268,7 @@ def test_a_report_keeps_what_is_said_in_its_place(lie: str, tmp_path: Path) -> N
             failed = one.to(ExperimentState.FAILED, reason=words)
             run.ledger.add_event(EventRow(1, EXPERIMENT, one.as_json()))
             run.ledger.add_event(EventRow(1, EXPERIMENT, failed.as_json()))
-            with contextlib.closing(Board.open(folder)) as board:
+            with contextlib.closing(FindingsBoard.open(folder)) as board:
                 board.post("mallory", words, ["mallory-0"], {"mallory-0": failed})
             return report.report(run).splitlines()
 
@@ -332,7 +332,7 @@ def run(tmp_path: Path) -> Iterator[Run]:
 def trained(run: Run, text: str) -> ChunkPolicy:
     """The candidate of somebody's own recipe."""
     recipe = foreign("mine", text, (("speed", "0.75"),))
-    training = Either(Here()).begin(run, TrainingRequest(recipe, SPEC, 1, "policy-0", 0))
+    training = RoutingTrainer(Here()).begin(run, TrainingRequest(recipe, SPEC, 1, "policy-0", 0))
     candidate = training.candidate(120.0)
     assert candidate is not None
     assert isinstance(candidate.policy, ChunkPolicy)
@@ -368,7 +368,7 @@ def test_a_process_that_outlives_is_there_while_it_trains(run: Run) -> None:
     mark = f"lingering-{os.getpid()}-control"
     text = f"{LINGERS % mark}\ntime.sleep(60)\n"
     recipe = foreign("mine", text, ())
-    training = Either(Here()).begin(run, TrainingRequest(recipe, SPEC, 1, "policy-0", 0))
+    training = RoutingTrainer(Here()).begin(run, TrainingRequest(recipe, SPEC, 1, "policy-0", 0))
     until(lambda: running(mark), 60.0)
     training.cancel()
     until(lambda: not running(mark))
