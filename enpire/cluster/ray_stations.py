@@ -279,7 +279,7 @@ class RayStations:
         """
         job, periods = running.job, self.clock.periods - running.began
         return Episode(
-            id=job.id,
+            **job.labels,
             task=self.name,
             station=running.row,
             verdict=verdict,
@@ -289,7 +289,6 @@ class RayStations:
             stamps=np.zeros(0),
             rewards=np.zeros(0, np.float32),
             packs=self.packs,
-            **{name: getattr(job, name) for name in _KEPT_OF_JOB},
         )
 
     def _receive_worker(self, reference: Any) -> None:
@@ -357,16 +356,3 @@ def open_ray_stations(cluster: Cluster, order: Order, stations: int) -> RayStati
     """Stations of a task of ours, or of the Gymnasium environment `gym:ID`."""
     of_ours = not order.task.startswith(GYM)
     return (RayTaskStations if of_ours else RayStations)(cluster, order, stations)
-
-
-_KEPT_OF_JOB = (
-    "seed",
-    "purpose",
-    "policy",
-    "round",
-    "exploration",
-    "variant",
-    "forked",
-    "staleness",
-)
-"""Of a job, what its episode says too."""

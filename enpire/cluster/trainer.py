@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from types import TracebackType
 from typing import Any, Self
 
 from enpire.cluster.connection import GPU, Cluster, first_line
@@ -53,12 +52,7 @@ class RayTrainer:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        at: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         done = self._actor.close.remote()
         self._ray.wait([done], timeout=CLOSE_S)
         self._ray.kill(self._actor)

@@ -76,7 +76,7 @@ def demonstrations(folder: Path, wanted: TaskInterface, allowed: Allowed | None 
             observations=observations[extent.first : extent.end].astype(np.float32),
             actions=actions[extent.first : extent.end].clip(-1.0, 1.0).astype(np.float32),
             stamps=(1.0 / fps) * np.arange(extent.length, dtype=np.float64),
-            rewards=_rewards(extent.length, success),
+            rewards=_verdict(success).rewards(extent.length),
             intervened=helped[extent.first : extent.end],
         )
         for extent, success in zip(frames.extents, good, strict=True)
@@ -140,9 +140,3 @@ def _seed(frames: Frames, extent: Extent, there: bool) -> int:
 def _verdict(success: bool) -> Verdict:
     outcome = Outcome.SUCCESS if success else Outcome.FAILURE
     return Verdict(outcome, score=float(success), reason="as its dataset says, not judged here")
-
-
-def _rewards(length: int, success: bool) -> Any:
-    rewards = np.zeros(length, np.float32)
-    rewards[-1] = success
-    return rewards

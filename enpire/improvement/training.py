@@ -13,7 +13,6 @@ from concurrent.futures import TimeoutError as NotYet
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from threading import Thread
-from types import TracebackType
 from typing import IO, Any, Protocol, Self
 
 from enpire.child_environment import child_environment
@@ -166,12 +165,7 @@ class SubprocessTrainer:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        at: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._process.cancel()
 
 

@@ -29,9 +29,10 @@ from http.client import (
 )
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 from urllib.parse import urlsplit
 
+from enpire.closing import Closing
 from enpire.model_gateway.allow_list import Refused, Upstream, examined, route
 from enpire.model_gateway.usage import Allowance, Meter, Usage
 from enpire.sandbox.limits import MIB
@@ -49,7 +50,7 @@ RETURNED_PREFIXES = ("anthropic-ratelimit-", "x-ratelimit-")
 INSTEAD = b"[key]"
 
 
-class Proxy:
+class Proxy(Closing):
     """One agent's way to its models; a `with` block closes it.
 
     socket: where it listens, for `Sandbox.model`.
@@ -90,12 +91,6 @@ class Proxy:
                     _cut(sock)
                 self.changed.wait_for(lambda: not self.under_way, GRACE_S)
         shutil.rmtree(self._folder, ignore_errors=True)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
 
 @dataclass(slots=True)

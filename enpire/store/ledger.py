@@ -12,9 +12,10 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from functools import wraps
 from pathlib import Path
-from typing import Any, Self, cast
+from typing import Any, cast
 from urllib.parse import quote
 
+from enpire.closing import Closing
 from enpire.errors import StoreError
 from enpire.store import chain
 from enpire.store.chain import WRITTEN, ChainEnd, Rows
@@ -196,7 +197,7 @@ def create(path: Path, facts: Mapping[str, str] | None = None) -> None:
         fsync(path.parent)
 
 
-class Ledger:
+class Ledger(Closing):
     """An open ledger. Any thread may call it; calls take turns.
 
     Times are seconds; every method raises StoreError when the file cannot be read or written. The
@@ -336,12 +337,6 @@ class Ledger:
         with self._turn, _sqlite_errors(path), closing(sqlite3.connect(path)) as copy:
             self._connection.backup(copy)
             copy.execute("PRAGMA journal_mode = DELETE")
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:

@@ -36,6 +36,7 @@ import numpy as np
 import tomli_w
 from numpy.typing import NDArray
 
+from enpire.closing import Closing
 from enpire.errors import StoreError
 from enpire.store import ledger as ledgers
 from enpire.store import weights, zarr3
@@ -94,7 +95,7 @@ def under_way(folder: Path) -> bool:
     return held(folder / LOCK)
 
 
-class Run:
+class Run(Closing):
     """An open run folder. Use `create` or `open`, then `close` (or a `with` block).
 
     A writable run is the folder's only writer and may be called from several threads. Every method
@@ -225,12 +226,6 @@ class Run:
             self.ledger.close()
             seal(self.folder)
             self._lock.release()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     @property
     def writable(self) -> bool:

@@ -10,7 +10,6 @@ import threading
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 from enpire.child_environment import child_environment
@@ -111,12 +110,7 @@ class Children:
             self._before = {number: signal.signal(number, interrupt) for number in heard}
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        at: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.stop()
         for number, handler in self._before.items():
             signal.signal(number, handler)

@@ -371,28 +371,18 @@ class GymStations:
     def _finish(self, row: int, verdict: Verdict) -> Episode:
         running = self._running.pop(row)
         job, length = running.job, len(running.actions)
-        rewards = np.zeros(length, dtype=np.float32)
-        if verdict.outcome is Outcome.SUCCESS:
-            rewards[-1] = 1.0
         reset = self.period if running.observation is not None else 0.0
         return Episode(
-            id=job.id,
+            **job.labels,
             task=self.name,
-            seed=job.seed,
-            purpose=job.purpose,
-            policy=job.policy,
-            round=job.round,
             station=row,
             verdict=verdict,
             times=Times(reset, length * self.period),
             observations=_vectors(running.observations, self.observation_size),
             actions=_vectors(running.actions, self.action_size),
             stamps=self.period * np.arange(length, dtype=np.float64),
-            rewards=rewards,
-            exploration=job.exploration,
+            rewards=verdict.rewards(length),
             packs=self.packs,
-            variant=job.variant,
-            forked=job.forked,
             intervened=intervened(job.controller, row, length),
             rewound=rewound(job.controller, row, length),
         )

@@ -546,19 +546,12 @@ class Stations:
                 verdict, missed = fault, answers.numbers_of(missed)
             running.record(missed)
         job, length = running.job, len(running.actions)
-        rewards = np.zeros(length, dtype=np.float32)
-        if verdict.outcome is Outcome.SUCCESS and length:
-            rewards[-1] = 1.0
         actions = np.array(running.actions, np.float32).reshape(-1, self.action_size)
         if running.attended is not None:
             running.attended.ended(row)
         return Episode(
-            id=job.id,
+            **job.labels,
             task=self.task.name,
-            seed=job.seed,
-            purpose=job.purpose,
-            policy=job.policy,
-            round=job.round,
             station=row,
             verdict=verdict,
             times=Times(
@@ -571,13 +564,9 @@ class Stations:
             ),
             actions=actions.clip(-1.0, 1.0),  # as they were carried out
             stamps=self.period * np.arange(length, dtype=np.float64),
-            rewards=rewards,
-            exploration=job.exploration,
+            rewards=verdict.rewards(length),
             packs=self.packs,
-            variant=job.variant,
-            forked=job.forked,
             attempts=running.attempt,
-            staleness=job.staleness,
             intervened=intervened(job.controller, row, length),
             rewound=rewound(job.controller, row, length),
             pictures=np.array(running.pictures, np.uint8) if running.pictures else NO_PICTURES,

@@ -14,7 +14,6 @@ import socket
 import threading
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
-from types import TracebackType
 from typing import IO, Any, Self
 
 from enpire.errors import CampaignError, EnpireError
@@ -58,12 +57,7 @@ class ToolSocket:
         threading.Thread(target=self._accept, name="tools", daemon=True).start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        at: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         with contextlib.suppress(OSError):
             self._listening.shutdown(socket.SHUT_RDWR)
         self._listening.close()

@@ -7,9 +7,9 @@ import tempfile
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Self
 
 from enpire import agent_loop
+from enpire.closing import Closing
 from enpire.errors import PackError
 from enpire.evolution.agents import bridge
 from enpire.evolution.agents.program import AgentProgram
@@ -21,7 +21,7 @@ from enpire.sandbox.bubblewrap import hand_over, harness, python
 from enpire.sandbox.sandbox import Confinement, Sandbox, SandboxProcess
 
 
-class Workplace:
+class Workplace(Closing):
     """Of one program, however often it is started; a `with` block closes it and ends all of them.
 
     The tools are on a socket of its own, and the proxy on another: both are bound into its sandbox.
@@ -85,12 +85,6 @@ class Workplace:
     def close(self) -> None:
         """End the program, all that it has started, and its tools."""
         self._open.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def _fill(self, text: str) -> str:
         for name, value in self._filled.items():

@@ -254,18 +254,6 @@ class Campaign:
             if not entry.released:
                 self.books.event(entry.number, RELEASED, "")
 
-    def withdraw(self, agent: str, id: str, reason: str) -> None:
-        """Drop an agent's own experiment before its trials.
-
-        Raises:
-            CampaignError: it is not the agent's, or has come to trials: then the harness decides.
-        """
-        with self.lock:
-            entry = self._own(agent, id)
-            if entry.released:
-                raise CampaignError(f"{id} has been released to trials: the harness decides it now")
-            self._drop(entry, f"withdrawn: {one_line(reason, WORDS)}")
-
     def _own(self, agent: str, id: str) -> ExperimentEntry:
         entry = self.record.named(id)
         if entry.experiment.agent != agent:

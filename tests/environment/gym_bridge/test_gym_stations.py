@@ -107,6 +107,15 @@ def test_an_episode_is_what_the_environment_did(make: Make) -> None:
     assert "gymnasium" in episode.packs[stations.name]
 
 
+def test_an_episode_says_what_its_job_says(make: Make) -> None:
+    stations = make("Line")
+    job = Job(FAR, Purpose.COLLECTION, Straight(), "p", round=2, exploration=0.5, staleness=1)
+    stations.begin(stations.idle[0], job)
+    while not (done := stations.tick()):
+        pass
+    assert job.labels == {name: getattr(done[0], name) for name in job.labels}
+
+
 @pytest.mark.parametrize(("count", "worker"), [(3, False), (1, True), (3, True)])
 def test_an_episode_depends_on_its_seed_alone(make: Make, count: int, worker: bool) -> None:
     seeds = [3, 2**62, 7, 8, SEEDS - 1]

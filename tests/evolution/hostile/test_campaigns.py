@@ -81,7 +81,6 @@ def mine(**changed: object) -> Experiment:
 WON = Effect(PairedRecord(20, 0, 0))
 FORGERIES = (
     Forgery("has-another-s-tried", lambda c: Tools(c, "mallory").run_trials("one-0"), "is one's"),
-    Forgery("withdraws-another-s", lambda c: c.withdraw("mallory", "one-0", "bad"), "is one's"),
     Forgery(
         "proposes-in-another-s-name",
         lambda c: AgentSession(c, "mallory").propose(mine(agent="one")),
