@@ -29,7 +29,7 @@ from enpire.policies.device import halves
 from enpire.policies.lerobot.blank import TOLD
 from enpire.policies.lerobot.controller import ChunkedModel
 from enpire.policies.lerobot.model import LeRobotModel, quiet
-from enpire.policies.seeing import NOTHING
+from enpire.policies.vision import NOTHING
 from enpire.types import Episode
 
 BLOCKS = 3  # turns of each side

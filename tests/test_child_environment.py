@@ -17,7 +17,7 @@ from enpire.child_environment import (
 )
 from enpire.cli.helpers.children import Children
 from enpire.environment.gym_bridge.gym_stations import Worker as GymWorker
-from enpire.improvement.training import _Worker as Trainer
+from enpire.improvement.training_process import _Worker as Trainer
 from enpire.rollout.fleet.recovery import Recovery
 
 ROOT = Path(__file__).parents[1]

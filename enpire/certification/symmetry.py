@@ -10,7 +10,7 @@ from scipy.spatial.transform import Rotation
 
 from enpire.environment import Readings, Stations, Symmetry, read_symmetry
 from enpire.errors import PackError
-from enpire.improvement.moving import moved_by
+from enpire.improvement.scene_symmetry import moved_by
 from enpire.packs.finder import SYMMETRY
 from enpire.types import Float32Array, FloatArray
 

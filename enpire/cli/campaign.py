@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from enpire.evolution.campaign.campaign import AgentPool
     from enpire.evolution.experiments.budget import Ceilings
     from enpire.evolution.knowledge.transfer import TransferredKnowledge, TransferredRecipe
-    from enpire.improvement.training import Trainer
+    from enpire.improvement.training_process import Trainer
     from enpire.rollout.fleet.fleet import Fleet
     from enpire.rollout.loop.loop import LoopSettings
     from enpire.store import EpisodeWriter, Run

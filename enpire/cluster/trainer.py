@@ -16,7 +16,7 @@ from enpire.cluster.trainer_actor import (
 )
 from enpire.errors import EnvironmentFault, RecipeError, UsageError
 from enpire.improvement.recipe import Candidate
-from enpire.improvement.training import TrainingHandle, TrainingRequest
+from enpire.improvement.training_process import TrainingHandle, TrainingRequest
 from enpire.policies import load
 from enpire.store import Run
 from enpire.store.curves import CurveWriter, training_curve

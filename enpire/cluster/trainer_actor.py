@@ -19,7 +19,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from enpire.errors import EnpireError
-from enpire.improvement.training import (
+from enpire.improvement.training_process import (
     FOLDER,
     SubprocessTrainer,
     TrainingHandle,

@@ -21,7 +21,7 @@ from enpire.errors import RecipeError
 from enpire.improvement.checkpoint import TrainingState
 from enpire.improvement.chunk_buffer import ChunkBuffer
 from enpire.improvement.learner import Learner, average
-from enpire.improvement.moving import moved
+from enpire.improvement.scene_symmetry import moved
 from enpire.policies import Chooser
 
 SMOOTH = 0.98  # of the numbers that are shown, a step

@@ -19,7 +19,7 @@ from torch.nn.functional import softplus
 
 from enpire.improvement.replay import Transitions
 from enpire.improvement.sac import NORMAL, Actor, SacAgent, SacSettings, least
-from enpire.improvement.value import SuccessEnsemble, surely
+from enpire.improvement.value import SuccessEnsemble, lower_confidence_bound
 from enpire.policies import FlowPolicy, NoiseSteering
 from enpire.policies.flow import DEVIATION, NOISE_LIMIT
 
@@ -133,7 +133,9 @@ class NoiseAgent[P: Noisy](SacAgent[P]):
         with torch.no_grad():
             drawn = torch.randn(noise.shape, generator=self.generator).to(noise)
             before = self.noise_odds(batch.history, self.usual * drawn)
-        sure = surely(self.noise_odds(batch.history, noise) - before, self.learning.caution)
+        sure = lower_confidence_bound(
+            self.noise_odds(batch.history, noise) - before, self.learning.caution
+        )
         heat = self.temperature["log"].exp().detach()
         return (heat * density - sure).mean(), density
 

@@ -17,7 +17,7 @@ from enpire.child_environment import child_environment
 from enpire.child_process import end_child
 from enpire.errors import RecipeError
 from enpire.improvement.recipe import Candidate
-from enpire.improvement.training import LOG, TrainingRequest, as_json
+from enpire.improvement.training_process import LOG, TrainingRequest, as_json
 from enpire.improvement.versions import earlier, read_candidate, read_version
 from enpire.policies import Policy
 

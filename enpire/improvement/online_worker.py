@@ -19,7 +19,7 @@ import torch
 from enpire.errors import EnpireError, RecipeError
 from enpire.improvement.checkpoint import Checkpoint, TrainingState, digest
 from enpire.improvement.online import OnlineLearner, OnlineRecipe
-from enpire.improvement.training import LOG, TrainingRequest, asked_from, given
+from enpire.improvement.training_process import LOG, TrainingRequest, asked_from, given
 from enpire.improvement.versions import publish, publish_candidate
 from enpire.improvement.worker import listen, log_to
 from enpire.store import Run

@@ -24,7 +24,7 @@ from enpire.improvement.checkpoint import Checkpoint
 from enpire.improvement.learner import Learner, average, taken_up
 from enpire.improvement.replay import Transitions
 from enpire.improvement.residual import Residual, Standing
-from enpire.improvement.value import Normaliser, SuccessEnsemble, surely
+from enpire.improvement.value import Normaliser, SuccessEnsemble, lower_confidence_bound
 from enpire.policies import ChunkPolicy, FlowPolicy, NoiseSteering
 from enpire.policies.device import device
 
@@ -206,10 +206,13 @@ class SacAgent[P: Chunks]:
         return actions
 
     def surely_more(self, history: Tensor, actions: Tensor, than: Tensor) -> Tensor:
-        """How much more a chunk is worth than another one, as log-odds (batch,); see `surely`."""
+        """Return how much more a chunk is worth than another one, as log-odds (batch,).
+
+        See `lower_confidence_bound`.
+        """
         with torch.no_grad():
             before = self.critic(history, than)
-        return surely(self.critic(history, actions) - before, self.learning.caution)
+        return lower_confidence_bound(self.critic(history, actions) - before, self.learning.caution)
 
     def learn_both(
         self, batch: Transitions, at: int, weight: Tensor | None = None

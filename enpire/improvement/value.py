@@ -55,7 +55,7 @@ class Normaliser:
         return ((rows - self.middle) / self.unit).clamp(-LIMIT, LIMIT)
 
 
-def surely(more: Tensor, caution: float) -> Tensor:
+def lower_confidence_bound(more: Tensor, caution: float) -> Tensor:
     """By how much log-odds rise, (...), for sure, where an ensemble says by (members, ...).
 
     What they say is lowered by `caution` standard deviations of it. That they do not agree on how

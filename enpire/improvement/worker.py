@@ -16,7 +16,7 @@ from typing import IO, Any
 import torch
 
 from enpire.errors import EnpireError
-from enpire.improvement.training import FOLDER, LOG, carried_out
+from enpire.improvement.training_process import FOLDER, LOG, carried_out
 
 
 def main() -> None:

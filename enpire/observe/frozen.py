@@ -13,7 +13,7 @@ from enpire.observe.trust import distrusted
 from enpire.policies import LeRobotPolicy, PicturePolicy, Policy, base_of
 from enpire.policies.lerobot import find_folder
 from enpire.policies.remote import RemotePolicy, is_address
-from enpire.policies.seeing import seen_there
+from enpire.policies.vision import seen_there
 from enpire.store import Run
 from enpire.store.origin import is_path
 

@@ -29,14 +29,14 @@ from torch import Tensor, nn
 
 from enpire.environment import StationBackend
 from enpire.errors import PolicyError
-from enpire.policies.asked import ChunkSampler
+from enpire.policies.chunk_sampler import ChunkSampler
 from enpire.policies.composed import Composed
 from enpire.policies.description import described
-from enpire.policies.driver import PolicyState
 from enpire.policies.network import INPUT_LIMIT
+from enpire.policies.policy_runner import PolicyState
 from enpire.policies.retracing import Path, undone
-from enpire.policies.seeing import SeeingController
 from enpire.policies.spec import ChunkSpec
+from enpire.policies.vision import SeeingController
 from enpire.types import Float32Array, Image
 
 CHUNK_LIMIT = 4.0  # spreads at which the actions that critics are shown are clipped
@@ -234,20 +234,20 @@ class BestOfController(SeeingController):
     def begin(self, row: int, rng: np.random.Generator, exploration: float) -> None:
         """See `Controller`; observations are remembered for as long as critics look back."""
         super().begin(row, rng, exploration)
-        one = self._driven[row]
+        one = self._states[row]
         one.seen = deque(maxlen=max(one.seen.maxlen or 1, max(self._lags) + 1))
 
-    def chunks(self, seen: Float32Array, driven: Sequence[PolicyState]) -> Float32Array:
+    def chunks(self, seen: Float32Array, states: Sequence[PolicyState]) -> Float32Array:
         """See `PolicyController`; each episode draws from its own generator."""
-        pictures = self.shown(driven)
-        looks: Sequence[Image | None] = [None] * len(driven) if pictures is None else list(pictures)
+        pictures = self.shown(states)
+        looks: Sequence[Image | None] = [None] * len(states) if pictures is None else list(pictures)
         back = [-1 - lag for lag in self._lags]
         return np.array(
             [
                 self._infer(
                     history, np.array([one.seen[at] for at in back]), one.rng, look, one.path
                 )
-                for history, one, look in zip(seen, driven, looks, strict=True)
+                for history, one, look in zip(seen, states, looks, strict=True)
             ]
         )
 
@@ -340,8 +340,8 @@ def _gives_up(
     lost = np.array(path.values[: len(path.values) - spec.back + 1]) - chances
     if not math.isfinite(float(lost.sum())):
         raise PolicyError("the values of an attempt are not finite")
-    surely = lost.mean(axis=1) - SURE * lost.std(axis=1, ddof=1)
-    if surely.max() <= spec.margin:
+    lower_confidence_bound = lost.mean(axis=1) - SURE * lost.std(axis=1, ddof=1)
+    if lower_confidence_bound.max() <= spec.margin:
         return False
     if spec.waits and rng.random() < spec.waits:
         path.ahead = 0

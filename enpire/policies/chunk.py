@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from enpire.environment import StationBackend
-from enpire.policies.asked import ChunkSampler
-from enpire.policies.driver import PolicyController
+from enpire.policies.chunk_sampler import ChunkSampler
 from enpire.policies.levels import at_levels
 from enpire.policies.network import (
     INPUT_LIMIT,
@@ -28,8 +27,9 @@ from enpire.policies.network import (
     weights,
     with_weights,
 )
-from enpire.policies.seeing import NOTHING, ObservationMask
+from enpire.policies.policy_runner import PolicyController
 from enpire.policies.spec import ChunkSpec
+from enpire.policies.vision import NOTHING, ObservationMask
 from enpire.types import Float32Array, Image
 
 

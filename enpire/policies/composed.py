@@ -17,15 +17,15 @@ from torch import nn
 
 from enpire.environment import StationBackend, instruction
 from enpire.errors import PolicyError
-from enpire.policies.asked import Base, ChunkSampler
 from enpire.policies.chunk import ChunkPolicy
+from enpire.policies.chunk_sampler import Base, ChunkSampler
 from enpire.policies.description import described
 from enpire.policies.flow import FlowPolicy
 from enpire.policies.lerobot import LeRobotPolicy
 from enpire.policies.network import weights, with_weights
 from enpire.policies.picture import PicturePolicy
 from enpire.policies.policy import Policy
-from enpire.policies.seeing import seen_there
+from enpire.policies.vision import seen_there
 
 BASES: dict[str, type[Base]] = {
     kind.kind: kind for kind in (ChunkPolicy, FlowPolicy, PicturePolicy, LeRobotPolicy)

@@ -35,8 +35,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from enpire.environment import StationBackend
-from enpire.policies.asked import ChunkSampler
-from enpire.policies.driver import PolicyController, PolicyState
+from enpire.policies.chunk_sampler import ChunkSampler
 from enpire.policies.levels import at_levels, tensor_at_levels
 from enpire.policies.network import (
     INPUT_LIMIT,
@@ -46,8 +45,9 @@ from enpire.policies.network import (
     weights,
     with_weights,
 )
-from enpire.policies.seeing import NOTHING, ObservationMask
+from enpire.policies.policy_runner import PolicyController, PolicyState
 from enpire.policies.spec import FlowSpec
+from enpire.policies.vision import NOTHING, ObservationMask
 from enpire.twin.native import compiled
 from enpire.types import Float32Array, Image
 
@@ -253,9 +253,9 @@ class FlowController(PolicyController):
         super().__init__(policy)
         self._size = policy.noise_size
 
-    def chunks(self, seen: Float32Array, driven: Sequence[PolicyState]) -> Float32Array:
+    def chunks(self, seen: Float32Array, states: Sequence[PolicyState]) -> Float32Array:
         """See `PolicyController`."""
-        drawn = np.array([one.rng.standard_normal(self._size, np.float32) for one in driven])
+        drawn = np.array([one.rng.standard_normal(self._size, np.float32) for one in states])
         return self._infer(seen, drawn)
 
 

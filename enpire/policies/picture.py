@@ -18,12 +18,12 @@ from torch import Tensor, nn
 
 from enpire.environment import StationBackend
 from enpire.errors import PolicyError
-from enpire.policies.asked import ChunkSampler
-from enpire.policies.driver import PolicyState
+from enpire.policies.chunk_sampler import ChunkSampler
 from enpire.policies.flow import FlowInference, FlowPolicy, begun
 from enpire.policies.network import INPUT_LIMIT, normalised, weights, with_weights
-from enpire.policies.seeing import NOTHING, ObservationMask, SeeingController, seen_there
+from enpire.policies.policy_runner import PolicyState
 from enpire.policies.spec import PictureSpec
+from enpire.policies.vision import NOTHING, ObservationMask, SeeingController, seen_there
 from enpire.types import Float32Array, Image
 
 DRAWS = 8  # of noise and time for one look: looking costs far more than a step of the flow
@@ -195,10 +195,10 @@ class PictureController(SeeingController):
         super().__init__(policy, seen)
         self._size = policy.flow.noise_size
 
-    def chunks(self, seen: Float32Array, driven: Sequence[PolicyState]) -> Float32Array:
+    def chunks(self, seen: Float32Array, states: Sequence[PolicyState]) -> Float32Array:
         """See `PolicyController`."""
-        drawn = np.array([one.rng.standard_normal(self._size, np.float32) for one in driven])
-        return self._infer(seen, drawn, _newest(self.shown(driven)))
+        drawn = np.array([one.rng.standard_normal(self._size, np.float32) for one in states])
+        return self._infer(seen, drawn, _newest(self.shown(states)))
 
 
 def _newest(pictures: Image | None) -> Image:

@@ -16,13 +16,13 @@ from torch import Tensor, nn
 
 from enpire.environment import StationBackend
 from enpire.errors import PolicyError
-from enpire.policies.asked import ChunkSampler
+from enpire.policies.chunk_sampler import ChunkSampler
 from enpire.policies.composed import Composed
 from enpire.policies.description import described
-from enpire.policies.driver import PolicyState
 from enpire.policies.network import INPUT_LIMIT, Perceptron, normalised, perceptron
-from enpire.policies.seeing import SeeingController
+from enpire.policies.policy_runner import PolicyState
 from enpire.policies.spec import ChunkSpec
+from enpire.policies.vision import SeeingController
 from enpire.types import Float32Array, Image
 
 HIDDEN = (128, 128)
@@ -98,10 +98,10 @@ class ResidualController(SeeingController):
         """Drive both, with their weights as they are now, on any number of stations."""
         super().__init__(_Corrected(base, correction), base.seen, base.looks)
 
-    def chunks(self, seen: Float32Array, driven: Sequence[PolicyState]) -> Float32Array:
+    def chunks(self, seen: Float32Array, states: Sequence[PolicyState]) -> Float32Array:
         """See `PolicyController`; the base's noise is drawn by the episodes' own generators."""
-        seeds = [int(one.rng.integers(2**63)) for one in driven]
-        chunks: Float32Array = self._infer(seen, seeds, self.shown(driven))
+        seeds = [int(one.rng.integers(2**63)) for one in states]
+        chunks: Float32Array = self._infer(seen, seeds, self.shown(states))
         return chunks
 
 

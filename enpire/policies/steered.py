@@ -22,14 +22,14 @@ from torch import Tensor, nn
 
 from enpire.environment import StationBackend
 from enpire.errors import PolicyError
-from enpire.policies.asked import ChunkSampler
+from enpire.policies.chunk_sampler import ChunkSampler
 from enpire.policies.composed import Composed
 from enpire.policies.description import described
-from enpire.policies.driver import PolicyState
 from enpire.policies.flow import DEVIATION, steer
 from enpire.policies.network import INPUT_LIMIT, Perceptron, normalised, perceptron
-from enpire.policies.seeing import SeeingController
+from enpire.policies.policy_runner import PolicyState
 from enpire.policies.spec import ChunkSpec
+from enpire.policies.vision import SeeingController
 from enpire.types import Float32Array, Image
 
 HIDDEN = (128, 128)
@@ -132,11 +132,11 @@ class SteeredController(SeeingController):
         super().__init__(_Steered(base, steering), base.seen, base.looks)
         self._size = steering.noise_size
 
-    def chunks(self, seen: Float32Array, driven: Sequence[PolicyState]) -> Float32Array:
+    def chunks(self, seen: Float32Array, states: Sequence[PolicyState]) -> Float32Array:
         """See `PolicyController`."""
-        drawn = np.array([one.rng.standard_normal(self._size, np.float32) for one in driven])
-        seeds = [int(one.rng.integers(2**63)) for one in driven]  # of what else the base draws
-        chunks: Float32Array = self._infer(seen, seeds, drawn, self.shown(driven))
+        drawn = np.array([one.rng.standard_normal(self._size, np.float32) for one in states])
+        seeds = [int(one.rng.integers(2**63)) for one in states]  # of what else the base draws
+        chunks: Float32Array = self._infer(seen, seeds, drawn, self.shown(states))
         return chunks
 
 

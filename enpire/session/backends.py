@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from enpire.cluster.ray_stations import RayStations
     from enpire.cluster.trainer import RayTrainer
     from enpire.environment import Order, StationBackend
-    from enpire.improvement.training import SubprocessTrainer, Trainer
+    from enpire.improvement.training_process import SubprocessTrainer, Trainer
     from enpire.rollout.fleet.clock import Clock
 
 
@@ -46,7 +46,7 @@ class LocalBackend:
 
     def trainer(self) -> SubprocessTrainer:
         """See `Backend`."""
-        from enpire.improvement.training import SubprocessTrainer
+        from enpire.improvement.training_process import SubprocessTrainer
 
         return SubprocessTrainer()
 

@@ -34,7 +34,7 @@ from enpire.session.warm_start import require_warm_start, warm_start, warm_start
 if TYPE_CHECKING:
     from enpire.environment import StationBackend
     from enpire.improvement.recipe import ConfiguredRecipe
-    from enpire.improvement.training import Trainer
+    from enpire.improvement.training_process import Trainer
     from enpire.rollout.fleet.fleet import Fleet
     from enpire.rollout.loop.loop import LoopSettings
     from enpire.session.backends import Backend

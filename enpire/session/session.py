@@ -22,7 +22,7 @@ from enpire.session.tracking import tracked
 
 if TYPE_CHECKING:
     from enpire.environment import StationBackend
-    from enpire.improvement.training import Trainer
+    from enpire.improvement.training_process import Trainer
     from enpire.observe.gpu import GpuMonitor
     from enpire.rollout.fleet.fleet import Fleet
     from enpire.rollout.fleet.recovery import Recovery

@@ -413,7 +413,7 @@ def test_a_run_is_called_after_its_task(tmp_path: Path, monkeypatch: pytest.Monk
 def test_interrupt_drops_a_training_at_once(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from enpire.improvement.training import SubprocessTrainer
+    from enpire.improvement.training_process import SubprocessTrainer
 
     stop = functools.partial(signal.raise_signal, signal.SIGTERM)
     monkeypatch.setattr(SubprocessTrainer, "begin", _raise_after(1, stop, SubprocessTrainer.begin))

@@ -25,8 +25,8 @@ NOT_REACHED = 3
 
 @pytest.fixture(autouse=True)
 def _quick_training(monkeypatch: pytest.MonkeyPatch) -> None:
+    from enpire.improvement.behaviour_cloning import Training
     from enpire.improvement.recipes import bc
-    from enpire.improvement.trainer import Training
 
     quick = functools.partial(bc.BehaviourCloning, training=Training(steps=10))
     monkeypatch.setattr(bc, "RECIPE", quick)

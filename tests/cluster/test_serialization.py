@@ -22,7 +22,7 @@ from enpire.environment import (
     Task,
 )
 from enpire.errors import PolicyError
-from enpire.improvement.trouble import NoProgress
+from enpire.improvement.failure_detectors import NoProgress
 from enpire.improvement.value import Value
 from enpire.packs.modules import import_file
 from enpire.policies import ChunkPolicy, ChunkSpec, FlowPolicy, FlowSpec

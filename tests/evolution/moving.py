@@ -15,7 +15,7 @@ from enpire.evolution.campaign.campaign import AgentPool, AgentSession, Campaign
 from enpire.evolution.experiments.budget import Ceilings
 from enpire.evolution.experiments.experiment import Experiment
 from enpire.improvement.recipe import ConfiguredRecipe
-from enpire.improvement.training import Trainer
+from enpire.improvement.training_process import Trainer
 from enpire.rollout.fleet.fleet import Fleet
 from enpire.rollout.loop.budget import Budget
 from enpire.rollout.loop.loop import LoopSettings, LoopState

@@ -14,6 +14,7 @@ import pytest
 from enpire.environment import Parameter
 from enpire.errors import RecipeError, UsageError
 from enpire.improvement import recipe as recipes
+from enpire.improvement.behaviour_cloning import Training
 from enpire.improvement.checkpoint import Checkpoint, TrainingState
 from enpire.improvement.recipe import RecipeInputs
 from enpire.improvement.recipes.best_of_n import BestOfN
@@ -25,7 +26,6 @@ from enpire.improvement.recipes.specialist import Specialist
 from enpire.improvement.recipes.wsrl import WarmStart
 from enpire.improvement.sac import SacSettings
 from enpire.improvement.settings import defaults, described
-from enpire.improvement.trainer import Training
 from enpire.policies import ChunkPolicy, ChunkSpec, FlowPolicy, FlowSpec, Policy
 from enpire.types import Episode, Outcome, Purpose, Verdict
 from tests.store.samples import episode

@@ -18,8 +18,9 @@ import torch
 
 from enpire.environment import PolicyCameras, StationBackend
 from enpire.errors import PolicyError, RecipeError
-from enpire.improvement.asking import Moments
+from enpire.improvement.behaviour_cloning import Training
 from enpire.improvement.checkpoint import Checkpoint
+from enpire.improvement.frozen_base import Moments
 from enpire.improvement.recipe import Recipe, RecipeInputs, require_sound
 from enpire.improvement.recipes.dsrl import NoiseLearning
 from enpire.improvement.recipes.finetune import FineTuning
@@ -28,7 +29,6 @@ from enpire.improvement.recipes.residual_rl import ResidualLearning
 from enpire.improvement.recipes.sac_flow import FlowLearning
 from enpire.improvement.recipes.specialist import Specialist
 from enpire.improvement.sac import SacSettings
-from enpire.improvement.trainer import Training
 from enpire.observe import frozen
 from enpire.policies import (
     Base,
@@ -298,9 +298,9 @@ def test_what_stands_on_it_is_told_no_more_than_it_sees(
         controller = policy.controller(stations)
         controller.begin(0, np.random.default_rng(0), 0.0)
         controller.look(0, pictures[0])
-        driven = [controller._driven[0]]
+        states = [controller._states[0]]
         depth = controller.spec.history
-        return controller.chunks(np.repeat(history[:, -1:], depth, axis=1), driven)
+        return controller.chunks(np.repeat(history[:, -1:], depth, axis=1), states)
 
     blind = history.copy()
     blind[..., [0, 2, 3, 5]] = np.nan

@@ -16,7 +16,7 @@ from enpire.policies import ChunkPolicy, ChunkSpec, FlowPolicy, PolicyController
 from enpire.policies.asynchronous import Asynchronous, live_controller
 from enpire.policies.remote import RemotePolicy
 from enpire.policies.remote.wire import pack
-from enpire.policies.seeing import ObservationMask, SeeingController
+from enpire.policies.vision import ObservationMask, SeeingController
 
 from .test_flow import SPEC as FLOW
 from .test_remote import foreign, listening
@@ -217,8 +217,8 @@ class Looking(SeeingController):
         super().__init__(infer, ObservationMask((0,), (0,), 1))
         self.saw: list[tuple[float, int]] = []
 
-    def chunks(self, seen, driven) -> np.ndarray:
-        pictures = self.shown(driven)
+    def chunks(self, seen, states) -> np.ndarray:
+        pictures = self.shown(states)
         self.saw.append((float(seen[0, -1, 0]), int(pictures[0, -1, 0, 0, 0, 0])))
         return line(self.saw[-1][0])
 

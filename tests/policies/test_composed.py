@@ -35,12 +35,12 @@ from enpire.policies import (
     load,
     metadata,
 )
-from enpire.policies.driver import PolicyController
 from enpire.policies.flow import FlowController
+from enpire.policies.policy_runner import PolicyController
 from enpire.policies.residual import ResidualController
-from enpire.policies.seeing import SeeingController
 from enpire.policies.specialist import SpecialistController
 from enpire.policies.steered import SteeredController, spread_out
+from enpire.policies.vision import SeeingController
 from enpire.types import Float32Array
 
 SPEC = ChunkSpec("t", observation=5, action=3, history=2, stride=1, chunk=4, execute=4, hidden=(8,))
@@ -134,8 +134,8 @@ def test_a_residual_acts_as_it_was_learned() -> None:
         learned = made(history, base(history)).numpy()
     controller = ResidualController(base.asked(""), made)
     controller.begin(0, np.random.default_rng(0), 0.0)
-    driven = [controller._driven[0]] * 6
-    np.testing.assert_allclose(controller.chunks(history.numpy(), driven), learned, atol=1e-5)
+    states = [controller._states[0]] * 6
+    np.testing.assert_allclose(controller.chunks(history.numpy(), states), learned, atol=1e-5)
 
 
 def test_a_specialist_is_asked_every_period_and_its_generalist_now_and_then() -> None:

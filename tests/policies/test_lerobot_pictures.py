@@ -16,10 +16,10 @@ from enpire.environment import Job, PolicyCameras, Stations
 from enpire.errors import PolicyError
 from enpire.observe import frozen
 from enpire.policies import LeRobotPolicy, load, metadata
-from enpire.policies.driver import PolicyState
 from enpire.policies.lerobot import folder
 from enpire.policies.lerobot.controller import LeRobotController
 from enpire.policies.lerobot.model import LeRobotModel
+from enpire.policies.policy_runner import PolicyState
 from enpire.types import Episode, Float32Array, Image, Purpose
 from tests.environment.reach import reach_stations
 from tests.policies.lerobots import changed, folder_of
@@ -122,8 +122,8 @@ def test_on_stations_it_sees_the_periods_that_it_was_trained_on(
     asked: list[tuple[list[int], list[int]]] = []
     inner = LeRobotController.shown
 
-    def shown(self: LeRobotController, driven: Sequence[PolicyState]) -> Image | None:
-        pictures = inner(self, driven)
+    def shown(self: LeRobotController, states: Sequence[PolicyState]) -> Image | None:
+        pictures = inner(self, states)
         assert pictures is not None
         (one,) = pictures
         asked.append((one[:, 0, 0, 0, 0].tolist(), one[0, :, 0, 0, 1].tolist()))

@@ -12,9 +12,9 @@ import torch
 from enpire.environment import StationBackend
 from enpire.environment.core.policy_cameras import PolicyCameras
 from enpire.errors import PolicyError, RecipeError
+from enpire.improvement.behaviour_cloning import Training, clone
 from enpire.improvement.data import seen_examples
 from enpire.improvement.recipe import RecipeInputs
-from enpire.improvement.trainer import Training, clone
 from enpire.policies import ChunkSpec, PicturePolicy, PictureSpec, load, metadata, shape_of
 from enpire.policies.flow import FlowPolicy
 from enpire.policies.picture import Encoder

@@ -43,7 +43,7 @@ from enpire.policies import (
     metadata,
 )
 from enpire.policies.asynchronous import inferring
-from enpire.policies.driver import ChunkRequest, PolicyState
+from enpire.policies.policy_runner import ChunkRequest, PolicyState
 from enpire.policies.realtime import joining
 from enpire.policies.remote import RemotePolicy, RemoteSpec, is_address
 from enpire.policies.remote.client import HANG_UPS
@@ -546,10 +546,10 @@ def test_a_policy_that_sees_acts_over_the_wire_as_it_does_here(seeing) -> None:
                 connection.send(pack({**seen, "observation/side": each}))
             dark, light = (unpack(connection.recv(30))["actions"] for _ in range(2))
             assert not np.array_equal(dark, light)
-            driven = PolicyState(np.random.default_rng(3))
-            driven.pictures.append(np.zeros((2, 16, 16, 3), np.uint8))
+            state = PolicyState(np.random.default_rng(3))
+            state.pictures.append(np.zeros((2, 16, 16, 3), np.uint8))
             whole = np.zeros((1, 3, seeing.observation_size), np.float32)
-            here = policy.controller(seeing).chunks(whole, [driven])[0]
+            here = policy.controller(seeing).chunks(whole, [state])[0]
             np.testing.assert_array_equal(dark, here)
             connection.send(pack({**seen, "observation/side": picture[:8]}))
             assert "'observation/side' of uint8" in connection.recv(30)

@@ -58,7 +58,7 @@ from enpire.evolution.program_policies.sandboxed_training import RoutingTrainer,
 from enpire.improvement import recipe as recipes
 from enpire.improvement.collection import Collection, caught
 from enpire.improvement.recipe import Candidate, ConfiguredRecipe
-from enpire.improvement.training import Trainer, TrainingRequest, keep
+from enpire.improvement.training_process import Trainer, TrainingRequest, keep
 from enpire.policies import Policy, shape_for
 from enpire.rollout.evaluation.comparison import Decision
 from enpire.rollout.evaluation.paired_comparison import PairedComparison

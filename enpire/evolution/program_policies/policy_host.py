@@ -18,7 +18,7 @@ from enpire.errors import EnpireError, PolicyError, PolicyFault, RecipeError
 from enpire.evolution.program_policies.policy_process import PolicyLimits, PolicyProcess
 from enpire.improvement.collection import Collection
 from enpire.improvement.recipe import Candidate, RecipeInputs
-from enpire.improvement.training import TrainingRequest
+from enpire.improvement.training_process import TrainingRequest
 from enpire.policies import ChunkSpec, Policy, ProgramPolicy
 from enpire.policies.asynchronous import live_controller
 from enpire.sandbox.sandbox import Confinement

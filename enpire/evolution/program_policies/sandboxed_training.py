@@ -31,7 +31,7 @@ from enpire.evolution.program_policies.policy_host import (
     require_acts,
 )
 from enpire.improvement.recipe import Candidate, ConfiguredRecipe, RecipeInputs, require_sound
-from enpire.improvement.training import (
+from enpire.improvement.training_process import (
     CANDIDATE,
     FOLDER,
     WORKER,

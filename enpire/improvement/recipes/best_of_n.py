@@ -27,17 +27,17 @@ import torch
 from torch import Tensor
 
 from enpire.errors import RecipeError
-from enpire.improvement.asking import Moments, standing
 from enpire.improvement.attempt_values import AttemptSettings, AttemptValueLearner
 from enpire.improvement.base_learning import BaseLearner, BaseSettings
 from enpire.improvement.checkpoint import NOWHERE, Checkpoint, TrainingState
 from enpire.improvement.chunk_buffer import ChunkBuffer, Chunks
 from enpire.improvement.critic_learning import CriticLearner, CriticSettings, Mix
 from enpire.improvement.data import MIN_STD
+from enpire.improvement.frozen_base import Moments, standing
 from enpire.improvement.learner import LOOK
-from enpire.improvement.moving import scales
 from enpire.improvement.recipe import Candidate, RecipeInputs
 from enpire.improvement.replay import later_of, transitions
+from enpire.improvement.scene_symmetry import scales
 from enpire.policies import (
     Base,
     BestOfPolicy,

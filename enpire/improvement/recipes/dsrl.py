@@ -27,9 +27,9 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from enpire.errors import RecipeError
-from enpire.improvement.asking import Moments, standing
 from enpire.improvement.data import MIN_STD
 from enpire.improvement.flows import begun
+from enpire.improvement.frozen_base import Moments, standing
 from enpire.improvement.noise import NoiseTrials, SteeredFlowAgent, TriedAgent
 from enpire.improvement.recipe import Candidate, RecipeInputs
 from enpire.improvement.replay import Transitions, Uniform, transitions

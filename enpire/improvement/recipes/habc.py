@@ -25,10 +25,10 @@ import torch
 from torch import Tensor
 
 from enpire.errors import RecipeError
+from enpire.improvement.behaviour_cloning import Kind, Training, clone
 from enpire.improvement.checkpoint import Checkpoint
 from enpire.improvement.recipe import Candidate, RecipeInputs
 from enpire.improvement.recipes.finetune import FineTuning
-from enpire.improvement.trainer import Kind, Training, clone
 from enpire.improvement.value import Normaliser, found_later, regress, returns
 from enpire.policies import LeRobotPolicy, Policy, base_of
 from enpire.types import Episode, Flags

@@ -17,9 +17,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from enpire.improvement.behaviour_cloning import Kind, Training, clone
 from enpire.improvement.data import instructive, told
 from enpire.improvement.recipe import Candidate, RecipeInputs
-from enpire.improvement.trainer import Kind, Training, clone
 from enpire.policies import ChunkPolicy, FlowPolicy, PicturePolicy, PictureSpec
 from enpire.types import Episode
 

@@ -25,13 +25,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from enpire.improvement.asking import Moments, standing
+from enpire.improvement.behaviour_cloning import Training, fit
 from enpire.improvement.data import MIN_STD, examples
+from enpire.improvement.frozen_base import Moments, standing
 from enpire.improvement.recipe import Candidate, RecipeInputs
 from enpire.improvement.replay import Uniform, transitions
 from enpire.improvement.residual import Residual, Standing
 from enpire.improvement.sac import SacAgent, SacSettings
-from enpire.improvement.trainer import Training, fit
 from enpire.policies import (
     Base,
     ChunkPolicy,

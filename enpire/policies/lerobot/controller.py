@@ -10,12 +10,12 @@ import torch
 from torch import Tensor
 
 from enpire.environment.core.clipping import ClippedActions
-from enpire.policies.asked import Answers, ChunkSampler
-from enpire.policies.driver import PolicyState
+from enpire.policies.chunk_sampler import Answers, ChunkSampler
 from enpire.policies.lerobot.model import LeRobotModel
 from enpire.policies.lerobot.spec import LeRobotSpec
-from enpire.policies.seeing import NOTHING, ObservationMask, SeeingController
+from enpire.policies.policy_runner import PolicyState
 from enpire.policies.spec import ChunkSpec
+from enpire.policies.vision import NOTHING, ObservationMask, SeeingController
 from enpire.types import Float32Array, Image
 
 
@@ -114,16 +114,16 @@ class LeRobotController(SeeingController):
         super().begin(row, rng, exploration)
         self._ensembles.pop(row, None)
 
-    def chunks(self, seen: Float32Array, driven: Sequence[PolicyState]) -> Float32Array:
+    def chunks(self, seen: Float32Array, states: Sequence[PolicyState]) -> Float32Array:
         """See `PolicyController`."""
-        seeds = [int(one.rng.integers(2**63)) for one in driven]
-        chunks: Float32Array = self._infer(self.felt(seen), seeds, pictures=self.shown(driven))
+        seeds = [int(one.rng.integers(2**63)) for one in states]
+        chunks: Float32Array = self._infer(self.felt(seen), seeds, pictures=self.shown(states))
         self.beyond.count(chunks[:, : self._spec.execute])
         if self._forgetting is None:
             return chunks[:, : self._spec.execute]
-        rows = {id(one): row for row, one in self._driven.items()}
+        rows = {id(one): row for row, one in self._states.items()}
         actions = np.empty((len(chunks), self._spec.action), np.float32)
-        for i, one in enumerate(driven):
+        for i, one in enumerate(states):
             new = TemporalEnsemble(self._forgetting)  # stays with who is driven here
             ensemble = self._ensembles.setdefault(rows[id(one)], new) if id(one) in rows else new
             actions[i] = ensemble.join(chunks[i])

@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 
 from enpire.environment import StationBackend, instruction
 from enpire.errors import PolicyError
-from enpire.policies.asked import ChunkSampler
+from enpire.policies.chunk_sampler import ChunkSampler
 from enpire.policies.lerobot import folder
 from enpire.policies.lerobot.spec import LeRobotSpec
-from enpire.policies.seeing import NOTHING, ObservationMask, seen_there
+from enpire.policies.vision import NOTHING, ObservationMask, seen_there
 
 if TYPE_CHECKING:
     from enpire.policies.lerobot.controller import LeRobotController

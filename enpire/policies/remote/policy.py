@@ -35,11 +35,11 @@ from enpire.environment import StationBackend, instruction
 from enpire.environment.core.clipping import ClippedActions
 from enpire.errors import PolicyError, ServerFault, UsageError, printable
 from enpire.policies.description import described
-from enpire.policies.driver import ChunkRequest, PolicyState
+from enpire.policies.policy_runner import ChunkRequest, PolicyState
 from enpire.policies.remote.client import PolicyClient
 from enpire.policies.remote.wire import LONGEST
-from enpire.policies.seeing import ObservationMask, SeeingController, seen_there
 from enpire.policies.spec import ChunkSpec
+from enpire.policies.vision import ObservationMask, SeeingController, seen_there
 from enpire.types import Float32Array
 
 SCHEMES = ("ws", "wss")
@@ -252,19 +252,19 @@ class RemoteController(SeeingController):
         """Whether the server can be asked for chunks that are `joined`."""
         return self._remote.joins
 
-    def chunks(self, seen: Float32Array, driven: Sequence[PolicyState]) -> Float32Array:
+    def chunks(self, seen: Float32Array, states: Sequence[PolicyState]) -> Float32Array:
         """See `PolicyController`."""
-        return self._asked([self._request(*each) for each in zip(seen, driven, strict=True)])
+        return self._asked([self._request(*each) for each in zip(seen, states, strict=True)])
 
     def joined(self, asked: Sequence[ChunkRequest]) -> Float32Array:
         """Chunks (m, chunk, act), each of which goes on from what is left of the last one."""
         return self._asked(
-            [self._request(a.seen, a.driven) | {"left": a.left, "delay": a.delay} for a in asked]
+            [self._request(a.seen, a.state) | {"left": a.left, "delay": a.delay} for a in asked]
         )
 
-    def _request(self, history: Float32Array, driven: PolicyState) -> dict[str, Any]:
+    def _request(self, history: Float32Array, state: PolicyState) -> dict[str, Any]:
         spec = self._remote
-        (felt,), shown = self.felt(history[None]), self.shown([driven])
+        (felt,), shown = self.felt(history[None]), self.shown([state])
         request: dict[str, Any] = {spec.state: felt if spec.history > 1 else felt[-1]}
         request[spec.prompt] = self._told
         if shown is not None:
@@ -272,17 +272,17 @@ class RemoteController(SeeingController):
             by_camera = np.moveaxis(pictures, -4, 0)
             request |= dict(zip(self._called, by_camera, strict=True))
         if spec.seeded:
-            request["seed"] = int(driven.rng.integers(2**63))
+            request["seed"] = int(state.rng.integers(2**63))
         return request
 
     def _try(self) -> None:
         """Ask about nothing, for as long as a server may take to come: its first answer is slow."""
-        spec, driven = self._remote, PolicyState.of(self._spec, np.random.default_rng(0))
-        driven.see(np.zeros(self._observation, np.float32))
-        driven.pictures = deque(maxlen=self._looks)
+        spec, state = self._remote, PolicyState.of(self._spec, np.random.default_rng(0))
+        state.see(np.zeros(self._observation, np.float32))
+        state.pictures = deque(maxlen=self._looks)
         if self._looks:
-            driven.look(np.zeros((self._shown, spec.size, spec.size, 3), np.uint8))
-        request = self._request(driven.history(self._spec), driven)
+            state.look(np.zeros((self._shown, spec.size, spec.size, 3), np.uint8))
+        request = self._request(state.history(self._spec), state)
         try:
             self._asked([request], max(spec.timeout, spec.patience))
         except ServerFault as fault:

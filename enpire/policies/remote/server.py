@@ -22,17 +22,17 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from enpire.environment import PolicyCameras, StationBackend, instruction
 from enpire.errors import PolicyError, UsageError
-from enpire.policies.asked import Answers
 from enpire.policies.asynchronous import inferring
+from enpire.policies.chunk_sampler import Answers
 from enpire.policies.composed import BASES, eyes
-from enpire.policies.driver import ChunkRequest, PolicyController, PolicyState
 from enpire.policies.policy import Policy
+from enpire.policies.policy_runner import ChunkRequest, PolicyController, PolicyState
 from enpire.policies.remote.client import TOKEN
 from enpire.policies.remote.policy import PICTURE, SAYS, VERSION
 from enpire.policies.remote.waiting import Waiting
 from enpire.policies.remote.wire import pack, unpack
-from enpire.policies.seeing import SeeingController, seen_there
 from enpire.policies.specialist import SpecialistPolicy
+from enpire.policies.vision import SeeingController, seen_there
 from enpire.types import Float32Array, Image
 from enpire.web.access import Access, Gate, loopback
 from enpire.web.serving import PageServer
@@ -59,8 +59,8 @@ class _ChunkQuery:
 
     def asked(self) -> ChunkRequest:
         """As of an episode that begins here: the same whenever it is asked."""
-        driven = PolicyState(np.random.default_rng(self.seed), pictures=self.pictures)
-        return ChunkRequest(driven, self.seen, *(self.left or (self.seen[:0], 0)))
+        state = PolicyState(np.random.default_rng(self.seed), pictures=self.pictures)
+        return ChunkRequest(state, self.seen, *(self.left or (self.seen[:0], 0)))
 
 
 class ChunkServer:
@@ -159,12 +159,12 @@ class ChunkServer:
         return [next(chunks if one.left is None else joined) for one in requests]
 
     def _chunks(self, asked: Sequence[ChunkRequest]) -> Float32Array:
-        history, driven = np.array([one.seen for one in asked]), [one.driven for one in asked]
+        history, state = np.array([one.seen for one in asked]), [one.state for one in asked]
         if self._many is None:
-            return self._controller.chunks(history, driven)
-        seeds = [int(one.rng.integers(2**63)) for one in driven]
+            return self._controller.chunks(history, state)
+        seeds = [int(one.rng.integers(2**63)) for one in state]
         controller = self._controller
-        pictures = controller.shown(driven) if isinstance(controller, SeeingController) else None
+        pictures = controller.shown(state) if isinstance(controller, SeeingController) else None
         return self._many(history, seeds, pictures=pictures)
 
     def _pictures(self, request: dict[str, Any], policy_cameras: PolicyCameras) -> deque[Image]:

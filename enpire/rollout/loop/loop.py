@@ -28,7 +28,7 @@ from enpire.errors import EnpireError, PolicyError, RecipeError
 from enpire.improvement.collection import Collection, caught
 from enpire.improvement.online import is_online
 from enpire.improvement.recipe import Candidate, ConfiguredRecipe
-from enpire.improvement.training import Trainer, TrainingRequest, keep
+from enpire.improvement.training_process import Trainer, TrainingRequest, keep
 from enpire.policies import shape_for
 from enpire.policies.asynchronous import live_controller
 from enpire.rollout.collection.assistance import RoundHelp, attended, detected, helped

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 from enpire.improvement.online_process import OnlineProcess
 from enpire.improvement.recipe import ConfiguredRecipe
-from enpire.improvement.training import TrainingRequest
+from enpire.improvement.training_process import TrainingRequest
 from enpire.rollout.collection.online import blocks_of
 from enpire.rollout.evaluation.seeds import stream
 from enpire.store import Run

@@ -26,7 +26,7 @@ from enpire.evolution.experiments.events import EXPERIMENT, RELEASED
 from enpire.evolution.experiments.experiment import SETTING, Experiment, ExperimentState
 from enpire.evolution.knowledge.board import OWN, FindingsBoard
 from enpire.evolution.program_policies.sandboxed_training import RoutingTrainer, foreign
-from enpire.improvement.training import TrainingRequest
+from enpire.improvement.training_process import TrainingRequest
 from enpire.policies import ChunkPolicy, ChunkSpec, metadata
 from enpire.rollout.evaluation.comparison import Decision, PairedRecord
 from enpire.rollout.evaluation.paired_comparison import PairedComparison

@@ -16,7 +16,7 @@ from enpire.evolution.program_policies import policy_host
 from enpire.evolution.program_policies.policy_process import PolicyProcess
 from enpire.evolution.program_policies.sandboxed_training import RoutingTrainer
 from enpire.improvement.recipe import ConfiguredRecipe
-from enpire.improvement.training import TrainingRequest
+from enpire.improvement.training_process import TrainingRequest
 from enpire.policies import ChunkSpec, ProgramPolicy
 from enpire.sandbox.sandbox import Confinement
 from enpire.store import Run

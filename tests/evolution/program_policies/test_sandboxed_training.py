@@ -10,7 +10,7 @@ import pytest
 
 from enpire.errors import EnpireError, RecipeError
 from enpire.evolution.program_policies.sandboxed_training import RoutingTrainer, foreign, modest
-from enpire.improvement.training import TrainingHandle, TrainingRequest
+from enpire.improvement.training_process import TrainingHandle, TrainingRequest
 from enpire.policies import ChunkPolicy, ChunkSpec, metadata
 from enpire.sandbox.sandbox import available
 from enpire.store import Run

@@ -6,7 +6,7 @@ import numpy as np
 import torch
 
 from enpire.environment import ObservedRotation, Symmetry, load_task, read_symmetry
-from enpire.improvement.moving import moved, moved_by
+from enpire.improvement.scene_symmetry import moved, moved_by
 from enpire.packs import find
 
 

@@ -9,8 +9,8 @@ from typing import Protocol
 from torch import Tensor
 
 from enpire.policies.policy import Policy
-from enpire.policies.seeing import NOTHING, ObservationMask
 from enpire.policies.spec import ChunkSpec
+from enpire.policies.vision import NOTHING, ObservationMask
 from enpire.types import Float32Array, Image
 
 

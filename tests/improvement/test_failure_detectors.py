@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from enpire.improvement.trouble import EVERY, FromTheStart, NoProgress
+from enpire.improvement.failure_detectors import EVERY, FromTheStart, NoProgress
 from enpire.types import Float32Array
 
 

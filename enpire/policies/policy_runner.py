@@ -96,7 +96,7 @@ class ChunkRequest:
     delay: of these, that will have been carried out.
     """
 
-    driven: PolicyState
+    state: PolicyState
     seen: Float32Array
     left: Float32Array
     delay: int
@@ -114,18 +114,18 @@ class PolicyController:
         self._spec = policy.spec
         self._infer = policy.inference()
         self._spread = policy.spread.numpy()
-        self._driven: dict[int, PolicyState] = {}
+        self._states: dict[int, PolicyState] = {}
 
     def begin(self, row: int, rng: np.random.Generator, exploration: float) -> None:
         """Forget the last episode on this station."""
-        self._driven[row] = PolicyState.of(self._spec, rng, exploration)
+        self._states[row] = PolicyState.of(self._spec, rng, exploration)
 
     def act(self, rows: Rows, observations: Float32Array, readings: Readings) -> Float32Array:
         """The next action of each station's chunk, varied where it explores."""
-        driven = [self._driven[row] for row in rows.tolist()]
-        for one, observation in zip(driven, observations, strict=True):
+        states = [self._states[row] for row in rows.tolist()]
+        for one, observation in zip(states, observations, strict=True):
             one.see(observation)
-        empty = [one for one in driven if not one.chunk]
+        empty = [one for one in states if not one.chunk]
         if empty:
             spec = self._spec
             seen = np.array([one.history(spec) for one in empty])
@@ -134,7 +134,7 @@ class PolicyController:
                 offset = self._spread * one.vary(-(-spec.chunk // spec.execute))
                 varied = (chunk[: spec.execute] + offset).astype(np.float32)
                 one.chunk.extend(at_levels(varied, spec.levels))
-        actions: Float32Array = np.array([one.chunk.popleft() for one in driven])
+        actions: Float32Array = np.array([one.chunk.popleft() for one in states])
         return actions
 
     @property
@@ -147,13 +147,13 @@ class PolicyController:
         """The unit of exploration, (act,)."""
         return self._spread
 
-    def chunks(self, seen: Float32Array, driven: Sequence[PolicyState]) -> Float32Array:
-        """Chunks (m, chunk, act) for histories (m, history, obs) of the m episodes `driven`."""
+    def chunks(self, seen: Float32Array, states: Sequence[PolicyState]) -> Float32Array:
+        """Chunks (m, chunk, act) for histories (m, history, obs) of the m episodes `states`."""
         return self._infer(seen)
 
     def plan(self, row: int) -> Float32Array:
         """The rest of a station's chunk."""
-        chunk = self._driven[row].chunk
+        chunk = self._states[row].chunk
         rest = np.array(chunk, np.float32).reshape(-1, self._spec.action)
         chunk.clear()
         return rest
@@ -161,4 +161,4 @@ class PolicyController:
     def saw(self, row: int, observations: Float32Array) -> None:
         """Remember what was seen while a chunk was carried out."""
         for observation in observations:
-            self._driven[row].see(observation)
+            self._states[row].see(observation)

@@ -16,7 +16,7 @@ from enpire.environment import Parameter, load_task, read_symmetry
 from enpire.errors import RecipeError
 from enpire.improvement import recipe as recipes
 from enpire.improvement.recipe import Candidate
-from enpire.improvement.training import (
+from enpire.improvement.training_process import (
     FOLDER,
     SubprocessTrainer,
     TrainingHandle,

@@ -9,9 +9,9 @@ import pytest
 import torch
 
 from enpire.errors import RecipeError
+from enpire.improvement.behaviour_cloning import Training, clone, fit, fresh
 from enpire.improvement.data import examples
 from enpire.improvement.recipe import RecipeInputs
-from enpire.improvement.trainer import Training, clone, fit, fresh
 from enpire.policies import ChunkPolicy, ChunkSpec
 from enpire.types import Episode
 from tests.store.samples import episode

@@ -9,7 +9,7 @@ from torch import Tensor
 FIRST_SIZE = 4096  # rows there is room for at first
 
 
-class Growing:
+class GrowingTensors:
     """Tensors of equally many rows."""
 
     def __init__(self) -> None:

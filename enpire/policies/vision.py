@@ -11,7 +11,7 @@ from torch import Tensor
 
 from enpire.environment import StationBackend
 from enpire.errors import PolicyError
-from enpire.policies.driver import Chunked, PolicyController, PolicyState
+from enpire.policies.policy_runner import Chunked, PolicyController, PolicyState
 from enpire.types import Float32Array, Image
 
 LONGEST = 8  # control periods between pictures, so that of a long chunk too there are some to learn
@@ -87,21 +87,21 @@ class SeeingController(PolicyController):
     def begin(self, row: int, rng: np.random.Generator, exploration: float) -> None:
         """See `Controller`."""
         super().begin(row, rng, exploration)
-        self._driven[row].pictures = deque(maxlen=self._looks)
+        self._states[row].pictures = deque(maxlen=self._looks)
 
     def look(self, row: int, pictures: Image) -> None:
         """See `VisionController`."""
-        self._driven[row].look(pictures)
+        self._states[row].look(pictures)
 
     def due(self, row: int) -> bool:
         """See `VisionController`."""
-        return len(self._driven[row].chunk) < self._looks
+        return len(self._states[row].chunk) < self._looks
 
     def plan(self, row: int) -> Float32Array:
         """The rest of a station's chunk, as far as no pictures are due."""
         if not self._looks:
             return super().plan(row)
-        chunk = self._driven[row].chunk
+        chunk = self._states[row].chunk
         count = min(max(len(chunk) - self._looks + 1, 0), LONGEST - 1)
         planned = [chunk.popleft() for _ in range(count)]
         return np.array(planned, np.float32).reshape(-1, self._spec.action)
@@ -110,14 +110,14 @@ class SeeingController(PolicyController):
         """Of histories (m, history, obs), what the policy may see beside pictures."""
         return self.seen.beside(seen)
 
-    def shown(self, driven: Sequence[PolicyState]) -> Image | None:
-        """Pictures of the episodes `driven`, (m, looks, cameras, size, size, 3).
+    def shown(self, states: Sequence[PolicyState]) -> Image | None:
+        """Pictures of the episodes `states`, (m, looks, cameras, size, size, 3).
 
         Raises:
             PolicyError: one has not been shown any.
         """
         if not self._cameras:
             return None
-        if any(len(one.pictures) < self._looks for one in driven):
+        if any(len(one.pictures) < self._looks for one in states):
             raise PolicyError("a policy that sees was asked to act before it was shown a picture")
-        return np.array([np.stack(one.pictures) for one in driven])[:, :, self._cameras]
+        return np.array([np.stack(one.pictures) for one in states])[:, :, self._cameras]
