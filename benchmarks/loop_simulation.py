@@ -18,7 +18,9 @@ from enpire.environment import Job
 from enpire.improvement.recipe import ConfiguredRecipe
 from enpire.rollout.loop.budget import Budget
 from enpire.rollout.loop.episode_cache import EpisodeCache
-from enpire.rollout.loop.loop import POLICY, Loop, LoopSettings, LoopState
+from enpire.rollout.loop.loop import POLICY, Loop
+from enpire.rollout.loop.settings import LoopSettings
+from enpire.rollout.loop.state import LoopState
 from enpire.store import LogEntry, PolicyRow, RoundRow, SealedRow
 from enpire.types import Episode, Float32Array, FloatArray, Outcome, Purpose, Times, Verdict
 

@@ -16,7 +16,7 @@ from enpire.child_environment import (
     named_secrets,
 )
 from enpire.cli.helpers.children import Children
-from enpire.environment.gym_bridge.gym_stations import Worker as GymWorker
+from enpire.environment.gym_bridge.gym_process import GymWorker
 from enpire.improvement.training_process import _Worker as Trainer
 from enpire.rollout.fleet.recovery import Recovery
 

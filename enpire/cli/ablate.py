@@ -32,7 +32,7 @@ if TYPE_CHECKING:
         CommonSeeds,
     )
     from enpire.evolution.ablation.comparison import ArmSummary
-    from enpire.rollout.loop.loop import LoopSettings
+    from enpire.rollout.loop.settings import LoopSettings
 
 DESCRIPTION = """\
 Campaigns that differ in one thing: who proposes, from which recipes, by which prompt, or without

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from enpire.evolution.knowledge.transfer import TransferredKnowledge, TransferredRecipe
     from enpire.improvement.training_process import Trainer
     from enpire.rollout.fleet.fleet import Fleet
-    from enpire.rollout.loop.loop import LoopSettings
+    from enpire.rollout.loop.settings import LoopSettings
     from enpire.store import EpisodeWriter, Run
 
 DESCRIPTION = """\
@@ -247,7 +247,7 @@ def settings_of(options: Namespace, given: dict[str, Any]) -> LoopSettings:
         UsageError: there is no such task or recipe, or it is none for campaigns.
     """
     from enpire.packs.finder import find
-    from enpire.rollout.loop.loop import LoopSettings
+    from enpire.rollout.loop.settings import LoopSettings
 
     task: str = task_asked(options)
     if task.startswith(GYM):
@@ -464,7 +464,7 @@ def _run_session(
     from enpire.evolution.campaign.campaign import Campaign
     from enpire.evolution.experiments.accounts import accounts
     from enpire.rollout.loop.budget import Budget
-    from enpire.rollout.loop.loop import LoopState
+    from enpire.rollout.loop.state import LoopState
     from enpire.store.head import head
 
     ceilings, state = _ceilings(limits), LoopState()

@@ -24,7 +24,7 @@ from enpire.observe.sparkline import sparkline
 from enpire.observe.status import remove_status, status_of, write_status
 from enpire.rollout.fleet.fleet import Fleet
 from enpire.rollout.loop.budget import Budget
-from enpire.rollout.loop.loop import LoopState
+from enpire.rollout.loop.state import LoopState
 from enpire.store import Run
 
 LOOK_S = 0.5  # between looks at the state

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from enpire.improvement.recipe import ConfiguredRecipe
     from enpire.improvement.training_process import Trainer
     from enpire.rollout.fleet.fleet import Fleet
-    from enpire.rollout.loop.loop import LoopSettings
+    from enpire.rollout.loop.settings import LoopSettings
     from enpire.session.backends import Backend
     from enpire.store import EpisodeWriter, Run
 
@@ -129,7 +129,7 @@ def begin_loop(
             asks = f"{pack.folder / LOOP} asks for it"
     given = of_pace(_on_arms(start.arms, given))
     from enpire.observe.trust import recipes_called
-    from enpire.rollout.loop.loop import LoopSettings
+    from enpire.rollout.loop.settings import LoopSettings
 
     if os.sep in task and not foreign:
         task = str(Path(task).resolve())
@@ -261,7 +261,8 @@ def _run_session(
     ended: Ended | None,
 ) -> LoopEnd:
     from enpire.rollout.loop.budget import Budget
-    from enpire.rollout.loop.loop import Loop, LoopState
+    from enpire.rollout.loop.loop import Loop
+    from enpire.rollout.loop.state import LoopState
 
     budget = Budget(
         wall_s=limits.get("max_time", math.inf),

@@ -34,7 +34,7 @@ from enpire.session.values import (
 if TYPE_CHECKING:
     from enpire.improvement.recipe import ConfiguredRecipe
     from enpire.packs import Pack
-    from enpire.rollout.loop.loop import LoopSettings
+    from enpire.rollout.loop.settings import LoopSettings
     from enpire.store import Run
 
 RECIPE, FIRST = "--recipe.", "--first-recipe."  # begin settings of recipes
@@ -281,7 +281,7 @@ def plain(task: str) -> str:
 
 def read_settings(run: Run) -> LoopSettings:
     """Settings of a run from its `config.toml`; raises StoreError when they are not all there."""
-    from enpire.rollout.loop.loop import LoopSettings
+    from enpire.rollout.loop.settings import LoopSettings
 
     try:
         return LoopSettings(**run.config["loop"])

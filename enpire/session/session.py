@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from enpire.rollout.fleet.fleet import Fleet
     from enpire.rollout.fleet.recovery import Recovery
     from enpire.rollout.loop.budget import Budget
-    from enpire.rollout.loop.loop import LoopSettings, LoopState
+    from enpire.rollout.loop.settings import LoopSettings
+    from enpire.rollout.loop.state import LoopState
     from enpire.store import EpisodeWriter, Run
 
 NOT_REACHED, INTERRUPTED = 3, 130

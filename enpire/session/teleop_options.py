@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from enpire.packs.toml import Table
     from enpire.people import Device, Hands, OneHelper
     from enpire.rollout.fleet.clock import Clock
-    from enpire.rollout.loop.loop import LoopSettings
+    from enpire.rollout.loop.settings import LoopSettings
 
 PAGE = ("keyboard", "gamepad")
 SCRIPT = "script"

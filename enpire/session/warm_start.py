@@ -11,7 +11,7 @@ from enpire.errors import UsageError
 if TYPE_CHECKING:
     from enpire.environment import StationBackend
     from enpire.policies import Policy
-    from enpire.rollout.loop.loop import LoopSettings
+    from enpire.rollout.loop.settings import LoopSettings
     from enpire.store import Run
 
 GIVEN = "given"  # the recipe of a policy that nothing here has made

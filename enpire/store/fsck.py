@@ -30,10 +30,11 @@ from enpire.store.layout import (
     RESULT_HASH,
     SEAL,
 )
-from enpire.store.ledger import CHAINED, UNCHAINED, Ledger
+from enpire.store.ledger import Ledger
 from enpire.store.lock import held
 from enpire.store.rows import EpisodeRow, PolicyRow
 from enpire.store.run import is_run
+from enpire.store.schema import CHAINED, UNCHAINED
 from enpire.store.seal import broken
 from enpire.store.stress import STRESS, lost_stress, read_stress
 

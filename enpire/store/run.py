@@ -38,8 +38,7 @@ from numpy.typing import NDArray
 
 from enpire.closing import Closing
 from enpire.errors import StoreError
-from enpire.store import ledger as ledgers
-from enpire.store import weights, zarr3
+from enpire.store import schema, weights, zarr3
 from enpire.store.durable import disk_errors, fsync, publish_file
 from enpire.store.episodes import frozen, read_batch, write_batch
 from enpire.store.journal import journal_of, record_again
@@ -452,7 +451,7 @@ def _lay_out(folder: Path, config: str) -> None:
             (folder / POLICIES).mkdir()
         publish_file(folder / EPISODES / "zarr.json", zarr3.group_file({}))
         publish_file(folder / CONFIG, config.encode())
-        ledgers.create(folder / LEDGER, facts_of_config(config))
+        schema.create(folder / LEDGER, facts_of_config(config))
     except StoreError:
         for name in (EPISODES, POLICIES):
             shutil.rmtree(folder / name, ignore_errors=True)

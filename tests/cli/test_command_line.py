@@ -78,7 +78,7 @@ def test_every_verb_says_what_it_does(capsys: pytest.CaptureFixture[str]) -> Non
 
 
 def test_loop_options_are_the_settings() -> None:
-    from enpire.rollout.loop.loop import LoopSettings
+    from enpire.rollout.loop.settings import LoopSettings
 
     apart = ("task", "recipe_settings", "first_recipe_settings", "helper_settings")
     declared = {f.name: f.default for f in fields(LoopSettings) if f.name not in apart}

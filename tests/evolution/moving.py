@@ -18,7 +18,8 @@ from enpire.improvement.recipe import ConfiguredRecipe
 from enpire.improvement.training_process import Trainer
 from enpire.rollout.fleet.fleet import Fleet
 from enpire.rollout.loop.budget import Budget
-from enpire.rollout.loop.loop import LoopSettings, LoopState
+from enpire.rollout.loop.settings import LoopSettings
+from enpire.rollout.loop.state import LoopState
 from enpire.store import EpisodeWriter, Run
 from tests.environment.reach import reach_stations
 from tests.improvement.here import Here

@@ -20,7 +20,7 @@ from enpire.rollout.evaluation.statistics import estimate
 from enpire.rollout.fleet.fleet import Fleet
 from enpire.rollout.fleet.station_state import StationState
 from enpire.rollout.loop.budget import Budget
-from enpire.rollout.loop.loop import LoopState
+from enpire.rollout.loop.state import LoopState
 from enpire.store import LogEntry, RoundRow, Run
 from enpire.store.layout import STATUS
 

@@ -8,7 +8,7 @@ from enpire.evolution.experiments.budget import Ceilings
 from enpire.evolution.experiments.experiment import Experiment, ExperimentState
 from enpire.rollout.fleet.fleet import Fleet
 from enpire.rollout.loop.episode_cache import EpisodeCache
-from enpire.rollout.loop.loop import LoopSettings
+from enpire.rollout.loop.settings import LoopSettings
 from enpire.store import Run
 from enpire.types import Episode, Purpose
 

@@ -67,7 +67,9 @@ from enpire.rollout.fleet.fleet import Fleet
 from enpire.rollout.fleet.scheduler import Queue
 from enpire.rollout.loop.budget import Budget
 from enpire.rollout.loop.episode_cache import EpisodeCache
-from enpire.rollout.loop.loop import Loop, LoopSettings, LoopState
+from enpire.rollout.loop.loop import Loop
+from enpire.rollout.loop.settings import LoopSettings
+from enpire.rollout.loop.state import LoopState
 from enpire.sandbox.sandbox import Confinement, SandboxError
 from enpire.sandbox.sanitize import one_line
 from enpire.store import EpisodeWriter, Run

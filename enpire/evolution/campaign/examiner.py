@@ -9,7 +9,8 @@ from enpire.evolution.campaign.event_log import EventLog
 from enpire.evolution.experiments import unbiased_estimate
 from enpire.rollout.evaluation.sealed import Sealed
 from enpire.rollout.loop.episode_cache import EpisodeCache
-from enpire.rollout.loop.loop import LoopSettings, LoopState
+from enpire.rollout.loop.settings import LoopSettings
+from enpire.rollout.loop.state import LoopState
 from enpire.store.ledger import Ledger
 from enpire.types import Purpose
 

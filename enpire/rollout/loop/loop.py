@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from itertools import islice
 
 from enpire.environment import (
@@ -33,12 +33,11 @@ from enpire.policies import shape_for
 from enpire.policies.asynchronous import live_controller
 from enpire.rollout.collection.assistance import RoundHelp, attended, detected, helped
 from enpire.rollout.collection.online import OnlineCollection, recent
-from enpire.rollout.collection.strategy import CollectionStrategy, Round
+from enpire.rollout.collection.strategy import Round
 from enpire.rollout.evaluation.comparison import EXTENSION, Decision
 from enpire.rollout.evaluation.paired_comparison import PairedComparison
 from enpire.rollout.evaluation.pairs import enough_pairs
 from enpire.rollout.evaluation.sealed import Sealed
-from enpire.rollout.evaluation.sealed_rule import POINT
 from enpire.rollout.evaluation.seeds import stream
 from enpire.rollout.evaluation.statistics import chance_above, estimate
 from enpire.rollout.fleet.fleet import Fleet
@@ -46,7 +45,9 @@ from enpire.rollout.fleet.scheduler import Queue
 from enpire.rollout.loop.budget import Budget
 from enpire.rollout.loop.episode_cache import EpisodeCache
 from enpire.rollout.loop.online_rounds import OnlineRounds
-from enpire.store import EpisodeWriter, LogEntry, RoundRow, Run, SealedRow
+from enpire.rollout.loop.settings import REAL, LoopSettings
+from enpire.rollout.loop.state import LoopState
+from enpire.store import EpisodeWriter, LogEntry, RoundRow, Run
 from enpire.store.fault_points import fault_point
 from enpire.types import Episode, Estimate, Purpose
 
@@ -56,105 +57,7 @@ ENOUGH = 60  # judged episodes of a policy before a sealed evaluation is worth i
 LIKELY = 0.8  # chance that a learner is better, from which on a comparison is worth robot time
 WORSE = 0.01  # the same chance, below which what it has learned is given up
 LIMIT = "limit"  # the kind of note that says how many pairs a comparison may take
-REAL = "real"  # pace of twins on the clock on the wall
 DECIDED = ("promoted", "kept", "rejected")  # kinds of notes that close a comparison
-
-
-@dataclass(frozen=True, slots=True)
-class LoopSettings:
-    """What a loop is asked for; written to the run's `config.toml`.
-
-    python, success, demonstrator: of a Gymnasium environment, its own interpreter, what makes an
-    episode a success, and a file that shows how it is done. reset: how scenes are put back, fast or
-    physical. policy: to begin with, which whoever made the run has put there; demonstrations_of: a
-    run whose demonstrations are this one's too. demonstrations: seed demonstrations.
-    start_episodes: evaluation of the first policy. collect: episodes a round with exploration.
-    exploration: chance that a chunk of theirs is varied. execute: actions of a chunk that are
-    carried out before the policy is asked again. max_pairs: after so many pairs without a decision
-    the incumbent stays, unless the candidate is promising (`comparison.decide`); 0: as many as the
-    incumbent's success asks for (`pairs.enough_pairs`). sealed_episodes: the fewest of an
-    examination. target_bound: what of an examination is held against the target, `point` or `lower`
-    (`sealed_rule`). recipe: of the rounds, in order, the last one goes on; recipe_settings,
-    first_recipe_settings: by dotted name. verify: by `sensors`, or by `cameras` where the task is
-    verified by them. images: size of the pictures that policies see [px], or 0. vary_looks: each
-    episode looks different in them. staleness: rounds that a round's collection may begin ahead,
-    under the policy of then, beside training and evaluation; collect_share: of robot time that it
-    then has beside an evaluation, 0.0 is what would otherwise be idle. pace: free, or real for
-    twins on the clock on the wall; the rest is in seconds, see `Conditions`. allocate, abort, hard:
-    of a round's episodes, see `CollectionStrategy`. world: in place of the task's. helper: who
-    helps in collections, and settings of the device in their hands; see
-    `session/teleop_options.py`.
-    """
-
-    task: str
-    python: str = ""
-    success: str = ""
-    demonstrator: str = ""
-    reset: str = "fast"
-    robots: int = 4
-    seed: int = 0
-    target: float = 0.99
-    policy: str = ""
-    demonstrations_of: str = ""
-    demonstrations: int = 40
-    start_episodes: int = 200
-    collect: int = 300
-    exploration: float = 0.3
-    execute: int = 8
-    max_pairs: int = 0
-    sealed_episodes: int = 300
-    target_bound: str = POINT
-    alpha: float = 0.05
-    first_recipe: str = "bc"
-    recipe: str = "best_of_n"
-    recipe_settings: dict[str, str] = field(default_factory=dict)
-    first_recipe_settings: dict[str, str] = field(default_factory=dict)
-    verify: str = "sensors"
-    images: int = 0
-    vary_looks: bool = False
-    staleness: int = 0
-    collect_share: float = 0.0
-    pace: str = "free"
-    reset_time: float = 0.0
-    latency: float = 0.0
-    fault_every: float = 0.0
-    repair_time: float = 0.0
-    allocate: bool = False
-    abort: bool = False
-    hard: float = 0.0
-    world: str = ""
-    helper: str = ""
-    helper_settings: dict[str, str] = field(default_factory=dict)
-
-    @property
-    def collection_strategy(self) -> CollectionStrategy:
-        """Where a round's episodes go."""
-        return CollectionStrategy(self.allocate, self.abort, self.hard)
-
-
-@dataclass(slots=True)
-class LoopState:
-    """Where a loop is, for whoever shows it.
-
-    deciding: what the episodes of now are to decide, and how it stands; empty where nothing is.
-    """
-
-    doing: str = "starting"
-    round: int = 0
-    incumbent: str = ""
-    success: Estimate = field(default_factory=lambda: estimate(0, 0))
-    done: int = 0
-    planned: int = 0
-    reached: bool = False
-    sealed: SealedRow | None = None
-    sealed_attempts: int = 0
-    deciding: str = ""
-
-    def take(self, row: SealedRow, passed: bool) -> None:
-        """A sealed evaluation is over."""
-        self.sealed_attempts = max(self.sealed_attempts, row.attempt)
-        if passed:
-            self.reached, self.sealed = True, row
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from enpire.cli.helpers import report_file
 from enpire.cli.options.parser import Parser
 from enpire.errors import StoreError
 from enpire.evolution.experiments.experiment_tree import experiment_tree
-from enpire.rollout.loop.loop import LoopSettings
+from enpire.rollout.loop.settings import LoopSettings
 from enpire.session.loop_settings import RECIPE, SETTINGS
 from enpire.store import Run
 from tests.evolution.finished import finish

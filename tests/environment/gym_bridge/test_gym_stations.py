@@ -18,7 +18,7 @@ from enpire.environment import (
     build_stations,
     open_stations,
 )
-from enpire.environment.gym_bridge import gym_stations
+from enpire.environment.gym_bridge import gym_process
 from enpire.environment.gym_bridge.gym_stations import SEEDS, GymStations
 from enpire.errors import (
     EnpireError,
@@ -259,7 +259,7 @@ def test_a_worker_that_dies(make: Make) -> None:
 
 
 def test_a_worker_that_hangs(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gym_stations, "ANSWER_S", 0.5)
+    monkeypatch.setattr(gym_process, "ANSWER_S", 0.5)
     episode = run(make("Hang"), [FAR], Straight(0.0))[FAR]
     assert (episode.verdict.outcome, episode.verdict.stage) == (Outcome.INVALID, LOST)
     assert "hangs" in episode.verdict.reason

@@ -15,7 +15,7 @@ from enpire.rollout.collection import early_stop as aborts
 from enpire.rollout.collection.failure_replay import VARIANTS
 from enpire.rollout.collection.strategy import CollectionStrategy, Round
 from enpire.rollout.loop import loop as loops
-from enpire.rollout.loop.loop import LoopSettings
+from enpire.rollout.loop.settings import LoopSettings
 from enpire.store import Run
 from enpire.twin import Twin
 from enpire.types import Episode, FloatArray, Outcome, Purpose
