@@ -99,7 +99,7 @@ def _measure(options: Namespace) -> int:
     if options.subject != "twin":
         return int(_subject(options.subject).run(options))
     from enpire.environment import build_stations
-    from enpire.observe import frozen
+    from enpire.observe import policy_loading
     from enpire.observe.bench import bench_twin
     from enpire.observe.result import versions
 
@@ -107,8 +107,8 @@ def _measure(options: Namespace) -> int:
     stations = build_stations(task_asked(options, "zip_tie"), options.robots)
     policy = None
     if options.policy:
-        chosen = frozen.load(options.policy)
-        frozen.require_fit(chosen.policy, stations, chosen.name)
+        chosen = policy_loading.load(options.policy)
+        policy_loading.require_fit(chosen.policy, stations, chosen.name)
         policy = chosen.policy
     with tempfile.TemporaryDirectory() as folder, progress_bar("measuring"):
         measured = bench_twin(

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from enpire.cli.helpers.pack_signing import say_unsigned
+from enpire.cli.options.backends import add_arms, backend_of
 from enpire.cli.options.parser import (
     Parser,
     add_start,
@@ -20,7 +21,6 @@ from enpire.cli.options.parser import (
     print_notes,
     task_asked,
 )
-from enpire.cli.options.places import add_arms, place
 from enpire.errors import UsageError
 from enpire.packs.finder import GYM
 from enpire.session.backends import Backend
@@ -42,7 +42,7 @@ from enpire.session.values import natural, port, positive
 
 if TYPE_CHECKING:
     from enpire.environment import Controller, Job, Stations
-    from enpire.observe.frozen import Frozen
+    from enpire.observe.policy_loading import LoadedPolicy
     from enpire.rollout.collection.failure_detector import Detector
     from enpire.rollout.fleet.clock import Clock
     from enpire.store import Run
@@ -103,17 +103,17 @@ def run(options: Namespace) -> int:
         options.robots = len(options.station)
     if not options.policy and options.robots > 1 and options.teleop != SCRIPT:
         raise UsageError("one person has one station at a time: --robots is for --policy")
-    with place(options) as where:
+    with backend_of(options) as where:
         return _in_place(options, where)
 
 
 def _in_place(options: Namespace, where: Backend) -> int:
     from enpire.environment import Order, ResetMode, Stations
-    from enpire.observe import frozen
+    from enpire.observe import policy_loading
     from enpire.rollout.collection.assistance import detected
     from enpire.rollout.evaluation.seeds import fresh_entropy
 
-    chosen = frozen.load(options.policy) if options.policy else None
+    chosen = policy_loading.load(options.policy) if options.policy else None
     task = task_asked(options, chosen.task if chosen else "")
     if not task:
         raise UsageError("which task? give --task")
@@ -123,7 +123,7 @@ def _in_place(options: Namespace, where: Backend) -> int:
         raise UsageError(f"nobody has hands in {task}: collect is for task packs")
     say_unsigned(task)
     reset = ResetMode.PHYSICAL if options.station else ResetMode.FAST
-    images = frozen.images(chosen.policy) if chosen else 0
+    images = policy_loading.images(chosen.policy) if chosen else 0
     stations = where.stations(Order(task, reset=reset, images=images), options.robots)
     if not isinstance(stations, Stations):
         raise UsageError(f"nobody has hands in {stations.name}: collect is for task packs")
@@ -132,7 +132,7 @@ def _in_place(options: Namespace, where: Backend) -> int:
     with open_teleop(wanted, stations) as helper:
         asked = _CollectRequest(stations, helper, entropy)
         if chosen is not None:
-            frozen.require_fit(chosen.policy, stations, chosen.name)
+            policy_loading.require_fit(chosen.policy, stations, chosen.name)
             asked = _beside(chosen, asked, options)
         with _opened(options, task, asked) as run:
             if asked.detector:
@@ -177,7 +177,7 @@ class _CollectRequest:
             yield Job(seed, purpose, acts, who, number, overtime=overtime)
 
 
-def _beside(chosen: Frozen, asked: _CollectRequest, options: Namespace) -> _CollectRequest:
+def _beside(chosen: LoadedPolicy, asked: _CollectRequest, options: Namespace) -> _CollectRequest:
     """With the policy, and with what foresees its failures if there is enough to learn that from.
 
     Raises:

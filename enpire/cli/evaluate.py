@@ -5,9 +5,9 @@ from __future__ import annotations
 from argparse import Namespace
 from pathlib import Path
 
+from enpire.cli.options.backends import add_arms, add_cluster, backend_of
 from enpire.cli.options.menagerie import add_menagerie, use_menagerie
 from enpire.cli.options.parser import Parser, add_start, add_trust, print_json
-from enpire.cli.options.places import add_arms, add_cluster, place
 from enpire.cli.options.recovery import add_recovery
 from enpire.session.audience import PERSON
 from enpire.session.graphics import choose_graphics
@@ -99,7 +99,7 @@ def run(options: Namespace) -> int:
         recover_limit=options.recover_limit,
         trust=options.trust,
     ).on_arms(len(options.station))
-    with place(options) as where:
+    with backend_of(options) as where:
         measured = measure(request, where, PERSON)
     figures = measured.figures
     print(

@@ -25,11 +25,11 @@ def add_options(parser: Parser) -> None:
 
 def run(options: Namespace) -> int:
     """Write it."""
-    from enpire.observe import frozen
+    from enpire.observe import policy_loading
     from enpire.policies import Composed, LeRobotPolicy
 
     with progress_bar("reading the policy"):
-        chosen = frozen.load(options.policy)
+        chosen = policy_loading.load(options.policy)
     policy = chosen.policy
     if isinstance(policy, Composed):
         if not options.base:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 from enpire.cli.helpers.json_lines import json_lines
 from enpire.cli.helpers.report_file import report_line
 from enpire.cli.helpers.summary import resume_command, summary
+from enpire.cli.options.backends import add_arms, add_cluster, backend_of, backend_words
 from enpire.cli.options.menagerie import add_menagerie, use_menagerie
 from enpire.cli.options.parser import Parser, add_start, add_trust, task_asked
-from enpire.cli.options.places import add_arms, add_cluster, again, place
 from enpire.cli.options.recovery import add_recovery
 from enpire.cli.options.tracking import add_tracking, require_tracking
 from enpire.errors import UsageError
@@ -135,13 +135,13 @@ def _run(options: Namespace) -> int:
     changed = limits if options.resume is not None else {}
 
     def tell(run: Run, figures: dict[str, Any]) -> None:
-        command = resume_command(run.folder, changed, options.recover, again(options))
+        command = resume_command(run.folder, changed, options.recover, backend_words(options))
         print(summary(run, figures, command))
         print(report_line(run))
         if options.emit is not None:
             options.emit(figures)
 
-    with place(options) as where:
+    with backend_of(options) as where:
         if options.resume is not None:
             end = resume_loop(options.resume, start, where, tell)
         else:

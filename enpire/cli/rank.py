@@ -18,7 +18,7 @@ from enpire.session.values import natural, positive
 
 if TYPE_CHECKING:
     from enpire.environment import StationBackend
-    from enpire.observe.frozen import Frozen
+    from enpire.observe.policy_loading import LoadedPolicy
 
 DESCRIPTION = """\
 Run policies of one task on the same seeds, drawn now unless --seed asks for the same ones again.
@@ -52,7 +52,7 @@ def run(options: Namespace) -> int:
     from rich.table import Table
 
     from enpire.environment import Order, open_stations
-    from enpire.observe import account, frozen
+    from enpire.observe import account, policy_loading
     from enpire.rollout.evaluation.comparison import better_than
     from enpire.rollout.evaluation.seeds import fresh_entropy
     from enpire.rollout.evaluation.statistics import estimate
@@ -60,7 +60,7 @@ def run(options: Namespace) -> int:
     if len(set(options.policies)) < max(2, len(options.policies)):
         raise UsageError("rank compares: name two different policies or more")
     leave_cores_to_physics()
-    chosen = {reference: frozen.load(reference) for reference in options.policies}
+    chosen = {reference: policy_loading.load(reference) for reference in options.policies}
     of_runs = {reference: policy for reference, policy in chosen.items() if policy.task}
     reference, first = next(iter((of_runs or chosen).items()))
     for other, policy in of_runs.items():
@@ -78,11 +78,11 @@ def run(options: Namespace) -> int:
         )
     for policy in of_runs.values():
         policy.require_trusted(task, options.trust)
-    images = max(frozen.images(policy.policy) for policy in chosen.values())
+    images = max(policy_loading.images(policy.policy) for policy in chosen.values())
     order = Order(task, first.python, first.success, verify=options.verify, images=images)
     stations = open_stations(order, options.robots)
     for policy in chosen.values():
-        frozen.require_fit(policy.policy, stations, policy.name)
+        policy_loading.require_fit(policy.policy, stations, policy.name)
     entropy = fresh_entropy() if options.seed is None else options.seed
     outcomes = _outcomes(stations, chosen, options.episodes, entropy, options.run)
     better = better_than(outcomes)
@@ -108,7 +108,7 @@ def run(options: Namespace) -> int:
 
 def _outcomes(
     stations: StationBackend,
-    chosen: dict[str, Frozen],
+    chosen: dict[str, LoadedPolicy],
     episodes: int,
     entropy: int,
     folder: Path | None,

@@ -240,7 +240,7 @@ def _window(run: Run, episode: Episode, options: Namespace) -> None:
 
 def _live(run: Run, options: Namespace) -> None:
     """Show a station of a loop that runs, in a window or as a video."""
-    from enpire.observe.watching import watch_live
+    from enpire.observe.watch import watch_live
 
     view = _view(options, options.width, options.height)
     with progress_bar(f"watching station {options.station}; Ctrl-C ends it") as advance:

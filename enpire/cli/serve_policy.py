@@ -57,20 +57,20 @@ def run(options: Namespace) -> int:
     except ImportError as error:
         raise UsageError(f"{error.name} is not installed: pip install 'enpire[vla]'") from error
     from enpire.environment import Order, open_stations
-    from enpire.observe import frozen
+    from enpire.observe import policy_loading
     from enpire.policies.remote.client import TOKEN
     from enpire.policies.remote.server import ChunkServer, access_to, server_of
     from enpire.web.serving import bound
 
     access = access_to(options.host, options.token)
-    chosen = frozen.load(options.policy)
+    chosen = policy_loading.load(options.policy)
     task = task_asked(options, chosen.task)
     if not task:
         raise UsageError(f"{options.policy} does not say what it is for: give --task")
     chosen.require_trusted(task, options.trust)
-    images = frozen.images(chosen.policy)
+    images = policy_loading.images(chosen.policy)
     stations = open_stations(Order(task, chosen.python, chosen.success, images=images), 1)
-    frozen.require_fit(chosen.policy, stations, chosen.name)
+    policy_loading.require_fit(chosen.policy, stations, chosen.name)
     served = ChunkServer(chosen.policy, stations, chosen.sha256, options.together)
     listening = bound(options.host, options.port)
     listening.listen()  # who comes before the server is up waits

@@ -228,25 +228,25 @@ def _of_a_script(options: Namespace) -> StressSubject:
 
 def _of_a_policy(options: Namespace) -> StressSubject:
     from enpire.evolution.program_policies import policy_host
-    from enpire.observe import frozen
+    from enpire.observe import policy_loading
 
     if not options.policy:
         raise UsageError(
             "say what is to be measured: RUN[:NAME], or --task NAME --controller skill"
         )
-    chosen = frozen.load(options.policy)
+    chosen = policy_loading.load(options.policy)
     task = _task_pack(task_asked(options, chosen.task))
     if not task:
         raise UsageError(f"{options.policy} does not say what it is for: give --task")
     chosen.require_trusted(task, options.trust)
 
     def act(stations: Stations) -> Controller:
-        frozen.require_fit(chosen.policy, stations, chosen.name)
+        policy_loading.require_fit(chosen.policy, stations, chosen.name)
         return policy_host.controller(chosen.policy, stations)
 
     label = f"{chosen.run}:{chosen.name}" if chosen.task else str(chosen.run)
     kept = chosen.run if chosen.task and task == chosen.task else None
-    images = frozen.images(chosen.policy)
+    images = policy_loading.images(chosen.policy)
     return StressSubject(task, label, chosen.name, chosen.sha256, images, act, kept)
 
 

@@ -267,10 +267,10 @@ def _at_hand(
 def _of_a_run(
     request: EvaluationRequest, backend: Backend, audience: Audience
 ) -> tuple[StationBackend, EvaluatedPolicy]:
-    from enpire.observe import frozen
+    from enpire.observe import policy_loading
 
     reference = str(request.policy)
-    chosen = frozen.load(reference)
+    chosen = policy_loading.load(reference)
     # A run's interpreter and rule belong to its own task.
     task = task_from(request.task or chosen.task, request.begin)
     if not task:
@@ -283,7 +283,7 @@ def _of_a_run(
         python=request.python or (chosen.python if own else ""),
         success=request.success or (chosen.success if own else ""),
     )
-    order = _order(request, task, "", frozen.images(chosen.policy))
+    order = _order(request, task, "", policy_loading.images(chosen.policy))
     stations = backend.stations(order, request.robots)
     controller = _controller(chosen.policy, stations, chosen.name, request)
     label = f"{chosen.run}:{chosen.name}" if chosen.task else str(chosen.run)
@@ -314,9 +314,9 @@ def _controller(
     policy: Policy, stations: StationBackend, name: str, request: EvaluationRequest
 ) -> Controller:
     from enpire.evolution.program_policies import policy_host
-    from enpire.observe import frozen
+    from enpire.observe import policy_loading
 
-    frozen.require_fit(policy, stations, name)
+    policy_loading.require_fit(policy, stations, name)
     if not request.inference_time:
         return policy_host.controller(policy, stations)
     if stations.live:
@@ -352,9 +352,9 @@ def name_of(value: Any) -> str:
 def _images(policy: Any) -> int:
     if not is_policy(policy):
         return 0
-    from enpire.observe import frozen
+    from enpire.observe import policy_loading
 
-    return frozen.images(policy)
+    return policy_loading.images(policy)
 
 
 def _say_unsigned(task: str, audience: Audience) -> None:

@@ -37,11 +37,11 @@ def warm_start_settings(given: dict[str, Any]) -> dict[str, Any]:
     paths = {name: os.path.abspath(given[name]) for name in BEGINS if name in given}
     goes: dict[str, Any] = {"demonstrations": 0} if paths else {}
     if "policy" in paths:
-        from enpire.observe import frozen
+        from enpire.observe import policy_loading
         from enpire.policies import Composed, LeRobotPolicy
 
-        policy = frozen.load(paths["policy"]).policy
-        if images := frozen.images(policy):
+        policy = policy_loading.load(paths["policy"]).policy
+        if images := policy_loading.images(policy):
             goes["images"] = images
         if isinstance(policy, Composed):
             policy = policy.base
@@ -88,8 +88,8 @@ def warm_start(run: Run, settings: LoopSettings, stations: StationBackend) -> No
 
 
 def _fitting(reference: str, stations: StationBackend) -> Policy:
-    from enpire.observe import frozen
+    from enpire.observe import policy_loading
 
-    chosen = frozen.load(reference)
-    frozen.require_fit(chosen.policy, stations, chosen.name)
+    chosen = policy_loading.load(reference)
+    policy_loading.require_fit(chosen.policy, stations, chosen.name)
     return chosen.policy

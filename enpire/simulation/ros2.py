@@ -24,8 +24,8 @@ from enpire.safety.station import StationFile
 from enpire.simulation import action
 from enpire.simulation.cell import SimulatedCell
 from enpire.simulation.faults import Faults
-from enpire.simulation.following import Follower
 from enpire.simulation.pictures import Pictures
+from enpire.simulation.trajectory_follower import TrajectoryFollower
 from enpire.types import FloatArray
 
 Sent = tuple[Any, Any]  # a publisher of pictures, and its message
@@ -49,7 +49,7 @@ class SimulatedController:
         self._way: tuple[int, FloatArray, int, FloatArray] | None = None  # begin, from, end, to
         self._speed: FloatArray | None = None
         self._heard = self._ticked = 0
-        self.follower = Follower(settings.arm_joints(robot))
+        self.follower = TrajectoryFollower(settings.arm_joints(robot))
 
     def take(self, now: int, message: tuple[str, Any]) -> None:
         """A command that has come."""

@@ -29,7 +29,7 @@ from enpire.improvement.recipes.residual_rl import ResidualLearning
 from enpire.improvement.recipes.sac_flow import FlowLearning
 from enpire.improvement.recipes.specialist import Specialist
 from enpire.improvement.sac import SacSettings
-from enpire.observe import frozen
+from enpire.observe import policy_loading
 from enpire.policies import (
     Base,
     ChunkPolicy,
@@ -288,8 +288,8 @@ def test_what_stands_on_it_is_told_no_more_than_it_sees(
     policy = RECIPES[name].improve(pictured(base)).policy
     assert isinstance(policy, Composed)
     stations = cast(StationBackend, At(PolicyCameras(SEES.cameras, SEES.size, SEES.felt)))
-    assert frozen.images(policy) == SEES.size
-    frozen.require_fit(policy, stations, name)
+    assert policy_loading.images(policy) == SEES.size
+    policy_loading.require_fit(policy, stations, name)
     rng = np.random.default_rng(2)
     history = rng.standard_normal((1, 3, 6)).astype(np.float32)
     pictures = rng.integers(0, 256, (1, 2, 64, 64, 3), dtype=np.uint8)

@@ -14,7 +14,7 @@ import torch
 
 from enpire.environment import Job, PolicyCameras, Stations
 from enpire.errors import PolicyError
-from enpire.observe import frozen
+from enpire.observe import policy_loading
 from enpire.policies import LeRobotPolicy, load, metadata
 from enpire.policies.lerobot import folder
 from enpire.policies.lerobot.controller import LeRobotController
@@ -157,13 +157,15 @@ def test_a_long_chunk_shows_something_to_learn_from(tmp_path: Path) -> None:
 def test_what_it_sees_is_known_without_loading_it(folders: dict[str, Path]) -> None:
     policy = LeRobotPolicy.read(folders["act"])
     assert (policy.spec.cameras, policy.spec.size, policy.spec.observation) == (CAMERAS, SIZE, 1)
-    assert frozen.images(policy) == SIZE
+    assert policy_loading.images(policy) == SIZE
     assert load(metadata(policy), policy.tensors()) == policy
-    frozen.require_fit(policy, seeing(), "p")
+    policy_loading.require_fit(policy, seeing(), "p")
     with pytest.raises(PolicyError, match="--images 64"):
-        frozen.require_fit(policy, reach_stations(), "p")
+        policy_loading.require_fit(policy, reach_stations(), "p")
     with pytest.raises(PolicyError, match=r"maps 1 observations to 7 actions; .* has 2 and 7"):
-        frozen.require_fit(policy, seeing(policy_cameras=PolicyCameras(CAMERAS, SIZE, (0, 1))), "p")
+        policy_loading.require_fit(
+            policy, seeing(policy_cameras=PolicyCameras(CAMERAS, SIZE, (0, 1))), "p"
+        )
 
 
 def test_where_its_pictures_are_not_taken_it_says_so(folders: dict[str, Path]) -> None:

@@ -25,7 +25,7 @@ from enpire.cli import main
 from enpire.environment import Job, PolicyCameras, Stations, build_stations
 from enpire.environment.core.clipping import ClippedActions
 from enpire.errors import PolicyError, UsageError
-from enpire.observe import frozen
+from enpire.observe import policy_loading
 from enpire.policies import (
     ChunkPolicy,
     ChunkSpec,
@@ -236,8 +236,8 @@ def test_a_server_of_others_is_asked_as_openpis_client_does(stations) -> None:
         answers(5, stations.action_size)(connection, request)
 
     with listening(foreign(answer, {"model": "pi0"})) as address:
-        found = frozen.load(f"{address}?execute=2&state=state")
-        frozen.require_fit(found.policy, stations, found.name)
+        found = policy_loading.load(f"{address}?execute=2&state=state")
+        policy_loading.require_fit(found.policy, stations, found.name)
         controller = found.policy.controller(stations)
         rng = np.random.default_rng(0)
         controller.begin(0, rng, 0.0)
@@ -529,8 +529,8 @@ def test_a_policy_that_sees_acts_over_the_wire_as_it_does_here(seeing) -> None:
     with served(ChunkServer(policy, seeing, "abc")) as address:
         found = RemotePolicy.find(address)
         assert (found.spec.cameras, found.spec.size, found.spec.observation) == (("side",), 16, 1)
-        assert frozen.images(found) == 16
-        frozen.require_fit(found, seeing, "p")
+        assert policy_loading.images(found) == 16
+        policy_loading.require_fit(found, seeing, "p")
         kept = load(metadata(found), found.tensors())
         assert kept == found
         with pytest.raises(PolicyError, match="--images 16"):

@@ -60,7 +60,7 @@ def test_a_server_that_is_asked_to_end_exits_as_documented(
     pytest.importorskip("msgpack")
     chosen: dict[str, Any] = {"policy": None, "task": "reach", "python": "", "success": ""}
     chosen |= {"name": "policy-0", "sha256": "", "require_trusted": lambda *_: None}
-    frozen = "enpire.observe.frozen"
+    frozen = "enpire.observe.policy_loading"
     monkeypatch.setattr(f"{frozen}.load", lambda *_: SimpleNamespace(**chosen))
     monkeypatch.setattr(f"{frozen}.images", lambda *_: 0)
     monkeypatch.setattr(f"{frozen}.require_fit", lambda *_: None)

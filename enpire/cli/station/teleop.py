@@ -15,7 +15,7 @@ from enpire.session.values import more_than_zero
 if TYPE_CHECKING:
     from enpire.drivers.lerobot.leader import Leader
     from enpire.safety.client import StationClient
-    from enpire.safety.following import Following
+    from enpire.safety.setpoint_follower import SetpointFollower
     from enpire.safety.station import StationFile
     from enpire.types import FloatArray
 
@@ -42,10 +42,10 @@ def run(options: Namespace) -> int:
     """Follow until it is enough, or the station stops."""
     from enpire.drivers.lerobot.leader import make_leader
     from enpire.safety.client import StationClient
-    from enpire.safety.following import Following
     from enpire.safety.launch import Supervision
     from enpire.safety.machine import Mode
     from enpire.safety.permit import permit
+    from enpire.safety.setpoint_follower import SetpointFollower
     from enpire.safety.station import load_station
 
     station = load_station(options.path)
@@ -63,7 +63,7 @@ def run(options: Namespace) -> int:
             end = time.monotonic() + ARM_S
             while client.status().mode is not Mode.ARMED and time.monotonic() < end:
                 time.sleep(station.period)
-            following = Following(station, client)
+            following = SetpointFollower(station, client)
             try:
                 _follow(station, leader, client, following, options.seconds)
                 following.rest()
@@ -90,12 +90,12 @@ def _follow(
     station: StationFile,
     leader: Leader,
     client: StationClient,
-    following: Following,
+    following: SetpointFollower,
     seconds: float | None,
 ) -> None:
     import numpy as np
 
-    from enpire.safety.following import EVERY_S
+    from enpire.safety.setpoint_follower import EVERY_S
 
     lead = np.where(station.limits.grippers, np.inf, LEAD)
     end = time.monotonic() + (seconds or np.inf)

@@ -145,11 +145,11 @@ def _play_on_station(station: StationFile, made: ExcitationMotion, options: Name
     import numpy as np
 
     from enpire.safety.client import StationClient
-    from enpire.safety.following import EVERY_S, Following
     from enpire.safety.launch import Supervision
     from enpire.safety.machine import Mode
     from enpire.safety.pace import Pace
     from enpire.safety.permit import permit
+    from enpire.safety.setpoint_follower import EVERY_S, SetpointFollower
 
     home = np.concatenate([[*arm.home, np.nan] for arm in station.robot.arms])
     if not np.array_equal(np.nan_to_num(home), np.nan_to_num(station.park)):
@@ -164,7 +164,7 @@ def _play_on_station(station: StationFile, made: ExcitationMotion, options: Name
         times = np.arange(EVERY_S, made.stamps[-1], EVERY_S)
         motion = np.stack([np.interp(times, made.stamps, axis) for axis in made.sent.T], axis=1)
         motion = np.where(np.isnan(home), client.status().sent, motion)
-        following = Following(station, client)
+        following = SetpointFollower(station, client)
         try:
             pace = Pace(EVERY_S)
             for setpoint in motion:

@@ -125,8 +125,7 @@ class HardwareStations(Stations):
             if state.phase is StationPhase.RESET and not stop.lost:
                 self._restores.interrupted(row, state, stop.reason)
             else:
-                state.verdict = _verdict(stop, state)
-                state.verify += 1  # the verdict takes a period of its own
+                state.finish(_verdict(stop, state))
                 state.lost = stop.lost
 
     def _finish(self, row: int, verdict: Verdict) -> Episode:

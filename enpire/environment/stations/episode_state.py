@@ -78,6 +78,11 @@ class EpisodeState:
     pictures: list[Image] = field(default_factory=list)
     pictured: list[int] = field(default_factory=list)
 
+    def finish(self, verdict: Verdict) -> None:
+        """End the episode with a verdict, which takes a period of its own."""
+        self.verdict = verdict
+        self.verify += 1
+
     def follow(self, readings: Readings) -> Float32Array:
         """The next actions of the plan, carried out with these readings, (k, act).
 

@@ -392,8 +392,7 @@ class Stations:
     def _interrupt(self, rows: list[int]) -> None:
         """End the episodes of stations on which nothing can go on."""
         for row in self.twin.diverged(rows):
-            self._running[row].verdict = Verdict(Outcome.INVALID, reason="physics diverged")
-            self._running[row].verify += 1  # the verdict takes a period of its own
+            self._running[row].finish(Verdict(Outcome.INVALID, reason="physics diverged"))
             self._running[row].diverged = True
 
     def _decide(self, sensed: Sensed) -> list[int]:
@@ -497,8 +496,7 @@ class Stations:
             (seen,) = self.task.observe(readings.row(i))
             reason = ask(seen, state.execute / self.execute_periods)
             if reason is not None:
-                state.verdict = Verdict(Outcome.ABORTED, stage=GIVEN_UP, reason=reason)
-                state.verify += 1  # the verdict takes a period of its own
+                state.finish(Verdict(Outcome.ABORTED, stage=GIVEN_UP, reason=reason))
 
     def _attend(self, rows: Rows, states: list[EpisodeState]) -> None:
         """Have executions wait, or end, where a person says so."""
@@ -511,8 +509,7 @@ class Stations:
             if word is PeriodCommand.DONE:
                 state.phase = StationPhase.VERIFY
             elif word is PeriodCommand.DISCARD:
-                state.verdict = Verdict(Outcome.ABORTED, reason="discarded by who had the hands")
-                state.verify += 1  # the verdict takes a period of its own
+                state.finish(Verdict(Outcome.ABORTED, reason="discarded by who had the hands"))
 
     def _limit(self, job: Job) -> int:
         """Control periods that an episode may execute."""

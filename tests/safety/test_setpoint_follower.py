@@ -12,12 +12,12 @@ import pytest
 from enpire.drivers import Picture
 from enpire.drivers.mailbox import Beats
 from enpire.errors import SafetyError
-from enpire.safety import following as module
-from enpire.safety.following import EVERY_S, Following
+from enpire.safety import setpoint_follower as module
 from enpire.safety.machine import Mode
 from enpire.safety.messages import SupervisorStatus, TimedSetpoint
 from enpire.safety.process import BEATS
 from enpire.safety.rules import GateRule
+from enpire.safety.setpoint_follower import EVERY_S, SetpointFollower
 from enpire.safety.station import StationFile, load_station
 
 AXES = np.zeros(7)
@@ -52,11 +52,11 @@ def station(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> StationFile:
     return made
 
 
-def made(station: StationFile, *said: SupervisorStatus) -> Following:
+def made(station: StationFile, *said: SupervisorStatus) -> SetpointFollower:
     """Of a supervisor that says so, the last for ever."""
     left = list(said)
     client = SimpleNamespace(status=lambda: left.pop(0) if len(left) > 1 else left[0])
-    return Following(station, client)
+    return SetpointFollower(station, client)
 
 
 def test_it_tells_the_streamer_for_as_long_as_the_station_goes_on(station) -> None:

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from enpire.cli import main
+from enpire.cli.options.backends import add_arms, add_cluster, backend_words
 from enpire.cli.options.parser import Parser
-from enpire.cli.options.places import add_arms, add_cluster, again
 from enpire.environment import Order
 from enpire.errors import UsageError
 from enpire.session.backends import HardwareBackend
@@ -83,9 +83,9 @@ def test_a_run_goes_on_where_it_was(tmp_path: Path) -> None:
     add_arms(parser)
     files = [tmp_path / "a.toml", tmp_path / "b.toml"]
     given = ["--station", str(files[0]), "--station", str(files[1]), "--confirm-motion"]
-    assert again(parser.parse_args(given)) == given
-    assert again(parser.parse_args(["--cluster", "auto"])) == ["--cluster", "auto"]
-    assert again(parser.parse_args([])) == []
+    assert backend_words(parser.parse_args(given)) == given
+    assert backend_words(parser.parse_args(["--cluster", "auto"])) == ["--cluster", "auto"]
+    assert backend_words(parser.parse_args([])) == []
 
 
 @pytest.mark.parametrize("settings", [{"images": 64, "vary_looks": True}, {"world": "bench"}])

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 from enpire.drivers.ros2.action import Code, GoalStatus
-from enpire.simulation.following import Follower
+from enpire.simulation.trajectory_follower import TrajectoryFollower
 from tests.drivers.goals import PlainGoal, point, request
 
 MS = 10**6
 NAMES = ("a", "b")
 
 
-def begun(follower: Follower, now: int, what, measured=(0.0, 0.0)) -> PlainGoal:
+def begun(follower: TrajectoryFollower, now: int, what, measured=(0.0, 0.0)) -> PlainGoal:
     goal = PlainGoal(what)
     follower.accept(goal)
     follower.begin(now, goal, np.array(measured))
@@ -26,7 +26,7 @@ def outcome(goal: PlainGoal) -> tuple[int, int]:
 
 
 def test_it_goes_straight_from_point_to_point_and_says_so_at_the_end() -> None:
-    follower = Follower(NAMES)
+    follower = TrajectoryFollower(NAMES)
     what = request(("b", "a"), point((0.1, 0.2), 0.1), point((0.1, 0.0), 0.2))
     goal = begun(follower, 0, what)
     measured = np.zeros(2)
@@ -43,7 +43,7 @@ def test_it_goes_straight_from_point_to_point_and_says_so_at_the_end() -> None:
 
 
 def test_a_newer_goal_goes_on_from_where_the_last_one_was_and_ends_it() -> None:
-    follower = Follower(NAMES)
+    follower = TrajectoryFollower(NAMES)
     first = begun(follower, 0, request(NAMES, point((0.1, 0.0), 0.1)))
     at = follower.tick(50 * MS, np.array([0.02, 0.0]))
     second = begun(follower, 50 * MS, request(NAMES, point((0.15, 0.0), 0.1)), (0.02, 0.0))
@@ -54,7 +54,7 @@ def test_a_newer_goal_goes_on_from_where_the_last_one_was_and_ends_it() -> None:
 
 
 def test_joints_that_leave_their_tolerance_abort_a_goal_and_hold() -> None:
-    follower = Follower(NAMES)
+    follower = TrajectoryFollower(NAMES)
     goal = begun(follower, 0, request(NAMES, point((0.1, 1.0), 1.0), path={"a": -1.0}))
     stuck = np.zeros(2)
     assert follower.tick(150 * MS, stuck) is not None
@@ -68,7 +68,7 @@ def test_joints_that_leave_their_tolerance_abort_a_goal_and_hold() -> None:
 
 
 def test_a_goal_that_is_not_reached_in_time_is_aborted() -> None:
-    follower = Follower(NAMES)
+    follower = TrajectoryFollower(NAMES)
     goal = begun(follower, 0, request(NAMES, point((0.1, 0.1), 0.1), goal={"a": 0.02}))
     stuck = np.zeros(2)
     follower.tick(190 * MS, stuck)
@@ -78,7 +78,7 @@ def test_a_goal_that_is_not_reached_in_time_is_aborted() -> None:
 
 
 def test_a_cancelled_goal_ends_and_the_arms_hold_where_they_are() -> None:
-    follower = Follower(NAMES)
+    follower = TrajectoryFollower(NAMES)
     goal = begun(follower, 0, request(NAMES, point((0.1, 0.1), 0.1)))
     follower.tick(50 * MS, np.full(2, 0.04))
     goal.cancelled = True
@@ -88,7 +88,7 @@ def test_a_cancelled_goal_ends_and_the_arms_hold_where_they_are() -> None:
 
 
 def test_goals_that_are_lost_or_late_on_their_way_end_with_a_newer_one() -> None:
-    follower = Follower(NAMES)
+    follower = TrajectoryFollower(NAMES)
     lost, newest, still_to_come = (
         PlainGoal(request(NAMES, point((value, 0.0), 0.1))) for value in (0.1, 0.2, 0.3)
     )
@@ -113,5 +113,7 @@ def test_goals_that_are_lost_or_late_on_their_way_end_with_a_newer_one() -> None
     ],
 )
 def test_goals_that_it_cannot_carry_out_are_refused(what, said) -> None:
-    assert said in Follower(NAMES).refusal(what)
-    assert Follower(NAMES).refusal(request(NAMES, point((0.1, 0.1), 0.1, (0.0, 0.0)))) == ""
+    assert said in TrajectoryFollower(NAMES).refusal(what)
+    assert (
+        TrajectoryFollower(NAMES).refusal(request(NAMES, point((0.1, 0.1), 0.1, (0.0, 0.0)))) == ""
+    )

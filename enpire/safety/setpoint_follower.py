@@ -28,7 +28,7 @@ REST_S = 10.0  # in which the arms come to rest
 POLL_S = 0.01
 
 
-class Following:
+class SetpointFollower:
     """Follows setpoints up to a stop; a new one begins after somebody has recovered the station."""
 
     def __init__(self, station: StationFile, client: StationClient) -> None:

@@ -21,7 +21,7 @@ SEEING = PicturePolicy | LeRobotPolicy | RemotePolicy  # kinds that may see by c
 
 
 @dataclass(frozen=True, slots=True)
-class Frozen:
+class LoadedPolicy:
     """A policy of a run, with the hash of its file, or one of LeRobot's, with that of its files.
 
     run: its folder. task, python, success: as the run has them, and `open_stations` takes them;
@@ -47,7 +47,7 @@ class Frozen:
             raise StoreError(self.distrusted)
 
 
-def load(reference: str) -> Frozen:
+def load(reference: str) -> LoadedPolicy:
     """The policy called `RUN` (its incumbent) or `RUN:NAME`, in a folder of LeRobot's, or remote.
 
     The last is `ws://HOST:PORT`.
@@ -65,11 +65,13 @@ def load(reference: str) -> Frozen:
                 f"the server at {reference} names its task by a path, {spec.task!r}: give --task, "
                 "or look at the code there and give --trust to run it"
             )
-        return Frozen(Path(there.name), "remote", spec.task, "", "", spec.policy, there, reason)
+        return LoadedPolicy(
+            Path(there.name), "remote", spec.task, "", "", spec.policy, there, reason
+        )
     folder, name = Path(reference), ""
     if find_folder(folder) is not None:
         given = LeRobotPolicy.read(folder)
-        return Frozen(folder, given.name, "", "", "", given.sha256, given)
+        return LoadedPolicy(folder, given.name, "", "", "", given.sha256, given)
     if not folder.is_dir() and ":" in reference:
         before, _, name = reference.rpartition(":")
         folder = Path(before)
@@ -88,7 +90,7 @@ def load(reference: str) -> Frozen:
         policy = policies.load(metadata, tensors)
     except PolicyError as error:
         raise PolicyError(f"policy {name!r} of {folder}: {error}") from error
-    return Frozen(folder, name, task, python, success, row.sha256, policy, reason)
+    return LoadedPolicy(folder, name, task, python, success, row.sha256, policy, reason)
 
 
 def require_fit(policy: Policy, stations: StationBackend, name: str) -> None:

@@ -43,7 +43,7 @@ def add_arms(parser: Parser) -> None:
     )
 
 
-def again(options: Namespace) -> list[str]:
+def backend_words(options: Namespace) -> list[str]:
     """The options by which a run goes on where it was."""
     if options.cluster:
         return ["--cluster", options.cluster]
@@ -52,7 +52,7 @@ def again(options: Namespace) -> list[str]:
 
 
 @contextmanager
-def place(options: Namespace) -> Iterator[Backend]:
+def backend_of(options: Namespace) -> Iterator[Backend]:
     """Where, as the options say; what was started there ends with the block.
 
     Raises:

@@ -14,7 +14,7 @@ from enpire.errors import UsageError
 from enpire.observe.live_scene import EVERY_S, ScenePublisher, read_scenes
 from enpire.observe.picture import Viewpoint
 from enpire.observe.viewer import TwinViewer
-from enpire.observe.watching import watch_live
+from enpire.observe.watch import watch_live
 from enpire.store import Run
 
 VIEW = Viewpoint(width=96, height=64)

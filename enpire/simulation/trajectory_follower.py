@@ -38,7 +38,7 @@ class Goal(Protocol):
         """It is over."""
 
 
-class Follower:
+class TrajectoryFollower:
     """Carries out goals for joints of these names, one at a time."""
 
     def __init__(self, joints: Sequence[str]) -> None:
