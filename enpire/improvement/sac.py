@@ -288,6 +288,16 @@ class SacAgent[P: Chunks]:
         )
         return learner.run(stage, steps, step, checkpoint)
 
+    def learn_from(
+        self, stage: str, sample: Callable[[], Transitions], checkpoint: Checkpoint
+    ) -> float:
+        """Go through the settings' steps of critic and actor, each on what `sample` returns."""
+
+        def step(at: int) -> Tensor:
+            return self.learn_both(sample(), at)[0]
+
+        return self.learn(stage, self.learning.steps, step, checkpoint)
+
     def numbers(self) -> dict[str, float]:
         """Return the means of the critics' last batch: Q-values, their targets, how far apart."""
         return {name: values.mean().item() for name, values in self._last.items()}

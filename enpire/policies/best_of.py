@@ -32,7 +32,7 @@ from enpire.errors import PolicyError
 from enpire.policies.chunk_sampler import ChunkSampler
 from enpire.policies.composed import Composed
 from enpire.policies.description import described
-from enpire.policies.network import INPUT_LIMIT
+from enpire.policies.network import ChunkModule
 from enpire.policies.policy_runner import PolicyState
 from enpire.policies.retracing import Path, undone
 from enpire.policies.spec import ChunkSpec
@@ -128,16 +128,11 @@ class CriticEnsemble(nn.Module):
         return values
 
 
-class Chooser(nn.Module):
+class Chooser(ChunkModule):
     """Critics, and what they are shown.
 
     `mean` and `std` are of what is seen, `centre` and `spread` of actions, in the units of both.
     """
-
-    mean: Tensor
-    std: Tensor
-    centre: Tensor
-    spread: Tensor
 
     def __init__(self, spec: ChooserSpec) -> None:
         super().__init__()
@@ -145,14 +140,11 @@ class Chooser(nn.Module):
         self.critics = CriticEnsemble(spec.critics, spec.seen + spec.size, spec.width)
         if spec.margin:
             self.attempt_values = CriticEnsemble(spec.critics, spec.seen, spec.width)
-        self.register_buffer("mean", torch.zeros(spec.observation))
-        self.register_buffer("std", torch.ones(spec.observation))
-        self.register_buffer("centre", torch.zeros(spec.action))
-        self.register_buffer("spread", torch.ones(spec.action))
+        self.keep_scales(spec.observation, spec.action)
 
     def see(self, history: Tensor) -> Tensor:
         """Return what critics are shown (batch, seen) of observations (batch, lags, obs)."""
-        seen = ((history - self.mean) / self.std).clamp(-INPUT_LIMIT, INPUT_LIMIT)
+        seen = self.normalised(history)
         return seen.flatten(1)
 
     def show(self, chunk: Tensor) -> Tensor:

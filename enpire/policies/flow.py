@@ -38,11 +38,10 @@ from enpire.environment import StationBackend
 from enpire.policies.chunk_sampler import ChunkSampler
 from enpire.policies.levels import at_levels, tensor_at_levels
 from enpire.policies.network import (
-    INPUT_LIMIT,
+    ChunkModule,
     Perceptron,
     normalised,
     perceptron,
-    weights,
     with_weights,
 )
 from enpire.policies.policy_runner import PolicyController, PolicyState
@@ -57,17 +56,13 @@ NOISE_LIMIT = 1.5  # of steered noise, in standard deviations of the noise of a 
 DEVIATION = 0.6  # of steered noise to begin with, before it is squashed to that limit
 
 
-class FlowPolicy(nn.Module):
+class FlowPolicy(ChunkModule):
     """A gated velocity field over chunks, with the normalisation of a `ChunkPolicy`.
 
     The flow is in units of each action's `spread` about its `centre`.
     """
 
     kind: ClassVar[str] = "flow"
-    mean: Tensor
-    std: Tensor
-    centre: Tensor
-    spread: Tensor
 
     def __init__(self, spec: FlowSpec) -> None:
         super().__init__()
@@ -81,10 +76,7 @@ class FlowPolicy(nn.Module):
         if spec.steering:
             self.steer = perceptron(seen, spec.steering, size)
             self.log_std = nn.Parameter(torch.full((size,), math.log(DEVIATION)))
-        self.register_buffer("mean", torch.zeros(spec.observation))
-        self.register_buffer("std", torch.ones(spec.observation))
-        self.register_buffer("centre", torch.zeros(spec.action))
-        self.register_buffer("spread", torch.ones(spec.action))
+        self.keep_scales(spec.observation, spec.action)
 
     @property
     def noise_size(self) -> int:
@@ -93,7 +85,7 @@ class FlowPolicy(nn.Module):
 
     def see(self, history: Tensor) -> Tensor:
         """Normalised observations (batch, history x obs) of (batch, history, observation)."""
-        seen = ((history - self.mean) / self.std).clamp(-INPUT_LIMIT, INPUT_LIMIT)
+        seen = self.normalised(history)
         return seen.flatten(1)
 
     def velocity(
@@ -187,10 +179,6 @@ class FlowPolicy(nn.Module):
 
         shape = self.spec.chunk, self.spec.action
         return ChunkSampler(self.spec, self.spread.clone(), chunks, chunks, shape)
-
-    def tensors(self) -> dict[str, NDArray[Any]]:
-        """Weights and normalisation, for a safetensors file."""
-        return weights(self)
 
     @classmethod
     def load(cls, spec: str, tensors: Mapping[str, NDArray[Any]]) -> Self:

@@ -20,7 +20,7 @@ from enpire.environment import StationBackend
 from enpire.errors import PolicyError
 from enpire.policies.chunk_sampler import ChunkSampler
 from enpire.policies.flow import FlowInference, FlowPolicy, begun
-from enpire.policies.network import INPUT_LIMIT, normalised, weights, with_weights
+from enpire.policies.network import NormalisedModule, normalised, with_weights
 from enpire.policies.policy_runner import PolicyState
 from enpire.policies.spec import PictureSpec
 from enpire.policies.vision import NOTHING, ObservationMask, SeeingController, seen_there
@@ -57,23 +57,20 @@ class Encoder(nn.Module):
         return torch.cat([x, y], dim=1)
 
 
-class PicturePolicy(nn.Module):
+class PicturePolicy(NormalisedModule):
     """Encoders of the cameras' pictures, and a flow of chunks given what they say.
 
     `mean` and `std` are those of the task's observation, of which only the felt entries are seen.
     """
 
     kind: ClassVar[str] = "picture"
-    mean: Tensor
-    std: Tensor
 
     def __init__(self, spec: PictureSpec) -> None:
         super().__init__()
         self.spec = spec
         self.encoders = nn.ModuleList(Encoder(spec.channels) for _ in spec.cameras)
         self.flow = FlowPolicy(spec.flow)
-        self.register_buffer("mean", torch.zeros(spec.observation))
-        self.register_buffer("std", torch.ones(spec.observation))
+        self.keep_observation_scales(spec.observation)
 
     @property
     def centre(self) -> Tensor:
@@ -92,7 +89,7 @@ class PicturePolicy(nn.Module):
         uint8.
         """
         felt = list(self.spec.felt)
-        seen = ((history - self.mean) / self.std).clamp(-INPUT_LIMIT, INPUT_LIMIT)[..., felt]
+        seen = self.normalised(history)[..., felt]
         found = [encode(shown(pictures[:, i])) for i, encode in enumerate(self.encoders)]
         return torch.cat([seen.flatten(1), *found], dim=1)
 
@@ -147,10 +144,6 @@ class PicturePolicy(nn.Module):
 
         shape = self.spec.chunk, self.spec.action
         return ChunkSampler(self.spec, self.spread.clone(), chunks, together, shape, seen, 1)
-
-    def tensors(self) -> dict[str, NDArray[Any]]:
-        """Weights and normalisation, for a safetensors file."""
-        return weights(self)
 
     @classmethod
     def load(cls, spec: str, tensors: Mapping[str, NDArray[Any]]) -> Self:

@@ -19,7 +19,7 @@ from enpire.errors import PolicyError
 from enpire.policies.chunk_sampler import ChunkSampler
 from enpire.policies.composed import Composed
 from enpire.policies.description import described
-from enpire.policies.network import INPUT_LIMIT, Perceptron, normalised, perceptron
+from enpire.policies.network import INPUT_LIMIT, ChunkModule, Perceptron, normalised, perceptron
 from enpire.policies.policy_runner import PolicyState
 from enpire.policies.spec import ChunkSpec
 from enpire.policies.vision import SeeingController
@@ -39,16 +39,11 @@ class CorrectionSpec:
     reach: float
 
 
-class Correction(nn.Module):
+class Correction(ChunkModule):
     """Moves a chunk's actions by up to `reach` of each one's spread; at first not at all.
 
     It sees what the base would do and what the base sees, but no pictures.
     """
-
-    mean: Tensor
-    std: Tensor
-    centre: Tensor
-    spread: Tensor
 
     def __init__(self, spec: CorrectionSpec) -> None:
         super().__init__()
@@ -57,14 +52,11 @@ class Correction(nn.Module):
         self.net = perceptron(spec.history * spec.observation + outputs, HIDDEN, outputs)
         nn.init.zeros_(self.net.get_parameter(f"{3 * len(HIDDEN)}.weight"))
         nn.init.zeros_(self.net.get_parameter(f"{3 * len(HIDDEN)}.bias"))
-        self.register_buffer("mean", torch.zeros(spec.observation))
-        self.register_buffer("std", torch.ones(spec.observation))
-        self.register_buffer("centre", torch.zeros(spec.action))
-        self.register_buffer("spread", torch.ones(spec.action))
+        self.keep_scales(spec.observation, spec.action)
 
     def forward(self, history: Tensor, chunk: Tensor) -> Tensor:
         """Chunks (b, chunk, act) of the base's, for observations (b, history, obs)."""
-        seen = ((history - self.mean) / self.std).clamp(-INPUT_LIMIT, INPUT_LIMIT)
+        seen = self.normalised(history)
         done = ((chunk - self.centre) / self.spread).clamp(-INPUT_LIMIT, INPUT_LIMIT)
         shift = torch.tanh(self.net(torch.cat([seen.flatten(1), done.flatten(1)], dim=1)))
         moved: Tensor = chunk + self.spec.reach * self.spread * shift.view_as(chunk)

@@ -26,7 +26,7 @@ from enpire.policies.chunk_sampler import ChunkSampler
 from enpire.policies.composed import Composed
 from enpire.policies.description import described
 from enpire.policies.flow import DEVIATION, steer
-from enpire.policies.network import INPUT_LIMIT, Perceptron, normalised, perceptron
+from enpire.policies.network import NormalisedModule, Perceptron, normalised, perceptron
 from enpire.policies.policy_runner import PolicyState
 from enpire.policies.spec import ChunkSpec
 from enpire.policies.vision import SeeingController
@@ -52,11 +52,9 @@ class SteeringSpec:
     advised: bool = False
 
 
-class NoiseSteering(nn.Module):
+class NoiseSteering(NormalisedModule):
     """Says the mean of the noise, (b, noise_size), before it is squashed; at first none."""
 
-    mean: Tensor
-    std: Tensor
     spread: Tensor
 
     def __init__(self, spec: SteeringSpec) -> None:
@@ -67,8 +65,7 @@ class NoiseSteering(nn.Module):
         nn.init.zeros_(self.steer.get_parameter(f"{3 * len(HIDDEN)}.weight"))
         nn.init.zeros_(self.steer.get_parameter(f"{3 * len(HIDDEN)}.bias"))
         self.log_std = nn.Parameter(torch.full((self.noise_size,), math.log(DEVIATION)))
-        self.register_buffer("mean", torch.zeros(spec.observation))
-        self.register_buffer("std", torch.ones(spec.observation))
+        self.keep_observation_scales(spec.observation)
         self.register_buffer("spread", torch.ones(spec.action))
 
     @property
@@ -86,7 +83,7 @@ class NoiseSteering(nn.Module):
     def see(self, history: Tensor) -> Tensor:
         """Normalised observations (b, history x obs) of (b, history, obs)."""
         own = history[..., : self.shape.observation]
-        seen = ((own - self.mean) / self.std).clamp(-INPUT_LIMIT, INPUT_LIMIT)
+        seen = self.normalised(own)
         return seen.flatten(1)
 
 

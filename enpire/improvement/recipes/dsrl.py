@@ -24,7 +24,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor, nn
+from torch import nn
 
 from enpire.errors import RecipeError
 from enpire.improvement.data import MIN_STD
@@ -86,10 +86,10 @@ class NoiseLearning:
         learning = replace(learning, deviation=usual * learning.deviation)
         agent = SteeredFlowAgent(steered(flow), replay.data, learning, generator, usual)
 
-        def step(at: int) -> Tensor:
-            return agent.learn_both(replay.sample(learning.batch, generator), at)[0]
+        def batch() -> Transitions:
+            return replay.sample(learning.batch, generator)
 
-        loss = agent.learn("dsrl", learning.steps, step, given.checkpoint)
+        loss = agent.learn_from("dsrl", batch, given.checkpoint)
         numbers = {
             "episodes": len(episodes),
             "loss": loss,
@@ -116,10 +116,10 @@ class NoiseLearning:
         agent = TriedAgent(steering, data, trials, learning, generator)
         replay = Uniform(data)
 
-        def step(at: int) -> Tensor:
-            return agent.learn_both(replay.sample(learning.batch, generator), at)[0]
+        def batch() -> Transitions:
+            return replay.sample(learning.batch, generator)
 
-        loss = agent.learn("dsrl", learning.steps, step, given.checkpoint)
+        loss = agent.learn_from("dsrl", batch, given.checkpoint)
         numbers = {
             "episodes": len(episodes),
             "trials": len(trials.noise),

@@ -49,10 +49,10 @@ class FlowLearning:
         replay = Uniform(transitions(episodes, flow.spec, learning.discount))
         agent = FlowAgent(flow, replay.data, learning, generator)
 
-        def step(at: int) -> Tensor:
-            return agent.learn_both(replay.sample(learning.batch, generator), at)[0]
+        def batch() -> Transitions:
+            return replay.sample(learning.batch, generator)
 
-        loss = agent.learn("sac_flow", learning.steps, step, given.checkpoint)
+        loss = agent.learn_from("sac_flow", batch, given.checkpoint)
         numbers = {
             "episodes": len(episodes),
             "loss": loss,
