@@ -16,7 +16,7 @@ from enpire.child_environment import named_secrets
 from enpire.cli import campaign as campaigns
 from enpire.cli.helpers.children import Children
 from enpire.cli.helpers.summary import program
-from enpire.cli.options.parser import Parser, add_start, finite, print_json
+from enpire.cli.options.parser import Parser, add_start, finite, options_given, print_json
 from enpire.errors import EnpireError, UsageError
 from enpire.session.backends import LocalBackend
 from enpire.session.graphics import choose_graphics
@@ -121,10 +121,8 @@ def run(options: Namespace) -> int:
     from enpire.evolution.ablation.ablation import carry_out
 
     choose_graphics()
-    given = {name: getattr(options, name) for name in campaigns.OF_CAMPAIGN}
-    given = {name: value for name, value in given.items() if value is not None}
-    limits = {name: getattr(options, name) for name in campaigns.BUDGETS}
-    limits = {name: value for name, value in limits.items() if value is not None}
+    given = options_given(options, campaigns.OF_CAMPAIGN)
+    limits = options_given(options, campaigns.BUDGETS)
     limits = limits or {"max_time": DEFAULT_TIME}
     settings = campaigns.settings_of(options, dict(given))
     what, arms = arms_of(options)

@@ -15,7 +15,7 @@ from enpire.cli.helpers.json_lines import json_lines
 from enpire.cli.helpers.pack_signing import say_unsigned
 from enpire.cli.helpers.report_file import report_line
 from enpire.cli.helpers.summary import program
-from enpire.cli.options.parser import Parser, add_trust, print_notes, task_asked
+from enpire.cli.options.parser import Parser, add_trust, options_given, print_notes, task_asked
 from enpire.cli.options.tracking import add_tracking, require_tracking
 from enpire.errors import StoreError, UsageError
 from enpire.packs.finder import GYM
@@ -172,10 +172,8 @@ def run(options: Namespace) -> int:
 def _run(options: Namespace) -> int:
     choose_graphics()
     require_tracking(options)
-    given = {name: getattr(options, name) for name in OF_CAMPAIGN}
-    given = {name: value for name, value in given.items() if value is not None}
-    limits = {name: getattr(options, name) for name in BUDGETS}
-    limits = {name: value for name, value in limits.items() if value is not None}
+    given = options_given(options, OF_CAMPAIGN)
+    limits = options_given(options, BUDGETS)
     options.begin, learned = _origins(options.origins)
     others = {name: getattr(options, name) for name in ONCE}
     if options.resume is None:

@@ -11,7 +11,7 @@ from enpire.cli.helpers.report_file import report_line
 from enpire.cli.helpers.summary import resume_command, summary
 from enpire.cli.options.backends import add_arms, add_cluster, backend_of, backend_words
 from enpire.cli.options.menagerie import add_menagerie, use_menagerie
-from enpire.cli.options.parser import Parser, add_start, add_trust, task_asked
+from enpire.cli.options.parser import Parser, add_start, add_trust, options_given, task_asked
 from enpire.cli.options.recovery import add_recovery
 from enpire.cli.options.tracking import add_tracking, require_tracking
 from enpire.errors import UsageError
@@ -105,14 +105,12 @@ def _run(options: Namespace) -> int:
     choose_graphics()
     use_menagerie(options)
     require_tracking(options)
-    given = {name: getattr(options, name) for name in SETTINGS}
-    given = {name: value for name, value in given.items() if value is not None}
+    given = options_given(options, SETTINGS)
     gathered = (RECIPE, "recipe"), (FIRST, "first_recipe"), (HELPER, "helper")
     for begin, name in ((begin, f"{of}_settings") for begin, of in gathered):
         if options.gathered[begin]:
             given[name] = options.gathered[begin]
-    limits = {name: getattr(options, name) for name in BUDGETS}
-    limits = {name: value for name, value in limits.items() if value is not None}
+    limits = options_given(options, BUDGETS)
     if options.resume is not None:
         clash = sorted(given) + (["run"] if options.run is not None else [])
         clash += ["from"] if options.begin is not None else []

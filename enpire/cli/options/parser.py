@@ -6,7 +6,7 @@ import argparse
 import json
 import math
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from enpire.errors import UsageError
@@ -88,6 +88,12 @@ def add_start(parser: argparse._ActionsContainer) -> None:
 def task_asked(options: argparse.Namespace, default: str = "") -> str:
     """What `--task` and `--from` say together, as `find` takes it; default: without `--task`."""
     return task_from(options.task or default, options.begin or "")
+
+
+def options_given(options: argparse.Namespace, names: Iterable[str]) -> dict[str, Any]:
+    """Return what the command line says of some options, by name; nothing of those left out."""
+    values = {name: getattr(options, name) for name in names}
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def add_trust(parser: Parser) -> None:
