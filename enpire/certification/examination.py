@@ -104,7 +104,7 @@ class TaskExamination:
 
     @cached_property
     def chance(self) -> list[Episode]:
-        """Of actions at random."""
+        """The episodes of actions at random."""
         return run(self.stations, self._at_random(), self._audit)
 
     @cached_property
@@ -248,7 +248,7 @@ class TaskExamination:
 
     @property
     def matrices(self) -> dict[str, Confusion]:
-        """Of the verifier: over mixed episodes, and over near misses."""
+        """The verifier's confusions: over mixed episodes, and over near misses."""
         mixed, made = self.audited
         near = [a for a in made if a.near]
         return {"mixed": verifier.confusion(mixed), "near": verifier.confusion(near)}

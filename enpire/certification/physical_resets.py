@@ -76,7 +76,7 @@ class PhysicalResets(Observer):
             stations.recover(row)
 
     def rows(self, fast: list[FloatArray]) -> list[CheckRow]:
-        """For the table; fast: what policies saw first after fast resets."""
+        """The rows of the table; fast: what policies saw first after fast resets."""
         detail = f"{self.first} at the first try"
         if self.reset_s:
             detail += f", {np.mean(self.reset_s):.1f} s on average"

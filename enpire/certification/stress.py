@@ -61,7 +61,7 @@ class StressResult:
         return self.false_successes <= FALSE_SUCCESS * self.audit.trials
 
     def as_json(self) -> dict[str, Any]:
-        """As plain values."""
+        """Return it as plain values."""
         false = estimate(self.false_successes, self.audit.trials)
         return {
             "point": self.point,

@@ -239,7 +239,7 @@ def _begin(
 
 
 def settings_of(options: Namespace, given: dict[str, Any]) -> LoopSettings:
-    """Of a campaign, by its task's `loop.toml` and what is `given`.
+    """The settings of a campaign, by its task's `loop.toml` and what is `given`.
 
     Raises:
         UsageError: there is no such task or recipe, or it is none for campaigns.

@@ -178,7 +178,7 @@ class _CollectRequest:
 
 
 def _beside(chosen: LoadedPolicy, asked: _CollectRequest, options: Namespace) -> _CollectRequest:
-    """With the policy, and with what foresees its failures if there is enough to learn that from.
+    """Ask for help beside the policy, and foresee its failures where enough is known of them.
 
     Raises:
         UsageError: there is not, and nobody would take over unasked.
@@ -226,7 +226,7 @@ def _opened(options: Namespace, task: str, asked: _CollectRequest) -> Iterator[R
 
 
 def _clock(where: Backend, helper: TeleopSession, run: Run) -> Clock:
-    """Of a script the twins' own, of a person the wall's."""
+    """The clock: the twins' own for a script, the wall's for a person."""
     from enpire.rollout.fleet.clock import WallClock
 
     now = max((interval.end_s for interval in run.ledger.intervals()), default=0.0)

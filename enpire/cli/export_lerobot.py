@@ -108,7 +108,7 @@ def task_of(run: Run) -> str:
 
 
 def layout_of(task: str, episode: Episode) -> Layout:
-    """Of a run's episodes; an environment of somebody else's has no names for what it shows."""
+    """The layout of a run's episodes; somebody else's environment names nothing that it shows."""
     from enpire.datasets import Layout
 
     observed, acted = episode.observations.shape[1], episode.actions.shape[1]

@@ -113,7 +113,7 @@ def _outcomes(
     entropy: int,
     folder: Path | None,
 ) -> dict[str, list[bool | None]]:
-    """Of each policy on the same seeds: success, or None where nothing was judged."""
+    """The outcomes of each policy on the same seeds, or None where nothing was judged."""
     from itertools import islice
 
     from enpire.environment import Job

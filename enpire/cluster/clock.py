@@ -33,7 +33,7 @@ class RunningEpisode:
 
     @property
     def bound(self) -> int:
-        """Until when, on the clock, nothing is to come of it that is not known."""
+        """The time on the clock until which nothing unknown is to come of it."""
         return self.began + self.passed if self.until is None else self.until
 
 

@@ -128,7 +128,7 @@ def installed() -> ModuleType:
 
 
 def first_line(error: BaseException) -> str:
-    """Of what an error says: Ray's go on with advice, and what a task raised is at the end."""
+    """The first line of what an error says: Ray's go on with advice, a task's is at the end."""
     lines = str(error).strip().splitlines() or [type(error).__name__]
     return lines[-1] if hasattr(error, "traceback_str") else lines[0]
 

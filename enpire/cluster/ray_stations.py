@@ -121,7 +121,7 @@ class RayStations:
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
-        """Of the task's skill script."""
+        """The parameters of the task's skill script."""
         return self._about.parameters
 
     @property

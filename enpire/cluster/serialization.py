@@ -108,7 +108,7 @@ class RecentCache[K, V]:
 
 
 def _modules(controller: Controller) -> set[ModuleType]:
-    """Where a controller, and what it is directly made of, is written."""
+    """The modules in which a controller, and what it is directly made of, are written."""
     parts = [controller, *getattr(controller, "__dict__", {}).values()]
     return {sys.modules[m] for p in parts if (m := type(p).__module__) in sys.modules}
 

@@ -152,7 +152,7 @@ class StationActor:
             self._stops[ticket] = reason
 
     def passed(self, ticket: int, periods: int) -> int:
-        """For how long an episode has not been over, once that is so many periods, or it is over.
+        """Return for how many periods an episode has gone on, once that is enough, or it is over.
 
         The period in which it ended is not among them: until the episode has come, who asks must
         not take others of that period for all there are. Or after a while, if it takes long; from

@@ -59,7 +59,7 @@ class RayTrainer:
 
     @property
     def node(self) -> str:
-        """Where it trains, for a person."""
+        """The node where it trains, for a person."""
         return self._node
 
     def learn(self, run: Run, asked: TrainingRequest) -> Any:

@@ -68,7 +68,7 @@ class StationWorkers:
         return self._workers[row].actor
 
     def node(self, row: int) -> str:
-        """Where a station is, for a person."""
+        """The node where a station is, for a person."""
         node = self._workers[row].node
         return self._cluster.name_of(node) if node else "that is not there"
 

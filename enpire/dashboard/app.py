@@ -98,7 +98,7 @@ class Dashboard:
         return Response(_file("page.html"), media_type="text/html; charset=utf-8")
 
     async def static(self, request: Request) -> Response:
-        """Its style and its script."""
+        """The page's style and its script."""
         match request.path_params["name"]:
             case "page.css":
                 return Response(_style(), media_type="text/css; charset=utf-8")

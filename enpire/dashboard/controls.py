@@ -13,7 +13,7 @@ WHO = "by a person at the dashboard"
 
 
 class Action(StrEnum):
-    """Of the whole run: pause, resume, stop; of one station: aside, back."""
+    """An action on the whole run: pause, resume, stop; or on one station: aside, back."""
 
     PAUSE = "pause"
     RESUME = "resume"

@@ -47,7 +47,7 @@ class Layout:
     video: bool = False
 
     def features(self) -> dict[str, dict[str, Any]]:
-        """As LeRobot's writer takes them.
+        """The features as LeRobot's writer takes them.
 
         Without pictures what stations show is there twice: ACT and Diffusion refuse a dataset that
         has neither pictures nor the state of an environment. Beside pictures the state is what an

@@ -104,7 +104,7 @@ def rate(folder: Path, said: float, wanted: TaskInterface, allowed: Allowed) -> 
 def choose(
     folder: Path, features: Mapping[str, Any], column: str, wanted: TaskInterface, allowed: Allowed
 ) -> Chosen:
-    """Which entries of a column are the task's, by what they are called.
+    """Choose the entries of a column that are the task's, by what they are called.
 
     Raises:
         StoreError: it is not there, of another size, or called something else.
@@ -348,7 +348,7 @@ def successes(
 
 
 def success_columns(features: Mapping[str, Any], allowed: Allowed) -> list[str]:
-    """Those to be read; raises StoreError for one that was asked for and is not there."""
+    """The columns to be read; raises StoreError for one that was asked for and is not there."""
     if allowed.success in ("", EVERY):
         return [name for name in (SUCCESS, NEXT_SUCCESS) if name in features]
     if allowed.success not in features:
@@ -359,7 +359,7 @@ def success_columns(features: Mapping[str, Any], allowed: Allowed) -> list[str]:
 
 
 def lost_again(frames: Frames, success: Flags) -> str:
-    """In how many episodes success passes, for a person: any frame counts, as it is read here."""
+    """Tell in how many episodes success passes: any frame counts, as it is read here."""
     parts = [success[extent.first : extent.end] for extent in frames.extents]
     count = sum(bool(part.any() and not part[-1]) for part in parts)
     good = sum(bool(part.any()) for part in parts)

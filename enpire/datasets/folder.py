@@ -53,7 +53,7 @@ class Description:
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """Which rows of all frames an episode has, from `first` to before `end`, and in which file."""
+    """The rows of all frames that an episode has, from `first` to before `end`, and their file."""
 
     index: int
     first: int
@@ -74,7 +74,7 @@ class Frames:
         return int(self.table.num_rows)
 
     def place(self, row: int) -> str:
-        """Where a row is, for a person."""
+        """The place of a row, for a person."""
         for extent in self.extents:
             if extent.first <= row < extent.end:
                 return f"episode {extent.index}, frame {row - extent.first}"

@@ -20,7 +20,7 @@ ELSEWHERE = 0.05  # from a task's own starts, of an entry's size and at least of
 
 
 def more_columns(features: Mapping[str, Any]) -> list[str]:
-    """Those that are looked at here, of the ones that there are."""
+    """The columns that are looked at here, of the ones that there are."""
     return [name for name in (DONE, TASK) if name in features]
 
 

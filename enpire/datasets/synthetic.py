@@ -49,7 +49,7 @@ def _pictured(rng: np.random.Generator, shape: tuple[int, int], size: int) -> di
 
 
 def smooth_pictures(rng: np.random.Generator, shape: tuple[int, int], size: int) -> Image:
-    """Of cameras, (*shape, size, size, 3), smooth."""
+    """Smooth pictures of cameras, (*shape, size, size, 3)."""
     coarse = torch.from_numpy(rng.uniform(0, 255, (shape[0] * shape[1], 3, COARSE, COARSE)))
     fine = torch.nn.functional.interpolate(coarse, size, mode="bilinear").to(torch.uint8)
     made: Image = fine.movedim(1, -1).reshape(*shape, size, size, 3).contiguous().numpy()

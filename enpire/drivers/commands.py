@@ -99,7 +99,7 @@ class Caller:
             raise SafetyError(f"no {who} runs on this station") from error
 
     def ask(self, word: str) -> dict[str, object]:
-        """Its answer to a command; raises SafetyError with what it refuses for."""
+        """Send a command and return the answer; raises SafetyError with what it refuses for."""
         try:
             self._socket.send(word.encode())
             said = self._socket.recv(LONGEST)

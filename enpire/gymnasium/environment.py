@@ -91,7 +91,7 @@ class Stepper:
         return ended
 
     def _until_awaiting(self, rows: list[int]) -> list[Episode]:
-        """Until each of `rows` awaits an action or has ended."""
+        """Wait until each of `rows` awaits an action or has ended."""
         ended: list[Episode] = []
         while rows:
             waiting: set[int] = set()
@@ -267,7 +267,7 @@ class TaskVectorEnv(VectorEnv[Float32Array, Float32Array, NDArray[Any]]):
 def spaces(
     stations: Stations,
 ) -> tuple[gymnasium.spaces.Box[np.float32], gymnasium.spaces.Box[np.float32]]:
-    """Of one station: observations, scaled to about one by the task and not bounded; actions."""
+    """The spaces of one station: observations, scaled to about one and not bounded; actions."""
     seen, size = len(stations.task.observation_names), stations.task.actions.size
     return (
         gymnasium.spaces.Box(-np.inf, np.inf, (seen,), np.float32),

@@ -78,7 +78,7 @@ def fit_handling(arms: Handling, recordings: Sequence[Recording]) -> ParameterFi
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Linear:
-    """Of the last step: residuals r (numbers,) in units of noise, their Jacobian J (numbers, n).
+    """The linear last step: residuals r (numbers,) in units of noise, Jacobian J (numbers, n).
 
     information: (n, n), what was known before in it. counts: which residuals do, (windows, signals
     x joints).

@@ -98,7 +98,7 @@ def _away(scene: Scene, arm: ArmIndex, low: FloatArray, opened: float, shut: flo
 def _along(
     scene: Scene, route: list[tuple[FloatArray, float, float]], rate: float
 ) -> ExcitationMotion:
-    """From rest to rest along a route of postures and grippers, each way as long as limits say.
+    """The motion along a route of postures and grippers, from rest to rest, as limits allow.
 
     route: joints, gripper, and the least that the way there lasts [s].
     """

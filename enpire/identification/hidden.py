@@ -126,7 +126,7 @@ def _missed(
     noise: ArmNoise,
     rng: np.random.Generator,
 ) -> tuple[float, float]:
-    """By how much the fit and the packs' values miss another motion's positions."""
+    """The errors by which the fit and the packs' values miss another motion's positions."""
     test = play(arms.scene, hidden, other.stamps, other.sent, noise, rng)
     mine = len(arms.names)
     fitted, packs = (

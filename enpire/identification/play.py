@@ -82,7 +82,7 @@ def play(
 def _put(
     model: mujoco.MjModel, data: mujoco.MjData, name: str, shift: tuple[float, float, float]
 ) -> None:
-    """Where it lies in the scene, but a little off, turned about the vertical."""
+    """Put it where it lies in the scene, but a little off, turned about the vertical."""
     joint = model.body_jntadr[model.body(objects.PREFIX + name).id]
     address = model.jnt_qposadr[joint]
     data.qpos[address : address + 2] += shift[:2]

@@ -26,7 +26,7 @@ Cloned = ChunkPolicy | FlowPolicy
 
 @dataclass(frozen=True, slots=True)
 class BaseSettings:
-    """Of gradient steps.
+    """The settings of gradient steps.
 
     batch: moments a step. lr: learning rate. decay: AdamW's weight decay. average: decay of the
     weights' moving average, which is what acts. noise: standard deviation that is added to

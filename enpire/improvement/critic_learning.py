@@ -29,7 +29,7 @@ SMOOTH = 0.98  # of the numbers that are shown, a step
 
 @dataclass(frozen=True, slots=True)
 class CriticSettings:
-    """Of gradient steps.
+    """The settings of gradient steps.
 
     batch: chunks a step. lr: learning rate. discount: of a control period; a chunk that gains time
     is worth more by it, which critics tell sooner than a chance of success. pair: critics of which

@@ -34,7 +34,7 @@ class NoProgress:
     def __init__(
         self, value: Callable[[Float32Array], Float32Array], periods: int, patience: int
     ) -> None:
-        """By chances (N,) of observations (N, obs); periods: that the policy has."""
+        """Judge by chances (N,) of observations (N, obs); periods: that the policy has."""
         self._value = value
         self._latest = int(LATEST * periods)
         self._patience = patience

@@ -205,7 +205,7 @@ def required(name: str, given: RecipeInputs) -> ChunkPolicy:
 
 
 def latest(episodes: Sequence[Episode]) -> tuple[list[Episode], list[Episode]]:
-    """Those that the latest round collected, and all that were there before; no empty ones."""
+    """The episodes that the latest round collected, and all from before; no empty ones."""
     some = [episode for episode in episodes if len(episode)]
     last = max((e.round for e in some if e.purpose is Purpose.COLLECTION), default=0)
     new = [e.purpose is Purpose.COLLECTION and e.round == last for e in some]

@@ -293,7 +293,7 @@ class _ProxyHandler(BaseHTTPRequestHandler):
 
 
 def _lines(answer: HTTPResponse) -> Iterator[bytes]:
-    """Of an answer, as they come; raises HTTPException for one that breaks off."""
+    """The lines of an answer, as they come; raises HTTPException for one that breaks off."""
     rest = b""
     while part := answer.read1(65536):
         *lines, rest = (rest + part).split(b"\n")

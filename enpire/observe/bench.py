@@ -56,7 +56,7 @@ class TwinBench:
     steps: int
 
     def as_json(self) -> dict[str, Any]:
-        """As plain values."""
+        """Return it as plain values."""
         return asdict(self)
 
 

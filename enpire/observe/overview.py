@@ -30,7 +30,7 @@ class Overview:
     robot_s: float
 
     def as_json(self) -> dict[str, Any]:
-        """As plain values."""
+        """Return it as plain values."""
         return {
             "run": str(self.folder),
             "task": self.task,

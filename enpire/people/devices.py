@@ -33,7 +33,7 @@ NEAR = 0.25  # of [-1, 1]: a leader's gripper that comes so near to the gripper 
 
 @dataclass(frozen=True, slots=True)
 class Posture:
-    """Of the hands of one station that a device moves, as many as it has arms.
+    """The posture of the hands of one station that a device moves, as many as it has arms.
 
     position: (arms, 3) m. rotation: (arms, 3, 3). gripper: what they were told last, (arms,).
     scale: of a full action, (arms, 6), m and rad.
@@ -63,7 +63,7 @@ class Device(Protocol):
         ...
 
     def let_go(self) -> None:
-        """From now on it moves other hands, from where they are; what was said before is void."""
+        """Move other hands from now on, from where they are; what was said before is void."""
         ...
 
     def act(self, here: Posture) -> FloatArray:
@@ -84,7 +84,7 @@ class TwistDevice:
 
     @property
     def touched(self) -> bool:
-        """As it says itself; one that says nothing of the kind, when it moves something."""
+        """Whether it is touched, by its own word; else, whether it moves something."""
         self._hear()
         if self._device.speaks:
             return self._device.intervenes
@@ -137,7 +137,7 @@ class Reader(Protocol):
     """What a leader arm is read by."""
 
     def read(self) -> Reading:
-        """Where it is."""
+        """Read where it is."""
         ...
 
 

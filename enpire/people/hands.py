@@ -96,7 +96,7 @@ class Hands:
         return time.monotonic() - self._seen < AWAY_S
 
     def twist(self) -> FloatArray:
-        """Of a hand, (6,) in [-1, 1]: what is held, or was hit since it was last asked."""
+        """The twist of a hand, (6,) in [-1, 1]: what is held, or was hit since last asked."""
         with self._lock:
             held, fresh = self._current() | self._hit, self._fresh
             self._hit.clear()

@@ -26,7 +26,7 @@ class Person:
     """Acts on one station at a time by `Hands`; where nothing is held, the hands stand."""
 
     def __init__(self, hands: Hands, actions: ActionSpec, robot: Robot) -> None:
-        """In the action space of a task, of so many arms.
+        """Act in the action space of a task, with so many arms.
 
         Raises:
             UsageError: a device has not one arm, nor as many.

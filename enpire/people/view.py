@@ -37,7 +37,7 @@ class LiveView:
         self._under_way: Future[None] | None = None
 
     def take(self, row: int) -> None:
-        """Of station `row` as it is now, between two ticks; returns at once."""
+        """Take a picture of station `row` as it is now, between two ticks; returns at once."""
         if self._under_way is not None:
             if not self._under_way.done():
                 return

@@ -90,7 +90,7 @@ class _AsyncEpisode:
 
     @property
     def left(self) -> Float32Array:
-        """Of the chunk, from the newest period on."""
+        """The rest of the chunk, from the newest period on."""
         return self.chunk[max(self.at, 0) :]
 
 
@@ -218,7 +218,7 @@ class Asynchronous:
         station.offset = self._controller.spread * varied
 
     def _ask(self) -> None:
-        """For all that are due, or soon will be, unless somebody is being thought for."""
+        """Ask for all that are due, or soon will be, unless somebody is being thought for."""
         if self._thinking is not None:
             return
         delay = max(self._delays)

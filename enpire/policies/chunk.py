@@ -63,7 +63,7 @@ class ChunkPolicy(ChunkModule):
         generator: torch.Generator,
         pictures: Tensor | None = None,
     ) -> Tensor:
-        """By how much `actions` (batch, chunk, act) are missed, squared, in units of the spread.
+        """The squared error against `actions` (batch, chunk, act), in units of the spread.
 
         pictures: for policies that see.
         """

@@ -47,7 +47,7 @@ class ComposedSpec:
     head: str
 
     def to_json(self) -> str:
-        """For a safetensors file's metadata."""
+        """Return it as text, for a safetensors file's metadata."""
         return json.dumps(asdict(self))
 
     @classmethod
@@ -93,7 +93,7 @@ class Composed[H: nn.Module]:
         return self.base.asked(instruction(stations), seen)
 
     def tensors(self) -> dict[str, NDArray[Any]]:
-        """Those of the base under `base/`, and of the head under `head/`."""
+        """The tensors of the base under `base/`, and of the head under `head/`."""
         parts = {"base": self.base.tensors(), "head": weights(self.head)}
         return {f"{part}/{name}": t for part, own in parts.items() for name, t in own.items()}
 

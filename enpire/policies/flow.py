@@ -91,7 +91,7 @@ class FlowPolicy(ChunkModule):
     def velocity(
         self, seen: Tensor, x: Tensor, time: Tensor, known: Tensor | None = None
     ) -> Tensor:
-        """Of chunks `x` (batch, noise_size) at times (batch, 1) in [0, 1], seeing `seen`.
+        """The velocity of chunks `x` (batch, noise_size) at times (batch, 1), seeing `seen`.
 
         known: 1 for the actions of each chunk that are pending, (batch, chunk); else none are.
         """

@@ -97,7 +97,7 @@ class Perceptron:
         gain: FloatArray | float = 1.0,
         shift: FloatArray | float = 0.0,
     ) -> None:
-        """From a policy's `tensors`, those called `name`; hidden: how many hidden layers."""
+        """Take those of a policy's `tensors` called `name`; hidden: how many hidden layers."""
         self._hidden = []
         for layer in range(0, 3 * hidden, 3):
             weight, bias = _linear(tensors, f"{name}.{layer}")
@@ -108,7 +108,7 @@ class Perceptron:
         self._last = _single(weight * gain, bias * gain + shift)
 
     def __call__(self, x: Float32Array) -> Float32Array:
-        """From (batch, inputs) to (batch, outputs)."""
+        """Map (batch, inputs) to (batch, outputs)."""
         for weight, bias, gain, shift in self._hidden:
             y = np.empty((len(x), len(bias)), np.float32)
             multiply(x, weight, bias, y)

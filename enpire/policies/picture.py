@@ -46,7 +46,7 @@ class Encoder(nn.Module):
         self.sharpness = nn.Parameter(torch.ones(before))
 
     def forward(self, pictures: Tensor) -> Tensor:
-        """From (batch, 3, height, width) in [-1, 1]; x and y of each feature, in [-1, 1]."""
+        """Map (batch, 3, height, width) in [-1, 1] to x and y of each feature, in [-1, 1]."""
         maps = self.net(pictures)
         *_, height, width = maps.shape
         share = torch.softmax((maps * self.sharpness[:, None, None]).flatten(2), dim=2)
@@ -100,7 +100,7 @@ class PicturePolicy(NormalisedModule):
         generator: torch.Generator,
         pictures: Tensor | None = None,
     ) -> Tensor:
-        """As of a `FlowPolicy`, seeing `pictures` (batch, cameras, size, size, 3)."""
+        """The error as of a `FlowPolicy`, seeing `pictures` (batch, cameras, size, size, 3)."""
         if pictures is None:
             raise PolicyError("a policy that sees learns from episodes with pictures only")
         seen = self.see(history, pictures).repeat_interleave(DRAWS, dim=0)
@@ -109,7 +109,7 @@ class PicturePolicy(NormalisedModule):
         return error.view(-1, DRAWS, *error.shape[1:]).mean(dim=1)
 
     def inference(self) -> PictureInference:
-        """For acting, with the weights as they are now."""
+        """Return what acts, with the weights as they are now."""
         return PictureInference(self.spec, self.tensors())
 
     def controller(self, stations: StationBackend) -> PictureController:
@@ -195,7 +195,7 @@ class PictureController(SeeingController):
 
 
 def _newest(pictures: Image | None) -> Image:
-    """Of (batch, looks, cameras, size, size, 3), those of now."""
+    """The newest of pictures (batch, looks, cameras, size, size, 3)."""
     if pictures is None:
         raise PolicyError("a policy that sees was asked without pictures")
     return pictures[:, -1]

@@ -31,7 +31,7 @@ class Chunked(Protocol):
         ...
 
     def inference(self) -> Callable[..., Float32Array]:
-        """From (batch, history, obs), and what else it needs, to (batch, chunk, act).
+        """Return what maps (batch, history, obs), and what else it needs, to (batch, chunk, act).
 
         With the weights as they are now.
         """
@@ -139,7 +139,7 @@ class PolicyController:
 
     @property
     def spec(self) -> ChunkSpec:
-        """Of what it drives."""
+        """The shape of the chunks that it drives."""
         return self._spec
 
     @property

@@ -45,7 +45,7 @@ class Schedule:
 
     @classmethod
     def of(cls, spec: ChunkSpec, delay: int) -> Schedule:
-        """For a policy with chunks that are long enough.
+        """The schedule for a policy with chunks that are long enough.
 
         Raises:
             PolicyError: they are not: a chunk is used until the one after it is there.
@@ -157,7 +157,7 @@ class _Guided:
 
 
 def _strength(time: float) -> float:
-    """Of the guidance at a time of the flow, from noise at 0 to a chunk at 1."""
+    """The strength of the guidance at a time of the flow, from noise at 0 to a chunk at 1."""
     if not time:
         return GUIDANCE
     spread = (1.0 - time) ** 2 / (time**2 + (1.0 - time) ** 2)

@@ -30,7 +30,7 @@ class ObservationMask:
     observation: int = 0
 
     def beside[A: (Float32Array, Tensor)](self, history: A) -> A:
-        """Of observations (..., obs), what may be seen beside pictures."""
+        """The entries of observations (..., obs) that may be seen beside pictures."""
         return history[..., list(self.felt)] if self.cameras else history
 
 
@@ -107,7 +107,7 @@ class SeeingController(PolicyController):
         return np.array(planned, np.float32).reshape(-1, self._spec.action)
 
     def felt(self, seen: Float32Array) -> Float32Array:
-        """Of histories (m, history, obs), what the policy may see beside pictures."""
+        """The entries of histories (m, history, obs) that the policy may see beside pictures."""
         return self.seen.beside(seen)
 
     def shown(self, states: Sequence[PolicyState]) -> Image | None:

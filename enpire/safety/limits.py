@@ -43,7 +43,7 @@ class SafetyLimits:
 
     @property
     def grippers(self) -> Flags:
-        """Which axes are grippers', (axes,)."""
+        """The axes that are grippers', (axes,)."""
         return np.isinf(self.jump)
 
     def slower(self, share: float) -> SafetyLimits:

@@ -84,7 +84,7 @@ class SupervisorProcess:
         self._ending = 0
 
     def run(self) -> None:
-        """Until the owner is gone or asks for the end, and the arms hold."""
+        """Run until the owner is gone or asks for the end, and the arms hold."""
         owner = select.poll()
         owner.register(sys.stdin, select.POLLIN | select.POLLHUP)
         pace = Pace(self._station.period)

@@ -53,7 +53,7 @@ class SetpointFollower:
             self._opened = opening.pop_all()
 
     def go(self, setpoint: FloatArray) -> None:
-        """To a setpoint, (axes,), within EVERY_S, and on to the next if it comes by then.
+        """Go to a setpoint, (axes,), within EVERY_S, and on to the next if it comes by then.
 
         Raises:
             SafetyError: the station has stopped, and why.

@@ -270,7 +270,7 @@ class SandboxProcess:
         return self.wait()
 
     def wait(self) -> CommandResult:
-        """Until it has ended, and with it all that it started."""
+        """Wait until it has ended, and with it all that it started."""
         code = self._popen.wait()
         self.end()
         out = self._out.text() if self._out is not None else b""

@@ -21,7 +21,7 @@ def cleaned(text: str, most: int) -> str:
 
 
 def one_line(text: str, most: int) -> str:
-    """As `cleaned`, in one line."""
+    """Return what `cleaned` does, in one line."""
     return cleaned(" ".join(text.split()), most)
 
 

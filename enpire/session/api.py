@@ -47,7 +47,7 @@ type Seconds = float | str  # a number [s], or 90s, 30m, 10h
 
 
 class PlaceOptions(TypedDict, total=False):
-    """Where episodes are run, and who helps there; by default on twins on this machine.
+    """The place where episodes are run, and who helps there; by default twins on this machine.
 
     Attributes:
         begin: Where a task begins that has two starts (`--from` on the command line).

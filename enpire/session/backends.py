@@ -23,7 +23,7 @@ class Backend(Protocol):
     """Somewhere to run episodes and to train."""
 
     def stations(self, order: Order, count: int) -> StationBackend:
-        """As `open_stations`."""
+        """Return stations as `open_stations` does."""
         ...
 
     def trainer(self) -> AbstractContextManager[Trainer]:
@@ -31,7 +31,7 @@ class Backend(Protocol):
         ...
 
     def clock(self, now: float = 0.0) -> Clock:
-        """Of twins there; now: where a run is continued [s]."""
+        """The clock of twins there; now: where a run is continued [s]."""
         ...
 
 

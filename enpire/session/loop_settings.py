@@ -44,7 +44,7 @@ REAL_PACE = "real"
 
 
 def nobody_or_hands(text: str) -> str:
-    """As `device_name`, or empty for nobody."""
+    """Read a device as `device_name` does, or empty for nobody."""
     return text and device_name(text)
 
 
@@ -209,7 +209,7 @@ def merged(of_task: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
 
 
 def of_pace(given: dict[str, Any]) -> dict[str, Any]:
-    """With what goes with `--pace real` unless it is given."""
+    """Return settings with what goes with `--pace real` unless it is given."""
     if given.get("pace") != REAL_PACE:
         return given
     from dataclasses import asdict

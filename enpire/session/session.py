@@ -185,7 +185,7 @@ def run_session(
 
 
 def exit_code(budget: Budget, state: LoopState) -> int:
-    """Of a run that has ended."""
+    """The exit code of a run that has ended."""
     if budget.interrupted:
         return INTERRUPTED
     return 0 if state.reached else NOT_REACHED

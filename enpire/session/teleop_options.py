@@ -198,7 +198,7 @@ def open_helper(
 
 
 def _inner(stations: StationBackend) -> StationBackend:
-    """Those that have the twins, of stations under conditions."""
+    """The stations that have the twins, of stations under conditions."""
     from enpire.rollout.fleet.conditions import ConditionedStations
 
     return stations.stations if isinstance(stations, ConditionedStations) else stations

@@ -21,7 +21,7 @@ BEGINS = ("policy", "demonstrations_of")  # settings that name where it is
 
 
 def warm_start_settings(given: dict[str, Any]) -> dict[str, Any]:
-    """With what goes with a policy, demonstrations or a helper that are given, if not given too.
+    """Return settings with what goes with a policy, demonstrations or a helper that are given.
 
     A task's own recipe may be one that no help and no picture reaches: a script's.
 

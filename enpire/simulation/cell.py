@@ -146,7 +146,7 @@ class SimulatedCell:
         self._settling = self._steps
 
     def _begin(self) -> None:
-        """As somebody who sets the station up: until a scene settles."""
+        """Set the station up as somebody would: until a scene settles."""
         for _ in range(PLACE_TRIES):
             self.place(self.task.sample(self._rng))
             while not self.placed:

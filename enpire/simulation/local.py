@@ -91,7 +91,7 @@ class LocalWire:
         self._commands.close()
 
     def _open(self, folder: Path, camera: Camera) -> None:
-        """Its mailbox, and when somebody last looked; who looks may hold them already."""
+        """Open its mailbox, and see when somebody last looked; who looks may hold them already."""
         name = camera.name
         box, looked = folder / f"{messages.PICTURES}{name}", folder / f"{messages.WATCHED}{name}"
         size = messages.picture_size(camera.height, camera.width)

@@ -89,7 +89,7 @@ def _server(wire: str, cell: SimulatedCell, station: StationFile, faults: Faults
 
 
 def _below(wish: RealTimeSettings) -> RealTimeSettings:
-    """On any core, and a little less urgent than the supervisor, which it must not hold up."""
+    """The settings for any core, and a little less urgent: the supervisor must not be held up."""
     return RealTimeSettings(None, None if wish.priority is None else max(wish.priority - 1, 1))
 
 

@@ -287,7 +287,7 @@ class Ros2Server:
             )
 
     def _stamp(self, measured: int, now: int) -> Any:
-        """By the node's clock, of a time by the machine's."""
+        """The stamp by the node's clock, of a time by the machine's."""
         at = self._spinning.now() - (now - measured)
         from builtin_interfaces.msg import Time
 

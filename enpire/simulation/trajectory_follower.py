@@ -42,7 +42,7 @@ class TrajectoryFollower:
     """Carries out goals for joints of these names, one at a time."""
 
     def __init__(self, joints: Sequence[str]) -> None:
-        """At rest."""
+        """Begin at rest."""
         self._joints = list(joints)
         self._open: list[Goal] = []  # accepted and not ended
         self._goal: Goal | None = None
@@ -72,7 +72,7 @@ class TrajectoryFollower:
         self._open.append(goal)
 
     def begin(self, now: int, goal: Goal, measured: FloatArray) -> None:
-        """From now on this one; now: ns. measured: (joints,) [rad]."""
+        """Follow this goal from now on; now: ns. measured: (joints,) [rad]."""
         if goal not in self._open:
             return  # a newer one was faster
         start = measured if self._goal is None else self._desired(now)

@@ -182,7 +182,7 @@ class Ledger(Closing):
 
     @property
     def end(self) -> ChainEnd:
-        """Where the chain stands."""
+        """The end of the chain."""
         return self._end
 
     def _upgrade(self, writable: bool) -> str:

@@ -129,7 +129,7 @@ class Twin:
 
     @property
     def threads(self) -> int:
-        """On which stations are under way at one time."""
+        """The threads on which stations are under way at one time."""
         return self.pool.threads
 
     @property
@@ -142,7 +142,7 @@ class Twin:
 
     @property
     def substeps_done(self) -> int:
-        """By all stations together, since they were made."""
+        """The substeps by all stations together, since they were made."""
         return sum(self._all.substeps_done)
 
     def bind(self, field: str) -> NDArray[Any]:
@@ -264,7 +264,7 @@ class Twin:
         return self.diverged(rows)
 
     def diverged(self, rows: Sequence[int] | Rows) -> list[int]:
-        """Those of the stations `rows`, none of them under way, whose physics diverged.
+        """The stations of `rows`, none of them under way, whose physics diverged.
 
         That is: MuJoCo raised, or reset itself for a bad state. What else went wrong is raised.
         """

@@ -36,7 +36,7 @@ class Parser(argparse.ArgumentParser):
         )
 
     def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """As argparse does; raises UsageError, for an argument without a letter too."""
+        """Parse as argparse does; raises UsageError, for an argument without a letter too."""
         for before, word in zip((self.prog, *args), args, strict=False):
             if not word.strip() or (word.startswith("--") and word.endswith("=")):
                 empty = word.rstrip("=") if word.strip() else before
@@ -117,7 +117,7 @@ def print_json(result: Mapping[str, Any]) -> None:
 
 
 def finite(value: Any) -> Any:
-    """With None for each number in it that is not finite: JSON has none."""
+    """Return a value with None for each number in it that is not finite: JSON has none."""
     if isinstance(value, Mapping):
         return {key: finite(item) for key, item in value.items()}
     if isinstance(value, list | tuple):

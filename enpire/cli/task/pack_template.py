@@ -75,7 +75,7 @@ def require_robot(name: str) -> None:
 
 
 def require_free(name: str) -> Path:
-    """Where a task of this name is to be; raises UsageError if something is there."""
+    """The folder of a task to be made; raises UsageError if something is there."""
     folder = Path("tasks") / name
     if folder.exists():
         raise UsageError(f"{folder} is there already: choose another name, or go on with it")

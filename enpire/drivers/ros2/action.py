@@ -184,7 +184,7 @@ def follow_joint_trajectory() -> Any:
 
 
 class ActionServices:
-    """Of an action server on a node's network."""
+    """The services of an action server on a node's network."""
 
     def __init__(self, node: Any, action: str, joints: Sequence[str]) -> None:
         """action: its name. joints: names in messages. Raises DriverError without control_msgs."""

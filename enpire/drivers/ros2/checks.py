@@ -115,7 +115,7 @@ def _controller(driver: ConnectingDriver, spinning: Spinning) -> None:
 
 
 def _state(spinning: Spinning, controller: str) -> str | None:
-    """As the controller manager says, or the controller itself."""
+    """The controller's state as the controller manager says, or the controller itself."""
     try:
         from controller_manager_msgs.srv import ListControllers
     except ImportError:
@@ -194,7 +194,7 @@ def described(urdf: str) -> dict[str, tuple[float, float, float]]:
 def differences(
     robot: Robot, names: tuple[str, ...], said: dict[str, tuple[float, float, float]]
 ) -> list[str]:
-    """In which joints a pack allows more than the arm, in words."""
+    """The joints in which a pack allows more than the arm, in words."""
     wrong, at = [], 0
     for arm in robot.arms:
         model = mujoco.MjModel.from_xml_path(str(arm.model))

@@ -105,7 +105,7 @@ class Spinning:
         return bool(self.node._state_machine.current_state[1] == "active")
 
     def now(self) -> int:
-        """Of the node's clock, ns: the system's, or the simulation's."""
+        """The time of the node's clock, ns: the system's, or the simulation's."""
         return int(self.node.get_clock().now().nanoseconds)
 
     def call(self, kind: Any, service: str, request: Any, seconds: float) -> Any:

@@ -122,7 +122,7 @@ class Ros2Wire:
         return bool(self._place.get_subscription_count() and self._scene)
 
     def _age(self, header: Any) -> int:
-        """Of what has just come [ns]; below nought where its clock is ahead of ours."""
+        """The age of what has just come [ns]; below nought where its clock is ahead of ours."""
         stamp = int(header.stamp.sec) * 10**9 + int(header.stamp.nanosec)
         return self._spinning.now() - stamp
 

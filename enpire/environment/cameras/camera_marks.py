@@ -69,7 +69,7 @@ class CameraMarks:
         return replace(view, camera=found)
 
     def _seen(self, view: CameraView) -> tuple[FloatArray, FloatArray]:
-        """Those that are seen whole: where they lie (m, 3) [m], where they are seen (m, 2) [px]."""
+        """The marks that are seen whole: places (m, 3) [m], and where they are seen (m, 2) [px]."""
         camera = view.camera
         mask = coloured(view, MAGENTA, SATURATION).mask.astype(np.uint8)
         count, _, stats, centres = cv2.connectedComponentsWithStats(mask)

@@ -34,12 +34,12 @@ class ClippedActions:
 
     @property
     def share(self) -> float:
-        """Of actions so far that are clipped."""
+        """The share of actions so far that are clipped."""
         return self._clipped / self._all if self._all else 0.0
 
     @property
     def text(self) -> str:
-        """For a person; empty while it is no more than happens."""
+        """A sentence for a person; empty while it is no more than happens."""
         if self.share < SHARE:
             return ""
         return (

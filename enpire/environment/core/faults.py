@@ -40,7 +40,7 @@ def where(error: BaseException, folder: Path) -> str:
 
 
 def described(error: BaseException, folder: Path) -> str:
-    """In one line, for a person."""
+    """Describe an error in one line, for a person."""
     if isinstance(error, TookTooLong):
         return str(error)
     return f"{where(error, folder)}: {type(error).__name__}: {error}"

@@ -50,7 +50,7 @@ class FailureDetector(Protocol):
 
 
 class OperatorQueue(Protocol):
-    """Where stations ask for help, and who helps is found."""
+    """The queue in which stations ask for help, and are found somebody who helps."""
 
     @property
     def open(self) -> bool:
@@ -131,7 +131,7 @@ class Turn(Enum):
 
 @dataclass(frozen=True, slots=True)
 class _Posture:
-    """Of the hands at one period: (arms, 3) m, (arms, 3, 3); what grippers were told, (arms,)."""
+    """The hands' posture at one period: (arms, 3) m, (arms, 3, 3); grippers' setpoints, (arms,)."""
 
     position: FloatArray
     rotation: FloatArray
@@ -253,7 +253,7 @@ class InterventionWrapper:
         return [turn is not Turn.POLICY for turn in self._episodes[row].turns]
 
     def rewound(self, row: int) -> list[bool]:
-        """Those of them in which hands went back, or waited there."""
+        """The periods of them in which hands went back, or waited there."""
         return [turn in (Turn.BACK, Turn.WAIT) for turn in self._episodes[row].turns]
 
     def _look(self, row: int, one: _Episode, back_to: int | None) -> None:
@@ -316,7 +316,7 @@ class InterventionWrapper:
         return float(abs(self._twist(to, readings)).max())
 
     def _twist(self, to: _Posture, readings: Readings) -> FloatArray:
-        """To a posture, in full actions, (arms, 6); nothing along axes that are held."""
+        """The twist to a posture, in full actions, (arms, 6); nothing along axes that are held."""
         move = to.position - readings.hand_position[0]
         turn = to.rotation @ readings.hand_rotation[0].transpose(0, 2, 1)
         twist = np.concatenate([move, Rotation.from_matrix(turn).as_rotvec()], axis=1)

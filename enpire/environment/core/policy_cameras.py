@@ -52,7 +52,7 @@ class FrameCapture(Protocol):
         ...
 
     def capture(self, row: int) -> Future[Image]:
-        """Of station `row` as it is now, (cameras, size, size, 3); returns at once."""
+        """Take a picture of station `row`, (cameras, size, size, 3); returns at once."""
         ...
 
 

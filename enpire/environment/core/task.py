@@ -265,7 +265,7 @@ class Task(ABC):
 
 
 def time_left(elapsed: float, *moments: float) -> float:
-    """To the next of some moments, given in their order; 0 once all have come [s]."""
+    """The time to the next of some moments, given in their order; 0 once all have come [s]."""
     return next((moment - elapsed for moment in moments if elapsed < moment), 0.0)
 
 

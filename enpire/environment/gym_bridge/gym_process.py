@@ -126,7 +126,7 @@ class GymWorker:
         self._said.close()
 
     def _receive(self, limit: float) -> tuple[dict[str, Any], FloatArray]:
-        """Its next message, within `limit` seconds."""
+        """Return its next message, within `limit` seconds."""
         end = time.monotonic() + limit
         text, data = gym_worker.LENGTHS.unpack(self._read(gym_worker.LENGTHS.size, end))
         body = self._read(text + data, end)

@@ -601,7 +601,7 @@ def agreed(success: Sequence[tuple[str, Any]]) -> bool | None:
 
 
 def said(info: Any, keys: Sequence[str]) -> list[tuple[str, Any]]:
-    """By which of `keys` an info says whether it was a success, and what."""
+    """Return by which of `keys` an info says whether it was a success, and what."""
     if not isinstance(info, dict):
         raise Misfit(f"its info is {short(info)}, and no dictionary")
     return [(key, info[key]) for key in keys if info.get(key) is not None]

@@ -59,7 +59,7 @@ class SuccessRule:
 
     @classmethod
     def read(cls, text: str, name: str) -> SuccessRule:
-        """From the words of `--success`: a kind, `info:KEY`, `any:KEY`, or `return>=X`.
+        """Read the words of `--success`: a kind, `info:KEY`, `any:KEY`, or `return>=X`.
 
         Raises:
             UsageError: it is none.

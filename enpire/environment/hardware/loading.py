@@ -92,7 +92,7 @@ def open_wired(
 
 
 def _lenses(stations: HardwareStations) -> list[list[Lens]]:
-    """Of each station's cameras."""
+    """The lenses of each station's cameras."""
     scene = {camera.name: camera for camera in calibrated(stations.twin.model)}
     nowhere: dict[str, Camera] = {}
     return [lenses(c.station, scene if c.wire.simulated else nowhere) for c in stations.cells]

@@ -32,7 +32,7 @@ class HardwareFrameCapture:
         lenses: Sequence[Sequence[Lens]],
         size: int,
     ) -> None:
-        """Of each station its wire and its cameras; pictures of `size` [px].
+        """Take each station's wire and cameras, for pictures of `size` [px].
 
         Raises:
             UsageError: a station lacks a camera of the task's world, or one is silent or not as it

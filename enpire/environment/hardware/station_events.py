@@ -13,7 +13,7 @@ KEPT = 100  # stops a station
 
 
 class Happenings:
-    """Of one station. A fault is told with its handling, once that is known."""
+    """The events of one station. A fault is told with its handling, once that is known."""
 
     def __init__(self, row: int, cell: WiredCell) -> None:
         """Faults that were told before are no news."""

@@ -137,7 +137,7 @@ class HardwareStations(Stations):
 
 
 def _verdict(stop: StationStop, state: EpisodeState) -> Verdict:
-    """Of an episode that a stop ends.
+    """The verdict on an episode that a stop ends.
 
     Where the policy's own setpoints led to the stop it has failed, as on a twin where a wrist feels
     too much: else a policy that stops its station whenever things go wrong would be given another

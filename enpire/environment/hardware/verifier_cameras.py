@@ -35,7 +35,7 @@ class HardwareVerifierCameras:
     """The cameras of some stations: pictures taken after they were asked for, straightened."""
 
     def __init__(self, wires: Sequence[Wire], lenses: Sequence[Sequence[Lens]]) -> None:
-        """Of each station its wire and its cameras; waits for their first pictures.
+        """Take each station's wire and cameras; waits for their first pictures.
 
         Raises:
             UsageError: a camera is silent, or its pictures have another size than it has.

@@ -122,7 +122,7 @@ def _masses(scene: Scene) -> tuple[Entries, ...]:
 
 
 def _stiffness(scene: Scene) -> tuple[Entries, ...]:
-    """Of the task's joints that have some."""
+    """The stiffness of the task's joints that have some."""
     model = scene.model
     stiff = (model.jnt_stiffness.reshape(model.njnt, -1) != 0).any(axis=1)
     joints = [i for i in np.flatnonzero(stiff) if model.joint(i).name.startswith(PREFIX)]
@@ -151,7 +151,7 @@ def _pad_friction(scene: Scene) -> tuple[Entries, ...]:
 
 
 def _latency(scene: Scene) -> tuple[Entries, ...]:
-    """Of all servos, the grippers' too."""
+    """The latency of all servos, the grippers' too."""
     at = [actuator for arm in scene.arms for actuator in (*arm.actuators, arm.gripper)]
     return _some("actuator_delay", np.array(at, np.int64))
 

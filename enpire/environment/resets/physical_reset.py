@@ -149,7 +149,7 @@ class PhysicalReset:
         return False
 
     def _off(self, readings: Readings) -> float:
-        """Of the joint that is furthest from its posture [rad]."""
+        """The distance of the joint that is furthest from its posture [rad]."""
         return float(np.abs(readings.joints[0] - self._restorer.posture[0]).max())
 
 

@@ -21,7 +21,7 @@ from enpire.types import Float32Array, FloatArray, Image, Outcome, Verdict
 
 
 class StationPhase(Enum):
-    """Where in its episode a station is."""
+    """The part of its episode that a station is in."""
 
     IDLE = "idle"
     RESET = "reset"
@@ -96,7 +96,7 @@ class EpisodeState:
         return actions
 
     def moved(self, joints: FloatArray, setpoints: FloatArray) -> None:
-        """Where the arms were in the periods just decided, and what they were sent, (k, axes)."""
+        """Remember where the arms were in these periods, and what they were sent, (k, axes)."""
         self.joints.append(joints)
         self.setpoints.append(setpoints)
 

@@ -149,7 +149,7 @@ class Stations:
         return [row for row in range(len(self)) if row not in taken]
 
     def phase(self, row: int) -> StationPhase:
-        """Where in its episode a station is."""
+        """The part of its episode that a station is in."""
         running = self._running.get(row)
         return StationPhase.IDLE if running is None else running.phase
 
@@ -206,7 +206,7 @@ class Stations:
 
     @property
     def steps_done(self) -> int:
-        """Of the simulation, by all stations together."""
+        """The steps of the simulation, by all stations together."""
         return self.twin.substeps_done
 
     @property
@@ -226,7 +226,7 @@ class Stations:
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
-        """Of the task's skill script; none if it has no such script."""
+        """The parameters of the task's skill script; none if it has no such script."""
         return self.task.parameters
 
     def begin(self, row: int, job: Job) -> None:
@@ -297,7 +297,7 @@ class Stations:
         return due if sensed is None else due + self._decide(self._with_pictures(sensed))
 
     def _with_pictures(self, sensed: Sensed) -> Sensed:
-        """Those of the stations whose policy has its picture, if it needs one; others wait."""
+        """Leave out the stations whose policy waits for its picture."""
         if self.frame_capture is None:
             return sensed
         executing = [i for i in sensed.executing if not self._postponed(int(sensed.rows[i]))]

@@ -42,7 +42,7 @@ class AblationArm:
 
     @property
     def folder(self) -> str:
-        """Of its runs, in a repeat's."""
+        """The folder of its runs, in a repeat's."""
         return UNSAFE.sub("_", self.name)
 
 
@@ -56,7 +56,7 @@ class AblationCell:
 
     @property
     def run(self) -> Path:
-        """Its own run."""
+        """The cell's own run."""
         return self.folder / "run"
 
     @property
@@ -118,7 +118,7 @@ class AblationBench:
         return self.folder / str(seed) / START / "run"
 
     def cells(self, seed: int) -> list[AblationCell]:
-        """Of a repeat."""
+        """The cells of a repeat."""
         return [AblationCell(arm, seed, self.folder / str(seed) / arm.folder) for arm in self.arms]
 
 
@@ -248,7 +248,7 @@ def _each(
     jobs: int,
     runner: BenchRunner,
 ) -> None:
-    """For each cell, so many at one time; the first error ends all."""
+    """Do it for each cell, so many at one time; the first error ends all."""
     with ThreadPoolExecutor(jobs) as pool:
         under_way = [pool.submit(do, cell) for cell in cells]
         try:

@@ -56,7 +56,7 @@ class TimeToTarget:
     of: int
 
     def text(self, shown: Callable[[float], str]) -> str:
-        """For a person, `>0.50 (1 of 3)`."""
+        """Return it for a person, as in `>0.50 (1 of 3)`."""
         counted = f" ({self.reached} of {self.of})" if self.reached < self.of else ""
         return f"{'' if self.known else '>'}{shown(self.value)}{counted}"
 
@@ -84,7 +84,7 @@ class ArmSummary:
         ]
 
     def until(self, spent: Callable[[Costs], float]) -> TimeToTarget:
-        """To the target, by its own sealed evaluations."""
+        """The time or cost until the target, by its own sealed evaluations."""
         known = [spent(r.accounts.success) for r in self.results if r.accounts.success]
         cut = [spent(r.accounts.total) for r in self.results if not r.accounts.success]
         bound, at_best = median(known + cut), median([*known, *(math.inf for _ in cut)])
@@ -96,7 +96,7 @@ class ArmSummary:
 
 
 def paired(one: Mapping[int, bool], other: Mapping[int, bool]) -> PairedRecord:
-    """Of the seeds that both were judged on; one: the candidate."""
+    """The pairs of seeds that both were judged on; one: the candidate."""
     record = PairedRecord()
     for seed in one:
         if seed in other:
@@ -118,7 +118,7 @@ def over_repeats(records: Sequence[PairedRecord]) -> tuple[float, float] | None:
 
 
 def results(bench: AblationBench) -> list[CampaignResult]:
-    """Of all campaigns whose repeat has been measured."""
+    """The results of all campaigns whose repeat has been measured."""
     return [
         _result(bench, cell)
         for seed in bench.seeds
@@ -128,7 +128,7 @@ def results(bench: AblationBench) -> list[CampaignResult]:
 
 
 def lines(of: Iterable[CampaignResult]) -> list[ArmSummary]:
-    """By arm, in their order."""
+    """The lines by arm, in their order."""
     by: dict[str, list[CampaignResult]] = {}
     for result in of:
         by.setdefault(result.arm, []).append(result)
@@ -184,7 +184,7 @@ def _start_s(rows: Iterable[EpisodeRow]) -> float:
 
 
 def traces(line: ArmSummary, spent: Callable[[Costs], float]) -> list[Trace]:
-    """For a plot."""
+    """The traces of a plot."""
     return [
         Trace(
             tuple(spent(used) for used, _ in result.curve),

@@ -38,5 +38,5 @@ class AgentProgram:
     limits: SandboxLimits = field(default_factory=SandboxLimits)
 
     def told(self, method: str, brief: str) -> str:
-        """Its prompt."""
+        """The program's prompt."""
         return self.prompt.replace("{method}", method).replace("{brief}", brief)

@@ -105,7 +105,7 @@ class ProgramAgent:
 
     @property
     def name(self) -> str:
-        """Its own."""
+        """The agent's own name."""
         return self._name
 
     def turn(self, desk: AgentSession) -> None:
@@ -151,7 +151,7 @@ class ProgramAgent:
         self._thread.start()
 
     def _prepared(self, desk: AgentSession) -> Workplace:
-        """Where it works until it is closed."""
+        """The place where it works until it is closed."""
         workspace = (self._folder / "work").resolve()
         history = (self._folder.parents[1] / FOLDER).resolve()
         cloned(history, workspace, self._name)

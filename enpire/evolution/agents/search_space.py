@@ -35,7 +35,7 @@ class TunableSetting:
     choices: tuple[str, ...] = ()
 
     def value(self, text: str) -> float | str | None:
-        """On the setting's scale; None for a text that is no value within its range.
+        """A text's value on the setting's scale; None for one that is out of its range.
 
         Of "near one" that is the distance to 1.
         """
@@ -62,7 +62,7 @@ class TunableSetting:
 
     @property
     def bounds(self) -> tuple[float, float]:
-        """Of a number on the setting's scale."""
+        """The bounds of a number on the setting's scale."""
         return (
             (1.0 - self.high, 1.0 - self.low) if self.scale == "near one" else (self.low, self.high)
         )

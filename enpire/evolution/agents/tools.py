@@ -92,7 +92,7 @@ class Tools:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Of those that the campaign leaves its agents, in their order."""
+        """The names of those that the campaign leaves its agents, in their order."""
         return tuple(name for name in NAMES if name not in self.campaign.team.tools_off)
 
     def task_brief(self) -> str:

@@ -141,7 +141,7 @@ def _log_odds(experiment: Experiment) -> float | None:
 
 
 def _tried(choice: RecipeChoice, known: Sequence[Experiment]) -> list[Experiment]:
-    """Those of the experiments that the surrogate of this recipe has a place for."""
+    """The experiments that the surrogate of this recipe has a place for."""
     return [
         e
         for e in known

@@ -22,7 +22,7 @@ from enpire.sandbox.sandbox import Confinement, Sandbox, SandboxProcess
 
 
 class Workplace(Closing):
-    """Of one program, however often it is started; a `with` block closes it and ends all of them.
+    """The workplace of one program, however often it is started; closing it ends all of them.
 
     The tools are on a socket of its own, and the proxy on another: both are bound into its sandbox.
     """

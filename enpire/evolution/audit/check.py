@@ -42,12 +42,12 @@ class RecordedCampaign:
 
     @cached_property
     def policies(self) -> dict[str, PolicyRow]:
-        """By name."""
+        """The policies by name."""
         return {row.name: row for row in self.run.ledger.policies()}
 
     @cached_property
     def evaluations(self) -> dict[tuple[int, str, int], EpisodeRow]:
-        """By round, policy and seed; those that were not cut short."""
+        """The evaluations by round, policy and seed; those that were not cut short."""
         return {
             (row.round, row.policy, row.seed): row
             for row in self.rows
@@ -67,7 +67,7 @@ def whole(row: EpisodeRow) -> bool:
 
 
 def repeated[T](values: list[T]) -> Iterator[T]:
-    """Those that are there more than once, each once."""
+    """The items that are there more than once, each once."""
     seen: set[T] = set()
     told: set[T] = set()
     for value in values:

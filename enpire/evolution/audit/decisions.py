@@ -112,7 +112,7 @@ def _voided(row: EpisodeRow) -> bool:
 
 
 def seeds(of: RecordedCampaign, entry: ExperimentEntry, at: int, opponent: str) -> Iterator[int]:
-    """Of an experiment's comparison number `at`."""
+    """The seeds of an experiment's comparison number `at`."""
     name = f"compare with {opponent}" if at else "compare"
     return stream(of.settings["seed"], name, entry.number)
 

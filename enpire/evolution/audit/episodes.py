@@ -46,7 +46,7 @@ def _start(of: RecordedCampaign) -> Iterator[str]:
 
 
 def _collected(of: RecordedCampaign, entry: ExperimentEntry) -> Iterator[str]:
-    """Of an experiment that has its policy, where it collects as most do."""
+    """Check an experiment that has its policy, where it collects as most do."""
     e = entry.experiment
     if entry.policy not in of.policies or e.source or e.program:
         return

@@ -14,7 +14,7 @@ from enpire.types import Episode, Purpose
 
 
 class Admission:
-    """Of one campaign. closed: why no experiment may begin any more; empty while they may."""
+    """The admission to one campaign. closed: why no experiment may begin any more, or empty."""
 
     def __init__(
         self,

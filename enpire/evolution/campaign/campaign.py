@@ -397,7 +397,7 @@ class Campaign:
             raise error
 
     def _train(self, number: int) -> Life:
-        """Its candidate, made beside the stations; one at a time."""
+        """Make an experiment's candidate beside the stations; one at a time."""
         self._to_train.append(number)
         experiment = self.books.entry(number).experiment
         asked = TrainingRequest(

@@ -22,7 +22,7 @@ DECIDED = (ExperimentState.KEPT, ExperimentState.DROPPED, ExperimentState.FAILED
 
 
 class EventLog:
-    """Of one campaign. board: what was found out."""
+    """The events of one campaign. board: what was found out."""
 
     def __init__(
         self, run: Run, known: EpisodeCache, seed: int, fleet: Fleet, budget: Budget
@@ -34,7 +34,7 @@ class EventLog:
         self._known, self._seed, self._fleet, self._budget = known, seed, fleet, budget
 
     def open(self) -> None:
-        """From now on the board is written to."""
+        """Let the board be written to from now on."""
         self.board = FindingsBoard.open(self._run.folder)
         elsewhere = transfer.read(self._run.folder)
         if elsewhere is not None:

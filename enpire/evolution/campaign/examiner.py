@@ -21,7 +21,7 @@ Life = Generator[None]
 
 
 class Examiner:
-    """Of one campaign. busy: whether there is something that it waits for."""
+    """The sealed evaluations of one campaign. busy: whether it waits for something."""
 
     def __init__(
         self,

@@ -122,7 +122,7 @@ def write(run: Run) -> None:
 
 
 def differences(run: Run) -> Iterator[str]:
-    """Where the repository in a run's folder is not what its ledger comes to."""
+    """Tell where the repository in a run's folder is not what its ledger comes to."""
     folder, made = run.folder / FOLDER, history(run)
     if made.refs and not folder.is_dir():
         yield f"there is no {FOLDER}"

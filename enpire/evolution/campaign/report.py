@@ -54,7 +54,7 @@ def report(run: Run) -> str:
 
 
 def fresh_of(rows: Iterable[EpisodeRow], policy: str, number: int, seed: int) -> Estimate:
-    """On seeds that it was not chosen by."""
+    """The success on seeds that it was not chosen by."""
     judged = (
         (row.round, row.seed, row.outcome is Outcome.SUCCESS)
         for row in rows
@@ -158,7 +158,7 @@ def _incumbents(run: Run, record: CampaignState, rows: Sequence[EpisodeRow]) -> 
 
 
 def _learned(run: Run, record: CampaignState) -> str:
-    """By recipe, all pairs together; then what stands on the board."""
+    """Tell by recipe, all pairs together; then what stands on the board."""
     lines = ["## What was learned", ""]
     by_recipe: dict[str, list[Experiment]] = {}
     for e in record.experiments:

@@ -49,7 +49,7 @@ class ExtractedFiles:
 
     @property
     def size(self) -> int:
-        """Of all files [B]."""
+        """The size of all files [B]."""
         return sum(map(len, self.files.values()))
 
 

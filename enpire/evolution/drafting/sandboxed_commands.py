@@ -46,7 +46,7 @@ class DraftTrial:
 
 
 class DraftBench(Closing):
-    """Where drafts are tried, one at a time; a `with` block ends what is under way.
+    """A bench where drafts are tried, one at a time; a `with` block ends what is under way.
 
     The harness's kernels are compiled once, by a run of a pack that is `trusted`; each run of a
     draft gets a copy of that machine code, and what it makes of it goes with the run.
@@ -128,7 +128,7 @@ class DraftBench(Closing):
 
 
 def environment() -> dict[str, str]:
-    """Of whatever runs a draft, behind walls."""
+    """The environment of whatever runs a draft, behind walls."""
     given = {
         "PYTHONPATH": str(Path(__file__).resolve().parents[3]),
         "PYTHONDONTWRITEBYTECODE": "1",

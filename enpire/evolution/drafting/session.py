@@ -63,7 +63,7 @@ class DraftRequest:
 
     @classmethod
     def read(cls, folder: Path) -> DraftRequest:
-        """Of an earlier session.
+        """Read the request of an earlier session.
 
         Raises:
             UsageError: the folder is no draft.
@@ -114,7 +114,7 @@ class Drafting:
         self._bench = bench or DraftBench()
 
     def run(self, tasks: Path) -> Path | None:
-        """Until there is a certified pack in the folder `tasks`, or no more to be had.
+        """Go on until there is a certified pack in the folder `tasks`, or no more to be had.
 
         Returns where it is; None: `reason` says why there is none.
         """

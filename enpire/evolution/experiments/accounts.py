@@ -21,7 +21,7 @@ MILLION, THOUSAND, FEW = 1_000_000, 1_000, 10_000
 
 @dataclass(frozen=True, slots=True)
 class Costs:
-    """By some time. wall_s: on the clock; robot_s: of stations, sealed evaluations apart [s]."""
+    """The costs by some time. wall_s: on the clock; robot_s: without sealed evaluations [s]."""
 
     wall_s: float
     robot_s: float
@@ -55,7 +55,7 @@ class Accounts:
         return f"{robots}, MTU {self.mtu:.0f} tokens/min, tokens to success {tokens}"
 
     def as_json(self) -> dict[str, Any]:
-        """As plain values."""
+        """Return it as plain values."""
         return {
             "mru": self.mru,
             "gpu_use": self.gpu,
@@ -66,7 +66,7 @@ class Accounts:
 
 
 def accounts(run: Run) -> Accounts:
-    """Of a campaign's run."""
+    """The accounts of a campaign's run."""
     ledger = run.ledger
     now = _spent(run, math.inf)
     success = None

@@ -28,7 +28,7 @@ FIRST = "policy-0"
 
 @dataclass(frozen=True, slots=True)
 class MatchOutcome:
-    """Of a match: against whom, what it came to, whether it was won."""
+    """The outcome of a match: against whom, what it came to, whether it was won."""
 
     opponent: str
     record: PairedRecord
@@ -96,12 +96,12 @@ class CampaignState:
 
     @property
     def experiments(self) -> list[Experiment]:
-        """In the order in which they were proposed."""
+        """The experiments in the order in which they were proposed."""
         return [self.entries[number].experiment for number in sorted(self.entries)]
 
     @property
     def under_way(self) -> list[ExperimentEntry]:
-        """Those that nothing is decided of yet."""
+        """The experiments that nothing is decided of yet."""
         entries = (self.entries[number] for number in sorted(self.entries))
         return [entry for entry in entries if not entry.experiment.decided]
 
@@ -111,11 +111,11 @@ class CampaignState:
 
     @property
     def spent(self) -> ModelUse:
-        """By all agents."""
+        """The use of models by all agents."""
         return sum(self.used.values(), ModelUse())
 
     def number_of(self, policy: str) -> int:
-        """Of the experiment that made a policy; 0 for the first policy."""
+        """The number of the experiment that made a policy; 0 for the first policy."""
         return 0 if policy == FIRST else self.named(policy).number
 
     def named(self, id: str) -> ExperimentEntry:

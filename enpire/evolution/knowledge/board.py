@@ -65,7 +65,7 @@ class Finding:
 
     @property
     def share(self) -> float:
-        """Of those, the share that was kept: mean of the Beta posterior from a uniform prior."""
+        """The share of those that was kept: mean of the Beta posterior from a uniform prior."""
         return (len(self.helped) + 1) / (self.support + 2)
 
     @property
@@ -162,7 +162,7 @@ def distilled(
 
 
 def pruned(findings: Mapping[str, Finding], capacity: int = CAPACITY) -> list[BoardChange]:
-    """Which to retire: what tells nothing though tried often, and the least telling of too many."""
+    """The findings to retire: what tells nothing though tried often, and the least telling."""
     standing = [f for f in findings.values() if not f.retired]
     idle = [f for f in standing if f.support >= ENOUGH and _idle(f)]
     left = sorted((f for f in standing if f not in idle), key=lambda f: -f.worth)
@@ -235,7 +235,7 @@ class FindingsBoard:
 
     @classmethod
     def open(cls, folder: Path) -> Self:
-        """For writing: there is one writer, the harness.
+        """Open it for writing: there is one writer, the harness.
 
         Raises:
             StoreError: another process writes it, or the disk refuses.
@@ -258,7 +258,7 @@ class FindingsBoard:
 
     @classmethod
     def read(cls, folder: Path) -> Self:
-        """As it stands, for looking at; empty where there is none yet."""
+        """Read it as it stands, for looking at; empty where there is none yet."""
         path = folder / FILE
         return cls(path, _read(path) if path.exists() else {})
 

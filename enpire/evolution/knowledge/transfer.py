@@ -48,7 +48,7 @@ class TransferredRecipe:
 
     @property
     def file(self) -> str:
-        """Where an agent finds its code in its workspace."""
+        """The file where an agent finds its code in its workspace."""
         return f"{FOLDER}/{self.origin}.py"
 
     def __str__(self) -> str:
@@ -59,7 +59,7 @@ class TransferredRecipe:
 
 @dataclass(frozen=True, slots=True)
 class TransferredKnowledge:
-    """From one run. task, run: its own; sha256: of what had happened in it by then."""
+    """What comes from one run. task, run: its own; sha256: of what had happened in it by then."""
 
     task: str
     run: str

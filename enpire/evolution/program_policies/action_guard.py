@@ -36,7 +36,7 @@ class ActionGuard:
 
 
 class ChunkActionGuard(ActionGuard):
-    """Likewise, of one that decides for several periods at once."""
+    """An `ActionGuard` of one that decides for several periods at once."""
 
     def __init__(self, inner: ChunkedController, name: str, size: int) -> None:
         """As `ActionGuard`."""

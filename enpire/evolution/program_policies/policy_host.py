@@ -94,7 +94,7 @@ class WrittenRecipe:
         return Candidate(self.policy(given.spec), {})
 
     def policy(self, spec: ChunkSpec) -> ProgramPolicy:
-        """For the observations and actions of `spec`."""
+        """The policy for the observations and actions of `spec`."""
         files = {"policy.py": self.text.encode()}
         return ProgramPolicy.of(files, spec.task, spec.observation, spec.action)
 

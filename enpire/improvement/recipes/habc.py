@@ -126,7 +126,7 @@ class AdvantageWeighted:
         return critic.chance(seen)
 
     def _weight(self, safer: Tensor, faster: Tensor, chance: Tensor, own: Tensor) -> Tensor:
-        """Of every row, (N,), from both gains in units of their spread over the policies' own."""
+        """The weight of every row, (N,), from both gains in units of the policies' own spread."""
         if not own.any():
             return torch.ones_like(chance)
         safer, faster = (each / each[own].std().clamp_min(LEAST_SPREAD) for each in (safer, faster))

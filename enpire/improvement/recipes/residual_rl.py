@@ -57,7 +57,7 @@ class ResidualLearning:
         return self._kept(given, base)
 
     def _distilled(self, given: RecipeInputs, incumbent: ChunkPolicy) -> Candidate:
-        """Of a policy that is quick to teach: one network that does what both together would."""
+        """Improve a policy that is quick to teach: one network does what both together would."""
         started, learning = time.monotonic(), self.learning
         torch.manual_seed(given.seed)
         generator = torch.Generator().manual_seed(given.seed)
@@ -85,7 +85,7 @@ class ResidualLearning:
         return Candidate(fitted.policy, numbers)
 
     def _kept(self, given: RecipeInputs, base: Base) -> Candidate:
-        """Of any other: it and the residual as one policy. It is asked once about each moment."""
+        """Improve any other: it and the residual as one policy, asked once about each moment."""
         started, learning = time.monotonic(), self.learning
         torch.manual_seed(given.seed)
         generator = torch.Generator().manual_seed(given.seed)

@@ -43,7 +43,7 @@ class Shapes:
 
 
 def find_folder(path: Path) -> Path | None:
-    """Where the policy of LeRobot's at `path` is, a checkpoint's folder or its own; or None."""
+    """Find the folder of LeRobot's policy at `path`, a checkpoint's or its own; or None."""
     for folder in (path, path / WITHIN):
         if (folder / CONFIG).is_file() and (folder / WEIGHTS).is_file():
             return folder
@@ -159,7 +159,7 @@ def _given(before: Any) -> dict[str, str]:
 
 
 def _camera(name: str) -> str:
-    """Of the picture called `name`."""
+    """The camera of the picture called `name`."""
     if not name.startswith(PICTURES):
         raise PolicyError(
             f"pictures called {name}: stations call theirs {PICTURES}CAMERA "

@@ -35,7 +35,7 @@ class LeRobotPolicy:
 
     @classmethod
     def of(cls, files: Mapping[str, bytes], task: str = "") -> Self:
-        """From the files of a folder; raises PolicyError as `folder.shapes`."""
+        """Read the files of a folder; raises PolicyError as `folder.shapes`."""
         said = folder.shapes(files)
         shown = said.cameras, said.size
         return cls(LeRobotSpec(task, said.observation, said.action, said.type, *shown), dict(files))
@@ -65,7 +65,7 @@ class LeRobotPolicy:
 
     @property
     def name(self) -> str:
-        """By what it is and a hash of its files, `act-1a2b3c4d`."""
+        """The policy's name, by what it is and a hash of its files, `act-1a2b3c4d`."""
         return f"{self.spec.type}-{self.sha256[:8]}"
 
     @property

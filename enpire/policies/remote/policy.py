@@ -75,7 +75,7 @@ def is_address(reference: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class RemoteSpec:
-    """Where a policy is, and what its server said of it.
+    """The place of a policy, and what its server said of it.
 
     observation, action, chunk: 0 where it did not say. seeded: it draws from a seed that it is
     given. joins: it has a chunk go on from what is left of the last one. spread: the unit of
@@ -133,7 +133,7 @@ class RemoteSpec:
             )
 
     def to_json(self) -> str:
-        """For a safetensors file's metadata."""
+        """Return it as text, for a safetensors file's metadata."""
         return json.dumps(asdict(self))
 
     @classmethod
@@ -174,7 +174,7 @@ class RemotePolicy:
 
     @property
     def name(self) -> str:
-        """By where it is."""
+        """The policy's name, by where it is."""
         return urlsplit(self.spec.address).netloc
 
     def tensors(self) -> dict[str, NDArray[Any]]:
@@ -198,7 +198,7 @@ class RemotePolicy:
 
 @dataclass(frozen=True, slots=True)
 class _Asking:
-    """As a `Chunked` policy; the controller does the asking."""
+    """A `Chunked` policy whose controller does the asking."""
 
     spec: ChunkSpec
     spread: Tensor

@@ -168,7 +168,7 @@ class ChunkServer:
         return self._many(history, seeds, pictures=pictures)
 
     def _pictures(self, request: dict[str, Any], policy_cameras: PolicyCameras) -> deque[Image]:
-        """Those of a request, oldest first, as stations show them: cameras not asked for black."""
+        """The pictures of a request, oldest first, as stations show them; black if not asked."""
         shape = len(policy_cameras.cameras), policy_cameras.size, policy_cameras.size, 3
         shown = np.zeros((self._looks, *shape), np.uint8)
         for place in self._places:

@@ -116,7 +116,7 @@ def allocated(
     tree: Tree,
     rng: np.random.Generator,
 ) -> Iterator[int]:
-    """Of every `CANDIDATES` fresh seeds the one with the most mixed Thompson sample.
+    """The seed with the most mixed Thompson sample, of every `CANDIDATES` fresh ones in turn.
 
     Seeds of one stratum share their sample; of equals the first is taken.
     """

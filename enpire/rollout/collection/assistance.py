@@ -35,7 +35,7 @@ OVERTIME = 4.0  # time limits that help may take beyond the task's
 
 @dataclass(slots=True)
 class RoundHelp:
-    """Of one round.
+    """The help of one round.
 
     base: the policy that collects, by name. episodes: of earlier rounds. seed: of the detector's
     training. detector: once it has learned.
@@ -114,7 +114,7 @@ def helped(done: Iterable[Episode], who: str, number: int = 0) -> LogEntry:
 
 
 def attended(done: Iterable[Episode], helper: Operator, number: int) -> list[Episode]:
-    """Those that a round collected with the helper beside a policy."""
+    """The episodes that a round collected with the helper beside a policy."""
     beside = f"+{helper.name}"
     return [
         e

@@ -47,7 +47,7 @@ class Predictor:
     ensemble: SuccessEnsemble
 
     def __call__(self, observations: Float32Array, elapsed: FloatArray) -> FloatArray:
-        """Of observations (N, obs), and the shares of the time limit that are over then, (N,)."""
+        """The log-odds at observations (N, obs), and shares (N,) of the time limit gone by."""
         chance = self.ensemble.chance(_shown(self.seen, observations, elapsed)).double()
         odds: FloatArray = torch.logit(chance, eps=1e-6).numpy()
         return odds
@@ -142,7 +142,7 @@ def learn_abort(episodes: Sequence[Episode], periods: int, seed: int) -> EarlySt
 
 
 def false_aborts_allowed(successes: int) -> int | None:
-    """Of so many, the most with which their rate is below `FALSE` at 95%; None: not even none."""
+    """The most of so many with which their rate is below `FALSE` at 95%; None: not even none."""
     most: int | None = None
     while (
         successes
@@ -198,7 +198,7 @@ class EarlyStopTally:
 
     @classmethod
     def of(cls, abort: EarlyStop, episodes: Iterable[Episode]) -> EarlyStopTally:
-        """Of a round's episodes that might have been ended, or let run."""
+        """Count those of a round's episodes that might have been ended, or were let run."""
         watched = list(episodes)
         tested = [e for e in watched if let_run(e.seed) and e.verdict.outcome in JUDGED]
         caught = [e for e in tested if abort.ends(e)]

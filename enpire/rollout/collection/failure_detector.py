@@ -66,7 +66,7 @@ class Detector:
     detection: Detection
 
     def watch(self) -> LearnedFailureDetector:
-        """To stand beside a policy."""
+        """Return what stands beside a policy."""
         return LearnedFailureDetector(self)
 
 
@@ -81,7 +81,7 @@ class LearnedFailureDetector:
     """A `FailureDetector`: trouble is a failure foreseen; all was well where the score was best."""
 
     def __init__(self, detector: Detector) -> None:
-        """By what it says of each station."""
+        """Watch each station by what the detector says."""
         self._detector = detector
         self._watched: dict[int, _BestScore] = {}
 
@@ -115,7 +115,7 @@ class NoFailureDetector:
 
 
 def learn_detector(episodes: Iterable[Episode], periods: int, seed: int) -> Detector | None:
-    """Of all that policies did alone; None where too little of it went wrong, or well.
+    """Learn from all that policies did alone; None where too little of it went wrong, or well.
 
     periods: of the time limit.
 
@@ -143,7 +143,7 @@ def learn_detector(episodes: Iterable[Episode], periods: int, seed: int) -> Dete
 
 
 def scores(predictor: Predictor, episode: Episode, periods: int) -> FloatArray:
-    """Of an episode where a `LearnedFailureDetector` would have looked, in the order of time."""
+    """The scores of an episode where a `LearnedFailureDetector` would have looked, in order."""
     at = np.arange(0, len(episode), EVERY)
     return predictor(episode.observations[at], at / periods)
 
@@ -161,7 +161,7 @@ def _alone(episode: Episode) -> bool:
 
 
 def _folds(won: Flags, seed: int) -> FloatArray:
-    """Which part each episode is of, (n,), with as many successes in each."""
+    """The part that each episode is of, (n,), with as many successes in each."""
     fold = np.empty(len(won))
     rng = np.random.default_rng(seed)
     for kind in (won, ~won):
@@ -170,5 +170,5 @@ def _folds(won: Flags, seed: int) -> FloatArray:
 
 
 def _bound(lowest: FloatArray) -> float:
-    """By the lowest scores of successes, (n,): so few of them are below."""
+    """The bound by the lowest scores of successes, (n,): so few of them are below."""
     return threshold([np.array([score]) for score in lowest], int(FALSE_ALARMS * len(lowest)))

@@ -65,7 +65,7 @@ class Round:
     _abort: EarlyStop | None = None
 
     def seeds(self, fresh: Iterator[int]) -> Iterator[int]:
-        """Those to begin episodes from, of a stream of fresh ones."""
+        """The seeds to begin episodes from, of a stream of fresh ones."""
         known = self.episodes, self.base, self.parent
         if self.collection_strategy.allocate and isinstance(self.stations, Tasked):
             look = partial(initial_condition, self.stations.task, physical=self.physical)

@@ -78,7 +78,7 @@ class PairedComparison:
 
     @property
     def decision(self) -> Decision:
-        """Of the test, by the pairs so far."""
+        """The decision of the test, by the pairs so far."""
         return decide(self.record, self.alpha, self.max_pairs)
 
 

@@ -198,7 +198,7 @@ class SealedRule:
 
 
 def _steps(null: float, good: float) -> tuple[float, float]:
-    """By how much the logarithm of the ratio rises at a success, and falls at a failure."""
+    """The steps by which the logarithm of the ratio rises at a success, and falls at a failure."""
     loss = math.inf if good >= 1.0 else math.log((1.0 - null) / (1.0 - good))
     return math.log(good / null), loss
 

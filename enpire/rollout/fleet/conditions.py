@@ -16,7 +16,7 @@ from enpire.types import Episode, Outcome, Times, Verdict
 
 @dataclass(frozen=True, slots=True)
 class Conditions:
-    """Of a real station, in seconds; nothing of the kind where it is 0.0.
+    """The conditions of a real station, in seconds; nothing of the kind where it is 0.0.
 
     reset_time: that a reset takes longer, on average; half to one and a half times as much.
     latency: from the end of an episode until its verdict is there. fault_every: mean time between
@@ -61,7 +61,7 @@ class ConditionedStations:
 
     @property
     def period(self) -> float:
-        """Of control [s]."""
+        """The period of control [s]."""
         return self.stations.period
 
     @property
@@ -186,7 +186,7 @@ class ConditionedStations:
             self.stations.begin(row, job)
 
     def _timed(self, episode: Episode, latency: int = 0) -> Episode:
-        """With the waiting in its times; latency: of its verdict, in periods."""
+        """The episode with the waiting in its times; latency: of its verdict, in periods."""
         times = episode.times
         reset = times.reset + self.period * self._waited.pop(episode.station, 0)
         verify = times.verify + self.period * latency

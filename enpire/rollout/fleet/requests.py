@@ -25,7 +25,7 @@ STOP = -1  # in place of a station: the run is to stop
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """Of a station: to pause after its episode, or to go on; in a person's words, why."""
+    """A request to a station: to pause after its episode, or to go on; and why, in words."""
 
     station: int
     pause: bool
@@ -70,7 +70,7 @@ class Requests:
             path.unlink()
 
     def taken(self) -> list[Request]:
-        """Those of stations that have come since, in order; it looks once in a while only.
+        """The requests to stations that have come since, in order; it looks once in a while only.
 
         Raises:
             StoreError: a file there is no request.

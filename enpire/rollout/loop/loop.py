@@ -206,7 +206,7 @@ class Loop:
         self._passes(self.state.incumbent)
 
     def _recipe(self, number: int) -> ConfiguredRecipe:
-        """Of a round."""
+        """The recipe of a round."""
         return self.schedule[min(number, len(self.schedule)) - 1]
 
     def _collect(self, number: int) -> None:
@@ -334,7 +334,7 @@ class Loop:
         return _OpenCollection(queue, errors, spent, help)
 
     def _seed(self, number: int) -> int:
-        """Of what is random in a round apart from its episodes."""
+        """The seed of what is random in a round apart from its episodes."""
         return self.settings.seed * 1000 + number
 
     def _train(self, recipe: ConfiguredRecipe, number: int, parent: str) -> str:

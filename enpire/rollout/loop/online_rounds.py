@@ -14,7 +14,7 @@ from enpire.types import Episode
 
 
 class OnlineRounds:
-    """Of one run."""
+    """The rounds of one run that learn online."""
 
     def __init__(
         self,

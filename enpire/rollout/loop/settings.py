@@ -78,5 +78,5 @@ class LoopSettings:
 
     @property
     def collection_strategy(self) -> CollectionStrategy:
-        """Where a round's episodes go."""
+        """The strategy by which a round's episodes are chosen."""
         return CollectionStrategy(self.allocate, self.abort, self.hard)

@@ -11,7 +11,7 @@ from enpire.types import Estimate
 
 @dataclass(slots=True)
 class LoopState:
-    """Where a loop is, for whoever shows it.
+    """The state of a loop, for whoever shows it.
 
     deciding: what the episodes of now are to decide, and how it stands; empty where nothing is.
     """
