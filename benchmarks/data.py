@@ -28,7 +28,7 @@ from enpire.environment import PolicyCameras
 from enpire.errors import StoreError
 from enpire.improvement.data import ExampleBatch, Examples, seen_examples
 from enpire.policies import PictureSpec
-from enpire.policies.picture import shown
+from enpire.policies.picture import encoder_input
 from enpire.store.episodes import iterate, write_batch
 from enpire.types import Episode, Image
 
@@ -174,7 +174,7 @@ def batches(
         batch = data.batch(index)
         if batch.pictures is None:
             raise StoreError("these examples have no pictures")
-        yield batch, [shown(each) for each in batch.pictures.unbind(1)]
+        yield batch, [encoder_input(each) for each in batch.pictures.unbind(1)]
 
 
 def _rate(epoch: Epoch, size: int) -> float:

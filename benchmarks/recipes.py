@@ -192,7 +192,7 @@ def _limited(budget: Budget) -> dict[str, float]:
 
 def ended(cell: RecipeCell) -> bool:
     """Whether its loop has come to an end of its own: the target, a budget, or a failure."""
-    return bool(overview.ended(cell.run))
+    return bool(overview.why_ended(cell.run))
 
 
 def read(cell: RecipeCell) -> CellResult | None:

@@ -91,10 +91,10 @@ class PhysicalResets(Observer):
             passed=self.tried > 0 and self.restored >= RESTORED * self.tried,
             detail=detail,
         )
-        return [restored, alike(fast, self.starts)]
+        return [restored, same_starts(fast, self.starts)]
 
 
-def alike(fast: list[FloatArray], physical: list[FloatArray]) -> CheckRow:
+def same_starts(fast: list[FloatArray], physical: list[FloatArray]) -> CheckRow:
     """Kolmogorov and Smirnov's test of every entry of the first observations, with Bonferroni.
 
     Normal noise of `BLUR` is added to both.

@@ -36,7 +36,7 @@ def require_symmetry(stations: Stations) -> None:
         readings = _start(stations, rng)
         seen = task.observe(readings)
         expected = task.observe(_carried(readings, turn, shift, pivot))
-        said = _said(symmetry, seen, turn, shift)
+        said = _transformed_observation(symmetry, seen, turn, shift)
         wrong = abs(said - expected)[0] > CLOSE * (1.0 + abs(expected[0]))
         if wrong.any():
             at = int(np.argmax(wrong))
@@ -71,7 +71,9 @@ def _carried(readings: Readings, turn: float, shift: FloatArray, pivot: FloatArr
     )
 
 
-def _said(symmetry: Symmetry, seen: Float32Array, turn: float, shift: FloatArray) -> Float32Array:
+def _transformed_observation(
+    symmetry: Symmetry, seen: Float32Array, turn: float, shift: FloatArray
+) -> Float32Array:
     """Return what the pack makes of observations (1, obs)."""
     history = torch.from_numpy(seen)[:, None]
     actions = torch.zeros(1, 1, 1 + max(map(max, symmetry.actions)))

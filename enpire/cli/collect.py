@@ -133,7 +133,7 @@ def _in_place(options: Namespace, where: Backend) -> int:
         asked = _CollectRequest(stations, helper, entropy)
         if chosen is not None:
             policy_loading.require_fit(chosen.policy, stations, chosen.name)
-            asked = _beside(chosen, asked, options)
+            asked = _with_policy(chosen, asked, options)
         with _opened(options, task, asked) as run:
             if asked.detector:
                 run.ledger.add_decision(detected(asked.detector))
@@ -177,7 +177,9 @@ class _CollectRequest:
             yield Job(seed, purpose, acts, who, number, overtime=overtime)
 
 
-def _beside(chosen: LoadedPolicy, asked: _CollectRequest, options: Namespace) -> _CollectRequest:
+def _with_policy(
+    chosen: LoadedPolicy, asked: _CollectRequest, options: Namespace
+) -> _CollectRequest:
     """Ask for help beside the policy, and foresee its failures where enough is known of them.
 
     Raises:

@@ -68,7 +68,7 @@ class CommonClock:
         time.sleep(seconds)
 
 
-def behind(episodes: Iterable[RunningEpisode]) -> list[tuple[RunningEpisode, int]]:
+def lagging_episodes(episodes: Iterable[RunningEpisode]) -> list[tuple[RunningEpisode, int]]:
     """Episodes that one which has ended waits for, and how many periods they have to pass."""
     known = list(episodes)
     first = min((running.until for running in known if running.until is not None), default=0)

@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from enpire.cluster.clock import CommonClock, RunningEpisode, behind
+from enpire.cluster.clock import CommonClock, RunningEpisode, lagging_episodes
 from enpire.cluster.connection import STATION, Cluster
 from enpire.cluster.serialization import RecentCache, pack, settings_of
 from enpire.cluster.station_actor import EndedEpisode, RemoteFailure
@@ -194,7 +194,7 @@ class RayStations:
 
     def _ask_those_behind(self) -> None:
         """Ask stations that others wait for to say when they have caught up."""
-        for running, periods in behind(self._running.values()):
+        for running, periods in lagging_episodes(self._running.values()):
             if running.asked is None:
                 running.asked = self._workers.actor(running.row).passed.remote(
                     running.ticket, periods

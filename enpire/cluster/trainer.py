@@ -139,7 +139,7 @@ class _RayTraining:
         except self._ray.exceptions.RayTaskError:
             raise  # a fault of ours
         except self._ray.exceptions.RayError as error:
-            self._again(error)
+            self._begin_again(error)
             return None
         if isinstance(found, RemoteCandidate):
             return Candidate(load(found.weights.metadata, found.weights.tensors), found.numbers)
@@ -166,7 +166,7 @@ class _RayTraining:
             except self._ray.exceptions.RayError as error:
                 self._renew(error)
 
-    def _again(self, error: BaseException) -> None:
+    def _begin_again(self, error: BaseException) -> None:
         self._renew(error)
         self._begin()
 

@@ -25,7 +25,7 @@ from enpire.improvement.training_process import (
     TrainingHandle,
     TrainingRequest,
     as_json,
-    asked_from,
+    request_from,
 )
 from enpire.policies import metadata
 from enpire.store import Run
@@ -92,11 +92,11 @@ class RayTrainerActor:
             self._run.save_policy(parent.name, parent.tensors, parent.metadata)
         request = dict(message.request)
         if message.source:
-            request["recipe"] = str(self._own(Path(request["recipe"]).name, message.source))
+            request["recipe"] = str(self._recipe_file(Path(request["recipe"]).name, message.source))
         self._cancelled = False
         shutil.rmtree(self._run.folder / FOLDER, ignore_errors=True)
         training_curve(self._run.folder, request["number"]).unlink(missing_ok=True)
-        self._training = self._trainer.begin(self._run, asked_from(request))
+        self._training = self._trainer.begin(self._run, request_from(request))
 
     def candidate(self) -> RemoteCandidate | str | None:
         """What came of it: a candidate, or why there is none; None if it was cancelled."""
@@ -130,7 +130,7 @@ class RayTrainerActor:
         self._run.close()
         shutil.rmtree(self._folder, ignore_errors=True)
 
-    def _own(self, name: str, text: str) -> Path:
+    def _recipe_file(self, name: str, text: str) -> Path:
         """A file of a recipe, under its name, as the run's machine has it."""
         folder = self._folder / "recipes" / hashlib.sha256(text.encode()).hexdigest()[:16]
         folder.mkdir(parents=True, exist_ok=True)

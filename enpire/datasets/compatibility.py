@@ -125,13 +125,13 @@ def choose(
     if called == names:
         return Chosen(column, every, names, len(names))
     if allowed.accept_names:
-        other = "without names" if called is None else f"called {_few(called)}"
+        other = "without names" if called is None else f"called {_listed(called)}"
         said = f"{column} in its own order, {other}"
         return Chosen(column, every, names, len(names), said)
     if called is None:
         raise StoreError(
             f"{folder} does not name the entries of {column}; {wanted.task} calls them "
-            f"{_few(names)}: if they are these in this order, say --accept-names"
+            f"{_listed(names)}: if they are these in this order, say --accept-names"
         )
     if sorted(called) == sorted(names):
         at = next(
@@ -146,7 +146,7 @@ def choose(
         f"{name} for {mine}" for name, mine in zip(called, names, strict=False) if name != mine
     ]
     raise StoreError(
-        f"{folder} calls entries of {column} otherwise than {wanted.task}: {_few(strange)}. If "
+        f"{folder} calls entries of {column} otherwise than {wanted.task}: {_listed(strange)}. If "
         "they mean the same, say --rename THEIRS=OURS,... or, in the same order, --accept-names"
     )
 
@@ -174,7 +174,7 @@ def require_renamed(folder: Path, features: Mapping[str, Any], allowed: Allowed)
     strange = [name for name in allowed.rename if name not in called]
     if strange:
         raise StoreError(
-            f"{folder} calls nothing {strange[0]}; it has {_few(called, 30)}: --rename"
+            f"{folder} calls nothing {strange[0]}; it has {_listed(called, 30)}: --rename"
         )
 
 
@@ -353,7 +353,7 @@ def success_columns(features: Mapping[str, Any], allowed: Allowed) -> list[str]:
         return [name for name in (SUCCESS, NEXT_SUCCESS) if name in features]
     if allowed.success not in features:
         raise StoreError(
-            f"there is no column {allowed.success}; there are {_few(sorted(features), 30)}"
+            f"there is no column {allowed.success}; there are {_listed(sorted(features), 30)}"
         )
     return [allowed.success]
 
@@ -395,7 +395,7 @@ def _by_name(
         how = "twice" if missing[0] in theirs else "not at all"
         raise StoreError(
             f"{folder} has {missing[0]} {how} in {column}, which {task} needs; it has "
-            f"{_few(called, 30)}: say --rename THEIRS=OURS,..."
+            f"{_listed(called, 30)}: say --rename THEIRS=OURS,..."
         )
     entries = tuple(theirs.index(name) for name in names)
     if entries == tuple(range(len(called))) and tuple(called) == names:
@@ -415,6 +415,6 @@ def _refuse(frames: Frames, chosen: Chosen, values: FloatArray, bad: Flags, need
         )
 
 
-def _few(names: Sequence[str], most: int = SHOWN) -> str:
+def _listed(names: Sequence[str], most: int = SHOWN) -> str:
     shown = ", ".join(names[:most])
     return f"{shown} and {len(names) - most} more" if len(names) > most else shown

@@ -52,7 +52,7 @@ def export(
         parts.mkdir(parents=True, exist_ok=True)
         made, done = [], 0
         for chosen in batched(episodes, part):
-            path = parts / _named(done, chosen, layout)
+            path = parts / _part_name(done, chosen, layout)
             if not path.exists():
                 _write(chosen, layout, path, shoot)
             made.append(path)
@@ -62,7 +62,7 @@ def export(
         shutil.rmtree(parts)
 
 
-def _named(first: int, episodes: Sequence[Episode], layout: Layout) -> str:
+def _part_name(first: int, episodes: Sequence[Episode], layout: Layout) -> str:
     """After what is in it, so that a part of another export is never taken for it."""
     of = hashlib.sha256(repr((astuple(layout), [e.id for e in episodes])).encode())
     return f"{first:08d}-{of.hexdigest()[:16]}"

@@ -71,12 +71,12 @@ class Commands:
             word = caller.recv(LONGEST)
             if not word:
                 raise ConnectionResetError
-            caller.send(json.dumps(self._said(word)).encode())
+            caller.send(json.dumps(self._answer_to(word)).encode())
         except OSError:  # the caller has gone, or takes no answer
             self._poll.unregister(handle)
             self._callers.pop(handle).close()
 
-    def _said(self, word: bytes) -> dict[str, object]:
+    def _answer_to(self, word: bytes) -> dict[str, object]:
         try:
             return {"ok": True, **self._answer(word.decode(errors="replace"))}
         except SafetyError as error:

@@ -123,10 +123,10 @@ def known_well(episodes: Sequence[Episode]) -> list[Episode]:
     All successes, where nobody did. What a policy did itself tells no more than it knew.
     """
     won = [episode for episode in episodes if episode.success]
-    return [episode for episode in won if told(episode)] or won
+    return [episode for episode in won if has_expert(episode)] or won
 
 
-def told(episode: Episode) -> bool:
+def has_expert(episode: Episode) -> bool:
     """Whether somebody who knows had a hand in it."""
     return episode.helped or episode.shown
 

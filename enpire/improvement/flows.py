@@ -15,7 +15,7 @@ from enpire.improvement.recipe import Candidate, RecipeInputs
 from enpire.policies import FlowPolicy, PictureSpec
 
 
-def begun(given: RecipeInputs) -> FlowPolicy | Candidate:
+def starting_flow(given: RecipeInputs) -> FlowPolicy | Candidate:
     """The incumbent if it flows; else a candidate, cloned from those who know as stage `flow`.
 
     Raises:

@@ -21,7 +21,7 @@ from enpire.improvement.data import Examples, examples
 from enpire.improvement.film import Film
 from enpire.improvement.recipe import RecipeInputs
 from enpire.improvement.replay import Transitions, later_of, transitions
-from enpire.improvement.residual import seen
+from enpire.improvement.residual import residual_inputs
 from enpire.policies import BASES, Base, ChunkSampler, ObservationMask, PictureSpec, base_of, eyes
 from enpire.types import Episode, Flags, Float32Array
 
@@ -76,7 +76,7 @@ class Moments:
     @classmethod
     def of(cls, base: Base, episodes: Sequence[Episode], given: RecipeInputs) -> Moments:
         """Raises RecipeError where there is no moment that it can be asked about."""
-        looked, spec = _seen(base, given), given.spec
+        looked, spec = _observation_mask(base, given), given.spec
         asked = base.asked(given.instruction, looked)
         data = examples(episodes, asked.spec)
         film = None
@@ -117,14 +117,15 @@ class Moments:
     ) -> tuple[Transitions, Tensor]:
         """Chunks as who stands on the base sees them, and the rows at which they begin, (M,).
 
-        What is seen is one vector, see `residual.seen`. said: by the base of all rows that are
-        `known`. Of chunks these are at which it is known what the base says, and where they end.
+        What is seen is one vector, see `residual.residual_inputs`. said: by the base of all rows
+        that are `known`. Of chunks these are at which it is known what the base says, and where
+        they end.
         """
         spec, known = self.asked.spec, torch.from_numpy(self.known)
         plain = transitions(episodes, spec, discount)
         chunks = torch.zeros(len(known), spec.execute, spec.action)
         chunks[known] = said[:, : spec.execute]
-        whole = seen(self.told(), chunks, self.besides())
+        whole = residual_inputs(self.told(), chunks, self.besides())
         later = later_of(episodes, spec.execute)
         ended = plain.discount == 0.0
         at = torch.where(known & (ended | known[later]))[0]
@@ -163,7 +164,7 @@ class Moments:
         return result
 
 
-def _seen(base: Base, given: RecipeInputs) -> ObservationMask:
+def _observation_mask(base: Base, given: RecipeInputs) -> ObservationMask:
     """What it sees of what stations show here.
 
     Raises:

@@ -18,7 +18,7 @@ from torch.nn.functional import binary_cross_entropy_with_logits as cross_entrop
 from torch.nn.functional import softplus
 
 from enpire.improvement.replay import Transitions
-from enpire.improvement.sac import NORMAL, Actor, SacAgent, SacSettings, least
+from enpire.improvement.sac import NORMAL, Actor, SacAgent, SacSettings, random_minimum
 from enpire.improvement.value import SuccessEnsemble, lower_confidence_bound
 from enpire.policies import FlowPolicy, NoiseSteering
 from enpire.policies.flow import DEVIATION, NOISE_LIMIT
@@ -224,6 +224,6 @@ class TriedAgent(NoiseAgent[NoiseSteering]):
         with torch.no_grad():
             noise, _ = self.actor.noise(batch.later, self.generator)
             odds = self.noise_odds(batch.later, noise)
-            value = least(self.critic.value(odds), self.learning.least_of, self.generator)
+            value = random_minimum(self.critic.value(odds), self.learning.least_of, self.generator)
         worth: Tensor = batch.reward + batch.discount * value
         return worth

@@ -116,7 +116,7 @@ class Actor(nn.Module):
         return mean, (mean + offset[:, None]).clamp(-1.0, 1.0), density
 
 
-def least(values: Tensor, of: int, generator: torch.Generator) -> Tensor:
+def random_minimum(values: Tensor, of: int, generator: torch.Generator) -> Tensor:
     """The least (batch,) of a random few of values (members, batch)."""
     few = torch.randperm(len(values), generator=generator)[:of].to(values.device)
     return values[few].min(dim=0).values
@@ -184,7 +184,7 @@ class SacAgent[P: Chunks]:
         with torch.no_grad():
             _, actions, _ = self.actor.draw(batch.later, self.generator)
             odds = self.target(batch.later, actions[:, : self.execute])
-            value = least(self.target.value(odds), self.learning.least_of, self.generator)
+            value = random_minimum(self.target.value(odds), self.learning.least_of, self.generator)
         worth: Tensor = batch.reward + batch.discount * value
         return worth
 

@@ -22,7 +22,7 @@ NAMED = re.compile(r"skill-(\d+)\.(\d+)")
 JUDGED = (Outcome.SUCCESS, Outcome.FAILURE)
 
 
-def named(number: int, candidate: int) -> str:
+def candidate_name(number: int, candidate: int) -> str:
     """What episodes of the round's candidate are recorded under."""
     return f"skill-{number}.{candidate}"
 

@@ -63,10 +63,10 @@ def train(run: Run, asked: TrainingRequest) -> Candidate:
     made_of = digest(asked, *(episode.id for episode in episodes))
     curve = CurveWriter(training_curve(run.folder, asked.number))
     checkpoint = Checkpoint(run.folder / FOLDER, made_of, curve=curve)
-    return asked.recipe.improve(given(run, asked, episodes, checkpoint))
+    return asked.recipe.improve(recipe_inputs(run, asked, episodes, checkpoint))
 
 
-def given(
+def recipe_inputs(
     run: Run, asked: TrainingRequest, episodes: Sequence[Episode], checkpoint: Checkpoint = NOWHERE
 ) -> RecipeInputs:
     """Return what a recipe learns from: these episodes, and the policy that is to be improved."""
@@ -248,7 +248,7 @@ def as_json(run: Path, asked: TrainingRequest) -> dict[str, Any]:
     }
 
 
-def asked_from(said: dict[str, Any]) -> TrainingRequest:
+def request_from(said: dict[str, Any]) -> TrainingRequest:
     """The inverse of `as_json`, but for the run."""
     recipe = remade(said["recipe"], said["settings"])
     spec = shape_of(said["spec"])
@@ -266,10 +266,10 @@ def asked_from(said: dict[str, Any]) -> TrainingRequest:
     )
 
 
-def carried_out(said: dict[str, Any]) -> dict[str, Any]:
+def carry_out(said: dict[str, Any]) -> dict[str, Any]:
     """Do what `as_json` says: the candidate's file in the run, and its numbers; or the error."""
     folder = Path(said["run"]) / FOLDER
-    asked = asked_from(said)
+    asked = request_from(said)
     with Run.open(Path(said["run"])) as run:
         candidate = train(run, asked)
     data = to_bytes(candidate.policy.tensors(), metadata(candidate.policy))

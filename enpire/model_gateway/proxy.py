@@ -207,7 +207,7 @@ class _ProxyHandler(BaseHTTPRequestHandler):
     def _forward(self, asked: _ProxiedRequest, body: bytes, connection: HTTPConnection) -> None:
         """Ask, and answer with what comes."""
         upstream = asked.upstream
-        headers = _some(self.headers.items(), PASSED, PASSED_PREFIXES)
+        headers = _headers_of(self.headers.items(), PASSED, PASSED_PREFIXES)
         headers |= {"accept-encoding": "identity"}
         if upstream.key:
             headers |= {upstream.header: upstream.prefix + upstream.key}
@@ -260,13 +260,13 @@ class _ProxyHandler(BaseHTTPRequestHandler):
             for line in _lines(answer):
                 asked.meter.line(line)
                 line = _without(line, key)
-                listening = listening and self._told(b"%x\r\n%s\r\n" % (len(line), line))
+                listening = listening and self._send_answer(b"%x\r\n%s\r\n" % (len(line), line))
         except (OSError, HTTPException):  # it broke off
             return
         asked.complete = True
-        self._told(b"0\r\n\r\n")
+        self._send_answer(b"0\r\n\r\n")
 
-    def _told(self, data: bytes) -> bool:
+    def _send_answer(self, data: bytes) -> bool:
         """Whether anybody listens."""
         try:
             self.wfile.write(data)
@@ -277,7 +277,7 @@ class _ProxyHandler(BaseHTTPRequestHandler):
 
     def _begin(self, answer: HTTPResponse, key: bytes) -> None:
         self.send_response(answer.status)
-        for name, value in _some(answer.getheaders(), RETURNED, RETURNED_PREFIXES).items():
+        for name, value in _headers_of(answer.getheaders(), RETURNED, RETURNED_PREFIXES).items():
             self.send_header(name, _without(value.encode(), key).decode())
 
     def _refuse(self, refused: Refused) -> None:
@@ -319,7 +319,7 @@ def _cut(sock: socket.socket | None) -> None:
             sock.shutdown(socket.SHUT_RDWR)
 
 
-def _some(items: Any, names: tuple[str, ...], prefixes: tuple[str, ...]) -> dict[str, str]:
+def _headers_of(items: Any, names: tuple[str, ...], prefixes: tuple[str, ...]) -> dict[str, str]:
     low = {name.lower(): value for name, value in items}
     return {n: v for n, v in low.items() if n in names or n.startswith(prefixes)}
 

@@ -127,7 +127,7 @@ def read_record(run: Run, episode: Episode, view: Viewpoint) -> EpisodeRecord:
         episode,
         tuple(track for track in tracks if track.values.shape[1]),
         _chunks(run, episode, stamps),
-        (*_seen(episode, stamps, again.cameras), *again.scene),
+        (*_recorded_pictures(episode, stamps, again.cameras), *again.scene),
         evidence,
         policy,
         last + period + episode.times.verify,
@@ -200,7 +200,9 @@ def _chunks(run: Run, episode: Episode, stamps: FloatArray) -> tuple[ActionChunk
     return tuple(ActionChunk(float(stamps[at]), actions[at : at + size]) for at in begins)
 
 
-def _seen(episode: Episode, stamps: FloatArray, cameras: tuple[str, ...]) -> list[RecordedPicture]:
+def _recorded_pictures(
+    episode: Episode, stamps: FloatArray, cameras: tuple[str, ...]
+) -> list[RecordedPicture]:
     """Return what policies saw; a row after the last one is where the verification looked."""
     pictures = []
     for images, row in zip(episode.pictures, episode.pictured.tolist(), strict=True):

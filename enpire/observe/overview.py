@@ -81,7 +81,7 @@ def state_by(facts: Mapping[str, str], live: bool) -> str:
     return "killed" if said == "running" and not live else said
 
 
-def ended(folder: Path) -> str:
+def why_ended(folder: Path) -> str:
     """Why the run in a folder has come to an end of its own; empty where it can go on, or is none.
 
     An end of its own is the target, a budget, or a failure.

@@ -235,7 +235,7 @@ class Leading:
 
     def _grip(self, openings: FloatArray, before: FloatArray) -> FloatArray:
         """What grippers are told, (arms,), by the leader's openings and what they were before."""
-        now = told(openings, self._robot)
+        now = gripper_setpoints(openings, self._robot)
         if self._gripping is None:
             self._gripping, self._has = now, np.zeros(self.arms, bool)
         passed = (now - before) * (self._gripping - before) <= 0.0
@@ -247,7 +247,7 @@ class Leading:
         self._rested, self._rested_at = reading.position, self._clock()
 
 
-def told(openings: FloatArray, robot: Robot) -> FloatArray:
+def gripper_setpoints(openings: FloatArray, robot: Robot) -> FloatArray:
     """What grippers are told by an action that has them at these openings, (arms,) in [-1, 1]."""
     closed, opened = np.array([arm.gripper_range for arm in robot.arms], np.float64).T
     as_told: FloatArray = np.clip(2 * (openings - closed) / (opened - closed) - 1, -1.0, 1.0)

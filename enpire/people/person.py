@@ -13,7 +13,7 @@ from enpire.environment.core.controller import PeriodCommand
 from enpire.errors import UsageError
 from enpire.packs import Robot
 from enpire.people.devices import Posture
-from enpire.people.devices import told as as_told
+from enpire.people.devices import gripper_setpoints as as_told
 from enpire.people.hands import Hands
 from enpire.people.operator_command import OperatorCommand
 from enpire.twin.twin import Rows

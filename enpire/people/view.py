@@ -43,14 +43,14 @@ class LiveView:
                 return
             self._under_way.result()
         self._stations.wait()
-        self._under_way = self._renderings.of(row, self._shown)
+        self._under_way = self._renderings.of(row, self._show_images)
 
     def close(self) -> None:
         """Give back the OpenGL context."""
         with suppress(EnpireError):
             self._renderings.close()
 
-    def _shown(self, images: list[Image]) -> None:
+    def _show_images(self, images: list[Image]) -> None:
         self._show(jpeg(np.concatenate(images, axis=1)))
 
 

@@ -145,7 +145,7 @@ class Asynchronous:
             stations, answer = self._thinking
             if station in stations or not answer.done():
                 return False
-        return self._left(station, max(self._delays)) <= 1
+        return self._periods_left(station, max(self._delays)) <= 1
 
     def decided(self, row: int, observation: Float32Array) -> bool:
         """See `AsyncController`."""
@@ -223,9 +223,9 @@ class Asynchronous:
             return
         delay = max(self._delays)
         awake = [station for station in list(self._stations.values()) if station.awake]
-        if not any(self._left(station, delay) <= 0 for station in awake):
+        if not any(self._periods_left(station, delay) <= 0 for station in awake):
             return
-        soon = [station for station in awake if self._left(station, delay) <= delay]
+        soon = [station for station in awake if self._periods_left(station, delay) <= delay]
         asked = []
         for station in soon:
             station.awake, station.asked = False, station.now
@@ -236,7 +236,7 @@ class Asynchronous:
             asked.append(ChunkRequest(state, seen, left, min(delay, len(left))))
         self._thinking = soon, self._thread.submit(self._infer, asked)
 
-    def _left(self, station: _AsyncEpisode, delay: int) -> int:
+    def _periods_left(self, station: _AsyncEpisode, delay: int) -> int:
         """Periods until a station is due for a chunk."""
         length = len(station.chunk)
         if not length:

@@ -95,7 +95,7 @@ class FlowPolicy(ChunkModule):
 
         known: 1 for the actions of each chunk that are pending, (batch, chunk); else none are.
         """
-        shown = [seen, x, told(time)]
+        shown = [seen, x, time_features(time)]
         if self.spec.pending:
             shown += [x.new_zeros(len(x), self.spec.chunk) if known is None else known]
         candidate, gate = self.net(torch.cat(shown, dim=1)).chunk(2, dim=1)
@@ -175,7 +175,7 @@ class FlowPolicy(ChunkModule):
             noise: Float32Array | None = None,
             pictures: Image | None = None,
         ) -> Float32Array:
-            return infer(history, begun(size, seeds, noise))
+            return infer(history, initial_noise(size, seeds, noise))
 
         shape = self.spec.chunk, self.spec.action
         return ChunkSampler(self.spec, self.spread.clone(), chunks, chunks, shape)
@@ -202,7 +202,7 @@ class FlowInference:
         if steering:
             self._steer = Perceptron(tensors, "steer", steering), np.exp(tensors["log_std"])
         times = torch.arange(spec.steps)[:, None] / spec.steps
-        self._times: Float32Array = told(times).numpy()
+        self._times: Float32Array = time_features(times).numpy()
 
     def __call__(
         self, history: Float32Array, drawn: Float32Array, left: Float32Array | None = None
@@ -247,14 +247,14 @@ class FlowController(PolicyController):
         return self._infer(seen, drawn)
 
 
-def begun(size: int, seeds: Sequence[int], noise: Float32Array | None) -> Float32Array:
+def initial_noise(size: int, seeds: Sequence[int], noise: Float32Array | None) -> Float32Array:
     """What chunks flow from, (b, size): the noise that was chosen, or what seeds (b,) draw."""
     if noise is not None:
         return noise.reshape(len(noise), size)
     return np.array([np.random.default_rng(s).standard_normal(size, np.float32) for s in seeds])
 
 
-def told(time: Tensor) -> Tensor:
+def time_features(time: Tensor) -> Tensor:
     """Times (batch, 1) in [0, 1] as a network is shown them, (batch, 2 TIMES)."""
     angle = math.pi * time * torch.arange(1, TIMES + 1, device=time.device)
     return torch.cat([torch.sin(angle), torch.cos(angle)], dim=1)

@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from enpire.environment import StationBackend
 from enpire.errors import PolicyError
 from enpire.policies.chunk_sampler import ChunkSampler
-from enpire.policies.flow import FlowInference, FlowPolicy, begun
+from enpire.policies.flow import FlowInference, FlowPolicy, initial_noise
 from enpire.policies.network import NormalisedModule, normalised, with_weights
 from enpire.policies.policy_runner import PolicyState
 from enpire.policies.spec import PictureSpec
@@ -90,7 +90,7 @@ class PicturePolicy(NormalisedModule):
         """
         felt = list(self.spec.felt)
         seen = self.normalised(history)[..., felt]
-        found = [encode(shown(pictures[:, i])) for i, encode in enumerate(self.encoders)]
+        found = [encode(encoder_input(pictures[:, i])) for i, encode in enumerate(self.encoders)]
         return torch.cat([seen.flatten(1), *found], dim=1)
 
     def cloning_error(
@@ -127,7 +127,7 @@ class PicturePolicy(NormalisedModule):
             noise: Float32Array | None = None,
             pictures: Image | None = None,
         ) -> Float32Array:
-            return infer(history, begun(size, seeds, noise), _newest(pictures))
+            return infer(history, initial_noise(size, seeds, noise), _newest(pictures))
 
         def together(
             history: Float32Array,
@@ -138,7 +138,7 @@ class PicturePolicy(NormalisedModule):
             with torch.inference_mode():
                 newest = torch.from_numpy(_newest(pictures))
                 looked = self.see(torch.from_numpy(history), newest)[:, None]
-                drawn = torch.from_numpy(begun(size, seeds, noise))
+                drawn = torch.from_numpy(initial_noise(size, seeds, noise))
                 said: Float32Array = self.flow(looked, drawn).numpy()
                 return said
 
@@ -167,15 +167,17 @@ class PictureInference:
         """Actions (batch, chunk, act) for observations (batch, history, obs) and drawn noise."""
         shape = history.shape
         felt = normalised(history, self._mean, self._std).reshape(shape)[..., self._felt]
-        found = np.stack([self._found(each) for each in pictures])
+        found = np.stack([self._features(each) for each in pictures])
         seen = np.concatenate([felt.reshape(len(felt), -1), found], axis=1)
         return self._flow(seen[:, None], drawn)
 
-    def _found(self, pictures: Image) -> Float32Array:
+    def _features(self, pictures: Image) -> Float32Array:
         """What the encoders say of one station's pictures, (features,)."""
         with torch.inference_mode():
             each = torch.from_numpy(pictures)[:, None]
-            said = [encode(shown(one)) for encode, one in zip(self._encoders, each, strict=True)]
+            said = [
+                encode(encoder_input(one)) for encode, one in zip(self._encoders, each, strict=True)
+            ]
             found: Float32Array = torch.cat(said, dim=1)[0].numpy()
         return found
 
@@ -201,7 +203,7 @@ def _newest(pictures: Image | None) -> Image:
     return pictures[:, -1]
 
 
-def shown(pictures: Tensor) -> Tensor:
+def encoder_input(pictures: Tensor) -> Tensor:
     """One camera's pictures (batch, size, size, 3) of uint8 as an encoder is shown them.
 
     A pixel's channels stay side by side in memory, with which convolutions are quicker.

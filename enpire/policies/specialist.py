@@ -159,7 +159,7 @@ class SpecialistController(SeeingController):
     def due(self, row: int) -> bool:
         """See `VisionController`: only who asks the generalist needs pictures."""
         one = self._states[row]
-        return isinstance(one, Advised) and self._left(one) < self.looks
+        return isinstance(one, Advised) and self._periods_left(one) < self.looks
 
     def chunks(self, seen: Float32Array, states: Sequence[PolicyState]) -> Float32Array:
         """See `PolicyController`; seen: (b, history, obs) of successive periods."""
@@ -190,7 +190,7 @@ class SpecialistController(SeeingController):
     def _due(self, one: Advised) -> bool:
         return one.advice is None or (one.coming is None and one.since >= self._shape.every)
 
-    def _left(self, one: Advised) -> int:
+    def _periods_left(self, one: Advised) -> int:
         """Periods until the generalist is asked again."""
         if one.advice is None:
             return 0

@@ -89,7 +89,7 @@ class SupervisorProcess:
         owner.register(sys.stdin, select.POLLIN | select.POLLHUP)
         pace = Pace(self._station.period)
         try:
-            while not self._ended():
+            while not self._end_requested():
                 pace.wait()
                 if not self._ending and owner.poll(0):
                     self.end(GateRule.OWNER)
@@ -109,7 +109,7 @@ class SupervisorProcess:
         self._ending = self._ending or time.monotonic_ns()
         self.supervisor.stop(rule)
 
-    def _ended(self) -> bool:
+    def _end_requested(self) -> bool:
         if not self._ending:
             return False
         late = time.monotonic_ns() - self._ending > END_S * 1e9

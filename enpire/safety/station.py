@@ -146,14 +146,14 @@ def load_station(path: Path) -> StationFile:
         verifier=watch.has("verifier"),
         ages=_ages(watch),
         realtime=_realtime(table),
-        settings=settings(driver, robot, _own(table, driver)),
+        settings=settings(driver, robot, _own_table(table, driver)),
         wire=wire,
-        wiring=settings(wire, robot, _own(table, wire)),
+        wiring=settings(wire, robot, _own_table(table, wire)),
         sha256=hashlib.sha256(path.read_bytes() + pack.sha256.encode() + wiring).hexdigest(),
     )
 
 
-def _own(table: Table, name: str) -> Table | None:
+def _own_table(table: Table, name: str) -> Table | None:
     return table.table(name) if table.has(name) else None
 
 

@@ -128,15 +128,19 @@ class LocalWire:
 
         return {
             "hello": lambda: {"task": cell.task.name},
-            "operate": lambda: _done(lambda: cell.operate(tuple(asked["on"]))),
-            "place": lambda: _done(lambda: cell.place(np.array(asked["variation"], np.float64))),
-            "vary": lambda: _done(lambda: cell.vary(np.array(asked["variation"], np.float64))),
+            "operate": lambda: _done_answer(lambda: cell.operate(tuple(asked["on"]))),
+            "place": lambda: _done_answer(
+                lambda: cell.place(np.array(asked["variation"], np.float64))
+            ),
+            "vary": lambda: _done_answer(
+                lambda: cell.vary(np.array(asked["variation"], np.float64))
+            ),
             "placed": lambda: {"placed": cell.placed, "failed": cell.failed},
-            "emergency": lambda: _done(lambda: cell.emergency(bool(asked["pressed"]))),
+            "emergency": lambda: _done_answer(lambda: cell.emergency(bool(asked["pressed"]))),
             "faults": faults,
         }
 
 
-def _done(do: Callable[[], None]) -> dict[str, object]:
+def _done_answer(do: Callable[[], None]) -> dict[str, object]:
     do()
     return {}

@@ -54,7 +54,7 @@ def start(station: StationFile, task: str, wire: str, plan: Plan, seed: int) -> 
     cell = SimulatedCell(
         loaded, load_world(find("sim", loaded.world)), station.robot, seed, time.monotonic_ns
     )
-    told = _told(station)
+    told = _told_faults(station)
     first = max((fault.number for fault in told), default=0) + 1
     faults = Faults(plan, seed, time.monotonic_ns(), first, lambda fault: _tell(station, fault))
     faults.told += told
@@ -93,7 +93,7 @@ def _below(wish: RealTimeSettings) -> RealTimeSettings:
     return RealTimeSettings(None, None if wish.priority is None else max(wish.priority - 1, 1))
 
 
-def _told(station: StationFile) -> list[Fault]:
+def _told_faults(station: StationFile) -> list[Fault]:
     path = messages.folder(station.runtime) / TOLD
     if not path.is_file():
         return []

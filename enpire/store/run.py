@@ -57,7 +57,7 @@ from enpire.store.layout import (
     SEAL,
 )
 from enpire.store.ledger import Ledger
-from enpire.store.lock import WriterLock, held, short_reading, without_short_readers
+from enpire.store.lock import WriterLock, is_held, short_reading, without_short_readers
 from enpire.store.origin import ORIGIN, mark
 from enpire.store.orphans import Orphans, batches_on_disk, find, policies_on_disk, set_aside
 from enpire.store.rows import EpisodeRow, Interval, LogEntry, PolicyRow
@@ -91,7 +91,7 @@ def is_run(folder: Path) -> bool:
 
 def under_way(folder: Path) -> bool:
     """Whether a process writes to the run in `folder` now."""
-    return held(folder / LOCK)
+    return is_held(folder / LOCK)
 
 
 class Run(Closing):

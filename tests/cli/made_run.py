@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from enpire.environment.core.jobs import named
+from enpire.environment.core.jobs import episode_id
 from enpire.observe.result import result
 from enpire.rollout.evaluation.paired_comparison import PairedComparison
 from enpire.rollout.evaluation.sealed import Sealed
@@ -56,7 +56,9 @@ def _episode(purpose: Purpose, number: int, policy: str, seed: int, success: boo
     outcome = Outcome.SUCCESS if success else Outcome.FAILURE
     changes: dict[str, Any] = {"seed": seed, "purpose": purpose, "policy": policy, "round": number}
     verdict = Verdict(outcome, (), float(success), "done", "ok", frames=frames)
-    return episode(named(purpose, number, policy, seed), 3, verdict=verdict, packs={}, **changes)
+    return episode(
+        episode_id(purpose, number, policy, seed), 3, verdict=verdict, packs={}, **changes
+    )
 
 
 def _add(run: Run, episodes: list[Episode]) -> None:

@@ -108,9 +108,9 @@ def test_cut_short_it_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_what_was_begun_for_another_is_not_taken(tmp_path: Path) -> None:
-    others = exporting._named(0, some(2), LAYOUT)
-    assert others != exporting._named(0, some(3), LAYOUT)
-    assert others != exporting._named(0, some(2), replace(LAYOUT, told="another"))
+    others = exporting._part_name(0, some(2), LAYOUT)
+    assert others != exporting._part_name(0, some(3), LAYOUT)
+    assert others != exporting._part_name(0, some(2), replace(LAYOUT, told="another"))
 
 
 def shades(one: Episode) -> Image:

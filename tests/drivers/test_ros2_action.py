@@ -99,7 +99,7 @@ class Sender:
 
 
 def until(holds) -> bool:
-    return node.until(holds, PATIENCE_S)
+    return node.wait_until(holds, PATIENCE_S)
 
 
 def failed(sender: Sender, wanted: np.ndarray) -> str:

@@ -11,7 +11,7 @@ import torch
 
 from enpire.improvement import behaviour_cloning
 from enpire.improvement.behaviour_cloning import CALM, LEAST_STEPS, Training
-from enpire.improvement.flows import begun
+from enpire.improvement.flows import starting_flow
 from enpire.improvement.noise import SteeredFlowActor, SteeredFlowAgent
 from enpire.improvement.recipe import Candidate, RecipeInputs
 from enpire.improvement.recipes.bc import BehaviourCloning
@@ -88,7 +88,7 @@ def test_flows_are_wider_and_learn_for_longer_and_of_those_who_know(
     for least, most in ((10, 100), (100, 200), (5, 10)):
         monkeypatch.setattr(behaviour_cloning, "LEAST_STEPS", least)
         monkeypatch.setattr(behaviour_cloning, "MOST_STEPS", most)
-        cloned = begun(given)
+        cloned = starting_flow(given)
     assert isinstance(cloned, Candidate)
     made = cloned.policy
     assert isinstance(made, FlowPolicy)
@@ -116,7 +116,7 @@ def test_an_incumbent_of_another_kind_gives_way_to_a_flow(recipe: type) -> None:
 def test_a_flow_that_nobody_has_seen_act_is_a_candidate_as_it_was_cloned(kind: type) -> None:
     recipe = kind(learning=SMALL)
     given = RecipeInputs(SPEC, [episode(f"e{n}", 8) for n in range(3)], None, seed=1)
-    candidate = begun(given)
+    candidate = starting_flow(given)
     assert isinstance(candidate, Candidate)
     cloned = candidate.policy
     first = recipe.improve(given).policy

@@ -22,8 +22,8 @@ from enpire.improvement.training_process import (
     TrainingHandle,
     TrainingRequest,
     as_json,
-    asked_from,
     learned_from,
+    request_from,
     train,
 )
 from enpire.packs import find
@@ -91,7 +91,7 @@ def test_another_process_is_asked_for_the_same(tmp_path: Path) -> None:
         grippers=(6, 13),
         symmetry=read_symmetry(load_task(find("tasks", "zip_tie"))),
     )
-    there = asked_from(json.loads(json.dumps(as_json(tmp_path, here))))
+    there = request_from(json.loads(json.dumps(as_json(tmp_path, here))))
     assert here.symmetry is not None
     assert str(there) == str(here)  # what a training is told from others by
 

@@ -30,7 +30,7 @@ def draft(options: Namespace) -> int:
     from enpire.cli.task.pack_template import template
     from enpire.evolution.agents.programs import load_program
     from enpire.evolution.drafting import Drafting
-    from enpire.evolution.drafting.extraction import taken
+    from enpire.evolution.drafting.extraction import extract
     from enpire.evolution.drafting.sandboxed_commands import DraftBench
     from enpire.evolution.experiments.budget import Ceilings
     from enpire.packs.finder import find
@@ -46,7 +46,7 @@ def draft(options: Namespace) -> int:
         dollars=math.inf if options.max_dollars is None else options.max_dollars,
     )
     _require_served(kind, options)
-    asked, folder = _begun(options) if options.draft is None else _taken_up(options)
+    asked, folder = _new_draft(options) if options.draft is None else _taken_up(options)
     within_s = math.inf if options.max_time is None else options.max_time
     print(f"{options.agent} drafts {asked.name} in {folder}", flush=True)
 
@@ -54,7 +54,7 @@ def draft(options: Namespace) -> int:
         print(line, flush=True)
 
     trusted = template(asked.robot)
-    bench = DraftBench(trusted=taken(trusted.parent, trusted.name).files)
+    bench = DraftBench(trusted=extract(trusted.parent, trusted.name).files)
     with (
         interrupt_on_signals(),
         Drafting(asked, kind, folder, ceilings, within_s, say, bench) as session,
@@ -71,7 +71,7 @@ def draft(options: Namespace) -> int:
     return 0
 
 
-def _begun(options: Namespace) -> tuple[DraftRequest, Path]:
+def _new_draft(options: Namespace) -> tuple[DraftRequest, Path]:
     """A new draft: the template, in a workspace."""
     from enpire.cli.task.pack_template import (
         NAME,
@@ -79,10 +79,10 @@ def _begun(options: Namespace) -> tuple[DraftRequest, Path]:
         require_robot,
         write_template,
     )
-    from enpire.evolution.drafting.extraction import digest, taken
+    from enpire.evolution.drafting.extraction import digest, extract
     from enpire.evolution.drafting.session import WORK, DraftRequest
 
-    name = options.called or named(options.name)
+    name = options.called or task_name(options.name)
     if not NAME.fullmatch(name):
         raise UsageError(f"{name!r} is no name for a task: give --name, like usb_insert")
     require_robot(options.robot)
@@ -91,7 +91,7 @@ def _begun(options: Namespace) -> tuple[DraftRequest, Path]:
     if folder.exists():
         raise UsageError(f"{folder} is there already: go on with --from {folder}, or give --name")
     write_template(folder / WORK / name, name, options.robot)
-    began = digest(taken(folder / WORK, name).files)
+    began = digest(extract(folder / WORK, name).files)
     return DraftRequest(name, options.name.strip(), options.robot, options.agent, began), folder
 
 
@@ -111,7 +111,7 @@ def _taken_up(options: Namespace) -> tuple[DraftRequest, Path]:
     return replace(before, sentence=both, agent=options.agent), folder
 
 
-def named(sentence: str) -> str:
+def task_name(sentence: str) -> str:
     """A task's name out of what is asked for: `insert_usb_plug` of "insert a USB plug"."""
     words = re.findall(r"[a-z0-9]+", sentence.lower())
     return "_".join([word for word in words if not FILLERS.fullmatch(word)][:WORDS])

@@ -158,9 +158,9 @@ def _play_on_station(station: StationFile, made: ExcitationMotion, options: Name
     with Supervision(station, may) as supervision:
         client = StationClient(supervision.folder)
         supervision.ask("park")
-        _until(client, {Mode.IDLE}, {Mode.PARKING})
+        _wait_until(client, {Mode.IDLE}, {Mode.PARKING})
         _arm(supervision)
-        _until(client, {Mode.ARMED}, {Mode.IDLE})
+        _wait_until(client, {Mode.ARMED}, {Mode.IDLE})
         times = np.arange(EVERY_S, made.stamps[-1], EVERY_S)
         motion = np.stack([np.interp(times, made.stamps, axis) for axis in made.sent.T], axis=1)
         motion = np.where(np.isnan(home), client.status().sent, motion)
@@ -174,7 +174,7 @@ def _play_on_station(station: StationFile, made: ExcitationMotion, options: Name
         finally:
             following.close()
         supervision.ask("stop")
-        _until(client, {Mode.HOLDING}, {Mode.ARMED, Mode.STOPPING})
+        _wait_until(client, {Mode.HOLDING}, {Mode.ARMED, Mode.STOPPING})
     print(f"played; its flight record is in {station.records}")
 
 
@@ -193,7 +193,7 @@ def _arm(supervision: Supervision) -> None:
             time.sleep(POLL_S)
 
 
-def _until(client: StationClient, there: set[Mode], on_the_way: set[Mode]) -> None:
+def _wait_until(client: StationClient, there: set[Mode], on_the_way: set[Mode]) -> None:
     """Wait for the supervisor; raises SafetyError if it does something else, or takes long."""
     from enpire.errors import SafetyError
 

@@ -152,9 +152,9 @@ class Goals:
         if takes and late:  # it was under way when all goals were given up
             self._services.cancel(goal, lambda given_up: None)
         elif takes:
-            self._services.result(goal, lambda ended: self._ended(number, ended))
+            self._services.result(goal, lambda ended: self._end(number, ended))
 
-    def _ended(self, number: int, ended: GoalResult) -> None:
+    def _end(self, number: int, ended: GoalResult) -> None:
         with self._lock:
             replaced = number != self._number and ended.code not in VIOLATED
             if number > self._stopped and not ended.good and not replaced:

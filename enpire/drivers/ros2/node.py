@@ -113,10 +113,10 @@ class Spinning:
         client = self.node.create_client(kind, service)
         try:
             end = time.monotonic() + seconds
-            if not until(client.service_is_ready, seconds):
+            if not wait_until(client.service_is_ready, seconds):
                 return None
             future = client.call_async(request)
-            if not until(future.done, max(end - time.monotonic(), POLL_S)):
+            if not wait_until(future.done, max(end - time.monotonic(), POLL_S)):
                 return None
             return future.result()
         finally:
@@ -138,7 +138,7 @@ class Spinning:
             self._executor.spin_once(LOOK_S)
 
 
-def until(holds: Callable[[], bool], seconds: float) -> bool:
+def wait_until(holds: Callable[[], bool], seconds: float) -> bool:
     """Wait until something holds; False if it does not in time."""
     end = time.monotonic() + seconds
     while not holds():

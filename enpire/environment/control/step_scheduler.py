@@ -62,7 +62,7 @@ class StepScheduler:
                 self._begun.setdefault(row, self._ticks)
             self._ticks += 1
             self._ahead = ahead
-        self._until(lambda: min(self._begun.values(), default=self._ticks) >= self._ticks)
+        self._wait_until(lambda: min(self._begun.values(), default=self._ticks) >= self._ticks)
         if self._error is not None:
             error, self._error = self._error, None
             raise error
@@ -98,9 +98,9 @@ class StepScheduler:
         """Until the physics of all is done, and begin nothing more."""
         with self._change:
             self._ahead = 0
-        self._until(lambda: not self._at_work)
+        self._wait_until(lambda: not self._at_work)
 
-    def _until(self, reached: Callable[[], bool]) -> None:
+    def _wait_until(self, reached: Callable[[], bool]) -> None:
         """Work with the pool until something is reached."""
         pool = self._pool
 

@@ -87,7 +87,7 @@ class WatchedCall:
                 return f"no verdict after {limit.clock_s:g} s"
 
 
-def within[T](limit: CallLimit, call: Callable[[], T], folder: Path) -> T:
+def call_within[T](limit: CallLimit, call: Callable[[], T], folder: Path) -> T:
     """What `call` returns or raises, on a thread of its own.
 
     Raises:

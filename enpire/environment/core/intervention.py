@@ -192,7 +192,7 @@ class InterventionWrapper:
         episodes = [self._episodes[row] for row in rows.tolist()]
         actions = np.empty((len(rows), 7 * len(self._scale)), np.float32)
         for i, (row, one) in enumerate(zip(rows.tolist(), episodes, strict=True)):
-            if one.turn is not Turn.POLICY and self._over(row, one.turn):
+            if one.turn is not Turn.POLICY and self._help_is_over(row, one.turn):
                 self._give_back(row, one)
             if one.turn is Turn.POLICY:
                 self._look(row, one, self._watch.trouble(row, observations[i]))
@@ -269,7 +269,7 @@ class InterventionWrapper:
         one.back_to = min(back_to, one.at)
         one.left = one.at - one.back_to + SLACK
 
-    def _over(self, row: int, turn: Turn) -> bool:
+    def _help_is_over(self, row: int, turn: Turn) -> bool:
         """Whether who helps gives back, or has left."""
         return not self._desk.open or (turn is Turn.CORRECT and self._desk.gives_back(row))
 
@@ -301,18 +301,18 @@ class InterventionWrapper:
         """Towards the posture before, with grippers as they were there; None once it is done."""
         to = one.way[one.at]
         for _ in range(FASTEST):
-            if one.at > one.back_to and self._off(to, readings) < NEAR:
+            if one.at > one.back_to and self._distance(to, readings) < NEAR:
                 one.at -= 1
                 to = one.way[one.at]
         one.left -= 1
-        if one.left < 0 or (one.at == one.back_to and self._off(to, readings) < THERE):
+        if one.left < 0 or (one.at == one.back_to and self._distance(to, readings) < THERE):
             return None
         action = np.empty((len(self._scale), 7))
         action[:, :6] = np.clip(GAIN * self._twist(to, readings), -1.0, 1.0)
         action[:, 6] = to.gripper
         return action.ravel().astype(np.float32)
 
-    def _off(self, to: _Posture, readings: Readings) -> float:
+    def _distance(self, to: _Posture, readings: Readings) -> float:
         return float(abs(self._twist(to, readings)).max())
 
     def _twist(self, to: _Posture, readings: Readings) -> FloatArray:

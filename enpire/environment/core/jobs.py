@@ -31,7 +31,7 @@ GiveUp = Callable[[Float32Array, float], str | None]
 limit that is over."""
 
 
-def named(purpose: Purpose, round: int, policy: str, seed: int, variant: int = 0) -> str:
+def episode_id(purpose: Purpose, round: int, policy: str, seed: int, variant: int = 0) -> str:
     """What an episode is called; one that was cut short, and is run again, has more to its name."""
     name = f"{purpose.value}-{round}-{policy}-{seed:016x}"
     return f"{name}-{variant}" if variant else name
@@ -86,7 +86,7 @@ class Job:
     @property
     def id(self) -> str:
         """Unique in a run: what for, in which round, by whom, from which initial condition."""
-        return named(self.purpose, self.round, self.policy, self.seed, self.variant)
+        return episode_id(self.purpose, self.round, self.policy, self.seed, self.variant)
 
     @property
     def labels(self) -> dict[str, Any]:

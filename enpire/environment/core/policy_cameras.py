@@ -102,7 +102,7 @@ def _stacked(images: list[Image]) -> Image:
 def policy_cameras_of(task: Task, sensors: Sensors, size: int) -> PolicyCameras:
     """What policies see of a twin in pictures of `size` [px], whether or not it can be rendered."""
     cameras = tuple(camera.name for camera in calibrated(sensors.twin.model))
-    return PolicyCameras(cameras, size, felt(task, sensors))
+    return PolicyCameras(cameras, size, felt_entries(task, sensors))
 
 
 def boxes(actions: ActionSpec, robot: Robot) -> FloatArray:
@@ -136,7 +136,7 @@ def square(points: FloatArray) -> tuple[FloatArray, float]:
     return (low + high) / 2, float((high - low).max())
 
 
-def felt(task: Task, sensors: Sensors) -> tuple[int, ...]:
+def felt_entries(task: Task, sensors: Sensors) -> tuple[int, ...]:
     """Entries of the task's observation that are there without a tracker."""
     blank, _ = sensors.blank(1)
     for values in blank:

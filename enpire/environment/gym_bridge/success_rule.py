@@ -95,18 +95,18 @@ class SuccessRule:
     def judge(self, running: GymEpisode) -> Verdict:
         """The verdict on an episode; raises UsageError where its environment does not say."""
         if self.kind == "terminated":
-            return _held(Predicate("terminated", running.last["terminated"], 1, ""))
+            return _verdict_on(Predicate("terminated", running.last["terminated"], 1, ""))
         if self.kind == "return":
-            return _held(Predicate("return", sum(running.rewards), self.least, ""))
+            return _verdict_on(Predicate("return", sum(running.rewards), self.least, ""))
         if self.kind == "any" and running.passed is not None:
-            return _held(Predicate("success", 1, 1, ""))
+            return _verdict_on(Predicate("success", 1, 1, ""))
         unclear = running.last.get("unclear", "") or (running.unclear if self.kind == "any" else "")
         if unclear:
             return invalid(f"{self.name}: {unclear}")
         said = running.last["success"]
         if said is None:
             raise UsageError(self._silent(running))
-        return _held(Predicate("success", said, 1, ""), self._earlier(running))
+        return _verdict_on(Predicate("success", said, 1, ""), self._earlier(running))
 
     def _silent(self, running: GymEpisode) -> str:
         keys = self.key or ", ".join(gym_worker.SAYS)
@@ -133,7 +133,7 @@ class SuccessRule:
         return f" at its last step (it was 1 at step {running.passed + 1}: --success any counts it)"
 
 
-def _held(predicate: Predicate, when: str = "") -> Verdict:
+def _verdict_on(predicate: Predicate, when: str = "") -> Verdict:
     if predicate.holds:
         return Verdict(Outcome.SUCCESS, (predicate,), score=1.0)
     reason = f"{predicate.name} {predicate.value_text}{when}, needed {predicate.threshold:g}"

@@ -158,12 +158,12 @@ class WiredCell:
         now = time.monotonic_ns()
         heard = now - status.read <= self.station.ages.driver * 1e9
         still = bool((abs(status.velocity) <= STILL * self.station.limits.speed).all())
-        seen = all(now - taken <= self.station.ages.camera * 1e9 for taken in self._taken())
+        seen = all(now - taken <= self.station.ages.camera * 1e9 for taken in self._picture_times())
         if not (heard and still and seen):
             self._unfit = now
         return now - self._unfit >= CALM_S * 1e9
 
-    def _taken(self) -> list[int]:
+    def _picture_times(self) -> list[int]:
         """When the newest picture of each camera was taken; 0: there is none."""
         pictures = (self.wire.picture(camera) for camera in self.station.cameras)
         return [0 if picture is None else picture.stamp for picture in pictures]
@@ -209,7 +209,7 @@ class WiredCell:
         """
         now = time.monotonic_ns()
         self._beats.beat(len(self.station.cameras), now)  # who judges, as long as periods pass
-        for k, taken in enumerate(self._taken()):
+        for k, taken in enumerate(self._picture_times()):
             self._beats.beat(k, taken)
         if self.epoch and self.stop is None:
             self._streaming.put(TimedSetpoint(self.epoch, now, self._period, setpoint))

@@ -9,7 +9,7 @@ from enpire.environment.control.cartesian_control import CartesianControl
 from enpire.environment.control.sensing import Readings
 from enpire.environment.control.step_scheduler import StepScheduler
 from enpire.environment.core.answers import require_verdict
-from enpire.environment.core.faults import TOO_LONG, WatchedCall, expire, within
+from enpire.environment.core.faults import TOO_LONG, WatchedCall, call_within, expire
 from enpire.environment.core.task import Evidence, Task
 from enpire.environment.stations.episode_state import EpisodeState
 from enpire.twin.twin import Rows
@@ -70,7 +70,7 @@ class Verifier:
             self._look_at(row, state)
         else:
             task = self.task
-            self._judged(state, within(TOO_LONG, lambda: task.judge(evidence), task.folder))
+            self._judged(state, call_within(TOO_LONG, lambda: task.judge(evidence), task.folder))
 
     def _judged(self, state: EpisodeState, verdict: Verdict) -> None:
         """The end of an episode, or of an attempt; a verdict that makes no sense raises."""

@@ -67,7 +67,7 @@ class AblationCell:
     @property
     def ended(self) -> bool:
         """Whether it has come to an end of its own; what failed is to be taken up again."""
-        return _ended(self.run)
+        return _has_ended(self.run)
 
     def __str__(self) -> str:
         return f"{self.arm.name}, seed {self.seed}"
@@ -170,9 +170,9 @@ def carry_out(
     bench.begin()
     for seed in bench.seeds:
         start, cells = bench.start(seed), bench.cells(seed)
-        if not _ended(start):
+        if not _has_ended(start):
             runner.start(seed, start)
-        if not _ended(start):
+        if not _has_ended(start):
             continue
         for cell in cells:
             if not cell.run.exists():
@@ -184,9 +184,9 @@ def carry_out(
             say(f"{cell}: {cell.run}")
             runner.campaign(cell)
             if cell.ended:
-                say(f"{cell}: {overview.ended(cell.run)}")
+                say(f"{cell}: {overview.why_ended(cell.run)}")
 
-        _each(to_its_end, cells, jobs, runner)
+        _for_each(to_its_end, cells, jobs, runner)
         if not all(cell.ended for cell in cells):
             continue
         drawn = seal(bench, seed)
@@ -200,7 +200,7 @@ def carry_out(
             if runner.measure(cell, policy, drawn, part):
                 publish_folder(part, cell.sealed)
 
-        _each(measured, cells, jobs, runner)
+        _for_each(measured, cells, jobs, runner)
 
 
 def branched(cell: AblationCell, start: Path, command: Sequence[str]) -> None:
@@ -242,7 +242,7 @@ def read_drawn(path: Path) -> CommonSeeds:
     return CommonSeeds(said["entropy"], said["episodes"], policies)
 
 
-def _each(
+def _for_each(
     do: Callable[[AblationCell], None],
     cells: Iterable[AblationCell],
     jobs: int,
@@ -260,6 +260,6 @@ def _each(
             raise
 
 
-def _ended(run: Path) -> bool:
-    said = overview.ended(run)
+def _has_ended(run: Path) -> bool:
+    said = overview.why_ended(run)
     return bool(said) and not said.startswith("failed")

@@ -77,8 +77,8 @@ def load_program(pack: Pack) -> AgentProgram:
         prices=Prices.read(table.table("prices")) if table.has("prices") else Prices(),
         starts=_starts(table),
         limits=SandboxLimits(
-            memory=int(_within(table, "memory_gib", 8, *MEMORY_GIB) * GIB),
-            wall_s=_within(table, "hours", 12, *HOURS) * 3600,
+            memory=int(_bounded_number(table, "memory_gib", 8, *MEMORY_GIB) * GIB),
+            wall_s=_bounded_number(table, "hours", 12, *HOURS) * 3600,
         ),
     )
 
@@ -221,13 +221,13 @@ def _installed(command: str, path: Path) -> tuple[str, tuple[Path, ...], dict[st
 
 
 def _starts(table: Table) -> int:
-    value = _within(table, "starts", 3, *STARTS)
+    value = _bounded_number(table, "starts", 3, *STARTS)
     if not value.is_integer():
         raise PackError(f"{table.where}: starts must be a whole number, found {value:g}")
     return int(value)
 
 
-def _within(table: Table, key: str, default: float, least: float, most: float) -> float:
+def _bounded_number(table: Table, key: str, default: float, least: float, most: float) -> float:
     value = table.number(key, default)
     if not least <= value <= most:
         raise PackError(

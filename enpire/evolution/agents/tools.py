@@ -125,7 +125,7 @@ class Tools:
             lines = [
                 f"Incumbent {record.incumbent}: {campaign.fresh(record.incumbent)} on fresh seeds.",
                 f"{len(record.entries)} experiments so far, {len(record.under_way)} under way.",
-                self._left(),
+                self._what_is_left(),
             ]
             for entry in record.under_way:
                 lines.append(
@@ -145,7 +145,7 @@ class Tools:
             if experiment:
                 most = min(max(0.0, wait), LONGEST_S)
                 self.campaign.changed.wait_for(lambda: self._has_come(experiment), most)
-                return self._one(self.campaign.record.named(experiment))
+                return self._line_on(self.campaign.record.named(experiment))
             entries = list(self.campaign.record.entries.values())[-min(max(last, 1), MOST) :]
             if not entries:
                 return "There are no experiments yet: begin one with train."
@@ -213,7 +213,7 @@ class Tools:
     def search_literature(self, query: str, k: int = 4, arxiv: bool = False) -> str:
         """Method cards that answer a query, a page each; with `arxiv`, papers of arXiv."""
         if not arxiv:
-            return literature.shown(literature.search(query, k))
+            return literature.cards_text(literature.search(query, k))
         if not self.network:
             raise CampaignError("there is no network here: search the cards, without arxiv")
         return literature.papers_shown(literature.search_arxiv(query, k))
@@ -222,7 +222,7 @@ class Tools:
         """What was found out so far, by all agents, with its evidence."""
         with self.campaign.lock:
             findings = list(self.campaign.board.findings.values())
-            return board.shown(findings, self.campaign.record.experiments, query)
+            return board.board_text(findings, self.campaign.record.experiments, query)
 
     def post_finding(self, text: str, evidence: Sequence[str]) -> str:
         """Put up what you found, in a sentence or two; evidence: ids of decided experiments."""
@@ -297,7 +297,7 @@ class Tools:
         waits = trained and not entry.released
         return entry.experiment.decided or waits or self.campaign.ended
 
-    def _left(self) -> str:
+    def _what_is_left(self) -> str:
         campaign = self.campaign
         ceilings, used = campaign.ceilings, campaign.record.spent
         wall = campaign.budget.wall_s - campaign.budget.elapsed
@@ -311,7 +311,7 @@ class Tools:
         known = [f"{value:.3g} {name}" for name, value in parts.items() if np.isfinite(value)]
         return f"Left: {', '.join(known) or 'no limits'}."
 
-    def _one(self, entry: ExperimentEntry) -> str:
+    def _line_on(self, entry: ExperimentEntry) -> str:
         e = entry.experiment
         lines = [_line(entry), NOTE, quoted(e.hypothesis, TEXT)]
         if e.reason:

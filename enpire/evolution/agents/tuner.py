@@ -72,7 +72,7 @@ class Tuner:
         rng, strengths = np.random.default_rng(seeds), strength(known)
         choice = _promising(self.repertoire, known, strengths, rng)
         tried = _tried(choice, known)
-        asked = _asked(choice, tried, strengths, int(rng.integers(2**31)))
+        asked = _sampled(choice, tried, strengths, int(rng.integers(2**31)))
         usual = {setting.name: setting.default for setting in choice.settings}
         measured = [e for e in tried if e.id in strengths]
         best = max(measured, key=lambda e: strengths[e.id], default=None)
@@ -169,7 +169,7 @@ def _promising(
     return repertoire[int(np.argmax(draws))]
 
 
-def _asked(
+def _sampled(
     choice: RecipeChoice, tried: Sequence[Experiment], strengths: Mapping[str, float], seed: int
 ) -> dict[str, str]:
     """A text for every setting, from optuna's sampler; what runs yet it keeps away from."""

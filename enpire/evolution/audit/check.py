@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from enpire.environment.core.jobs import named
+from enpire.environment.core.jobs import episode_id
 from enpire.evolution.experiments.events import CampaignState, replay_events
 from enpire.store import EpisodeRow, PolicyRow, Run
 from enpire.types import Purpose
@@ -62,7 +62,7 @@ class RecordedCampaign:
 
 def whole(row: EpisodeRow) -> bool:
     """Whether an episode has its job's name: others were cut short, or their station was lost."""
-    name = named(row.purpose, row.round, row.policy, row.seed)
+    name = episode_id(row.purpose, row.round, row.policy, row.seed)
     return row.id == name or row.id.removeprefix(f"{name}-").isdecimal()  # a variant's
 
 

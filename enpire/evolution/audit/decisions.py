@@ -76,18 +76,18 @@ def comparisons(of: RecordedCampaign) -> Check:
     wrong, pairs = [], 0
     for entry in of.record.entries.values():
         for at, match in enumerate(entry.matches):
-            record, decision = _again(of, entry, at, match.opponent, alpha)
+            record, decision = _replayed_test(of, entry, at, match.opponent, alpha)
             pairs += record.pairs
             again = MatchOutcome(match.opponent, record, decision is Decision.PROMOTE)
             if again != match:
                 wrong.append(
-                    f"{entry.policy} against {match.opponent}: recorded is {_said(match)}; by its "
-                    f"episodes it is {_said(again)}"
+                    f"{entry.policy} against {match.opponent}: recorded is {_tally_text(match)}; "
+                    f"by its episodes it is {_tally_text(again)}"
                 )
     return Check("effects", f"{pairs} pairs, of {alpha:.4g} each test", tuple(wrong))
 
 
-def _again(
+def _replayed_test(
     of: RecordedCampaign, entry: ExperimentEntry, at: int, opponent: str, alpha: float
 ) -> tuple[PairedRecord, Decision]:
     """What the test comes to, by the leading pairs that are there, as far as one decides."""
@@ -117,12 +117,12 @@ def seeds(of: RecordedCampaign, entry: ExperimentEntry, at: int, opponent: str) 
     return stream(of.settings["seed"], name, entry.number)
 
 
-def _said(match: MatchOutcome) -> str:
+def _tally_text(match: MatchOutcome) -> str:
     r = match.record
     return f"{r.wins} won, {r.losses} lost, {r.ties} alike, {'won' if match.won else 'not won'}"
 
 
-def told(of: RecordedCampaign) -> Check:
+def check_notes(of: RecordedCampaign) -> Check:
     """People were told of each decision once, and rounds name the incumbents of then."""
     notes = [n for n in of.run.ledger.decisions() if n.kind in FINAL]
     wrong = []

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import islice
 
-from enpire.environment.core.jobs import named
+from enpire.environment.core.jobs import episode_id
 from enpire.errors import EnpireError
 from enpire.evolution.audit.check import Check, RecordedCampaign
 from enpire.evolution.audit.decisions import seeds
@@ -17,7 +17,7 @@ from enpire.rollout.evaluation.seeds import stream
 from enpire.types import Purpose
 
 
-def asked(of: RecordedCampaign) -> Check:
+def check_jobs(of: RecordedCampaign) -> Check:
     """Demonstrations, first evaluation, collections and comparisons, by the seeds they were due."""
     wrong = [*_start(of)]
     rounds = range(len(of.record.entries) + 1)
@@ -40,7 +40,7 @@ def _start(of: RecordedCampaign) -> Iterator[str]:
         yield f"{len(shown)} demonstrations are there, {len(due)} were asked for"
     if of.record.entries:  # they begin when the first policy has been evaluated
         for drawn in islice(stream(seed, "start"), settings["start_episodes"]):
-            id = named(Purpose.EVALUATION, 0, FIRST, drawn)
+            id = episode_id(Purpose.EVALUATION, 0, FIRST, drawn)
             if id not in ids:
                 yield f"{id} was asked for and is missing"
 
@@ -59,7 +59,7 @@ def _collected(of: RecordedCampaign, entry: ExperimentEntry) -> Iterator[str]:
     ids = {row.id for row in of.rows if row.round == entry.number}
     drawn = stream(of.settings["seed"], "collect", entry.number)
     for seed in islice(drawn, of.settings["collect"]):
-        id = named(Purpose.COLLECTION, entry.number, e.base, seed)
+        id = episode_id(Purpose.COLLECTION, entry.number, e.base, seed)
         if id not in ids:
             yield f"{id} was asked for and is missing"
 

@@ -212,7 +212,7 @@ class Campaign:
         policy_process.sweep()
         try:
             self._begin()
-            with contextlib.closing(self.fleet.go_on(self._over)) as running:
+            with contextlib.closing(self.fleet.go_on(self._has_ended)) as running:
                 for episode in running:
                     with self.lock:
                         self.known.add(episode)
@@ -252,11 +252,11 @@ class Campaign:
             CampaignError: it is not the agent's, or not under way.
         """
         with self.lock:
-            entry = self._own(agent, id)
+            entry = self._entry_of(agent, id)
             if not entry.released:
                 self.books.event(entry.number, RELEASED, "")
 
-    def _own(self, agent: str, id: str) -> ExperimentEntry:
+    def _entry_of(self, agent: str, id: str) -> ExperimentEntry:
         entry = self.record.named(id)
         if entry.experiment.agent != agent:
             raise CampaignError(f"{id} is {entry.experiment.agent}'s: ask for your own")
@@ -309,7 +309,7 @@ class Campaign:
             for entry in self.record.under_way:
                 self._lives[entry.number] = self._life(entry.number)
 
-    def _over(self) -> bool:
+    def _has_ended(self) -> bool:
         """Let whatever waited go on; whether the campaign has ended."""
         now = time.monotonic()
         if self.state.reached:

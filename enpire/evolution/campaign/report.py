@@ -47,7 +47,7 @@ def report(run: Run) -> str:
         _learned(run, record),
         _failed(record),
         _cost(run, record, rows),
-        _again(run),
+        _how_to_repeat(run),
         _checked(run),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
@@ -215,7 +215,7 @@ def _cost(run: Run, record: CampaignState, rows: Sequence[EpisodeRow]) -> str:
     return "\n".join(lines)
 
 
-def _again(run: Run) -> str:
+def _how_to_repeat(run: Run) -> str:
     lines = [
         "## To do it again",
         "",

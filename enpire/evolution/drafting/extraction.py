@@ -53,7 +53,7 @@ class ExtractedFiles:
         return sum(map(len, self.files.values()))
 
 
-def taken(workspace: Path, name: str) -> ExtractedFiles:
+def extract(workspace: Path, name: str) -> ExtractedFiles:
     """The pack in the folder `name` of a workspace, whoever writes there meanwhile.
 
     Raises:

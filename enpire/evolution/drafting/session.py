@@ -30,7 +30,7 @@ from enpire.evolution.agents.programs import OUTPUT, UNLIMITED, wrong
 from enpire.evolution.agents.tools import EpisodePictures
 from enpire.evolution.agents.workplace import Workplace
 from enpire.evolution.drafting.certification import certify, check, picture, pictured
-from enpire.evolution.drafting.extraction import DraftError, ExtractedFiles, digest, taken, write
+from enpire.evolution.drafting.extraction import DraftError, ExtractedFiles, digest, extract, write
 from enpire.evolution.drafting.sandboxed_commands import DraftBench, environment, own_packs
 from enpire.evolution.drafting.tools import DraftTools
 from enpire.evolution.experiments.budget import Ceilings
@@ -175,7 +175,7 @@ class Drafting:
 
     def check(self, words: list[str]) -> str:
         """See `DraftTools.check`; words: options of `enpire task check`."""
-        found = self._taken()
+        found = self._extracted()
         files = self._marked(found)
         came = check(self._bench, self.asked.name, files, words)
         whole = not words
@@ -197,14 +197,14 @@ class Drafting:
             if self._looks > MOST_LOOKS:
                 raise CampaignError(f"you have looked {MOST_LOOKS} times: work by `check`")
             path = self.folder / LOOKS / f"{self._looks:03d}.png"
-        png = picture(self._bench, self.asked.name, self._marked(self._taken()), words)
+        png = picture(self._bench, self.asked.name, self._marked(self._extracted()), words)
         path.parent.mkdir(exist_ok=True)
         path.write_bytes(png)
         return EpisodePictures("The scene, drawn by the draft's own code.", (path,))
 
     def done(self) -> str:
         """See `DraftTools.done`."""
-        found = self._taken()
+        found = self._extracted()
         self._require_another(found)
         files = self._marked(found)
         with self._lock:
@@ -256,7 +256,7 @@ class Drafting:
         """Check and certify the pack as it is now, and take it out; None, and why not."""
         name = self.asked.name
         try:
-            found = self._taken()
+            found = self._extracted()
             self._require_another(found)
             files = self._marked(found)
             if self._passed != files:
@@ -275,8 +275,8 @@ class Drafting:
         if digest(found.files) == self.asked.began:
             raise DraftError("it still is the task that it was made from: nothing was drafted")
 
-    def _taken(self) -> ExtractedFiles:
-        return taken(self.workspace, self.asked.name)
+    def _extracted(self) -> ExtractedFiles:
+        return extract(self.workspace, self.asked.name)
 
     def _marked(self, found: ExtractedFiles) -> dict[str, bytes]:
         return found.files | {DRAFTED: self.asked.mark}

@@ -150,7 +150,7 @@ def distilled(
         others = [e for e in decided if e not in those]
         finding = known.get(change)
         if finding is None:
-            telling = abs(_kept(those) - _kept(others)) >= CONTRAST
+            telling = abs(_share_kept(those) - _share_kept(others)) >= CONTRAST
             if len(those) < SUPPORT or not others or not telling:
                 continue
             name = f"h{len(known)}"
@@ -185,7 +185,7 @@ def _tells(experiment: Experiment) -> bool:
     )
 
 
-def _kept(experiments: Sequence[Experiment]) -> float:
+def _share_kept(experiments: Sequence[Experiment]) -> float:
     return (sum(e.state is ExperimentState.KEPT for e in experiments) + 1) / (len(experiments) + 2)
 
 
@@ -194,7 +194,7 @@ def _count(finding: Finding, experiment: Experiment) -> BoardChange:
     return BoardChange(kind, finding.id, experiment=experiment.id)
 
 
-def shown(
+def board_text(
     findings: Iterable[Finding], experiments: Iterable[Experiment], query: str = "", most: int = 12
 ) -> str:
     """The standing findings as text for an agent, quoted: what tells most, or answers the query."""

@@ -107,7 +107,7 @@ def search(query: str, k: int = 4, among: Sequence[MethodCard] | None = None) ->
     return [known[at] for at in Bm25Index(list(texts)).best(query, min(k, MOST))]
 
 
-def shown(found: Sequence[MethodCard]) -> str:
+def cards_text(found: Sequence[MethodCard]) -> str:
     """Cards as text for an agent, quoted."""
     if not found:
         return "No card has any of these words: try the name of a method, or of what goes wrong."

@@ -53,10 +53,10 @@ class ResidualLearning:
         """See `Recipe.improve`; needs an incumbent to add to."""
         base = standing("residual_rl", given)
         if isinstance(given.incumbent, ChunkPolicy):
-            return self._distilled(given, given.incumbent)
-        return self._kept(given, base)
+            return self._improve_within(given, given.incumbent)
+        return self._improve_beside(given, base)
 
-    def _distilled(self, given: RecipeInputs, incumbent: ChunkPolicy) -> Candidate:
+    def _improve_within(self, given: RecipeInputs, incumbent: ChunkPolicy) -> Candidate:
         """Improve a policy that is quick to teach: one network does what both together would."""
         started, learning = time.monotonic(), self.learning
         torch.manual_seed(given.seed)
@@ -84,7 +84,7 @@ class ResidualLearning:
         }
         return Candidate(fitted.policy, numbers)
 
-    def _kept(self, given: RecipeInputs, base: Base) -> Candidate:
+    def _improve_beside(self, given: RecipeInputs, base: Base) -> Candidate:
         """Improve any other: it and the residual as one policy, asked once about each moment."""
         started, learning = time.monotonic(), self.learning
         torch.manual_seed(given.seed)

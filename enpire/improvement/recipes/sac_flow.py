@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
-from enpire.improvement.flows import begun
+from enpire.improvement.flows import starting_flow
 from enpire.improvement.recipe import Candidate, RecipeInputs
 from enpire.improvement.replay import Transitions, Uniform, transitions
 from enpire.improvement.sac import NORMAL, Actor, SacAgent, SacSettings
@@ -40,7 +40,7 @@ class FlowLearning:
     def improve(self, given: RecipeInputs) -> Candidate:
         """See `Recipe.improve`."""
         started, learning = time.monotonic(), self.learning
-        flow = begun(given)
+        flow = starting_flow(given)
         if isinstance(flow, Candidate):
             return flow
         episodes = [episode for episode in given.episodes if len(episode)]

@@ -434,7 +434,7 @@ def _log_row(one: LogEntry) -> tuple[str, ...]:
     return one.time, str(one.round), one.kind, one.text
 
 
-def again(report: RunReport) -> str:
+def repeat_section(report: RunReport) -> str:
     """How to do the run again."""
     s = report.summary
     known = ", ".join(f"{name} {version}" for name, version in report.versions.items())

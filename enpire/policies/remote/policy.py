@@ -317,7 +317,9 @@ class RemoteController(SeeingController):
         needed = f"an array of shape ({self._length or 'k'}, {self._actions}) is needed"
         if not isinstance(actions, np.ndarray):
             there = "actions" in answer
-            what = f"`actions`, {_kind(actions)}" if there else f"no `actions`, but {_few(answer)}"
+            what = (
+                f"`actions`, {_kind(actions)}" if there else f"no `actions`, but {_listed(answer)}"
+            )
             raise ServerFault(f"{self._remote.address} answers with {what}; {needed}")
         fits = actions.ndim == 2 and len(actions) and actions.shape[1] == self._actions
         if not fits or len(actions) != (self._length or len(actions)):
@@ -342,7 +344,7 @@ def _kind(value: Any) -> str:
     return f"which is a {type(value).__name__}{size}"
 
 
-def _few(answer: dict[str, Any]) -> str:
+def _listed(answer: dict[str, Any]) -> str:
     return ", ".join(sorted(map(str, answer))[:5]) or "nothing"
 
 

@@ -141,7 +141,7 @@ class ChunkServer:
             )
         seed = request.get("seed")
         seed = seed if isinstance(seed, int) and seed >= 0 else None
-        left, pictures = self._left(request), deque[Image]()
+        left, pictures = self._rest_of_chunk(request), deque[Image]()
         began = time.monotonic()
         if self._policy_cameras is not None:
             whole = np.zeros((self.spec.history, self.spec.observation), np.float32)
@@ -187,7 +187,7 @@ class ChunkServer:
             shown[:, place] = given
         return deque(shown)
 
-    def _left(self, request: dict[str, Any]) -> tuple[Float32Array, int] | None:
+    def _rest_of_chunk(self, request: dict[str, Any]) -> tuple[Float32Array, int] | None:
         if "left" not in request:
             return None
         left, delay = request["left"], request.get("delay", 0)

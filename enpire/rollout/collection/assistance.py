@@ -59,15 +59,15 @@ class RoundHelp:
         """
         periods, nobody = self.stations.execute_periods, NoFailureDetector()
         few = first(jobs, 2 * len(self.stations))
-        alone = (job and self._beside(job, nobody) for job in few)
+        alone = (job and self._job_with_helper(job, nobody) for job in few)
         self.detector = yield from meanwhile(
             alone, lambda: learn_detector(self.episodes, periods, self.seed)
         )
         watch = self.detector.watch() if self.detector else nobody
         for job in jobs:
-            yield job and self._beside(job, watch)
+            yield job and self._job_with_helper(job, watch)
 
-    def _beside(self, job: Job, watch: FailureDetector) -> Job:
+    def _job_with_helper(self, job: Job, watch: FailureDetector) -> Job:
         """A job with the helper beside its policy; another recipe's ways are left to it."""
         own = job.overtime or job.attempts > 1 or job.forked or isinstance(job.controller, Assisted)
         if own or job.policy != self.base:

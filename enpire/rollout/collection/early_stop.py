@@ -48,7 +48,7 @@ class Predictor:
 
     def __call__(self, observations: Float32Array, elapsed: FloatArray) -> FloatArray:
         """The log-odds at observations (N, obs), and shares (N,) of the time limit gone by."""
-        chance = self.ensemble.chance(_shown(self.seen, observations, elapsed)).double()
+        chance = self.ensemble.chance(_network_input(self.seen, observations, elapsed)).double()
         odds: FloatArray = torch.logit(chance, eps=1e-6).numpy()
         return odds
 
@@ -61,7 +61,7 @@ class Predictor:
         elapsed = np.concatenate([np.arange(len(e)) / periods for e in episodes])
         won = np.repeat([e.success for e in episodes], [len(e) for e in episodes])
         seen = Normaliser.of(torch.from_numpy(rows))
-        shown, result = _shown(seen, rows, elapsed), torch.from_numpy(won).float()
+        shown, result = _network_input(seen, rows, elapsed), torch.from_numpy(won).float()
 
         def noisy(i: torch.Tensor) -> torch.Tensor:
             return shown[i] + NOISE * torch.randn(shown[i].shape, generator=generator)
@@ -69,7 +69,9 @@ class Predictor:
         return cls(seen, regress(noisy, result, WIDTH, MEMBERS, STEPS, generator))
 
 
-def _shown(seen: Normaliser, observations: Float32Array, elapsed: FloatArray) -> torch.Tensor:
+def _network_input(
+    seen: Normaliser, observations: Float32Array, elapsed: FloatArray
+) -> torch.Tensor:
     time = torch.from_numpy(4.0 * elapsed - 2.0).float()[:, None]
     return torch.cat([seen(torch.from_numpy(observations)), time], dim=1)
 

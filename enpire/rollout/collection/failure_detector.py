@@ -122,7 +122,7 @@ def learn_detector(episodes: Iterable[Episode], periods: int, seed: int) -> Dete
     Raises:
         RecipeError: training diverged.
     """
-    known = sorted((e for e in episodes if _alone(e)), key=lambda e: e.id)
+    known = sorted((e for e in episodes if _is_judged_alone(e)), key=lambda e: e.id)
     won: Flags = np.array([e.success for e in known], bool)
     if min(won.sum(), (~won).sum()) < LEAST:
         return None
@@ -153,7 +153,7 @@ def interventions(episodes: Sequence[Episode]) -> int:
     return sum(int((np.diff(e.intervened, prepend=False) & e.intervened).sum()) for e in episodes)
 
 
-def _alone(episode: Episode) -> bool:
+def _is_judged_alone(episode: Episode) -> bool:
     """Whether a policy did it alone, and was judged."""
     shown = episode.purpose in (Purpose.DEMONSTRATION, Purpose.SEALED)
     judged = episode.verdict.outcome in JUDGED and len(episode) > 0

@@ -16,7 +16,7 @@ from itertools import islice
 from typing import Protocol
 
 from enpire.environment import Controller, Job
-from enpire.environment.core.jobs import named
+from enpire.environment.core.jobs import episode_id
 from enpire.policies import Policy
 from enpire.rollout.evaluation.statistics import estimate
 from enpire.types import JUDGED, Episode, Estimate, Purpose
@@ -96,7 +96,7 @@ class OnlineCollection:
 
     def _block(self, block: int, seeds: Sequence[int], version: int) -> Iterator[Job | None]:
         name = f"policy-{self.round}.{version}"
-        ids = [named(Purpose.COLLECTION, self.round, name, seed) for seed in seeds]
+        ids = [episode_id(Purpose.COLLECTION, self.round, name, seed) for seed in seeds]
         self._ids.append(ids)
         if all(id in self.known for id in ids):
             return
@@ -157,7 +157,8 @@ def blocks_of(
 def collected(known: Mapping[str, Episode], round: int) -> Iterator[Episode]:
     """Yield a round's collected episodes, those that were cut short apart."""
     for episode in known.values():
-        if (episode.purpose, episode.round) == (Purpose.COLLECTION, round) and episode.id == named(
-            Purpose.COLLECTION, round, episode.policy, episode.seed
-        ):
+        if (episode.purpose, episode.round) == (
+            Purpose.COLLECTION,
+            round,
+        ) and episode.id == episode_id(Purpose.COLLECTION, round, episode.policy, episode.seed):
             yield episode

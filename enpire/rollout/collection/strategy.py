@@ -95,7 +95,7 @@ class Round:
             let, lambda: learn_abort(self.episodes, periods, self.seed)
         )
         for job in jobs:
-            if job is None or self._abort is None or not self._alone(job):
+            if job is None or self._abort is None or not self._acts_as_in_evaluation(job):
                 yield job
                 continue
             self._judged.add(job.id)
@@ -111,7 +111,7 @@ class Round:
         again = job.seed in self._again and not job.variant
         return replace(job, variant=VARIANTS + self.number) if again else job
 
-    def _alone(self, job: Job) -> bool:
+    def _acts_as_in_evaluation(self, job: Job) -> bool:
         """Whether the policy acts as it would in an evaluation, but for its exploration."""
         helped = job.overtime or job.attempts > 1 or job.forked
         return job.policy == self.base and not helped

@@ -106,7 +106,7 @@ class Loop:
         self._sealed = Sealed(run.ledger, *asked)
         self._known = EpisodeCache(run, self.stations)
         self._online = OnlineRounds(
-            run, self._known.episodes, settings.seed, self._asked, self._base
+            run, self._known.episodes, settings.seed, self._training_request, self._base
         )
         self._begun: dict[int, _OpenCollection] = {}  # collections under way, by round
         self._pairs: Queue | None = None  # the incumbent's part of the next comparison's first
@@ -214,7 +214,7 @@ class Loop:
         collecting = self._begun.pop(number, None) or self._collection(number)
         self._doing("collecting", self.settings.collect)
         # While the last ones end, others begin what the comparison needs anyway.
-        self._pairs = self.fleet.beside(self._known.missing(self._ahead(number)))
+        self._pairs = self.fleet.beside(self._known.missing(self._pairs_ahead(number)))
         self._run_out(collecting.queue)
         for error in collecting.errors:
             raise error
@@ -259,14 +259,14 @@ class Loop:
         )
         errors: list[RecipeError] = []
         self._doing("collecting and learning", settings.collect)
-        self._pairs = self.fleet.beside(self._known.missing(self._ahead(number)))
+        self._pairs = self.fleet.beside(self._known.missing(self._pairs_ahead(number)))
         jobs = self._known.missing(caught(collection.jobs(), errors))
         self._run_out(self.fleet.beside(jobs))
         for error in errors:
             raise error
         process.ask_candidate()
-        candidate = self._made(process.candidate)
-        name, asked = f"{POLICY}-{number}", self._asked(recipe, number, base)
+        candidate = self._await_candidate(process.candidate)
+        name, asked = f"{POLICY}-{number}", self._training_request(recipe, number, base)
         text = keep(self.run_store, candidate, name, asked)
         self._note("trained", f"{text}; {collection.recent} of the latest", base, name)
         return name
@@ -340,13 +340,13 @@ class Loop:
     def _train(self, recipe: ConfiguredRecipe, number: int, parent: str) -> str:
         """A candidate, made beside the stations; they have the comparison's first episodes done."""
         self.writer.flush()
-        asked = self._asked(recipe, number, parent)
+        asked = self._training_request(recipe, number, parent)
         training = self.trainer.begin(self.run_store, asked)
         if parent:
             self._begin_collection(number + 1)
         self._doing(f"training ({recipe.name})", 0)
         try:
-            candidate = self._made(lambda: training.candidate(0.0))
+            candidate = self._await_candidate(lambda: training.candidate(0.0))
         except RecipeError:
             raise
         except BaseException:
@@ -357,7 +357,9 @@ class Loop:
         self._note("trained", text, parent, name, candidate.numbers)
         return name
 
-    def _asked(self, recipe: ConfiguredRecipe, number: int, parent: str) -> TrainingRequest:
+    def _training_request(
+        self, recipe: ConfiguredRecipe, number: int, parent: str
+    ) -> TrainingRequest:
         """A training of a round."""
         stations = self.stations
         return TrainingRequest(
@@ -372,7 +374,7 @@ class Loop:
             symmetry_of(stations),
         )
 
-    def _made(self, look: Callable[[], Candidate | None]) -> Candidate:
+    def _await_candidate(self, look: Callable[[], Candidate | None]) -> Candidate:
         """What `look` finds in the end, while stations go on with what there is to do.
 
         Raises:
@@ -400,7 +402,7 @@ class Loop:
             raise candidate
         return candidate
 
-    def _ahead(self, number: int) -> list[Job]:
+    def _pairs_ahead(self, number: int) -> list[Job]:
         """The incumbent's part of the first pairs of a round's comparison.
 
         Their number is fixed, so that what is decided does not hang on how long training takes.

@@ -24,7 +24,7 @@ from enpire.environment.core.policy_cameras import (
     TwinFrameCapture,
     boxes,
     crop,
-    felt,
+    felt_entries,
 )
 from enpire.errors import UsageError
 from enpire.twin.twin import Rows
@@ -153,7 +153,7 @@ def test_a_camera_that_fails_ends_the_run() -> None:
 
 def test_felt_is_what_needs_no_tracker() -> None:
     stations = reach_stations()
-    assert felt(stations.task, stations.sensors) == (1,)
+    assert felt_entries(stations.task, stations.sensors) == (1,)
 
 
 def test_a_crop_shows_the_box_and_no_more() -> None:

@@ -174,7 +174,7 @@ def test_arms_at_the_same_time_come_to_the_same(tmp_path: Path) -> None:
     assert f"{asked.cells(1)[1]}: reached" in said
     with Run.open(asked.cells(1)[0].run, writable=True) as run:
         run.ledger.set_facts({"state": "failed: the disk is full"})
-    assert overview.ended(asked.cells(1)[0].run)
+    assert overview.why_ended(asked.cells(1)[0].run)
     again = Here()  # what failed is taken up again, and nothing else
     carry_out(asked, again, 1, said.append)
     assert again.done == ["one"]

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from enpire.evolution.agents.program import AgentProgram
-from enpire.evolution.drafting.extraction import digest, taken, write
+from enpire.evolution.drafting.extraction import digest, extract, write
 from enpire.evolution.drafting.sandboxed_commands import DraftBench, DraftTrial
 from enpire.evolution.drafting.session import WORK, DraftRequest
 from enpire.packs.finder import content_hash, find
@@ -63,7 +63,7 @@ def program(folder: Path, script: str, starts: int = 1) -> AgentProgram:
 def begun(folder: Path, files: Mapping[str, bytes] = TEMPLATE) -> DraftRequest:
     """A draft as it begins, in `folder`."""
     write(files, folder / WORK / NAME)
-    began = digest(taken(folder / WORK, NAME).files)
+    began = digest(extract(folder / WORK, NAME).files)
     return DraftRequest(NAME, "insert a USB plug", "so101", "scripted", began)
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from enpire.environment.core.jobs import named
+from enpire.environment.core.jobs import episode_id
 from enpire.errors import CampaignError, RecipeError, StoreError
 from enpire.evolution.agents.tools import Tools
 from enpire.evolution.audit import audit
@@ -444,7 +444,7 @@ def judged(
     seed: int, policy: str, outcome: Outcome, execute: float = 1.0, stage: str = ""
 ) -> Episode:
     return episode(
-        named(Purpose.EVALUATION, 1, policy, seed),
+        episode_id(Purpose.EVALUATION, 1, policy, seed),
         purpose=Purpose.EVALUATION,
         policy=policy,
         round=1,

@@ -148,8 +148,8 @@ def test_help_and_repeated_starts_are_let_run() -> None:
         replace(plain, variant=1, forked=3),
         replace(plain, policy="p+demonstrator"),
     ]
-    assert round_._alone(plain)
-    assert not any(round_._alone(job) for job in odd)
+    assert round_._acts_as_in_evaluation(plain)
+    assert not any(round_._acts_as_in_evaluation(job) for job in odd)
     made = [job for job in round_.jobs(iter([None, plain, *odd])) if job]
     assert len(made) == 5
     assert all(job.give_up is None for job in made)
