@@ -113,7 +113,7 @@ def test_wandb_holds_what_is_recorded(run: Run, monkeypatch: pytest.MonkeyPatch)
         store = DataStore()
         store.open_for_scan(path)
         while (data := store.scan_data()) is not None:
-            record = wandb_internal_pb2.CampaignState()
+            record = wandb_internal_pb2.Record()
             record.ParseFromString(data)
             row = {
                 "/".join(item.nested_key) or item.key: float(item.value_json)
