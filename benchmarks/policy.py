@@ -161,7 +161,7 @@ def _answering(policy: LeRobotPolicy, model: LeRobotModel, batch: int, effort: E
         if cameras
         else NOTHING
     )
-    asked = ChunkedModel(model, said, TOLD, width).asked(seen)
+    asked = ChunkedModel(model, said, TOLD, width).sampler(seen)
     history = rng.standard_normal((batch, asked.spec.history, width), np.float32)
     now, seeds, pictures = history[:, -1], list(range(batch)), None
     shown: dict[str, Any] = {"agent_pos": now}

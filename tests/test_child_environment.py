@@ -112,7 +112,7 @@ def test_a_recovery_command_has_no_key(tmp_path: Path) -> None:
     recovery = Recovery(f"env > {out}.part; mv {out}.part {out}", 10.0, "pin_box")
     recovery.call(0, "stuck")
     until = time.monotonic() + 20.0
-    while not recovery.ended(0.1) and time.monotonic() < until:
+    while not recovery.take_ended(0.1) and time.monotonic() < until:
         pass
     said = out.read_text()
     assert "ENPIRE_REASON=stuck" in said

@@ -77,7 +77,7 @@ class Moments:
     def of(cls, base: Base, episodes: Sequence[Episode], given: RecipeInputs) -> Moments:
         """Raises RecipeError where there is no moment that it can be asked about."""
         looked, spec = _observation_mask(base, given), given.spec
-        asked = base.asked(given.instruction, looked)
+        asked = base.sampler(given.instruction, looked)
         data = examples(episodes, asked.spec)
         film = None
         if isinstance(spec, PictureSpec):

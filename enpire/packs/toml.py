@@ -95,7 +95,7 @@ class Table:
         """Whether there is such a key."""
         return key in self._values
 
-    def said(self, key: str) -> object:
+    def raw(self, key: str) -> object:
         """What stands under a key, for a message."""
         return self._values.get(key)
 

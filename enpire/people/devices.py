@@ -58,7 +58,7 @@ class Device(Protocol):
         """Whether its holder wants to act now."""
         ...
 
-    def said(self, command: OperatorCommand) -> bool:
+    def was_given(self, command: OperatorCommand) -> bool:
         """Whether a command was given by it since it was last asked for."""
         ...
 
@@ -90,7 +90,7 @@ class TwistDevice:
             return self._device.intervenes
         return bool(self._wanted().any())
 
-    def said(self, command: OperatorCommand) -> bool:
+    def was_given(self, command: OperatorCommand) -> bool:
         """See `Device`; its holder gives back by not intervening for a while."""
         self._hear()
         there = command in self._said
@@ -121,7 +121,7 @@ class TwistDevice:
         return np.where(abs(wanted) > DEAD, wanted, 0.0)
 
     def _hear(self) -> None:
-        events, now = self._device.said(), self._clock()
+        events, now = self._device.take_events(), self._clock()
         if "rerecord_episode" in events:
             self._said.add(OperatorCommand.DISCARD)
         elif events:
@@ -188,7 +188,7 @@ class Leading:
             self._rest(reading)
         return False
 
-    def said(self, command: OperatorCommand) -> bool:
+    def was_given(self, command: OperatorCommand) -> bool:
         """See `Device`: it has no buttons."""
         return False
 

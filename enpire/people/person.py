@@ -58,9 +58,13 @@ class Person:
 
     def word(self, row: int) -> PeriodCommand:
         """See `SupervisedController`."""
-        if self._hands.said(OperatorCommand.DISCARD):
+        if self._hands.was_given(OperatorCommand.DISCARD):
             return PeriodCommand.DISCARD
-        return PeriodCommand.DONE if self._hands.said(OperatorCommand.DONE) else PeriodCommand.GO_ON
+        return (
+            PeriodCommand.DONE
+            if self._hands.was_given(OperatorCommand.DONE)
+            else PeriodCommand.GO_ON
+        )
 
     def ended(self, row: int) -> None:
         """See `SupervisedController`: keys for this episode are none for the next."""
@@ -70,7 +74,7 @@ class Person:
         told = self._told.setdefault(row, as_told(here.gripper[0], self._robot))
         device, twist = self._hands.device, self._hands.twist()
         switched, gripped = (
-            self._hands.said(c) for c in (OperatorCommand.ARM, OperatorCommand.GRIPPER)
+            self._hands.was_given(c) for c in (OperatorCommand.ARM, OperatorCommand.GRIPPER)
         )
         self._arm = (self._arm + switched) % self._arms
         if gripped:

@@ -212,7 +212,7 @@ class BestOfPolicy(Composed[Chooser]):
 
     def controller(self, stations: StationBackend) -> BestOfController:
         """See `Policy.controller`."""
-        return BestOfController(self.asked_there(stations), self.head)
+        return BestOfController(self.sampler_on(stations), self.head)
 
 
 class BestOfController(SeeingController):

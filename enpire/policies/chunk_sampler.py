@@ -59,7 +59,7 @@ class ChunkSampler:
 class Base(Policy, Protocol):
     """A policy that others can stand on: whatever it is, it answers moments with chunks."""
 
-    def asked(self, told: str, seen: ObservationMask = NOTHING) -> ChunkSampler:
+    def sampler(self, told: str, seen: ObservationMask = NOTHING) -> ChunkSampler:
         """How it is asked; told: the task in words; seen: what it sees, if it does by cameras.
 
         Raises:

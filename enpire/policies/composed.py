@@ -87,10 +87,10 @@ class Composed[H: nn.Module]:
             self.shaped,
         )
 
-    def asked_there(self, stations: StationBackend) -> ChunkSampler:
+    def sampler_on(self, stations: StationBackend) -> ChunkSampler:
         """How the base is asked; raises PolicyError where it cannot act, or sees nothing."""
         seen = seen_there(stations, *eyes(self.base))
-        return self.base.asked(instruction(stations), seen)
+        return self.base.sampler(instruction(stations), seen)
 
     def tensors(self) -> dict[str, NDArray[Any]]:
         """The tensors of the base under `base/`, and of the head under `head/`."""

@@ -117,7 +117,7 @@ class PicturePolicy(NormalisedModule):
         seen = seen_there(stations, self.spec.cameras, self.spec.size)
         return PictureController(self, seen)
 
-    def asked(self, told: str, seen: ObservationMask = NOTHING) -> ChunkSampler:
+    def sampler(self, told: str, seen: ObservationMask = NOTHING) -> ChunkSampler:
         """See `Base`; noise is drawn by the seeds."""
         infer, size = self.inference(), self.flow.noise_size
 

@@ -80,7 +80,7 @@ class ResidualPolicy(Composed[Correction]):
 
     def controller(self, stations: StationBackend) -> ResidualController:
         """See `Policy.controller`."""
-        return ResidualController(self.asked_there(stations), self.head)
+        return ResidualController(self.sampler_on(stations), self.head)
 
 
 class ResidualController(SeeingController):

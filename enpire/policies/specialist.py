@@ -120,7 +120,7 @@ class SpecialistPolicy(Composed[Quick]):
 
     def controller(self, stations: StationBackend) -> SpecialistController:
         """See `Policy.controller`."""
-        return SpecialistController(self.asked_there(stations), self.head)
+        return SpecialistController(self.sampler_on(stations), self.head)
 
 
 @dataclass(slots=True)

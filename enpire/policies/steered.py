@@ -104,7 +104,7 @@ class SteeredPolicy(Composed[NoiseSteering]):
 
     def controller(self, stations: StationBackend) -> SteeredController:
         """See `Policy.controller`."""
-        return SteeredController(self.asked_there(stations), self.head)
+        return SteeredController(self.sampler_on(stations), self.head)
 
 
 def spread_out(noise: Float32Array, shape: tuple[int, int], width: int) -> Float32Array:

@@ -119,7 +119,7 @@ def narrowed(limits: SafetyLimits, table: Table) -> SafetyLimits:
             raise PackError(f"{table.where}: {key} must be finite")
         if ((new > old) if upper else (new < old)).any():
             raise PackError(
-                f"{table.where}: {key} = {table.said(key)} is wider than the robot's "
+                f"{table.where}: {key} = {table.raw(key)} is wider than the robot's "
                 f"{_plain(old, grippers)}: a station may only narrow it"
             )
         if name in _POSITIVE and not (new > 0).all():

@@ -118,7 +118,7 @@ class TeleopSession:
                 stack.callback(view.close)
 
             def look() -> None:
-                if hands.said(OperatorCommand.STATION):
+                if hands.was_given(OperatorCommand.STATION):
                     desk.show_next(len(stations))
                 if view is not None and self.now():
                     view.take(desk.shown)
@@ -245,7 +245,7 @@ def _settings(wanted: DeviceRequest, robot: Robot, other: bool) -> Table:
     }
     if kind:
         given["type"] = kind
-        if found.has("teleoperator") and found.table("teleoperator").said("type") != kind:
+        if found.has("teleoperator") and found.table("teleoperator").raw("type") != kind:
             found = found.without("teleoperator")
     elif not found.has("teleoperator"):
         raise UsageError(f"{found.where} names no teleoperator: lerobot:TYPE says which")

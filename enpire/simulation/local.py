@@ -79,7 +79,7 @@ class LocalWire:
         for objects in self._faults.objects.due(now):
             self._objects.put(messages.encode_objects(objects))
         if self._pictures is not None and any(map(self._watched, self._boxes)):
-            for sent in self._pictures.taken(now, self._cell.measured) or ():
+            for sent in self._pictures.take(now, self._cell.measured) or ():
                 self._faults.pictures.put(now, sent)
         for camera, message in self._faults.pictures.due(now):
             self._boxes[camera].put(message)

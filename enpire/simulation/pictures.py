@@ -40,7 +40,7 @@ class Pictures[T]:
         self._next = 0
         self._way: Future[T] | None = None
 
-    def taken(self, now: int, measured: int) -> T | None:
+    def take(self, now: int, measured: int) -> T | None:
         """What was made since it was asked last; the twin is as it was at `measured` [ns]."""
         there = None
         if self._way is not None and self._way.done():

@@ -203,7 +203,7 @@ class Ros2Server:
         for objects in self._faults.objects.due(now):
             self._objects.publish(poses(objects, self._stamp(objects.stamp, now)))
         if self._pictures is not None and any(self._listened.values()):
-            for sent in self._pictures.taken(now, self._cell.measured) or ():
+            for sent in self._pictures.take(now, self._cell.measured) or ():
                 self._faults.pictures.put(now, sent)
         for publisher, message in self._faults.pictures.due(now):
             publisher.publish(message)

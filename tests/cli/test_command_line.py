@@ -379,7 +379,7 @@ def test_a_station_of_a_run_is_asked_for(
         assert main(["station", "pause", str(folder), "2"]) == 2
         assert "no station 2: 0 to 1" in capsys.readouterr().err
         assert main(["station", "resume", str(folder), "1", "--why", "new cable"]) == 0
-        assert requests.taken() == [Request(1, False, "resumed by a person: new cable")]
+        assert requests.take() == [Request(1, False, "resumed by a person: new cable")]
     assert main(["station", "resume", str(folder), "1"]) == 1
     assert "no loop works on" in capsys.readouterr().err
 

@@ -52,7 +52,7 @@ class Coder:
     def turn(self, desk: AgentInterface) -> None:
         if not desk.free:
             return
-        own = sum(e.agent == self.name for e in desk.known())
+        own = sum(e.agent == self.name for e in desk.experiments())
         if own >= len(self.texts):
             raise CampaignError("nothing left to try")
         text, trains = self.texts[own], "RECIPE" in self.texts[own]

@@ -125,7 +125,7 @@ class Listed:
     def turn(self, desk: AgentInterface) -> None:
         if not desk.free:
             return
-        own = sum(e.agent == self.name for e in desk.known())
+        own = sum(e.agent == self.name for e in desk.experiments())
         if own >= len(self.speeds):
             raise CampaignError("nothing left to try")
         desk.propose(self.proposal(own, desk.base))

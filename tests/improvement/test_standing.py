@@ -199,7 +199,7 @@ def test_advantages_weigh_lerobots_own_loss(bases: Mapping[str, LeRobotPolicy]) 
     weight = torch.cat([torch.ones(30), torch.zeros(30)])
     tuning = FineTuning(steps=60, batch=8, lr=3e-3)
     policy, _ = tuning.tuned(bases["act"], [up, down], given(bases["act"]), weight)
-    chunk = policy.asked("").chunks(np.zeros((1, 1, 6), np.float32), [0])
+    chunk = policy.sampler("").chunks(np.zeros((1, 1, 6), np.float32), [0])
     assert chunk.mean() > 0.5
 
 

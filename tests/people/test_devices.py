@@ -208,7 +208,7 @@ class Pad:
         none = np.full(4, np.nan)
         return Reading(self.stamp, self.wanted.copy(), none, none, np.full((1, 3), np.nan))
 
-    def said(self) -> set[str]:
+    def take_events(self) -> set[str]:
         events, self.events = self.events, set()
         return events
 
@@ -235,15 +235,15 @@ def test_who_does_not_intervene_for_a_while_gives_back() -> None:
     pad = Pad()
     device = steering(pad)
     assert not device.touched
-    assert not device.said(OperatorCommand.GIVE_BACK), "he has not begun"
+    assert not device.was_given(OperatorCommand.GIVE_BACK), "he has not begun"
     pad.intervenes = True
     assert device.touched
     pad.intervenes = False
     pad.now += round(0.5e9 * LET_GO_S)
-    assert not device.said(OperatorCommand.GIVE_BACK)
+    assert not device.was_given(OperatorCommand.GIVE_BACK)
     pad.now += round(0.6e9 * LET_GO_S)
-    assert device.said(OperatorCommand.GIVE_BACK)
-    assert not device.said(OperatorCommand.GIVE_BACK)
+    assert device.was_given(OperatorCommand.GIVE_BACK)
+    assert not device.was_given(OperatorCommand.GIVE_BACK)
 
 
 @pytest.mark.parametrize(
@@ -259,11 +259,11 @@ def test_a_pad_ends_episodes(events: set[str], command: OperatorCommand) -> None
     hands = Hands(steering(pad))
     pad.events = set(events)
     other = OperatorCommand.DONE if command is OperatorCommand.DISCARD else OperatorCommand.DISCARD
-    assert not hands.said(other)
-    assert hands.said(command)
+    assert not hands.was_given(other)
+    assert hands.was_given(command)
     pad.events = set(events)
     hands.forget()
-    assert not hands.said(command), "it was for something else"
+    assert not hands.was_given(command), "it was for something else"
 
 
 def test_a_pad_that_says_nothing_is_touched_when_it_moves() -> None:

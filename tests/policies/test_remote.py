@@ -432,7 +432,7 @@ def test_together_they_are_worked_out_as_in_a_training(stations) -> None:
     served = ChunkServer(policy, stations, "", together=True)
     chunk = served.infer({"state": seen, "seed": 3})["actions"]
     drawn = int(np.random.default_rng(3).integers(2**63))
-    np.testing.assert_array_equal(chunk, policy.asked("").many(seen[None], [drawn])[0])
+    np.testing.assert_array_equal(chunk, policy.sampler("").many(seen[None], [drawn])[0])
 
 
 def test_who_goes_on_from_period_to_period_is_not_served(stations) -> None:

@@ -110,7 +110,7 @@ class Deltas(Teleoperator):
                 self.intervenes = events.get(INTERVENES, False)
         return {key: wanted[key] for key in self._axes.keys}
 
-    def said(self) -> set[str]:
+    def take_events(self) -> set[str]:
         """Those of `EVENTS` that came since it was last asked."""
         with self._lock:
             said, self._said = self._said, set()

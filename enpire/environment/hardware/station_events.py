@@ -22,7 +22,7 @@ class Happenings:
         self._open: list[tuple[Fault, str]] = []
         cell.wire.faults()
 
-    def taken(self, now: int, doing: str, last: bool) -> list[StationEvent]:
+    def take(self, now: int, doing: str, last: bool) -> list[StationEvent]:
         """What has happened since; now: monotonic ns. doing: the episode under way, if any.
 
         last: tell of faults that are not over, too.

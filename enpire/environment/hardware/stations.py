@@ -72,7 +72,7 @@ class HardwareStations(Stations):
         found = []
         for row, happenings in enumerate(self._happenings):
             running = self._running.get(row)
-            found += happenings.taken(now, running.job.id if running else "", last)
+            found += happenings.take(now, running.job.id if running else "", last)
         return found
 
     def close(self) -> None:

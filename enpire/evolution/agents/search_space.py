@@ -76,7 +76,7 @@ class RecipeChoice:
     settings: tuple[TunableSetting, ...]
     source: str = ""
 
-    def said(self, given: tuple[tuple[str, str], ...]) -> dict[str, float | str] | None:
+    def values(self, given: tuple[tuple[str, str], ...]) -> dict[str, float | str] | None:
         """Every setting's value with those `given`; None if one of them is none of its own."""
         texts = {setting.name: setting.default for setting in self.settings}
         if not {name for name, _ in given} <= texts.keys():

@@ -146,7 +146,7 @@ def _tried(choice: RecipeChoice, known: Sequence[Experiment]) -> list[Experiment
         e
         for e in known
         if (e.recipe, e.source, e.program) == (choice.recipe, choice.source, "")
-        and choice.said(e.settings) is not None
+        and choice.values(e.settings) is not None
     ]
 
 
@@ -197,7 +197,7 @@ def _sampled(
             create_trial(
                 state=TrialState.COMPLETE if measured else TrialState.RUNNING,
                 value=strengths.get(experiment.id),
-                params=choice.said(experiment.settings),
+                params=choice.values(experiment.settings),
                 distributions=distributions,
             )
         )

@@ -17,7 +17,7 @@ MOST = 64  # agents of a campaign
 class AgentInterface(Protocol):
     """What an agent finds at the harness. It has no way to a decision, a verdict or a seed."""
 
-    def known(self) -> list[Experiment]:
+    def experiments(self) -> list[Experiment]:
         """All experiments so far, of whatever state and agent, in the order of proposals."""
         ...
 
@@ -88,7 +88,7 @@ class ProposerAgent:
     def turn(self, desk: AgentInterface) -> None:
         """See `Agent`."""
         if desk.free:
-            desk.propose(self.proposer.propose(desk.known(), desk.base))
+            desk.propose(self.proposer.propose(desk.experiments(), desk.base))
 
     def close(self) -> None:
         """See `Agent`; there is nothing to end."""

@@ -97,7 +97,7 @@ class AgentSession:
     campaign: Campaign
     agent: str
 
-    def known(self) -> list[Experiment]:
+    def experiments(self) -> list[Experiment]:
         """See `AgentInterface`."""
         with self.campaign.lock:
             return self.campaign.record.experiments

@@ -103,5 +103,5 @@ class Examiner:
         examination = self._sealed.begin(name, self._known.controller(name), number)
         yield from self._run_out(examination.due(episodes), EXAMINING)
         row = self._sealed.close(examination, episodes)
-        self._books.tell("sealed", number, f"{name}, {self._sealed.said(row)}")
+        self._books.tell("sealed", number, f"{name}, {self._sealed.text(row)}")
         self._state.take(row, self._sealed.passed(row))

@@ -33,7 +33,7 @@ class TrackioRun:
             auto_log_cpu=False,
         )
 
-    def known(self) -> set[Key]:
+    def known_keys(self) -> set[Key]:
         """See `Tracker`: as Trackio's database says, or the run's folder of a server."""
         if self._told is not None:
             return self._told.read()

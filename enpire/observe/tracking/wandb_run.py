@@ -51,7 +51,7 @@ class WandbRun:
             self._run.define_metric(f"{group}/*", step_metric=ROBOT_S)
         self._trainings: set[str] = set()
 
-    def known(self) -> set[Key]:
+    def known_keys(self) -> set[Key]:
         """See `Tracker`: by what the run's folder says that it was told."""
         return self._told.read()
 

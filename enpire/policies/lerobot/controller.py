@@ -65,7 +65,7 @@ class ChunkedModel:
         model, told = self._model, self._told
         return model.chunks(history, told, seeds, noise, together=True, pictures=pictures)
 
-    def asked(self, seen: ObservationMask) -> ChunkSampler:
+    def sampler(self, seen: ObservationMask) -> ChunkSampler:
         """As who stands on it asks: of whole observations it takes what it may see."""
 
         def by(answers: Answers) -> Answers:

@@ -96,7 +96,7 @@ class LeRobotPolicy:
         model = LeRobotModel.load(self.files)
         return LeRobotController(model, self.spec, instruction(stations), shown)
 
-    def asked(self, told: str, seen: ObservationMask = NOTHING) -> ChunkSampler:
+    def sampler(self, told: str, seen: ObservationMask = NOTHING) -> ChunkSampler:
         """See `Base`; imports LeRobot. Raises PolicyError where chunks are not all it acts by."""
         from enpire.policies.lerobot.controller import ChunkedModel
         from enpire.policies.lerobot.model import LeRobotModel
@@ -108,4 +108,4 @@ class LeRobotPolicy:
                 "one by one: set temporal_ensemble_coeff to null in its config.json"
             )
         observation = seen.observation or self.spec.observation
-        return ChunkedModel(model, self.spec, told, observation).asked(seen)
+        return ChunkedModel(model, self.spec, told, observation).sampler(seen)

@@ -57,7 +57,7 @@ class _ChunkQuery:
     pictures: deque[Image]
     left: tuple[Float32Array, int] | None
 
-    def asked(self) -> ChunkRequest:
+    def chunk_request(self) -> ChunkRequest:
         """As of an episode that begins here: the same whenever it is asked."""
         state = PolicyState(np.random.default_rng(self.seed), pictures=self.pictures)
         return ChunkRequest(state, self.seen, *(self.left or (self.seen[:0], 0)))
@@ -154,8 +154,8 @@ class ChunkServer:
     def _worked_out(self, requests: Sequence[_ChunkQuery]) -> list[Float32Array]:
         """Their chunks, of which some go on from what is left of the last one."""
         plain, joins = ([r for r in requests if (r.left is None) is kind] for kind in (True, False))
-        chunks = iter(self._chunks([one.asked() for one in plain]) if plain else ())
-        joined = iter(self._joined([one.asked() for one in joins]) if joins else ())
+        chunks = iter(self._chunks([one.chunk_request() for one in plain]) if plain else ())
+        joined = iter(self._joined([one.chunk_request() for one in joins]) if joins else ())
         return [next(chunks if one.left is None else joined) for one in requests]
 
     def _chunks(self, asked: Sequence[ChunkRequest]) -> Float32Array:
@@ -215,7 +215,7 @@ def _many(policy: Policy, stations: StationBackend) -> Answers:
         raise PolicyError(
             f"a policy of kind {policy.kind!r} answers row by row: leave --together out"
         )
-    return policy.asked(instruction(stations), seen_there(stations, *eyes(policy))).many
+    return policy.sampler(instruction(stations), seen_there(stations, *eyes(policy))).many
 
 
 def access_to(host: str, locked: bool) -> Access:

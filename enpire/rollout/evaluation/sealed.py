@@ -220,7 +220,7 @@ class Sealed:
         """Return the rule of an attempt, as it was noted before its first episode."""
         return noted_rule(self._drawn(attempt), self.target, self.episodes)
 
-    def said(self, row: SealedRow) -> str:
+    def text(self, row: SealedRow) -> str:
         """Return what came of an evaluation, for a person."""
         measured = Estimate(row.successes, row.trials, row.low, row.high)
         verdict = str(self._verdict(row))

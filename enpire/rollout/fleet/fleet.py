@@ -214,7 +214,7 @@ class Fleet:
         result = []
         for episode in ended:
             drawn = self._drawn.pop(episode.station)
-            again = self._scheduler.ended(drawn, episode.times.total, self._tries(episode))
+            again = self._scheduler.end_job(drawn, episode.times.total, self._tries(episode))
             if again:  # its name is the one of the episode to come
                 episode = replace(episode, id=f"{episode.id}-lost-{secrets.token_hex(4)}")
             result.append((episode, again))
@@ -286,7 +286,7 @@ class Fleet:
         if self._requests is not None:
             self._carry_out(self._requests)
         if self._recovery is not None and self._recovery.under_way:
-            for found in self._recovery.ended(wait_s):
+            for found in self._recovery.take_ended(wait_s):
                 if found.came:
                     self.stations.recover(found.station)
                     self._back(found.station, found.said)
@@ -299,7 +299,7 @@ class Fleet:
 
     def _carry_out(self, requests: Requests) -> None:
         """Pause and resume stations as a person asks."""
-        for asked in requests.taken():
+        for asked in requests.take():
             row = asked.station
             if asked.pause and row not in self.stations.aside:
                 self._paused.add(row)

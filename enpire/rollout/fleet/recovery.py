@@ -69,7 +69,7 @@ class Recovery(Closing):
         watching = (station, process, output)
         threading.Thread(target=self._watch, args=watching, name="recover", daemon=True).start()
 
-    def ended(self, wait_s: float = 0.0) -> list[HelpCall]:
+    def take_ended(self, wait_s: float = 0.0) -> list[HelpCall]:
         """The calls that have ended since; wait so long for one."""
         found: list[HelpCall] = []
         with suppress(queue.Empty):

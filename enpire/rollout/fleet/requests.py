@@ -69,7 +69,7 @@ class Requests:
         for path in self._pending_files():
             path.unlink()
 
-    def taken(self) -> list[Request]:
+    def take(self) -> list[Request]:
         """The requests to stations that have come since, in order; it looks once in a while only.
 
         Raises:

@@ -551,7 +551,7 @@ class Loop:
             self.state.planned = min(examination.rule.soonest(failures), examination.rule.most)
         self.writer.flush()
         row = self._sealed.close(examination, known)
-        self._note("sealed", f"{name}, {self._sealed.said(row)}", name, "")
+        self._note("sealed", f"{name}, {self._sealed.text(row)}", name, "")
         self.state.take(row, self._sealed.passed(row))
 
     # Helpers

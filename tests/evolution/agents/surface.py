@@ -38,7 +38,7 @@ class Surface:
     def rate(self, experiment: Experiment) -> float:
         """The true success rate of what an experiment makes."""
         choice = self.choices[experiment.recipe]
-        values = choice.said(experiment.settings)
+        values = choice.values(experiment.settings)
         assert values is not None, experiment
         odds = self.ceilings[choice.recipe]
         for setting in _numbers(choice):

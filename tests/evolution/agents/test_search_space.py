@@ -57,9 +57,9 @@ def test_what_is_out_of_range_or_no_number_has_no_value() -> None:
 
 def test_settings_that_a_recipe_does_not_have_have_no_place() -> None:
     made = choice("bc")
-    assert made.said((("training.lr", "2e-3"),)) is not None
-    assert made.said((("training.rate", "2e-3"),)) is None
-    assert made.said((("training.lr", "7"),)) is None
+    assert made.values((("training.lr", "2e-3"),)) is not None
+    assert made.values((("training.rate", "2e-3"),)) is None
+    assert made.values((("training.lr", "7"),)) is None
 
 
 def test_the_repertoire_is_the_recipes_asked_for_and_the_variants() -> None:

@@ -128,7 +128,7 @@ def test_experiments_it_has_no_place_for_do_no_harm() -> None:
         decided("s2", 9, 1, settings={"nothing": "1"}),
     ]
     proposal = Tuner("t", (ONE,), seed=0).propose([*strange, decided("e", 3, 3)], "start")
-    assert ONE.said(proposal.settings) is not None
+    assert ONE.values(proposal.settings) is not None
 
 
 def test_strength_adds_up_from_base_to_base() -> None:
