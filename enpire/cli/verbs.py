@@ -5,9 +5,9 @@ from __future__ import annotations
 VERBS = {
     "loop": ("loop", "improve a policy until it holds its target on sealed seeds"),
     "collect": ("collect", "a person's episodes, or a policy's with a person who helps"),
-    "campaign": ("campaign", "agents that try what improves a policy, side by side"),
-    "campaign audit": ("audit", "whether a campaign's records agree with each other"),
-    "ablate": ("ablate", "campaigns that differ in one thing, side by side in one table"),
+    "campaign": ("campaign.campaign", "agents that try what improves a policy, side by side"),
+    "campaign audit": ("campaign.audit", "whether a campaign's records agree with each other"),
+    "ablate": ("campaign.ablate", "campaigns that differ in one thing, side by side in one table"),
     "replay": ("replay", "a recorded episode seen again: a video, a sheet of failures"),
     "list": ("runs", "the runs of a folder"),
     "show": ("show", "what happened in a run"),

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from enpire.cli import campaign, main
+from enpire.cli import main
+from enpire.cli.campaign import agents, campaign
 from enpire.sandbox import sandbox
 from enpire.sandbox.sandbox import Availability
 from enpire.session.loop_settings import BUDGETS, SETTINGS
@@ -75,6 +76,6 @@ def test_programs_do_not_start_without_walls_unless_told(monkeypatch: pytest.Mon
     monkeypatch.setattr(sandbox, "available", lambda: Availability(False, "no bwrap"))
     named = [("scripted-0", "scripted"), ("tuner-0", "tuner")]
     with pytest.raises(UsageError, match=r"no bwrap.*--no-sandbox"):
-        campaign._confinement(named, False)
-    assert "not sandboxed" in campaign._confinement(named, True)
-    assert campaign._confinement(named[1:], False) == campaign.NOBODY
+        agents.confinement_of(named, False)
+    assert "not sandboxed" in agents.confinement_of(named, True)
+    assert agents.confinement_of(named[1:], False) == agents.NOBODY

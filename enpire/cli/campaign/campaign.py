@@ -7,10 +7,20 @@ import os
 import sys
 from argparse import Namespace
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from enpire.cli.campaign.agents import (
+    TEAM,
+    agents_of,
+    ceilings_of,
+    confinement_of,
+    open_pool,
+    programs_of,
+    repertoire,
+    transferred_knowledge,
+    with_transferred,
+)
 from enpire.cli.helpers.json_lines import json_lines
 from enpire.cli.helpers.pack_signing import say_unsigned
 from enpire.cli.helpers.report_file import report_line
@@ -39,11 +49,7 @@ from enpire.session.values import STARTS, duration, more_than_zero, natural, pos
 
 if TYPE_CHECKING:
     from enpire.environment import StationBackend
-    from enpire.evolution.agents.program import AgentProgram
-    from enpire.evolution.campaign.agent import ProposerAgent
     from enpire.evolution.campaign.campaign import AgentPool
-    from enpire.evolution.experiments.budget import Ceilings
-    from enpire.evolution.knowledge.transfer import TransferredKnowledge, TransferredRecipe
     from enpire.improvement.training_process import Trainer
     from enpire.rollout.fleet.fleet import Fleet
     from enpire.rollout.loop.settings import LoopSettings
@@ -90,10 +96,6 @@ BUDGETS: dict[str, tuple[Callable[[str], Any], str, str]] = {
 
 ONCE = ("agents", "recipe", "repertoire", "prompt", "without", "run")
 """Other options that a campaign begins with."""
-
-TEAM = "tuner:4"
-TUNER = "tuner"
-NOBODY = "no programs of their own: they choose recipes and settings"
 
 
 def add_options(parser: Parser) -> None:
@@ -212,12 +214,12 @@ def _begin(
     from enpire.version import __version__
 
     settings, campaign = settings_of(options, given), agents_of(options)
-    elsewhere = _transferred(learned)
+    elsewhere = transferred_knowledge(learned)
     stations = stations_for(settings, LocalBackend())
     campaign["repertoire"] = options.repertoire or repertoire(settings, stations)
     if elsewhere is not None:
         elsewhere = elsewhere.fitting(stations)
-        both = _also(campaign["repertoire"], elsewhere)
+        both = with_transferred(campaign["repertoire"], elsewhere)
         campaign |= {"carried": elsewhere.origin, "repertoire": both}
     config = {
         "enpire": __version__,
@@ -227,12 +229,12 @@ def _begin(
     }
     called = plain(find("tasks", settings.task).name)
     named = team(campaign["agents"])
-    programs = _programs(named, campaign.get("prompt", ""))
+    programs = programs_of(named, campaign.get("prompt", ""))
     run = Run.create(options.run or default_folder(f"campaign-{called}"), config)
     with run:
         if elsewhere is not None:
             elsewhere.write(run.folder)
-        members = _members(named, programs, run, settings, limits)
+        members = open_pool(named, programs, run, settings, limits)
         began = recipes_called(settings.recipe, settings.first_recipe)
         run.ledger.set_facts(station_facts(stations) | began | {"state": "running"})
         return _run_session(run, settings, members, stations, limits, options)
@@ -265,27 +267,6 @@ def settings_of(options: Namespace, given: dict[str, Any]) -> LoopSettings:
     return settings
 
 
-def agents_of(options: Namespace) -> dict[str, Any]:
-    """What a campaign's config says of its agents; all that they need is there.
-
-    Raises:
-        EnpireError: it is not, or what is asked for makes no sense.
-    """
-    from enpire.evolution.agents.tools import without
-    from enpire.evolution.campaign.agent import team
-
-    asked = options.agents or TEAM
-    named = team(asked)
-    prompt = _read_prompt(options.prompt)
-    told = {"prompt": prompt, "tools_off": without(options.without) if options.without else ()}
-    _require_programs(named, told)
-    _programs(named, prompt)
-    _tuners([name for name, kind in named if kind == TUNER], "", 0)
-    confinement = _confinement(named, options.no_sandbox)
-    told = {name: value for name, value in told.items() if value}
-    return {"agents": asked, "confinement": confinement} | told
-
-
 def _resume(options: Namespace, limits: dict[str, Any]) -> int:
     from enpire.evolution.campaign.agent import team
     from enpire.observe.trust import require_trusted
@@ -300,154 +281,16 @@ def _resume(options: Namespace, limits: dict[str, Any]) -> int:
         stations = stations_for(settings, LocalBackend())
         require_same(run, stations)
         named = team(campaign["agents"])
-        if _confinement(named, options.no_sandbox) != campaign["confinement"]:
+        if confinement_of(named, options.no_sandbox) != campaign["confinement"]:
             raise UsageError(
                 f"{run.folder} began with agents {campaign['confinement']}: give --no-sandbox as "
                 "it was given then, or start a new campaign"
             )
         run.ledger.set_facts({"state": "running"})
         both = run.config.get("budget", {}) | limits
-        programs = _programs(named, campaign.get("prompt", ""))
-        members = _members(named, programs, run, settings, both)
+        programs = programs_of(named, campaign.get("prompt", ""))
+        members = open_pool(named, programs, run, settings, both)
         return _run_session(run, settings, members, stations, both, options)
-
-
-def repertoire(settings: LoopSettings, stations: StationBackend) -> str:
-    """Recipes that these stations can run: the task's own, and others that suit most."""
-    from enpire.improvement import recipe as recipes
-
-    found: list[str] = []
-    for name in ("replay_bc", *settings.recipe.split(","), "habc", "bc"):
-        with suppress(UsageError):
-            recipes.find(name).require(stations)
-            found.append(name)
-    return ",".join(dict.fromkeys(found))
-
-
-def _confinement(named: list[tuple[str, str]], without: bool) -> str:
-    """What holds the agents' programs, as the report says it."""
-    from enpire.sandbox.sandbox import Confinement, available
-
-    if all(kind == TUNER for _, kind in named):
-        return NOBODY
-    if without:
-        return f"{Confinement.NONE}: what they did is not known to be theirs alone"
-    if not available().works:
-        raise UsageError(
-            f"agents cannot be confined here: {available().reason}; or give --no-sandbox, and "
-            "trust them with all rights of yours"
-        )
-    return str(Confinement.BUBBLEWRAP)
-
-
-def _transferred(learned: Path | None) -> TransferredKnowledge | None:
-    """What another run has to take over."""
-    from enpire.evolution.knowledge.transfer import read_transfer
-    from enpire.store import Run
-
-    if learned is None:
-        return None
-    with Run.open(learned) as run:
-        return read_transfer(run)
-
-
-def _also(repertoire: str, elsewhere: TransferredKnowledge) -> str:
-    """A repertoire, and the recipes of the harness that were kept elsewhere."""
-    kept = (idea.recipe for idea in elsewhere.ideas if not idea.source)
-    return ",".join(dict.fromkeys((*repertoire.split(","), *kept)))
-
-
-def _read_prompt(path: Path | None) -> str:
-    """A prompt's text; empty without one."""
-    try:
-        return path.read_text(encoding="utf-8") if path else ""
-    except OSError as error:
-        raise UsageError(f"--prompt {path}: {error.strerror}") from error
-
-
-def _require_programs(named: list[tuple[str, str]], told: dict[str, Any]) -> None:
-    """Check that prompts and tools are for somebody: a tuner has none."""
-    if any(told.values()) and all(kind == TUNER for _, kind in named):
-        raise UsageError("--prompt and --without are for agents that are programs, not for a tuner")
-
-
-def _programs(named: list[tuple[str, str]], prompt: str) -> dict[str, AgentProgram]:
-    """The packs of agents that are programs, by kind; prompt: instead of their own."""
-    from dataclasses import replace
-
-    from enpire.evolution.agents.programs import load_program
-    from enpire.packs.finder import find
-
-    kinds = dict.fromkeys(kind for _, kind in named if kind != TUNER)
-    found = {kind: load_program(find("agents", kind)) for kind in kinds}
-    return {k: replace(p, prompt=prompt) if prompt else p for k, p in found.items()}
-
-
-def _members(
-    named: list[tuple[str, str]],
-    programs: dict[str, AgentProgram],
-    run: Run,
-    settings: LoopSettings,
-    limits: dict[str, Any],
-) -> AgentPool:
-    """The agents, and the code that they may have run without a sandbox."""
-    from enpire.evolution.agents.programs import ProgramAgent
-    from enpire.evolution.campaign.agent import Agent
-    from enpire.evolution.campaign.campaign import AgentPool, AgentSession
-    from enpire.evolution.experiments.events import replay_events
-    from enpire.evolution.knowledge import transfer
-    from enpire.packs.finder import shipped
-    from enpire.sandbox.sandbox import Confinement
-
-    ceilings = _ceilings(limits)
-    unpriced = [kind for kind, program in programs.items() if not program.prices]
-    if math.isfinite(ceilings.dollars) and unpriced:
-        raise UsageError(f"--max-dollars needs prices, and agents/{unpriced[0]} names none")
-    spent = replay_events(run.ledger.events()).spent
-    free = "NONE" if "not sandboxed" in run.config["campaign"]["confinement"] else "BUBBLEWRAP"
-    tokens = (ceilings.tokens - spent.tokens) / max(sum(k in programs for _, k in named), 1)
-    tuners = [name for name, kind in named if kind == TUNER]
-    agents: list[Agent[AgentSession]] = [
-        ProgramAgent(name, programs[kind], run.folder, tokens, Confinement[free])
-        for name, kind in named
-        if kind in programs
-    ]
-    elsewhere, said = transfer.read(run.folder), run.config["campaign"]
-    if elsewhere is None and "carried" in said:
-        raise StoreError(f"{run.folder} has lost its {transfer.FILE}: start a new campaign")
-    ideas = elsewhere.ideas if elsewhere else ()
-    agents += _tuners(tuners, said["repertoire"], settings.seed, ideas)
-    variants = sorted(shipped("agents", TUNER).glob("variants/*.py"))
-    sources = {path.read_text(encoding="utf-8"): path for path in variants}
-    return AgentPool(agents, sources, Confinement[free], tuple(said.get("tools_off", ())))
-
-
-def _tuners(
-    names: list[str], recipes: str, seed: int, ideas: tuple[TransferredRecipe, ...] = ()
-) -> list[ProposerAgent]:
-    from enpire.evolution.agents import search_space
-    from enpire.evolution.agents.tuner import Tuner
-    from enpire.evolution.campaign.agent import ProposerAgent
-
-    if not names:
-        return []
-    try:
-        import optuna  # noqa: F401
-    except ImportError:
-        raise UsageError("the tuner needs optuna: pip install 'enpire[evolution]'") from None
-    choices = search_space.repertoire(recipes.split(",")) if recipes else ()
-    return [ProposerAgent(Tuner(name, choices, seed, transferred=ideas)) for name in names]
-
-
-def _ceilings(limits: dict[str, Any]) -> Ceilings:
-    from enpire.evolution.experiments.budget import Ceilings
-
-    return Ceilings(
-        robot_s=limits.get("max_robot_hours", math.inf) * 3600,
-        tokens=limits.get("max_tokens", math.inf),
-        dollars=limits.get("max_dollars", math.inf),
-        experiments=limits.get("max_experiments", math.inf),
-    )
 
 
 def _run_session(
@@ -465,7 +308,7 @@ def _run_session(
     from enpire.rollout.loop.state import LoopState
     from enpire.store.head import head
 
-    ceilings, state = _ceilings(limits), LoopState()
+    ceilings, state = ceilings_of(limits), LoopState()
     budget = Budget(wall_s=limits.get("max_time", math.inf), robot_s=ceilings.robot_s)
 
     def begin(fleet: Fleet, writer: EpisodeWriter, trainer: Trainer) -> Callable[[], str]:

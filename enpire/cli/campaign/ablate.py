@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from enpire.child_environment import named_secrets
-from enpire.cli import campaign as campaigns
+from enpire.cli.campaign import agents, campaign
 from enpire.cli.helpers.children import Children
 from enpire.cli.helpers.summary import program
 from enpire.cli.options.parser import Parser, add_start, finite, options_given, print_json
@@ -71,7 +71,7 @@ def add_options(parser: Parser) -> None:
         "--agents",
         metavar="A,B",
         help=f"teams, as of a campaign, with + between kinds: tuner:2,tuner:1+claude_code:1 "
-        f"(default {campaigns.TEAM})",
+        f"(default {agents.TEAM})",
     )
     varied.add_argument(
         "--recipes", metavar="A,B", help="what a tuner chooses from: bc+replay_bc,lookahead"
@@ -104,11 +104,11 @@ def add_options(parser: Parser) -> None:
     )
     parser.add_argument("--json", action="store_true", help="print the table as the last line")
     budgets = parser.add_argument_group("budgets of each campaign (default --max-time 1h)")
-    for name, (read, shown, line) in campaigns.BUDGETS.items():
+    for name, (read, shown, line) in campaign.BUDGETS.items():
         budgets.add_argument(flag(name), type=read, metavar=shown, help=line)
     settings = parser.add_argument_group("settings (a task's loop.toml may have other defaults)")
-    for name in campaigns.OF_CAMPAIGN:
-        read, default, line = campaigns.OPTIONS[name]
+    for name in campaign.OF_CAMPAIGN:
+        read, default, line = campaign.OPTIONS[name]
         settings.add_argument(
             flag(name), type=read, metavar="X", help=f"{line} (default {default})"
         )
@@ -121,10 +121,10 @@ def run(options: Namespace) -> int:
     from enpire.evolution.ablation.ablation import carry_out
 
     choose_graphics()
-    given = options_given(options, campaigns.OF_CAMPAIGN)
-    limits = options_given(options, campaigns.BUDGETS)
+    given = options_given(options, campaign.OF_CAMPAIGN)
+    limits = options_given(options, campaign.BUDGETS)
     limits = limits or {"max_time": DEFAULT_TIME}
-    settings = campaigns.settings_of(options, dict(given))
+    settings = campaign.settings_of(options, dict(given))
     what, arms = arms_of(options)
     bench = _bench(options, settings, limits, arms)
     until = time.monotonic() + (options.stop_after or math.inf)
@@ -180,7 +180,7 @@ def _campaign(options: Namespace, one: Mapping[str, str]) -> dict[str, Any]:
         without=without,
         no_sandbox=options.no_sandbox,
     )
-    return campaigns.agents_of(asked) | {"repertoire": one["recipes"].replace("+", ",")}
+    return agents.agents_of(asked) | {"repertoire": one["recipes"].replace("+", ",")}
 
 
 def _bench(
@@ -194,7 +194,7 @@ def _bench(
 
     usual = ""
     if not all(arm.campaign["repertoire"] for arm in arms):
-        usual = campaigns.repertoire(settings, stations_for(settings, LocalBackend()))
+        usual = agents.repertoire(settings, stations_for(settings, LocalBackend()))
     chosen = [arm.campaign["repertoire"] or usual for arm in arms]
     for recipes in dict.fromkeys(chosen):
         repertoire(recipes.split(","))  # what is not there costs nothing to find

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from enpire.cli import main
-from enpire.cli.ablate import arms_of
+from enpire.cli.campaign.ablate import arms_of
 
 
 def options(**said: str) -> Namespace:
