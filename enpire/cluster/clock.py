@@ -17,7 +17,7 @@ class RunningEpisode:
 
     coming: Ray's reference. began: on the clock, in periods, as `passed` since and `until`, where
     it has ended. asked: the reference of how far it is, awaited. waited: since when others wait for
-    it to get on, on the monotonic clock. came: what came of it.
+    it to get on, on the monotonic clock. result: what came of it.
     """
 
     row: int

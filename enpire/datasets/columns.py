@@ -33,9 +33,9 @@ _SINGLE = {
 class Layout:
     """What is alike in all episodes of a dataset.
 
-    told: the task in words. names: of an observation's entries, of an action's. sight: what
-    policies see by cameras, if they do. video: pictures are videos: smaller, and not quite what was
-    seen.
+    told: the task in words. names: of an observation's entries, of an action's. policy_cameras:
+    what policies see by cameras, if they do. video: pictures are videos: smaller, and not quite
+    what was seen.
     """
 
     fps: int

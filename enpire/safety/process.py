@@ -43,11 +43,11 @@ class SupervisorProcess:
     """One supervisor with its mailboxes, its socket and its pace."""
 
     def __init__(
-        self, station: StationFile, driver: Driver, verifier_cameras: CameraDriver | None = None
+        self, station: StationFile, driver: Driver, camera_driver: CameraDriver | None = None
     ) -> None:
         """Take the station; raises SafetyError if another supervisor has it.
 
-        eyes: the driver, if the station's cameras are its own.
+        camera_driver: the driver, if the station's cameras are its own.
         """
         folder = station.runtime
         self._lock = take(station)
@@ -56,7 +56,7 @@ class SupervisorProcess:
         Mailbox.make(folder / STATUS)
         Beats.make(folder / BEATS, watched)
         self._status = Mailbox(folder / STATUS)
-        self._driver, self._station, self._verifier_cameras = driver, station, verifier_cameras
+        self._driver, self._station, self._camera_driver = driver, station, camera_driver
         self._beats = Beats(folder / BEATS, watched)
         geometry = Geometry(station.robot, station.limits, station.boxes)
         arms = len(station.robot.arms)
@@ -117,9 +117,9 @@ class SupervisorProcess:
 
     def _see(self) -> None:
         """Say when each camera of the driver's took its newest picture."""
-        if self._verifier_cameras is None:
+        if self._camera_driver is None:
             return
-        pictures = self._verifier_cameras.pictures()
+        pictures = self._camera_driver.pictures()
         for k, camera in enumerate(self._station.cameras):
             if camera in pictures:
                 self._beats.beat(k, pictures[camera].stamp)
@@ -162,12 +162,12 @@ def main(argv: list[str]) -> int:
         # The local day is a person's: no time of the wall clock is used for anything else.
         may = permit(station, options.confirm_motion, options.dry_run, date.today())
         driver = build(station.driver, station.robot, time.monotonic_ns, station.site)
-        verifier_cameras: CameraDriver | None = None
+        camera_driver: CameraDriver | None = None
         if isinstance(driver, CameraDriver) and station.wire not in WIRES:
-            verifier_cameras = driver
+            camera_driver = driver
         if may is Permit.DRY:
             driver = Dry(driver, time.monotonic_ns, _show)
-        process = SupervisorProcess(station, driver, verifier_cameras)
+        process = SupervisorProcess(station, driver, camera_driver)
         prepare(station.realtime)
     except EnpireError as error:
         print(error, flush=True)

@@ -197,7 +197,7 @@ class Run(Closing):
         """Open a run for a moment, to see what is new; one under way is not disturbed by it.
 
         Nothing is held against what was recorded, and no file is made. A writer that ends waits
-        for whoever glances, so do it shortly.
+        for whoever looks, so do it shortly.
 
         Raises:
             StoreError: it cannot be read; of a run that is being closed, not yet.

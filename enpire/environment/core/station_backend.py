@@ -19,8 +19,8 @@ class StationBackend(Protocol):
 
     period: of control [s]. packs: what an episode's outcome depends on, by name. aside: stations
     that take no more jobs, and why; a station may be put in. lose: one that is busy is lost, which
-    sets it aside; `recover` takes it back. sight: what policies see by cameras; None: they see what
-    a tracker says. live: time goes on there while a policy thinks.
+    sets it aside; `recover` takes it back. policy_cameras: what policies see by cameras; None: they
+    see what a tracker says. live: time goes on there while a policy thinks.
     """
 
     @property

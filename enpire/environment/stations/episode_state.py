@@ -39,7 +39,7 @@ class EpisodeState:
     and another begins. execute, verify: of the attempt under way; executed, verified: of those
     before. looked: parts of the time limit after which it was last asked whether to give up.
     attended: its controller, if somebody has a hand in it. waiting: for them; waited: periods.
-    glance: pictures for the policy, asked for in this period. pictured: the rows of `pictures`.
+    capture: pictures for the policy, asked for in this period. pictured: the rows of `pictures`.
     """
 
     job: Job

@@ -36,7 +36,7 @@ FAILURE = -math.log(20.0)  # log-odds of an experiment that failed: as one lost 
 
 @dataclass(frozen=True, slots=True)
 class Tuner:
-    """Proposes experiments; `name` is the agent's. carried: what it tries first, as it is."""
+    """Proposes experiments; `name` is the agent's. transferred: what it tries first, as it is."""
 
     name: str
     repertoire: tuple[RecipeChoice, ...]
