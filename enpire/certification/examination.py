@@ -369,13 +369,13 @@ def _not_seen(why: str) -> CheckRow:
     return CheckRow(verifier.CAMERAS[0], "", 0, 0, "at least 99%", None, f"sensors only: {why}")
 
 
-def _never(check: str, counted: str, done: list[Episode]) -> CheckRow:
+def _never(check: str, counted: str, episodes: list[Episode]) -> CheckRow:
     """A row of episodes of which none may be a success, and nearly all must be judged."""
-    judged = [e for e in done if e.verdict.outcome in JUDGED]
+    judged = [e for e in episodes if e.verdict.outcome in JUDGED]
     won = [e for e in judged if e.success]
-    lost = [e for e in done if e.verdict.outcome not in JUDGED]
+    lost = [e for e in episodes if e.verdict.outcome not in JUDGED]
     detail = f"seed {won[0].seed}" if won else ""
     if lost:
         detail += f" {len(lost)} invalid, such as seed {lost[0].seed}: {lost[0].verdict.reason}"
-    enough = len(judged) > 0 and len(judged) >= WHOLE * len(done)
+    enough = len(judged) > 0 and len(judged) >= WHOLE * len(episodes)
     return CheckRow(check, counted, len(won), len(judged), "0", enough and not won, detail.strip())

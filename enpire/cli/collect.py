@@ -178,7 +178,7 @@ class _CollectRequest:
 
 
 def _with_policy(
-    chosen: LoadedPolicy, asked: _CollectRequest, options: Namespace
+    chosen: LoadedPolicy, request: _CollectRequest, options: Namespace
 ) -> _CollectRequest:
     """Ask for help beside the policy, and foresee its failures where enough is known of them.
 
@@ -190,11 +190,11 @@ def _with_policy(
     from enpire.store import Run
 
     source: Path = options.learn_from or chosen.run
-    detector, stations = None, asked.stations
+    detector, stations = None, request.stations
     if (source / "config.toml").is_file():
         with Run.open(source) as past:
             episodes = [e for e in past.episodes() if e.task == stations.name]
-        detector = learn_detector(episodes, stations.execute_periods, asked.entropy % 2**32)
+        detector = learn_detector(episodes, stations.execute_periods, request.entropy % 2**32)
     if detector is not None:
         print(f"failures are foreseen from {source}: {detector.detection}", flush=True)
     elif options.teleop == SCRIPT:
@@ -205,11 +205,11 @@ def _with_policy(
     else:
         print("no failure is foreseen: take over when you see one", flush=True)
     controller = policy_host.controller(chosen.policy, stations)
-    return replace(asked, policy=chosen.name, controller=controller, detector=detector)
+    return replace(request, policy=chosen.name, controller=controller, detector=detector)
 
 
 @contextmanager
-def _opened(options: Namespace, task: str, asked: _CollectRequest) -> Iterator[Run]:
+def _opened(options: Namespace, task: str, request: _CollectRequest) -> Iterator[Run]:
     """The run to add to, or a new one."""
     from enpire.store import Run, default_folder
     from enpire.version import __version__
@@ -217,13 +217,13 @@ def _opened(options: Namespace, task: str, asked: _CollectRequest) -> Iterator[R
     if options.run is not None and options.run.is_dir():
         with Run.open(options.run, writable=True) as run:
             print_notes(run)
-            require_same(run, asked.stations)
+            require_same(run, request.stations)
             yield run
         return
     said = {"task": task, "teleop": options.teleop, "policy": options.policy or ""}
-    config = {"enpire": __version__, "collect": said | {"entropy": asked.entropy}}
-    with Run.create(options.run or default_folder(asked.stations.name), config) as run:
-        run.ledger.set_facts(station_facts(asked.stations) | {"state": "collected"})
+    config = {"enpire": __version__, "collect": said | {"entropy": request.entropy}}
+    with Run.create(options.run or default_folder(request.stations.name), config) as run:
+        run.ledger.set_facts(station_facts(request.stations) | {"state": "collected"})
         yield run
 
 
@@ -235,7 +235,9 @@ def _clock(where: Backend, helper: TeleopSession, run: Run) -> Clock:
     return where.clock(now) if helper.hands is None else WallClock(now)
 
 
-def _episodes(options: Namespace, run: Run, asked: _CollectRequest, clock: Clock) -> list[Episode]:
+def _episodes(
+    options: Namespace, run: Run, request: _CollectRequest, clock: Clock
+) -> list[Episode]:
     """Record them; Ctrl-C ends it, and what was under way is recorded as aborted."""
     from enpire.rollout.fleet.fleet import Fleet
     from enpire.store import EpisodeWriter
@@ -254,7 +256,7 @@ def _episodes(options: Namespace, run: Run, asked: _CollectRequest, clock: Clock
 
     with EpisodeWriter(run) as writer:
         fleet = Fleet(
-            asked.stations,
+            request.stations,
             writer,
             on_episode=tell,
             clock=clock,
@@ -263,31 +265,31 @@ def _episodes(options: Namespace, run: Run, asked: _CollectRequest, clock: Clock
             before=run.ledger.intervals(),
         )
         with suppress(KeyboardInterrupt):
-            for _ in fleet.run(asked.jobs(options.episodes, number)):
+            for _ in fleet.run(request.jobs(options.episodes, number)):
                 pass
         fleet.note_happenings(last=True)
     return done
 
 
-def _figures(run: Run, asked: _CollectRequest, done: list[Episode]) -> dict[str, Any]:
+def _figures(run: Run, request: _CollectRequest, episodes: list[Episode]) -> dict[str, Any]:
     """What came of the episodes, said and as JSON."""
     from enpire.observe import account
     from enpire.rollout.collection.assistance import helped
     from enpire.rollout.evaluation.statistics import estimate
     from enpire.types import JUDGED
 
-    judged = [e for e in done if e.verdict.outcome in JUDGED]
+    judged = [e for e in episodes if e.verdict.outcome in JUDGED]
     success = estimate(sum(e.success for e in judged), len(judged))
-    outcomes = dict(Counter(str(e.verdict.outcome) for e in done))
+    outcomes = dict(Counter(str(e.verdict.outcome) for e in episodes))
     print(f"{run.folder}: success {success}; {outcomes}")
-    came = helped(done, f"{asked.policy}+{asked.teleop.helper.name}")
-    if asked.policy:
+    came = helped(episodes, f"{request.policy}+{request.teleop.helper.name}")
+    if request.policy:
         print(came.text)
         run.ledger.add_decision(came)
-    detection = asked.detector.detection if asked.detector else None
+    detection = request.detector.detection if request.detector else None
     return {
         "run": str(run.folder),
-        "task": asked.stations.name,
+        "task": request.stations.name,
         **account.as_json(success),
         "outcomes": outcomes,
         **came.numbers,

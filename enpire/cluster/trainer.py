@@ -45,9 +45,9 @@ class RayTrainer:
         self._sent: set[str] = set()
         self._actor, self._node = self._start()
 
-    def begin(self, run: Run, asked: TrainingRequest) -> TrainingHandle:
+    def begin(self, run: Run, request: TrainingRequest) -> TrainingHandle:
         """See `Trainer`."""
-        return _RayTraining(self, run, asked)
+        return _RayTraining(self, run, request)
 
     def __enter__(self) -> Self:
         return self
@@ -62,7 +62,7 @@ class RayTrainer:
         """The node where it trains, for a person."""
         return self._node
 
-    def learn(self, run: Run, asked: TrainingRequest) -> Any:
+    def learn(self, run: Run, request: TrainingRequest) -> Any:
         """Send what it lacks and have it begin; returns the reference of what will come of it."""
         lacking = [episode for episode in run.episodes() if episode.id not in self._sent]
         for begin in range(0, len(lacking), AT_ONCE):
@@ -70,9 +70,11 @@ class RayTrainer:
             self._ray.get(self._actor.add_episodes.remote(some))
             self._sent |= {episode.id for episode in some}
         parent = (
-            PolicyWeights(asked.parent, *run.load_policy(asked.parent)) if asked.parent else None
+            PolicyWeights(request.parent, *run.load_policy(request.parent))
+            if request.parent
+            else None
         )
-        message: TrainingMessage = training_message(run, asked)
+        message: TrainingMessage = training_message(run, request)
         self._ray.get(self._actor.begin.remote(message, parent))
         return self._actor.candidate.remote()
 
@@ -118,12 +120,12 @@ class RayTrainer:
 class _RayTraining:
     """A training under way on a node; one whose node is lost begins anew on another."""
 
-    def __init__(self, trainer: RayTrainer, run: Run, asked: TrainingRequest) -> None:
-        self._trainer, self._run, self._asked = trainer, run, asked
+    def __init__(self, trainer: RayTrainer, run: Run, request: TrainingRequest) -> None:
+        self._trainer, self._run, self._request = trainer, run, request
         self._ray = trainer._ray
         self._lost = 0
         self._coming: Any = None
-        self._curve = CurveWriter(training_curve(run.folder, asked.number))
+        self._curve = CurveWriter(training_curve(run.folder, request.number))
         self._copied, self._looked = 0, 0.0  # bytes of the curve; when it was looked at
         self._begin()
 
@@ -150,7 +152,7 @@ class _RayTraining:
         self._trainer.cancel()
 
     def _copy_curve(self) -> None:
-        lines = self._trainer.curve(self._asked.number, self._copied)
+        lines = self._trainer.curve(self._request.number, self._copied)
         self._curve.append(lines)
         self._looked = time.monotonic()
         self._copied += len(lines)
@@ -159,7 +161,7 @@ class _RayTraining:
         self._copied = 0
         while True:
             try:
-                self._coming = self._trainer.learn(self._run, self._asked)
+                self._coming = self._trainer.learn(self._run, self._request)
                 return
             except self._ray.exceptions.RayTaskError:
                 raise

@@ -45,30 +45,30 @@ def require_ends(frames: Frames, features: Mapping[str, Any]) -> None:
 
 def noticed(
     frames: Frames,
-    said: Description,
+    description: Description,
     pair: tuple[FloatArray, FloatArray],
     wanted: TaskInterface,
 ) -> tuple[str, ...]:
     """What is told of a dataset; pair: actions (n, act) and observations (n, obs) of all frames."""
     actions, observations = pair
     told = [
-        _robot(said, wanted),
-        _tasks(frames, said.features),
+        _robot(description, wanted),
+        _tasks(frames, description.features),
         _idle(frames, actions),
         _begins(frames, observations, wanted),
     ]
     return tuple(text for text in told if text)
 
 
-def _robot(said: Description, wanted: TaskInterface) -> str:
+def _robot(description: Description, wanted: TaskInterface) -> str:
     """A name within the other is of the same arm: `so101` and `so101_follower`."""
     if (
-        not (said.robot and wanted.robot)
-        or wanted.robot in said.robot
-        or said.robot in wanted.robot
+        not (description.robot and wanted.robot)
+        or wanted.robot in description.robot
+        or description.robot in wanted.robot
     ):
         return ""
-    return f"recorded with {said.robot:.40}, and {wanted.task} is for {wanted.robot}"
+    return f"recorded with {description.robot:.40}, and {wanted.task} is for {wanted.robot}"
 
 
 def _tasks(frames: Frames, features: Mapping[str, Any]) -> str:

@@ -120,7 +120,7 @@ def _true(hidden: dict[str, float]) -> FloatArray:
 
 def _missed(
     arms: ArmsModel,
-    found: ParameterFit,
+    fit: ParameterFit,
     hidden: dict[str, float],
     other: ExcitationMotion,
     noise: ArmNoise,
@@ -131,6 +131,6 @@ def _missed(
     mine = len(arms.names)
     fitted, packs = (
         float(np.sqrt(np.mean(errors(arms, [test], values).position[arms.joint_axes] ** 2)))
-        for values in (found.values[:mine], found.nominal[:mine])
+        for values in (fit.values[:mine], fit.nominal[:mine])
     )
     return fitted, packs

@@ -53,38 +53,41 @@ class TrainingRequest:
     symmetry: Symmetry | None = None
 
 
-def train(run: Run, asked: TrainingRequest) -> Candidate:
+def train(run: Run, request: TrainingRequest) -> Candidate:
     """Learn from what the run holds.
 
     Raises:
         RecipeError: no candidate came of it; the incumbent stays.
     """
-    episodes = learned_from(run.episodes(), asked.number)
-    made_of = digest(asked, *(episode.id for episode in episodes))
-    curve = CurveWriter(training_curve(run.folder, asked.number))
+    episodes = learned_from(run.episodes(), request.number)
+    made_of = digest(request, *(episode.id for episode in episodes))
+    curve = CurveWriter(training_curve(run.folder, request.number))
     checkpoint = Checkpoint(run.folder / FOLDER, made_of, curve=curve)
-    return asked.recipe.improve(recipe_inputs(run, asked, episodes, checkpoint))
+    return request.recipe.improve(recipe_inputs(run, request, episodes, checkpoint))
 
 
 def recipe_inputs(
-    run: Run, asked: TrainingRequest, episodes: Sequence[Episode], checkpoint: Checkpoint = NOWHERE
+    run: Run,
+    request: TrainingRequest,
+    episodes: Sequence[Episode],
+    checkpoint: Checkpoint = NOWHERE,
 ) -> RecipeInputs:
     """Return what a recipe learns from: these episodes, and the policy that is to be improved."""
     incumbent = None
-    if asked.parent:
-        tensors, said = run.load_policy(asked.parent)
+    if request.parent:
+        tensors, said = run.load_policy(request.parent)
         incumbent = load(said, tensors)
     return RecipeInputs(
-        asked.spec,
+        request.spec,
         episodes,
         incumbent,
-        asked.seed,
+        request.seed,
         checkpoint,
-        asked.parameters,
-        asked.instruction,
-        asked.parent,
-        asked.grippers,
-        asked.symmetry,
+        request.parameters,
+        request.instruction,
+        request.parent,
+        request.grippers,
+        request.symmetry,
     )
 
 
@@ -104,7 +107,7 @@ def learned_from(episodes: Iterable[Episode], number: int) -> list[Episode]:
 
 
 def keep(
-    run: Run, candidate: Candidate, name: str, asked: TrainingRequest, state: str = "candidate"
+    run: Run, candidate: Candidate, name: str, request: TrainingRequest, state: str = "candidate"
 ) -> str:
     """Save what came of a training as a policy of the run; returns a line on it.
 
@@ -114,9 +117,9 @@ def keep(
         name,
         candidate.policy.tensors(),
         metadata(candidate.policy),
-        parent=asked.parent,
-        recipe=asked.recipe.name,
-        round=asked.number,
+        parent=request.parent,
+        recipe=request.recipe.name,
+        round=request.number,
         state=state,
     )
     shutil.rmtree(run.folder / FOLDER, ignore_errors=True)
@@ -143,7 +146,7 @@ class TrainingHandle(Protocol):
 class Trainer(Protocol):
     """Begins trainings, one at a time."""
 
-    def begin(self, run: Run, asked: TrainingRequest) -> TrainingHandle:
+    def begin(self, run: Run, request: TrainingRequest) -> TrainingHandle:
         """Begin to learn from what `run` holds now."""
         ...
 
@@ -155,12 +158,12 @@ class SubprocessTrainer:
         """Start the process, so that it has all it needs when it is first asked."""
         self._process = _Worker()
 
-    def begin(self, run: Run, asked: TrainingRequest) -> TrainingHandle:
+    def begin(self, run: Run, request: TrainingRequest) -> TrainingHandle:
         """See `Trainer`."""
         if not self._process.usable:
             self._process.cancel()
             self._process = _Worker()
-        return self._process.begin(run.folder, asked)
+        return self._process.begin(run.folder, request)
 
     def __enter__(self) -> Self:
         return self
@@ -191,13 +194,13 @@ class _Worker:
         """Whether it can be asked for another training."""
         return self._process.poll() is None and (self._answer is None or self._answer.done())
 
-    def begin(self, run: Path, asked: TrainingRequest) -> TrainingHandle:
+    def begin(self, run: Path, request: TrainingRequest) -> TrainingHandle:
         stdin, stdout = self._process.stdin, self._process.stdout
         if stdin is None or stdout is None:
             raise RecipeError("the training process has no pipes")
         self._folder, self._answer = run / FOLDER, Future()
         try:
-            stdin.write(json.dumps(as_json(run, asked)) + "\n")
+            stdin.write(json.dumps(as_json(run, request)) + "\n")
             stdin.flush()
         except BrokenPipeError:
             pass  # it is gone, which its answer will say
@@ -231,20 +234,20 @@ class _Worker:
         end_child(self._process, self._listener)
 
 
-def as_json(run: Path, asked: TrainingRequest) -> dict[str, Any]:
+def as_json(run: Path, request: TrainingRequest) -> dict[str, Any]:
     """What another process needs to know to do the same."""
     return {
         "run": str(run),
-        "recipe": asked.recipe.source,
-        "settings": dict(asked.recipe.settings),
-        "spec": asked.spec.to_json(),
-        "number": asked.number,
-        "parent": asked.parent,
-        "seed": asked.seed,
-        "parameters": [asdict(parameter) for parameter in asked.parameters],
-        "instruction": asked.instruction,
-        "grippers": asked.grippers,
-        "symmetry": asked.symmetry.to_json() if asked.symmetry else "",
+        "recipe": request.recipe.source,
+        "settings": dict(request.recipe.settings),
+        "spec": request.spec.to_json(),
+        "number": request.number,
+        "parent": request.parent,
+        "seed": request.seed,
+        "parameters": [asdict(parameter) for parameter in request.parameters],
+        "instruction": request.instruction,
+        "grippers": request.grippers,
+        "symmetry": request.symmetry.to_json() if request.symmetry else "",
     }
 
 

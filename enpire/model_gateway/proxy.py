@@ -204,9 +204,9 @@ class _ProxyHandler(BaseHTTPRequestHandler):
             raise Refused(400, "the body is not all there")
         return body
 
-    def _forward(self, asked: _ProxiedRequest, body: bytes, connection: HTTPConnection) -> None:
+    def _forward(self, request: _ProxiedRequest, body: bytes, connection: HTTPConnection) -> None:
         """Ask, and answer with what comes."""
-        upstream = asked.upstream
+        upstream = request.upstream
         headers = _headers_of(self.headers.items(), PASSED, PASSED_PREFIXES)
         headers |= {"accept-encoding": "identity"}
         if upstream.key:
@@ -215,32 +215,32 @@ class _ProxyHandler(BaseHTTPRequestHandler):
             connection.connect()
             with self.server.proxy.changed:
                 self.server.proxy.under_way[connection] = connection.sock
-            asked.sent = True
-            connection.request(self.command, asked.target, body or None, headers)
+            request.sent = True
+            connection.request(self.command, request.target, body or None, headers)
             answer = connection.getresponse()
-            asked.status = answer.status
+            request.status = answer.status
             encoding = answer.headers.get("content-encoding", "identity")
             if 300 <= answer.status < 400 or encoding != "identity":
                 raise Refused(502, "the model's API answered with what is not passed on")
             if answer.headers.get_content_type() == "text/event-stream":
-                self._stream(answer, asked)
+                self._stream(answer, request)
             else:
-                self._whole(answer, asked)
+                self._whole(answer, request)
         except (OSError, HTTPException) as error:
             why = f"the model's API cannot be reached ({type(error).__name__})"
             raise Refused(502, why) from error
         finally:
             connection.close()
 
-    def _whole(self, answer: HTTPResponse, asked: _ProxiedRequest) -> None:
+    def _whole(self, answer: HTTPResponse, request: _ProxiedRequest) -> None:
         body = answer.read(MOST_BODY + 1)
         if len(body) > MOST_BODY:
             raise Refused(502, "the model's API answered at too great a length")
         if answer.length:
             raise IncompleteRead(body, answer.length)
-        asked.complete = True
-        asked.meter.body(body)
-        key = asked.upstream.key.encode()
+        request.complete = True
+        request.meter.body(body)
+        key = request.upstream.key.encode()
         body = _without(body, key)
         with suppress(OSError):
             self._begin(answer, key)
@@ -248,9 +248,9 @@ class _ProxyHandler(BaseHTTPRequestHandler):
             self.end_headers()
             self.wfile.write(body)
 
-    def _stream(self, answer: HTTPResponse, asked: _ProxiedRequest) -> None:
+    def _stream(self, answer: HTTPResponse, request: _ProxiedRequest) -> None:
         """Line by line; when nobody listens any more, for its usage only."""
-        key, listening = asked.upstream.key.encode(), True
+        key, listening = request.upstream.key.encode(), True
         self.close_connection = True  # what breaks off in the middle ends there, inside too
         with suppress(OSError):
             self._begin(answer, key)
@@ -258,12 +258,12 @@ class _ProxyHandler(BaseHTTPRequestHandler):
             self.end_headers()
         try:
             for line in _lines(answer):
-                asked.meter.line(line)
+                request.meter.line(line)
                 line = _without(line, key)
                 listening = listening and self._send_answer(b"%x\r\n%s\r\n" % (len(line), line))
         except (OSError, HTTPException):  # it broke off
             return
-        asked.complete = True
+        request.complete = True
         self._send_answer(b"0\r\n\r\n")
 
     def _send_answer(self, data: bytes) -> bool:

@@ -55,9 +55,11 @@ def inferring(policy: Policy, controller: PolicyController) -> Infer:
     if isinstance(controller, RemoteController) and controller.joins:
         return lambda asked: list(controller.joined(asked))
 
-    def infer(asked: Sequence[ChunkRequest]) -> Sequence[Float32Array]:
-        chunks = controller.chunks(np.array([a.seen for a in asked]), [a.state for a in asked])
-        return [faded(new, a.left, a.delay) for new, a in zip(chunks, asked, strict=True)]
+    def infer(requests: Sequence[ChunkRequest]) -> Sequence[Float32Array]:
+        chunks = controller.chunks(
+            np.array([a.seen for a in requests]), [a.state for a in requests]
+        )
+        return [faded(new, a.left, a.delay) for new, a in zip(chunks, requests, strict=True)]
 
     return infer
 

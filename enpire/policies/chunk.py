@@ -82,7 +82,7 @@ class ChunkPolicy(ChunkModule):
         """See `Policy.controller`."""
         return PolicyController(self)
 
-    def sampler(self, told: str, seen: ObservationMask = NOTHING) -> ChunkSampler:
+    def sampler(self, instruction: str, mask: ObservationMask = NOTHING) -> ChunkSampler:
         """See `Base`; it draws nothing."""
         infer = self.inference()
 

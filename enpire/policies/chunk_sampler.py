@@ -59,8 +59,9 @@ class ChunkSampler:
 class Base(Policy, Protocol):
     """A policy that others can stand on: whatever it is, it answers moments with chunks."""
 
-    def sampler(self, told: str, seen: ObservationMask = NOTHING) -> ChunkSampler:
-        """How it is asked; told: the task in words; seen: what it sees, if it does by cameras.
+    def sampler(self, instruction: str, mask: ObservationMask = NOTHING) -> ChunkSampler:
+        """How it is asked; instruction: the task in words; mask: what it sees, if it does by
+        cameras.
 
         Raises:
             PolicyError: it cannot answer.

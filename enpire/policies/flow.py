@@ -165,7 +165,7 @@ class FlowPolicy(ChunkModule):
         """See `Policy.controller`."""
         return FlowController(self)
 
-    def sampler(self, told: str, seen: ObservationMask = NOTHING) -> ChunkSampler:
+    def sampler(self, instruction: str, mask: ObservationMask = NOTHING) -> ChunkSampler:
         """See `Base`; noise is drawn by the seeds."""
         infer, size = self.inference(), self.noise_size
 

@@ -117,7 +117,7 @@ class PicturePolicy(NormalisedModule):
         seen = seen_there(stations, self.spec.cameras, self.spec.size)
         return PictureController(self, seen)
 
-    def sampler(self, told: str, seen: ObservationMask = NOTHING) -> ChunkSampler:
+    def sampler(self, instruction: str, mask: ObservationMask = NOTHING) -> ChunkSampler:
         """See `Base`; noise is drawn by the seeds."""
         infer, size = self.inference(), self.flow.noise_size
 
@@ -143,7 +143,7 @@ class PicturePolicy(NormalisedModule):
                 return said
 
         shape = self.spec.chunk, self.spec.action
-        return ChunkSampler(self.spec, self.spread.clone(), chunks, together, shape, seen, 1)
+        return ChunkSampler(self.spec, self.spread.clone(), chunks, together, shape, mask, 1)
 
     @classmethod
     def load(cls, spec: str, tensors: Mapping[str, NDArray[Any]]) -> Self:
@@ -185,9 +185,9 @@ class PictureInference:
 class PictureController(SeeingController):
     """Draws the noise of each chunk from its episode's own generator."""
 
-    def __init__(self, policy: PicturePolicy, seen: ObservationMask) -> None:
+    def __init__(self, policy: PicturePolicy, mask: ObservationMask) -> None:
         """Drive `policy`, with its weights as they are now, on any number of stations."""
-        super().__init__(policy, seen)
+        super().__init__(policy, mask)
         self._size = policy.flow.noise_size
 
     def chunks(self, seen: Float32Array, states: Sequence[PolicyState]) -> Float32Array:

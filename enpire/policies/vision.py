@@ -69,15 +69,15 @@ class SeeingController(PolicyController):
     For these the station is not told its plan: it then asks, and takes pictures, period by period.
     """
 
-    def __init__(self, policy: Chunked, seen: ObservationMask, looks: int = 1) -> None:
+    def __init__(self, policy: Chunked, mask: ObservationMask, looks: int = 1) -> None:
         """Drive `policy`, with its weights as they are now, on any number of stations.
 
         looks: successive periods of which it is shown pictures, if it is shown any.
         """
         super().__init__(policy)
-        self.seen = seen
-        self._cameras = list(seen.cameras)
-        self._looks = looks if seen.cameras else 0
+        self.seen = mask
+        self._cameras = list(mask.cameras)
+        self._looks = looks if mask.cameras else 0
 
     @property
     def looks(self) -> int:

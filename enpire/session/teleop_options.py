@@ -129,7 +129,7 @@ class TeleopSession:
 
 @contextmanager
 def open_teleop(
-    wanted: DeviceRequest, stations: Stations, say: Say = say_at_once
+    request: DeviceRequest, stations: Stations, say: Say = say_at_once
 ) -> Iterator[TeleopSession]:
     """Whoever is wanted, with their device, until the block ends. say: takes the page's address.
 
@@ -141,21 +141,21 @@ def open_teleop(
     from enpire.people import Hands, OneHelper, Person
     from enpire.people.person import NAME
 
-    odd = next(iter(wanted.settings), None)
-    if odd is not None and not wanted.whose.startswith(LEROBOT):
-        raise UsageError(f"{odd} is a setting of lerobot:TYPE, and {wanted.whose} has none")
-    if wanted.whose == SCRIPT:
+    odd = next(iter(request.settings), None)
+    if odd is not None and not request.whose.startswith(LEROBOT):
+        raise UsageError(f"{odd} is a setting of lerobot:TYPE, and {request.whose} has none")
+    if request.whose == SCRIPT:
         desk = OneHelper()
-        yield TeleopSession(wanted, stations, Operator(*stations.starter, desk), desk, None, say)
+        yield TeleopSession(request, stations, Operator(*stations.starter, desk), desk, None, say)
         return
     with ExitStack() as stack:
         device = None
-        if wanted.whose.startswith(LEROBOT):
-            device = stack.enter_context(_device(wanted, stations))
+        if request.whose.startswith(LEROBOT):
+            device = stack.enter_context(_device(request, stations))
         hands = Hands(device)
-        desk = OneHelper(hands, wanted.leaves)
+        desk = OneHelper(hands, request.leaves)
         person = Person(hands, stations.task.actions, stations.twin.scene.robot)
-        yield TeleopSession(wanted, stations, Operator(NAME, person, desk), desk, hands, say)
+        yield TeleopSession(request, stations, Operator(NAME, person, desk), desk, hands, say)
 
 
 def require_helper(
@@ -205,16 +205,16 @@ def _inner(stations: StationBackend) -> StationBackend:
 
 
 @contextmanager
-def _device(wanted: DeviceRequest, stations: Stations) -> Iterator[Device]:
+def _device(request: DeviceRequest, stations: Stations) -> Iterator[Device]:
     from enpire.drivers.lerobot.leader import Deltas, make_device
     from enpire.environment.kinematics import Forward
     from enpire.packs import find, load_robot
     from enpire.people import Leading, TwistDevice
 
     scene = stations.twin.scene
-    pack = wanted.settings.get(LEADER)
+    pack = request.settings.get(LEADER)
     robot = load_robot(find("robots", pack)) if pack else scene.robot
-    read = make_device(robot, time.monotonic_ns, _settings(wanted, robot, bool(pack)))
+    read = make_device(robot, time.monotonic_ns, _settings(request, robot, bool(pack)))
     read.connect()
     try:
         if isinstance(read, Deltas):
@@ -225,7 +225,7 @@ def _device(wanted: DeviceRequest, stations: Stations) -> Iterator[Device]:
         read.disconnect()
 
 
-def _settings(wanted: DeviceRequest, robot: Robot, other: bool) -> Table:
+def _settings(request: DeviceRequest, robot: Robot, other: bool) -> Table:
     """A teleoperator's, and the axes of its motors: what is wanted over what the files say.
 
     robot: that it is built as. other: that is not the arm's, which is all that a station's file
@@ -235,13 +235,13 @@ def _settings(wanted: DeviceRequest, robot: Robot, other: bool) -> Table:
     from enpire.packs.toml import Table
 
     own = None
-    if wanted.files and not other:
-        said = Table.read(wanted.files[0])
+    if request.files and not other:
+        said = Table.read(request.files[0])
         own = said.table(LEROBOT) if said.has(LEROBOT) else None
     found = settings(LEROBOT, robot, own)
-    kind = wanted.whose.partition(":")[2]
+    kind = request.whose.partition(":")[2]
     given: dict[str, Any] = {
-        "config": {key: value for key, value in wanted.settings.items() if key != LEADER}
+        "config": {key: value for key, value in request.settings.items() if key != LEADER}
     }
     if kind:
         given["type"] = kind
@@ -249,4 +249,4 @@ def _settings(wanted: DeviceRequest, robot: Robot, other: bool) -> Table:
             found = found.without("teleoperator")
     elif not found.has("teleoperator"):
         raise UsageError(f"{found.where} names no teleoperator: lerobot:TYPE says which")
-    return Table({"teleoperator": given}, wanted.whose).over(found)
+    return Table({"teleoperator": given}, request.whose).over(found)

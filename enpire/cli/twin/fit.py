@@ -89,14 +89,12 @@ def run(options: Namespace) -> int:
     return 0
 
 
-def _tell(found: ParameterFit, used: list[Recording], held: HeldOut | None) -> None:
+def _tell(fit: ParameterFit, used: list[Recording], held: HeldOut | None) -> None:
     seconds = sum(each.seconds for each in used)
-    kept, left = found.rows
+    kept, left = fit.rows
     print(f"{len(used)} recordings, {seconds:.0f} s; {kept} rows used, {left} left out as outliers")
     print(f"{'parameter':<28}{'value':>10}  {'95% interval':<22}{'of pack':>10}")
-    rows = zip(
-        found.names, found.values, found.low, found.high, found.nominal, found.shown, strict=True
-    )
+    rows = zip(fit.names, fit.values, fit.low, fit.high, fit.nominal, fit.shown, strict=True)
     for name, value, low, high, nominal, shown in rows:
         interval = f"[{low:.4g}, {high:.4g}]"
         mark = "" if shown else "  not shown by these recordings"
@@ -113,19 +111,19 @@ def _tell(found: ParameterFit, used: list[Recording], held: HeldOut | None) -> N
         print(f"{'':<{len(f'held out {held.seconds:.0f} s, ')}}{'':<9}{texts[1]} of the fit")
 
 
-def _json(found: ParameterFit, held: HeldOut | None) -> dict[str, object]:
+def _json(fit: ParameterFit, held: HeldOut | None) -> dict[str, object]:
     result: dict[str, object] = {
         "parameters": {
             name: {
-                "value": found.values[i],
-                "low": found.low[i],
-                "high": found.high[i],
-                "of_pack": found.nominal[i],
-                "shown": bool(found.shown[i]),
+                "value": fit.values[i],
+                "low": fit.low[i],
+                "high": fit.high[i],
+                "of_pack": fit.nominal[i],
+                "shown": bool(fit.shown[i]),
             }
-            for i, name in enumerate(found.names)
+            for i, name in enumerate(fit.names)
         },
-        "rows": found.rows,
+        "rows": fit.rows,
     }
     if held is not None:
         result["held_out"] = {

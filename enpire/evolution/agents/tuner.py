@@ -44,34 +44,34 @@ class Tuner:
     changes: int = CHANGES
     transferred: tuple[TransferredRecipe, ...] = ()
 
-    def propose(self, known: Sequence[Experiment], base: str) -> Experiment:
+    def propose(self, experiments: Sequence[Experiment], base: str) -> Experiment:
         """The next experiment on `base`, given all experiments so far, of whatever state.
 
         Raises:
             CampaignError: the repertoire is empty.
         """
-        made = {(e.recipe, e.source, e.settings) for e in known}
+        made = {(e.recipe, e.source, e.settings) for e in experiments}
         for idea in self.transferred:
             if idea.what not in made:
-                return self._first(idea, sum(e.agent == self.name for e in known), base)
+                return self._first(idea, sum(e.agent == self.name for e in experiments), base)
         if not self.repertoire:
             raise CampaignError(f"{self.name} has no recipes to try: give it a repertoire")
-        own = sum(experiment.agent == self.name for experiment in known)
-        tried = {(e.recipe, e.source) for e in known if not e.program}
+        own = sum(experiment.agent == self.name for experiment in experiments)
+        tried = {(e.recipe, e.source) for e in experiments if not e.program}
         for choice in self.repertoire:
             if (choice.recipe, choice.source) not in tried:
                 return self._experiment(own, choice, {}, base)
         name = int.from_bytes(hashlib.sha256(self.name.encode()).digest()[:4])
-        seeds = np.random.SeedSequence([self.seed, name, own, len(known)])
-        return self._experiment(own, *self._next(known, seeds), base)
+        seeds = np.random.SeedSequence([self.seed, name, own, len(experiments)])
+        return self._experiment(own, *self._next(experiments, seeds), base)
 
     def _next(
-        self, known: Sequence[Experiment], seeds: np.random.SeedSequence
+        self, experiments: Sequence[Experiment], seeds: np.random.SeedSequence
     ) -> tuple[RecipeChoice, dict[str, str]]:
         """A recipe, and those of its settings that are not to be its defaults."""
-        rng, strengths = np.random.default_rng(seeds), strength(known)
-        choice = _promising(self.repertoire, known, strengths, rng)
-        tried = _tried(choice, known)
+        rng, strengths = np.random.default_rng(seeds), strength(experiments)
+        choice = _promising(self.repertoire, experiments, strengths, rng)
+        tried = _tried(choice, experiments)
         asked = _sampled(choice, tried, strengths, int(rng.integers(2**31)))
         usual = {setting.name: setting.default for setting in choice.settings}
         measured = [e for e in tried if e.id in strengths]
@@ -108,14 +108,14 @@ class Tuner:
         )
 
 
-def strength(known: Sequence[Experiment]) -> dict[str, float]:
+def strength(experiments: Sequence[Experiment]) -> dict[str, float]:
     """How much better than the start each measured experiment's policy is, in log-odds, by its id.
 
     What it won of the discordant pairs against its base, shrunk by one pair either way, and how
     much better the base is in turn. A failure is as bad as `FAILURE`. Whatever was dropped before
     anything was measured is left out.
     """
-    by_id = {experiment.id: experiment for experiment in known}
+    by_id = {experiment.id: experiment for experiment in experiments}
     found: dict[str, float] = {}
 
     def of(name: str, below: frozenset[str]) -> float:
@@ -140,11 +140,11 @@ def _log_odds(experiment: Experiment) -> float | None:
     return math.log((record.wins + 1) / (record.losses + 1))
 
 
-def _tried(choice: RecipeChoice, known: Sequence[Experiment]) -> list[Experiment]:
+def _tried(choice: RecipeChoice, experiments: Sequence[Experiment]) -> list[Experiment]:
     """The experiments that the surrogate of this recipe has a place for."""
     return [
         e
-        for e in known
+        for e in experiments
         if (e.recipe, e.source, e.program) == (choice.recipe, choice.source, "")
         and choice.values(e.settings) is not None
     ]
@@ -152,7 +152,7 @@ def _tried(choice: RecipeChoice, known: Sequence[Experiment]) -> list[Experiment
 
 def _promising(
     repertoire: Sequence[RecipeChoice],
-    known: Sequence[Experiment],
+    experiments: Sequence[Experiment],
     strengths: Mapping[str, float],
     rng: np.random.Generator,
 ) -> RecipeChoice:
@@ -160,7 +160,8 @@ def _promising(
 
     def drawn(choice: RecipeChoice) -> float:
         found = sorted(
-            (strengths[e.id] for e in _tried(choice, known) if e.id in strengths), reverse=True
+            (strengths[e.id] for e in _tried(choice, experiments) if e.id in strengths),
+            reverse=True,
         )
         mean = sum(found[:BEST]) / len(found[:BEST]) if found else 0.0
         return mean + DOUBT / math.sqrt(max(len(found), 1)) * float(rng.normal())

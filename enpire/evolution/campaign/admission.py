@@ -21,14 +21,14 @@ class Admission:
         settings: LoopSettings,
         run: Run,
         books: EventLog,
-        known: EpisodeCache,
+        cache: EpisodeCache,
         fleet: Fleet,
         ceilings: Ceilings,
     ) -> None:
         """ceilings: of what may be used."""
         self.closed = ""
         self._settings, self._run, self._books = settings, run, books
-        self._known, self._fleet, self._ceilings = known, fleet, ceilings
+        self._known, self._fleet, self._ceilings = cache, fleet, ceilings
 
     def look(self) -> None:
         """Close, where agents have used up what they may."""

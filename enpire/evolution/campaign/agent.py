@@ -69,7 +69,7 @@ class Proposer(Protocol):
     @property
     def name(self) -> str: ...
 
-    def propose(self, known: Sequence[Experiment], base: str) -> Experiment:
+    def propose(self, experiments: Sequence[Experiment], base: str) -> Experiment:
         """The next experiment on `base`, given all so far."""
         ...
 

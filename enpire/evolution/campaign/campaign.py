@@ -420,9 +420,9 @@ class Campaign:
         text = keep(self.run_store, candidate, experiment.id, asked)
         self.books.tell("trained", number, text, candidate.numbers)
 
-    def _trained(self, asked: TrainingRequest) -> Generator[None, None, Candidate]:
+    def _trained(self, request: TrainingRequest) -> Generator[None, None, Candidate]:
         self._writer.flush()
-        training = self._trainer.begin(self.run_store, asked)
+        training = self._trainer.begin(self.run_store, request)
         try:
             while (candidate := training.candidate(0.0)) is None:
                 yield

@@ -25,13 +25,13 @@ class EventLog:
     """The events of one campaign. board: what was found out."""
 
     def __init__(
-        self, run: Run, known: EpisodeCache, seed: int, fleet: Fleet, budget: Budget
+        self, run: Run, cache: EpisodeCache, seed: int, fleet: Fleet, budget: Budget
     ) -> None:
-        """known: its episodes; seed: its own. fleet, budget: say what was used so far."""
+        """cache: its episodes; seed: its own. fleet, budget: say what was used so far."""
         self.record = replay_events(run.ledger.events())
         self.board = FindingsBoard.read(run.folder)
         self._run, self._ledger = run, run.ledger
-        self._known, self._seed, self._fleet, self._budget = known, seed, fleet, budget
+        self._known, self._seed, self._fleet, self._budget = cache, seed, fleet, budget
 
     def open(self) -> None:
         """Let the board be written to from now on."""

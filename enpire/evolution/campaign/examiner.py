@@ -28,13 +28,13 @@ class Examiner:
         settings: LoopSettings,
         ledger: Ledger,
         books: EventLog,
-        known: EpisodeCache,
+        cache: EpisodeCache,
         state: LoopState,
         run_out: Callable[[Iterator[Job | None], float], Life],
     ) -> None:
         """run_out: has jobs run, at a share of robot time."""
         self.busy = False
-        self._settings, self._books, self._known, self._state = settings, books, known, state
+        self._settings, self._books, self._known, self._state = settings, books, cache, state
         asked = settings.target, settings.sealed_episodes, settings.target_bound
         self._sealed = Sealed(ledger, *asked)
         self._ledger, self._run_out = ledger, run_out

@@ -86,7 +86,7 @@ class Drafting:
 
     def __init__(
         self,
-        asked: DraftRequest,
+        request: DraftRequest,
         program: AgentProgram,
         folder: Path,
         ceilings: Ceilings,
@@ -99,7 +99,7 @@ class Drafting:
         within_s: that the agent may work [s]; certification comes after. say: is told, a line at a
         time, what happens.
         """
-        self.asked, self.folder = asked, folder.resolve()
+        self.asked, self.folder = request, folder.resolve()
         self.workspace = self.folder / WORK
         self._program = program
         self._ceilings, self._say = ceilings, say
@@ -271,15 +271,15 @@ class Drafting:
             self._say(one_line(str(error), SAID))
             return None
 
-    def _require_another(self, found: ExtractedFiles) -> None:
-        if digest(found.files) == self.asked.began:
+    def _require_another(self, files: ExtractedFiles) -> None:
+        if digest(files.files) == self.asked.began:
             raise DraftError("it still is the task that it was made from: nothing was drafted")
 
     def _extracted(self) -> ExtractedFiles:
         return extract(self.workspace, self.asked.name)
 
-    def _marked(self, found: ExtractedFiles) -> dict[str, bytes]:
-        return found.files | {DRAFTED: self.asked.mark}
+    def _marked(self, files: ExtractedFiles) -> dict[str, bytes]:
+        return files.files | {DRAFTED: self.asked.mark}
 
     def _use(self, usage: Usage) -> None:
         used = ModelUse(usage.tokens or 0, self._program.prices.dollars(usage))

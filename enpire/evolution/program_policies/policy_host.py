@@ -103,11 +103,11 @@ class Rehearsal:
     """What stands for the training of a policy that is written: it is asked once, in a thread."""
 
     def __init__(
-        self, run: Run, asked: TrainingRequest, recipe: WrittenRecipe, confinement: Confinement
+        self, run: Run, request: TrainingRequest, recipe: WrittenRecipe, confinement: Confinement
     ) -> None:
         """Begin."""
         self._answer: Future[Candidate] = Future()
-        given = recipe.policy(asked.spec), first_seen(run, asked), confinement
+        given = recipe.policy(request.spec), first_seen(run, request), confinement
         threading.Thread(target=self._ask, args=given, daemon=True).start()
 
     def candidate(self, within: float) -> Candidate | None:
@@ -131,9 +131,9 @@ class Rehearsal:
             raise
 
 
-def first_seen(run: Run, asked: TrainingRequest) -> Float32Array:
+def first_seen(run: Run, request: TrainingRequest) -> Float32Array:
     """What stations saw first in some episodes that a training may learn from, (m, observation)."""
     kinds = (Purpose.DEMONSTRATION, Purpose.COLLECTION)
-    earlier = (e for e in run.episodes(kinds) if e.round <= asked.number and len(e))
+    earlier = (e for e in run.episodes(kinds) if e.round <= request.number and len(e))
     some = [e.observations[0] for e, _ in zip(earlier, range(ASKED), strict=False)]
-    return np.array(some or [np.zeros(asked.spec.observation)], np.float32)
+    return np.array(some or [np.zeros(request.spec.observation)], np.float32)

@@ -22,7 +22,9 @@ from enpire.types import Float32Array, Image
 class ChunkedModel:
     """The model as a `Chunked` policy."""
 
-    def __init__(self, model: LeRobotModel, spec: LeRobotSpec, told: str, observation: int) -> None:
+    def __init__(
+        self, model: LeRobotModel, spec: LeRobotSpec, instruction: str, observation: int
+    ) -> None:
         execute = model.execute
         self.spec = ChunkSpec(
             spec.task,
@@ -33,7 +35,7 @@ class ChunkedModel:
             chunk=execute,
             execute=execute,
         )
-        self._model, self._told = model, told
+        self._model, self._told = model, instruction
 
     @property
     def spread(self) -> Tensor:
@@ -65,7 +67,7 @@ class ChunkedModel:
         model, told = self._model, self._told
         return model.chunks(history, told, seeds, noise, together=True, pictures=pictures)
 
-    def sampler(self, seen: ObservationMask) -> ChunkSampler:
+    def sampler(self, mask: ObservationMask) -> ChunkSampler:
         """As who stands on it asks: of whole observations it takes what it may see."""
 
         def by(answers: Answers) -> Answers:
@@ -75,14 +77,14 @@ class ChunkedModel:
                 noise: Float32Array | None = None,
                 pictures: Image | None = None,
             ) -> Float32Array:
-                return answers(seen.beside(history), seeds, noise, pictures)
+                return answers(mask.beside(history), seeds, noise, pictures)
 
             return chunks
 
         model = self._model
-        looks = model.history if seen.cameras else 0
+        looks = model.history if mask.cameras else 0
         both = by(self), by(self.together)
-        return ChunkSampler(self.spec, self.spread, *both, model.noise_shape, seen, looks)
+        return ChunkSampler(self.spec, self.spread, *both, model.noise_shape, mask, looks)
 
 
 class LeRobotController(SeeingController):
@@ -92,18 +94,22 @@ class LeRobotController(SeeingController):
     """
 
     def __init__(
-        self, model: LeRobotModel, spec: LeRobotSpec, told: str, seen: ObservationMask = NOTHING
+        self,
+        model: LeRobotModel,
+        spec: LeRobotSpec,
+        instruction: str,
+        mask: ObservationMask = NOTHING,
     ) -> None:
-        """Drive `model`; told: the task in words; seen: of what stations show, what it sees.
+        """Drive `model`; instruction: the task in words; mask: of what stations show, what it sees.
 
         Raises:
             PolicyError: it does not act on one observation without its own queues.
         """
-        chunked = ChunkedModel(model, spec, told, seen.observation or spec.observation)
-        super().__init__(chunked, seen, model.history)
+        chunked = ChunkedModel(model, spec, instruction, mask.observation or spec.observation)
+        super().__init__(chunked, mask, model.history)
         history = chunked.spec.history
-        shape = 1, history, len(seen.cameras), spec.size, spec.size, 3
-        blank = np.zeros(shape, np.uint8) if seen.cameras else None
+        shape = 1, history, len(mask.cameras), spec.size, spec.size, 3
+        blank = np.zeros(shape, np.uint8) if mask.cameras else None
         chunked(np.zeros((1, history, spec.observation), np.float32), [0], pictures=blank)
         self._forgetting = getattr(model.config, "temporal_ensemble_coeff", None)
         self._ensembles: dict[int, TemporalEnsemble] = {}

@@ -96,7 +96,7 @@ class LeRobotPolicy:
         model = LeRobotModel.load(self.files)
         return LeRobotController(model, self.spec, instruction(stations), shown)
 
-    def sampler(self, told: str, seen: ObservationMask = NOTHING) -> ChunkSampler:
+    def sampler(self, instruction: str, mask: ObservationMask = NOTHING) -> ChunkSampler:
         """See `Base`; imports LeRobot. Raises PolicyError where chunks are not all it acts by."""
         from enpire.policies.lerobot.controller import ChunkedModel
         from enpire.policies.lerobot.model import LeRobotModel
@@ -107,5 +107,5 @@ class LeRobotPolicy:
                 "the policy acts by a temporal ensemble of its chunks; who stands on it takes them "
                 "one by one: set temporal_ensemble_coeff to null in its config.json"
             )
-        observation = seen.observation or self.spec.observation
-        return ChunkedModel(model, self.spec, told, observation).sampler(seen)
+        observation = mask.observation or self.spec.observation
+        return ChunkedModel(model, self.spec, instruction, observation).sampler(mask)

@@ -218,17 +218,23 @@ class RemoteController(SeeingController):
     """
 
     def __init__(
-        self, spec: RemoteSpec, chunked: ChunkSpec, told: str, seen: ObservationMask, shown: int = 0
+        self,
+        spec: RemoteSpec,
+        chunked: ChunkSpec,
+        instruction: str,
+        mask: ObservationMask,
+        shown: int = 0,
     ) -> None:
-        """chunked: as these stations have it; told: the task in words; seen: of what they show.
+        """chunked: as these stations have it; instruction: the task in words; mask: of what they
+        show.
 
         shown: cameras that they have.
         """
         asking = _Asking(chunked, torch.tensor(spec.spread or (0.0,) * chunked.action))
-        super().__init__(asking, seen, spec.looks)
+        super().__init__(asking, mask, spec.looks)
         self._observation, self._shown = chunked.observation, shown
         self._called = spec.called or tuple(PICTURE + camera for camera in spec.cameras)
-        self._remote, self._actions, self._told = spec, chunked.action, told
+        self._remote, self._actions, self._told = spec, chunked.action, instruction
         self._client = PolicyClient(spec.address, spec.timeout, spec.patience)
         self._tried = False  # since the last fault
         self._length = spec.chunk  # of its chunks; 0: it does not say, and none has come
@@ -256,10 +262,10 @@ class RemoteController(SeeingController):
         """See `PolicyController`."""
         return self._asked([self._request(*each) for each in zip(seen, states, strict=True)])
 
-    def joined(self, asked: Sequence[ChunkRequest]) -> Float32Array:
+    def joined(self, requests: Sequence[ChunkRequest]) -> Float32Array:
         """Chunks (m, chunk, act), each of which goes on from what is left of the last one."""
         return self._asked(
-            [self._request(a.seen, a.state) | {"left": a.left, "delay": a.delay} for a in asked]
+            [self._request(a.seen, a.state) | {"left": a.left, "delay": a.delay} for a in requests]
         )
 
     def _request(self, history: Float32Array, state: PolicyState) -> dict[str, Any]:

@@ -158,8 +158,8 @@ class ChunkServer:
         joined = iter(self._joined([one.chunk_request() for one in joins]) if joins else ())
         return [next(chunks if one.left is None else joined) for one in requests]
 
-    def _chunks(self, asked: Sequence[ChunkRequest]) -> Float32Array:
-        history, state = np.array([one.seen for one in asked]), [one.state for one in asked]
+    def _chunks(self, requests: Sequence[ChunkRequest]) -> Float32Array:
+        history, state = np.array([one.seen for one in requests]), [one.state for one in requests]
         if self._many is None:
             return self._controller.chunks(history, state)
         seeds = [int(one.rng.integers(2**63)) for one in state]

@@ -113,11 +113,11 @@ def helped(done: Iterable[Episode], who: str, number: int = 0) -> LogEntry:
     return LogEntry(number, "helped", text, numbers=numbers)
 
 
-def attended(done: Iterable[Episode], helper: Operator, number: int) -> list[Episode]:
+def attended(episodes: Iterable[Episode], helper: Operator, number: int) -> list[Episode]:
     """The episodes that a round collected with the helper beside a policy."""
     beside = f"+{helper.name}"
     return [
         e
-        for e in done
+        for e in episodes
         if e.round == number and e.purpose is Purpose.COLLECTION and e.policy.endswith(beside)
     ]

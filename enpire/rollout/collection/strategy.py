@@ -101,11 +101,11 @@ class Round:
             self._judged.add(job.id)
             yield job if let_run(job.seed) else replace(job, give_up=self._abort)
 
-    def tally(self, done: Iterable[Episode]) -> EarlyStopTally | None:
+    def tally(self, episodes: Iterable[Episode]) -> EarlyStopTally | None:
         """What early ends came to, among the episodes that are done; None: nothing says when."""
         if self._abort is None:
             return None
-        return EarlyStopTally.of(self._abort, (e for e in done if e.id in self._judged))
+        return EarlyStopTally.of(self._abort, (e for e in episodes if e.id in self._judged))
 
     def _varied(self, job: Job) -> Job:
         again = job.seed in self._again and not job.variant

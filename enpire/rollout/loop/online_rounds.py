@@ -19,14 +19,15 @@ class OnlineRounds:
     def __init__(
         self,
         run: Run,
-        known: Mapping[str, Episode],
+        episodes: Mapping[str, Episode],
         seed: int,
         asked: Callable[[ConfiguredRecipe, int, str], TrainingRequest],
         base: Callable[[int], str],
     ) -> None:
-        """known: the run's episodes by id. seed: the run's. asked: what a learner is asked for, by
+        """episodes: the run's episodes by id. seed: the run's. asked: what a learner is asked for,
+        by
         its recipe, first round and policy; base: the policy that a round sets out from."""
-        self._run, self._known, self._seed = run, known, seed
+        self._run, self._known, self._seed = run, episodes, seed
         self._asked, self._base = asked, base
         self._process: OnlineProcess | None = None
         self._of: tuple[str, int] = ("", 0)  # recipe and first round
