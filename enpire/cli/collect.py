@@ -267,7 +267,7 @@ def _episodes(
         with suppress(KeyboardInterrupt):
             for _ in fleet.run(request.jobs(options.episodes, number)):
                 pass
-        fleet.note_happenings(last=True)
+        fleet.note_events(last=True)
     return done
 
 

@@ -175,7 +175,7 @@ def run_session(
             with suppress(StoreError):
                 ledger.set_facts({"state": f"failed: {str(error) or type(error).__name__}"})
             raise
-        fleet.note_happenings(last=True)
+        fleet.note_events(last=True)
         writer.flush()
         save()
         ledger.set_facts({"state": ended})

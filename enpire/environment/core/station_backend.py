@@ -115,6 +115,6 @@ class StationEvent:
 class Eventful(Protocol):
     """Stations on which things happen that are no episode's alone: stops, faults of their wires."""
 
-    def happened(self, last: bool = False) -> list[StationEvent]:
+    def new_events(self, last: bool = False) -> list[StationEvent]:
         """What has, since it was asked last; last: also what is not over."""
         ...

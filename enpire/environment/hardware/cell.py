@@ -66,10 +66,10 @@ class StationStop:
         return bool(self.rules & (GateRule.EMERGENCY | GateRule.ASKED))
 
 
-class WiredCell:
+class HardwareCell:
     """Follows setpoints while it is `ready`, up to a stop.
 
-    stop: why it does not, until `begin`. happened: stops, in words, that nobody has taken yet.
+    stop: why it does not, until `begin`. new_events: stops, in words, that nobody has taken yet.
     """
 
     def __init__(self, station: StationFile, permit: Permit, period: float) -> None:
@@ -79,7 +79,7 @@ class WiredCell:
         """
         self.station = station
         self.stop: StationStop | None = None
-        self.happened: list[tuple[int, str]] = []
+        self.new_events: list[tuple[int, str]] = []
         self.epoch = 0  # of the supervisor, while it is armed
         self._period = period
         self._pace = Pace(period)
@@ -249,5 +249,5 @@ class WiredCell:
     def _stopped(self, stop: StationStop) -> None:
         if self.stop is None:
             self.stop = stop
-            self.happened.append((time.monotonic_ns(), stop.reason))
+            self.new_events.append((time.monotonic_ns(), stop.reason))
             self.epoch = 0

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from enpire.environment.cameras.camera import Camera
 from enpire.environment.cameras.twin_cameras import calibrated
-from enpire.environment.hardware.cell import WiredCell
+from enpire.environment.hardware.cell import HardwareCell
 from enpire.environment.hardware.policy_cameras import HardwareFrameCapture
 from enpire.environment.hardware.stations import HardwareStations
 from enpire.environment.hardware.verifier_cameras import HardwareVerifierCameras, Lens, lenses
@@ -68,9 +68,9 @@ def open_wired(
         stations = [rehearsed(station) for station in stations]
         permits = [permit(station, True, False, date.today()) for station in stations]
     with ExitStack() as opened:
-        cells: list[WiredCell] = []
+        cells: list[HardwareCell] = []
         for station, may in zip(stations, permits, strict=True):
-            cells.append(WiredCell(station, may, 1.0 / loaded.control_hz))
+            cells.append(HardwareCell(station, may, 1.0 / loaded.control_hz))
             opened.callback(cells[-1].close)
         made = HardwareStations(
             loaded,

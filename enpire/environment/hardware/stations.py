@@ -11,10 +11,10 @@ from enpire.environment.control.sensing import SensorNoise
 from enpire.environment.core.controller import decided
 from enpire.environment.core.station_backend import StationEvent
 from enpire.environment.core.task import Task
-from enpire.environment.hardware.cell import StationStop, WiredCell
+from enpire.environment.hardware.cell import HardwareCell, StationStop
 from enpire.environment.hardware.measured_state import MeasuredState
-from enpire.environment.hardware.resets import WiredResets
-from enpire.environment.hardware.station_events import Happenings
+from enpire.environment.hardware.resets import HardwareResets
+from enpire.environment.hardware.station_events import StationEventLog
 from enpire.environment.hardware.verifier_cameras import HardwareVerifierCameras
 from enpire.environment.stations.episode_state import EpisodeState, StationPhase
 from enpire.environment.stations.resets import ResetMode
@@ -36,7 +36,7 @@ class HardwareStations(Stations):
         task: Task,
         world: World,
         robot: Robot,
-        cells: Sequence[WiredCell],
+        cells: Sequence[HardwareCell],
         packs: dict[str, str] | None = None,
         dry: bool = False,
     ) -> None:
@@ -44,7 +44,7 @@ class HardwareStations(Stations):
         self.cells, self._dry = cells, dry
         super().__init__(task, world, robot, len(cells), packs=packs, reset=ResetMode.PHYSICAL)
         self._lost = dict.fromkeys(range(len(cells)), 0)  # episodes in a row
-        self._happenings = [Happenings(row, cell) for row, cell in enumerate(cells)]
+        self._event_logs = [StationEventLog(row, cell) for row, cell in enumerate(cells)]
         self._looked = 0
 
     @property
@@ -63,16 +63,16 @@ class HardwareStations(Stations):
         self.twin.advance(row, self.substeps)
         return 1
 
-    def happened(self, last: bool = False) -> list[StationEvent]:
+    def new_events(self, last: bool = False) -> list[StationEvent]:
         """See `Eventful`; it looks once in a while."""
         now = time.monotonic_ns()
         if now - self._looked < LOOK_S * 1e9 and not last:
             return []
         self._looked = now
         found = []
-        for row, happenings in enumerate(self._happenings):
+        for row, event_log in enumerate(self._event_logs):
             running = self._running.get(row)
-            found += happenings.take(now, running.job.id if running else "", last)
+            found += event_log.take(now, running.job.id if running else "", last)
         return found
 
     def close(self) -> None:
@@ -96,8 +96,8 @@ class HardwareStations(Stations):
     def _noise(self) -> SensorNoise:
         return NONE
 
-    def _made_resets(self) -> WiredResets:
-        self._restores = WiredResets(self.task, self.sensors, self.period, self.cells)
+    def _made_resets(self) -> HardwareResets:
+        self._restores = HardwareResets(self.task, self.sensors, self.period, self.cells)
         return self._restores
 
     def _decide(self, sensed: Sensed) -> list[int]:

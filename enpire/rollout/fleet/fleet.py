@@ -165,11 +165,11 @@ class Fleet:
             states.append(state)
         return states
 
-    def note_happenings(self, last: bool = False) -> None:
+    def note_events(self, last: bool = False) -> None:
         """Have noted what has happened on stations; last: the run ends."""
         if isinstance(self.stations, Eventful):
-            for happening in self.stations.happened(last):
-                self._note(happening.kind, happening.station, happening.text)
+            for event in self.stations.new_events(last):
+                self._note(event.kind, event.station, event.text)
 
     def _hand_out(self) -> None:
         """Begin an episode on every station that is free, while there is work."""
@@ -277,7 +277,7 @@ class Fleet:
         Raises:
             ResetFailed: to be waited for was help, and none is under way.
         """
-        self.note_happenings()
+        self.note_events()
         aside = self.stations.aside
         for row in self._aside - aside.keys():
             self._back(row, "by itself")
